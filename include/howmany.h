@@ -106,8 +106,7 @@ struct hm_dataflow {
     double slots;
     /* Seconds that the driver needs to start one task; default: those of the framework. */
     double task_s;
-    double
-        skew; /* Size of the largest partition relative to the mean size, 1 to 1e6; default: 1. */
+    double skew;        /* Ratio of the largest partition to the mean, 1 to 1e6; default: 1. */
     double speculation; /* A copy of a task starts after this many times the usual time, 1 to 100;
                            default: there are no copies. */
     /* True if the model is a distributed data set instead of a variable at the driver. */
@@ -265,10 +264,9 @@ struct hm_point {
     double n;      /* Number of workers. */
     double nodes;  /* Number of machines, including those of parameter servers or a driver. */
     double time_s; /* Seconds of one iteration. */
-    double low_s,
-        high_s; /* Interval of the mean time of an iteration, with the probability `level` of the
-                   answer. It comes from the fit of runs or, without runs, from the differences
-                   between published measurements and the model; NaN: unknown. */
+    double low_s, high_s; /* Interval of the mean time of an iteration, with the probability `level`
+                             of the answer, from the fit of runs or, without runs, from the errors
+                             of the model on published measurements; NaN: unknown. */
     double compute_s;     /* Seconds of computing in one iteration, including waiting for slower
                              workers. */
     double wait_s;        /* Part of compute_s in which workers wait for slower workers; 0 if all

@@ -173,9 +173,8 @@ struct hm_converge_settings {
                                  built-in terms. Borrowed. */
     size_t term_count;
     double leave_out; /* Number of workers whose traces are ignored; 0: use all traces. */
-    double
-        rows; /* Number of rows of the training data for which g is fitted, > 0; 0: the largest
-                 number of a trace. Traces on other numbers of rows are converted to this number. */
+    double rows; /* Number of rows of the training data for which g is fitted, > 0; 0: the largest
+                    number of a trace. Other traces are converted to this number of rows. */
 };
 
 /*
@@ -301,8 +300,7 @@ struct hm_g {
     struct hm_g_stale async;
     struct hm_g_stale backup; /* Cost of backup workers, whose gradients are dropped when they are
                                  late; their number takes the place of the staleness. */
-    struct hm_g_size
-        size; /* How the loss curve depends on the number of rows of the training data. */
+    struct hm_g_size size; /* Dependence of the curve on the number of rows of the training data. */
 };
 
 /*
@@ -633,8 +631,7 @@ struct hm_study_run {
     double m, seed;
     double iterations, time_s, loss; /* Iterations and seconds of the run, and the excess loss P
                                         - P* at its end. */
-    const char
-        *reason; /* Reason why the run was made: "first look", "to be surer" or "reference". */
+    const char *reason; /* Reason for the run: "first look", "to be surer" or "reference". */
 };
 
 /* Everything that the report of a study shows. All pointers are borrowed during the call. */

@@ -1,8 +1,7 @@
 /*
- * howmany: inputs of the library. A job says what one iteration of a training run computes and
- * sends; a cluster says what the machines can do. Both are made in memory (hm_job_new,
- * hm_cluster_new), read from files or texts (hm_job_load, hm_cluster_parse), or taken from the
- * catalog.
+ * howmany: the inputs. A job says what one iteration of a training run computes and sends; a
+ * cluster says what the machines can do. Both are made in memory (hm_job_new, hm_cluster_new), read
+ * from files or texts (hm_job_load, hm_cluster_parse), or taken from the catalog.
  *
  * A program includes howmany.h, where the conventions are described.
  */
@@ -59,13 +58,12 @@ enum hm_layer_kind {
     HM_LAYER_CONCAT,     /* Parallel branches whose output channels are concatenated. */
     HM_LAYER_BRANCH,     /* A sequence of layers: one branch of a concat layer, or a shortcut. */
     HM_LAYER_REPEAT,     /* A sequence of layers that is repeated `times` times. */
-    HM_LAYER_SCALE, /* Layer with output = input times children(input), one factor for each channel.
-                     */
-    HM_LAYER_SIDE,  /* Layers that read a second input, a vector of `units` values. */
-    HM_LAYER_CONDITION, /* Layer with output = input + a linear function of a vector of `units`
-                           values, one value for each channel. */
-    HM_LAYER_INTERACT,  /* Layer whose output is the vector of the side layers, and then the dot
-                           products of all pairs of that vector and the vectors of the sequence. */
+    HM_LAYER_SCALE,      /* Multiplies each channel of the input by a factor from the children. */
+    HM_LAYER_SIDE,       /* Layers that read a second input, a vector of `units` values. */
+    HM_LAYER_CONDITION,  /* Adds a linear function of a vector of `units` values to the input, one
+                            value for each channel. */
+    HM_LAYER_INTERACT,   /* Output: the vector of the side layers, and then the dot products of all
+                            pairs of that vector and the vectors of the sequence. */
     HM_LAYER_KINDS
 };
 
@@ -86,8 +84,8 @@ struct hm_layer {
     enum hm_layer_kind kind;
     int line; /* Line of the layer in the file, for error messages; 0 if there is no file. */
     const char *name; /* Name for messages and tables, such as "conv" or "gelu"; may be NULL. */
-    double units;     /* Size of the output, >= 1. dense: number of outputs; conv: number of output
-                         channels; embedding, recurrent: width. side, condition: size of the vector. */
+    double units;     /* Size of the output, >= 1. dense: number of outputs; conv: output channels;
+                         embedding, recurrent: width. side, condition: size of the vector. */
     double kernel_h;  /* conv, pool: height of the window, >= 1. */
     double kernel_w;  /* conv, pool: width of the window, >= 1. */
     double stride;    /* conv, pool: step of the window, >= 1. */
@@ -244,7 +242,7 @@ HM_API void hm_graph_free(struct hm_graph *graph);
     X(HASH, "hash", true, false, false)               /* Hashes the vertex number. */              \
     X(METIS, "metis", true, false, false)             /* METIS k-way, which cuts few edges. */     \
     X(EDGE_RANDOM, "edge-random", true, true, true)   /* Puts each edge on a random worker. */     \
-    X(HDRF, "hdrf", true, true, false)                /* Uses HDRF of Petroni et al. 2015. */
+    X(HDRF, "hdrf", true, true, false)                /* HDRF of Petroni et al. 2015. */
 /* clang-format on */
 
 /* Methods to split a graph among workers. */
@@ -416,8 +414,7 @@ struct hm_node {
                      graph jobs are modelled by the operations of a CPU; 0 or NaN: unknown, or an
                      accelerator. */
     double threads; /* Number of threads of a CPU worker that compute, >= 1; 0 or NaN: all cores. */
-    double
-        cache_bytes; /* Bytes of cache that the cores of a CPU worker share; 0 or NaN: unknown. */
+    double cache_bytes;       /* Bytes of cache that the cores of a CPU share; 0 or NaN: unknown. */
     double matrix_efficiency; /* Fraction of the peak that the largest matrix products reach, in
                                  (0, 1]; 0 or NaN: unknown. */
     double efficiency; /* Fraction of the peak that computing reaches, in (0, 1]; 0 or NaN: unknown,
@@ -451,10 +448,7 @@ struct hm_slowness {
     double per_node; /* Number of workers in one machine; 0 means one. */
 };
 
-/*
- * Keys of a cluster that do not describe one worker or its links; a bit for each key, so that
- * values can be combined.
- */
+/* Keys of a cluster that do not describe one worker or its links, as bits of a set. */
 enum hm_cluster_key {
     HM_CLUSTER_MAX_NODES = 1,
     HM_CLUSTER_PRICE = 2,
@@ -473,8 +467,7 @@ struct hm_cluster {
     const char *fabric_name; /* Name of the fabric; NULL: that of the machine, or no fabric. */
     const char *title, *source, *date; /* Title, source and date of the catalog entry; NULL without
                                           an entry. */
-    const char
-        *assumed; /* Names of values of the entry that its source does not give; may be NULL. */
+    const char *assumed; /* Names of the values that the source does not give; may be NULL. */
     struct hm_node node;
     struct hm_link fabric; /* The fabric: the connection of a machine to the other machines. */
     double max_nodes;      /* Number of machines that exist: whole, 1 to 1e6; 0 or NaN: no limit. */
@@ -601,15 +594,13 @@ struct hm_job {
                                          file, for error messages; 0 without a file. */
     struct hm_network *network;       /* Neural network to train; NULL: none. */
     struct hm_graph *graph;           /* Graph for message passing; NULL: none. */
-    struct hm_large_job
-        *large;    /* Transformer whose layout is planned; NULL: none. hm_job_set_transformer of
-                      howmany_layouts.h and the functions that read a job set it. */
+    struct hm_large_job *large; /* Transformer to plan; NULL: none. Set by hm_job_set_transformer of
+                                   howmany_layouts.h and by the functions that read a job. */
     double states; /* For graph jobs: number of states of the variable at each vertex, >= 2. */
     struct hm_formula *per_edge; /* For graph jobs: formula of the flop per edge; NULL: the flop of
                                     belief propagation. */
     enum hm_split split;         /* For graph jobs: method that splits the graph among workers. */
-    double trials,
-        seed; /* For graph jobs with random splits: number of trials, >= 1, and their seed, >= 0. */
+    double trials, seed; /* For random splits: number of trials, >= 1, and their seed, >= 0. */
     struct hm_transfer *communicate; /* The communication steps of one iteration. */
     size_t communicate_count; /* Number of communication steps; 0: workers do not communicate. */
     /* True if no steps were given, so that the best all-reduce of gradients is assumed. */
@@ -622,9 +613,8 @@ struct hm_job {
     struct hm_epochs_at *epochs_at; /* Epochs to the training target at several batches, in
                                        ascending order; NULL: `epochs` at every batch. */
     size_t epochs_at_count;
-    double critical_batch; /* Batch size that needs twice the epochs of a small batch, > 0: a batch
-                              of B samples needs 1 + B / critical_batch times `epochs`; 0 or NaN:
-                              not given. */
+    double critical_batch; /* Batch that needs twice the epochs of a small batch, > 0: a batch of B
+                              needs 1 + B / critical_batch times `epochs`; 0 or NaN: not given. */
     double dataset;        /* Number of samples in the data set, > 0; NaN: not given. */
     double precision;      /* Bits of a parameter and of its gradient: 16, 32 or 64. */
     enum hm_math math;     /* Number format of matrix products. */

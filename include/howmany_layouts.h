@@ -34,11 +34,9 @@ enum hm_linear_bias { HM_LINEAR_BIAS_NONE, HM_LINEAR_BIAS_QKV, HM_LINEAR_BIAS_AL
 struct hm_latent {
     double rank_q;   /* Rank of the queries; 0: no compression of queries. */
     double rank_kv;  /* Rank that keys and values share; 0: ordinary attention. */
-    double dim_nope; /* Width per head of the components of queries and keys without rotary
-                        positions. */
-    double
-        dim_rope; /* Width per head of the components of queries and keys with rotary positions. */
-    double dim_v; /* Width of the values of one head. */
+    double dim_nope; /* Width per head of the part of queries and keys without rotary positions. */
+    double dim_rope; /* Width per head of the part of queries and keys with rotary positions. */
+    double dim_v;    /* Width of the values of one head. */
 };
 
 /*

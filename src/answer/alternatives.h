@@ -15,8 +15,7 @@ struct hm_trades {
     /* Points; owned. NULL if the candidate has no price or no such point. */
     struct hm_trade *items;
     size_t count;
-    double least_s,
-        least_cost; /* Least time and least cost of all points whose job fits in memory. */
+    double least_s, least_cost; /* Least time and least cost of all points that fit in memory. */
 };
 
 /* Position of an alternative: the candidate, and the index of the point in its curve. */

@@ -55,8 +55,7 @@ struct plan_work {
     struct candidate *candidates;
     /* Number of candidates that are still compared, and number of elements of the array. */
     size_t count, allocated;
-    struct hm_parts
-        *parts; /* Splits of the job's graph among n workers, for n = 1..part_count; owned. */
+    struct hm_parts *parts; /* Splits of the graph among n workers, n = 1..part_count; owned. */
     size_t part_count;
     /* Straggler tables, one for each cluster that needs one; owned. */
     struct hm_stragglers **stragglers;

@@ -33,8 +33,7 @@ struct hm_search {
     /* Splits of the job's graph for n = 1..part_count; NULL if the job has no graph. */
     const struct hm_parts *parts;
     size_t part_count;
-    const struct hm_mixes
-        *mixes; /* Mix of machines for each n, if the cluster is mixed; NULL for other clusters. */
+    const struct hm_mixes *mixes; /* Mix of machines for each n; NULL: the cluster is not mixed. */
 };
 
 /* Returns the bytes that a job may use on one worker of the search's cluster; NaN: not known. */

@@ -70,8 +70,7 @@ struct hm_server_load hm__collective_server(double n, double bytes, const struct
     bool inside = !w->outside && w->per_node > 1 && n <= w->per_node;
     const struct hm_link *on = inside ? &w->link : &w->fabric;
     double mb = bytes / on->bandwidth_bytes_per_s;
-    double here =
-        inside ? 1 : fmin(n, w->per_node); /* Number of workers that share one network port. */
+    double here = inside ? 1 : fmin(n, w->per_node); /* Number of workers per network port. */
     struct hm_server_load load = {on->latency_s, here * mb, n * mb / w->servers};
 
     if (!w->colocated)

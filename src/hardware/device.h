@@ -56,10 +56,9 @@ enum hm_pass { HM_PASS_FORWARD, HM_PASS_DATA, HM_PASS_WEIGHT };
 
 /* A convolution of `batch` images. */
 struct hm_conv {
-    double batch, in, out; /* Numbers of images, input channels and output channels. */
-    double in_places,
-        out_places; /* Numbers of positions of an input channel and of an output channel. */
-    double window;  /* Number of positions of the kernel window. */
+    double batch, in, out;        /* Numbers of images, input channels and output channels. */
+    double in_places, out_places; /* Numbers of positions of an input and an output channel. */
+    double window;                /* Number of positions of the kernel window. */
     double groups;
     double stride;
 };

@@ -26,8 +26,7 @@ struct hm_variant {
     struct hm_step_table *table;
     bool steady;   /* True if the cluster's stragglers are ignored. */
     bool by_speed; /* True if each worker gets a share of the batch in proportion to its speed. */
-    const struct hm_mixes
-        *mixes; /* Mix of machines for each n, if the cluster is mixed; borrowed. */
+    const struct hm_mixes *mixes; /* Mix of machines for each n; NULL: not mixed. Borrowed. */
 };
 
 /* clang-format off */

@@ -12,14 +12,13 @@
 
 /* Line types of gnuplot that hm__gnuplot_output defines: 1 to 8 have the colours of the palette. */
 enum {
-    HM_PLOT_MODEL = 1, /* Line type of predictions of a model or a fit. */
+    HM_PLOT_MODEL = 1, /* Predictions of a model or a fit. */
     HM_PLOT_COMMUNICATE = 2,
     HM_PLOT_COMPUTE = 3,
     HM_PLOT_KNEE = 4,
     HM_PLOT_MEASURED = 6,
     HM_PLOT_BEST = 8,
-    HM_PLOT_GREY =
-        9, /* Line type of the ideal line, and of numbers of workers that are not possible. */
+    HM_PLOT_GREY = 9, /* The ideal line, and impossible numbers of workers. */
 };
 /* Style in which an interval is filled; it follows `with filledcurves`. */
 #define HM_PLOT_BAND "fs transparent solid 0.18 noborder"

@@ -54,8 +54,7 @@ struct cuda_blas {
     int (*product)(void *handle, int trans_a, int trans_b, int m, int n, int k, const void *alpha,
                    const void *a, int type_a, int lda, const void *b, int type_b, int ldb,
                    const void *beta, void *c, int type_c, int ldc, int compute, int algorithm);
-    struct cuda_lt
-        *fp8; /* State of cuBLASLt for 8-bit matrix products; NULL: not available. Owned. */
+    struct cuda_lt *fp8; /* State of cuBLASLt for 8-bit matrix products; NULL: none. Owned. */
 };
 
 struct cuda_state {

@@ -151,8 +151,7 @@ struct cli_progress {
      * Times of the start and of the last output, in seconds; shown_s is 0 before the first output.
      */
     double started_s, shown_s;
-    struct cli_listing
-        *listing; /* Entry in the server's list of running commands (board); NULL: none. Owned. */
+    struct cli_listing *listing; /* Entry in the list of running commands; NULL: none. Owned. */
 };
 
 struct cli_progress cli_progress_start(const char *what, size_t total);

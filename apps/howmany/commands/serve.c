@@ -327,8 +327,7 @@ static int find_files(struct serve_state *s)
     if (s->progress && strcmp(s->progress, "none") != 0)
         snprintf(s->board_path, sizeof(s->board_path), "%s", s->progress);
     else if (!s->progress && !cli_board_find(s->board_path))
-        s->board_path[0] =
-            '\0'; /* Without this file, the server has no list of running commands. */
+        s->board_path[0] = '\0'; /* There is no list of running commands. */
     if (s->board_path[0] && cli_folders_make(s->board_path, &err) && s->progress) {
         hm__err_field(&err, "--progress");
         return cli_report(&err);

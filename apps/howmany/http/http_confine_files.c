@@ -25,10 +25,9 @@ enum {
     LAND_MAKE_CHAR = 1 << 6,
     LAND_MAKE_DIR = 1 << 7,
     LAND_MAKE_REG = 1 << 8,
-    LAND_MAKE_OTHERS =
-        0xf << 9,         /* Rights to create sockets, pipes, block devices and symbolic links. */
-    LAND_REFER = 1 << 13, /* Right to rename and link between folders; since version 2. */
-    LAND_TRUNCATE = 1 << 14, /* Right to truncate files; since version 3. */
+    LAND_MAKE_OTHERS = 0xf << 9, /* Rights to create sockets, pipes, devices and symbolic links. */
+    LAND_REFER = 1 << 13,        /* Right to rename and link between folders; since version 2. */
+    LAND_TRUNCATE = 1 << 14,     /* Right to truncate files; since version 3. */
 };
 
 struct land_ruleset {

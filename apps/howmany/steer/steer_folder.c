@@ -135,9 +135,8 @@ struct piece_run {
     struct steer_line *line;
     struct launch_child *child;
     struct hm_text lines; /* Contents of the file of the piece. */
-    double
-        start_s;   /* Time at which the piece starts, in seconds since the start of the training. */
-    double last_s; /* Run time of the processes of the piece at the last point. */
+    double start_s;       /* Start of the piece, in seconds since the start of the training. */
+    double last_s;        /* Run time of the processes of the piece at the last point. */
     /* Iterations and seconds at the last point, as the program counts them. */
     double raw_count, raw_s;
     double begin_count, begin_s; /* Values of raw_count and raw_s at the start of the piece. */

@@ -62,11 +62,10 @@ enum steer_line_state {
 };
 
 struct steer_line {
-    size_t algorithm,
-        m; /* Indices of the algorithm and of the number of workers in the lists of the task. */
-    long parent;                /* Line whose checkpoint this line started from; -1: none. */
-    double started_s;           /* Time at which the line started, after its switch. */
-    double from_loss;           /* Loss of the parent at the start; NaN without a parent. */
+    size_t algorithm, m; /* Indices of algorithm and number of workers in the lists of the task. */
+    long parent;         /* Line whose checkpoint this line started from; -1: none. */
+    double started_s;    /* Time at which the line started, after its switch. */
+    double from_loss;    /* Loss of the parent at the start; NaN without a parent. */
     struct steer_point *points; /* Points in the order of time; owned. */
     size_t count, room;
     int idle; /* Number of the line's last frames that ended before they measured a point. */

@@ -32,10 +32,9 @@ struct hm_import_head {
 };
 
 struct hm_importer {
-    const char *name;  /* Name of the format for the field `as`, such as "hf-config". */
-    const char *title; /* Description of the format for users, such as "Megatron-LM log". */
-    const char
-        *becomes; /* Description of what an import of this format gives, for help and hints. */
+    const char *name;    /* Name of the format for the field `as`, such as "hf-config". */
+    const char *title;   /* Description of the format for users, such as "Megatron-LM log". */
+    const char *becomes; /* Description of the results of an import, for help and hints. */
     /* Returns how likely the file has this format: 0 (no) to 100 (it has the format's magic
      * number). */
     int (*recognise)(const struct hm_import_head *head);

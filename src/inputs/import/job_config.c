@@ -19,9 +19,8 @@
 /* The properties of a job that a configuration gives. Unknown numbers are NaN, unknown texts
  * NULL. */
 struct job_config {
-    double batch,
-        micro;   /* Numbers of samples in an iteration, and in one forward pass of a worker. */
-    double zero; /* Stage of ZeRO, 0 to 3. */
+    double batch, micro;     /* Samples in an iteration, and in one forward pass of a worker. */
+    double zero;             /* Stage of ZeRO, 0 to 3. */
     double tensor, pipeline; /* Degrees of tensor and pipeline parallelism. */
     bool within_node; /* True if the state is sharded inside a node, and each node has a full copy.
                        */

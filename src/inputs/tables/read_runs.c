@@ -31,8 +31,7 @@ enum column_kind { KIND_OPEN, KIND_NUMBER, KIND_LABEL };
 
 struct run_column {
     char name[HM_RUN_NAME];
-    const struct hm_known_column
-        *known;    /* Known meaning of the column; NULL: the column has no known meaning. */
+    const struct hm_known_column *known; /* Known meaning of the column; NULL: it is not known. */
     double factor; /* Factor that converts the unit in the header to SI; 0: no unit. */
     enum column_kind kind;
     /* Number in each row, NaN if the cell is empty; owned. NULL: no numbers. */

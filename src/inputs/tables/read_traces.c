@@ -20,9 +20,8 @@
 #include "trace_table.h"
 
 enum {
-    NAMES = 64, /* Number of keys in a line whose resolved meanings are cached. */
-    LISTED =
-        12, /* Largest number of measures (columns that could be the loss) that a hint lists. */
+    NAMES = 64,  /* Number of keys in a line whose resolved meanings are cached. */
+    LISTED = 12, /* Largest number of candidate loss columns that a hint lists. */
 };
 
 struct trace_reader {
