@@ -299,7 +299,7 @@ struct hm_g {
     /* Cost of unbounded staleness (asynchronous runs) in additional iterations. */
     struct hm_g_stale async;
     struct hm_g_stale backup; /* Cost of backup workers, whose gradients are dropped when they are
-                                 late; their number takes the place of the staleness. */
+                                 late; the number of backup workers is used as the staleness. */
     struct hm_g_size size; /* Dependence of the curve on the number of rows of the training data. */
 };
 

@@ -63,7 +63,7 @@ struct search {
     double candidates;
 };
 
-/* Multiplies a step and all its parts by a factor. */
+/* Multiplies the seconds of a step and of all its components by a factor. */
 static void step_scale(struct hm_large_step *step, double factor)
 {
     double *parts = &step->time_s;

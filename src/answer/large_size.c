@@ -226,7 +226,7 @@ static int size_eval(const struct sizing *s, struct hm_large_job *large, struct 
         *ret_value = size_value(s, large, a, size);
     hm__large_machines_release(&machines);
     hm__large_answer_free(a);
-    if (rc == HM_E_CONFLICT) /* The given part of the layout does not suit this size. */
+    if (rc == HM_E_CONFLICT) /* The given degrees of the layout do not suit this size. */
         return 0;
     if (rc && err)
         *err = own;

@@ -1,4 +1,4 @@
-/* Internal interface of the search for an answer, shared by the files that compute its parts. */
+/* Internal interface of the search for an answer, shared by the files that compute it. */
 #ifndef HM_SEARCH_H
 #define HM_SEARCH_H
 
@@ -137,7 +137,7 @@ int hm__plan_check(const struct hm_job *job, const struct hm_cluster *const *clu
                    size_t cluster_count, const enum hm_scheme *schemes, size_t scheme_count,
                    const struct hm_question *question, struct hm_err *err);
 
-/* Each of the following functions fills in one part of the answer from the curve. */
+/* Each of the following functions fills in some fields of the answer from the curve. */
 int hm__answer_choose(struct hm_answer *answer, const struct hm_search *search,
                       const struct hm_curve *curve, struct hm_err *err);
 /* Sets the recommended point; the best point and the knee must be set before. */

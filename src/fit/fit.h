@@ -142,8 +142,8 @@ double hm__fit_seconds(const struct hm_fit *fit, const double *x, size_t count, 
 double hm__fit_run_seconds(const struct hm_fit *fit, const double *x, size_t count, size_t i,
                            size_t draw);
 /*
- * Returns the part of the seconds at configuration i that decreases with n: the work that is
- * divided among the workers.
+ * Returns the seconds at configuration i that decrease with n: the time of the work that is divided
+ * among the workers.
  */
 double hm__fit_shared(const struct hm_fit *fit, const double *x, size_t count, size_t i);
 size_t hm__fit_draw_count(const struct hm_fit *fit);

@@ -23,7 +23,7 @@ void hm__lsq_init(struct hm_lsq *lsq, size_t count)
 {
     assert(count <= HM_TERMS_MAX);
     lsq->count = count;
-    /* Clear only the part that is used, because this function is called often. */
+    /* Clear only the elements that are used, because this function is called often. */
     for (size_t i = 0; i <= count; i++)
         memset(lsq->r[i], 0, (count + 1) * sizeof(double));
 }

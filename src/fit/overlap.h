@@ -15,7 +15,7 @@
 
 /*
  * hm__overlap_ratios holds the ratio m / c of each knot; it is 1 at the knot HM_OVERLAP_ONE, where
- * the time is that of the sheet.
+ * the time is that of the specification sheet.
  */
 enum { HM_OVERLAP_ONE = 7 };
 extern const double hm__overlap_ratios[HM_OVERLAP_KNOTS];

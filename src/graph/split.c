@@ -9,14 +9,13 @@
  *
  * Vertices of one degree are interchangeable, so the cost grows with the number of distinct
  * degrees, not of vertices:
- *     dealt    round robin in the order of degree: in a whole round every worker gets one vertex,
- *              and the remainder goes to consecutive workers by a difference array;
- *     random   the vertices of a degree are distributed by a multinomial distribution, drawn
- *              exactly as a chain of binomials (or one by one if there are few vertices);
- *     greedy   the vertices of a degree fill the least loaded workers up to a common load.
- * The expected number of copies of a vertex with d random neighbours is
- *     1 + (n-1) (1 - (1-1/n)^d).
- * Limits: from degrees alone, cut edges are unknown and neighbours are assumed to be random.
+ *     dealt    vertices round robin in the order of degree: in a whole round every worker gets one
+ * vertex, and the remainder goes to consecutive workers by a difference array; random   the
+ * vertices of a degree are distributed by a multinomial distribution, drawn exactly as a chain of
+ * binomials (or one by one if there are few vertices); greedy   the vertices of a degree fill the
+ * least loaded workers up to a common load. The expected number of copies of a vertex with d random
+ * neighbours is 1 + (n-1) (1 - (1-1/n)^d). Limits: from degrees alone, cut edges are unknown and
+ * neighbours are assumed to be random.
  */
 #include "split.h"
 

@@ -18,7 +18,7 @@ struct hm_wires {
     bool outside;
 };
 
-/* The two parts of a time in seconds: one due to latency, one due to bandwidth. */
+/* A time in seconds, split into the time due to latency and the time due to bandwidth. */
 struct hm_wire_time {
     double latency_s, bandwidth_s;
 };

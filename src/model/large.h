@@ -258,8 +258,10 @@ struct hm_large_case {
     const struct hm_large_correction *correction;
 };
 
-/* Returns the seconds of the product of an m x k and a k x n matrix on a device with a peak of
- * `peak` flop/s. */
+/*
+ * Returns the seconds of a matrix product of an m x k and a k x n matrix on a device with a peak of
+ * `peak` flop/s.
+ */
 double hm__large_gemm(const struct hm_large_case *x, double peak, double m, double n, double k);
 /* Returns the bytes per second of a collective of `ranks` ranks, of which `per_node` are in each
  * node. */

@@ -620,8 +620,10 @@ static int eval_servers(const struct hm_model *m, const struct eval_space *space
     return rc;
 }
 
-/* Whether the latency and bandwidth parts of the time are known, which requires that no step is
- * given as a formula of its time. */
+/*
+ * Whether latency and bandwidth components of the time are known, which requires that no step is
+ * given as a formula of its time.
+ */
 static bool steps_are_split(const struct hm_model *m)
 {
     for (size_t i = 0; i < m->step_count; i++)

@@ -38,8 +38,8 @@ static const char *algorithm_label(const char *algorithm)
 }
 
 /*
- * Begins a figure with its caption and its chart. Returns false, and adds nothing, if the chart has
- * no points or memory ran out before.
+ * Begins a chart with its caption. Returns false, and adds nothing, if the chart has no points or
+ * memory ran out before.
  */
 static bool page_begin_figure(struct hm_page *page, struct hm_svg_chart *chart)
 {
@@ -72,8 +72,8 @@ static void details_end(struct hm_text *out)
 }
 
 /*
- * Adds a figure of curves of the loss, with a collapsed table. The table has at most about
- * ROWS_SHOWN points of each curve, including the last one.
+ * Adds a chart of loss curves, with a collapsed table. The table has at most about ROWS_SHOWN
+ * points of each curve, including the last one.
  */
 static void page_add_curves(struct hm_page *page, struct hm_svg_chart *chart, const char *x_name,
                             const char *const *labels)

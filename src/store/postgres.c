@@ -300,8 +300,8 @@ static const char *find_option(const PQconninfoOption *options, const char *name
 }
 
 /*
- * Whether the parts of an address are unambiguous. A password with an unescaped @ or / would be
- * parsed as a host or a port, which messages show.
+ * Whether the components of an address are unambiguous. A password with an unescaped @ or / would
+ * be parsed as a host or a port, which messages show.
  */
 static bool is_unambiguous(const char *where, const PQconninfoOption *options)
 {

@@ -1,7 +1,7 @@
 /*
- * The parts of CUDA that a calibration uses. Nothing is linked and no header of CUDA is needed: the
- * functions are looked up in the driver, cuBLAS and cuDNN at run time. Types are those of the
- * published interfaces: handles are pointers, device memory is a 64-bit address.
+ * Declares the functions and types of CUDA that a calibration uses. Nothing is linked and no header
+ * of CUDA is needed: the functions are looked up in the driver, cuBLAS and cuDNN at run time. Types
+ * are those of the published interfaces: handles are pointers, device memory is a 64-bit address.
  */
 #ifndef HM_CUDA_H
 #define HM_CUDA_H

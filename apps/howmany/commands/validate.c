@@ -1,4 +1,4 @@
-/* The command howmany validate: computes published figures again and shows the differences. */
+/* The command howmany validate: computes published values again and shows the differences. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* The part of howmany validate --steps that estimates the intervals of plans without runs. */
+/* The functions of howmany validate --steps that estimate the intervals of plans without runs. */
 #ifndef HM_VALIDATE_KINDS_H
 #define HM_VALIDATE_KINDS_H
 

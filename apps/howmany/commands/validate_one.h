@@ -1,6 +1,6 @@
 /*
- * The part of howmany validate --steps that tests predictions corrected by one measured step of the
- * same job.
+ * The function of howmany validate --steps that tests predictions corrected by one measured step of
+ * the same job.
  */
 #ifndef HM_VALIDATE_ONE_H
 #define HM_VALIDATE_ONE_H

@@ -49,7 +49,7 @@ static const char *const file_names[PAPERS_FILES] = {
     [PAPERS_SLOW] = "slow-traces.csv.gz",
 };
 
-/* The tables from which our values are computed. */
+/* Tables from which the values of this program are computed, for comparison with the papers. */
 struct papers_sources {
     const struct hm_catalog *catalog;
     struct hm_runs *anwar;         /* Runs that Anwar et al. measured. */
@@ -61,10 +61,11 @@ struct papers_sources {
 struct papers_claim {
     char paper[16], claim[CLAIM_TEXT], why[CLAIM_TEXT];
     /*
-     * Our value, which is NaN if the statement is skipped, the published value and the tolerance.
+     * Value of this program, which is NaN if the statement is skipped, the published value and the
+     * tolerance.
      */
     double ours, published, tolerance;
-    bool bound;        /* True if the published value is an upper bound of ours. */
+    bool bound; /* True if the published value is an upper bound of the value of this program. */
     const char *needs; /* Name of the file without which the statement is skipped. */
 };
 

@@ -41,7 +41,7 @@ struct http_scan {
  * examined once, so the work does not depend on how the bytes were divided into packets. */
 enum http_scan_result http_scan_head(struct http_scan *scan, const char *data, size_t length);
 
-/* The parts of a request head, each as a text of its own. */
+/* The elements of a request head, each as a text of its own. */
 struct http_parsed {
     struct http_head head; /* Parts of the head; the texts are in the buffer that was parsed. */
     struct http_header headers[HTTP_HEADERS_MAX];

@@ -44,7 +44,9 @@ void lab_found_release(struct lab_found *found);
 /* Whether the folder, a namespace or a process of the lab exists. */
 bool lab_found_any(const struct lab_found *found);
 
-/* End the processes of a lab and remove its namespaces and folder; missing parts are skipped. */
+/*
+ * End the processes of a lab and remove its namespaces and folder; whatever is missing is skipped.
+ */
 int lab_remove(const char *name, struct hm_err *err);
 
 /* Call visit with the name of each lab that has a folder. */

@@ -1,8 +1,9 @@
 /*
- * Measures round-trip times between the nodes of a laboratory. No program is needed on the other
- * node: its kernel refuses a TCP connection to a closed port, and this answer takes one round trip.
- * The first attempt also resolves the node's Ethernet address, so the minimum of several attempts
- * is taken. If a packet is lost, TCP retries after a second; the probe does not wait for that.
+ * Measures round-trip times between the nodes of a laboratory (a cluster of network namespaces on
+ * one machine). No program is needed on the other node: its kernel refuses a TCP connection to a
+ * closed port, and this answer takes one round trip. The first attempt also resolves the node's
+ * Ethernet address, so the minimum of several attempts is taken. If a packet is lost, TCP retries
+ * after a second; the probe does not wait for that.
  */
 #include "lab_probe.h"
 

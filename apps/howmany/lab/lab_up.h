@@ -1,4 +1,7 @@
-/* Makes a laboratory: runs the commands of a plan, and undoes them when one fails. */
+/*
+ * Makes a laboratory, a cluster of network namespaces: runs the commands of a plan, and undoes them
+ * when one fails.
+ */
 #ifndef HM_LAB_UP_H
 #define HM_LAB_UP_H
 

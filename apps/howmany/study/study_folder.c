@@ -69,7 +69,7 @@ struct study_child {
     bool summary, diverged;
 };
 
-/* Show what is being run, with the part of the budget that earlier runs have used. */
+/* Show what is being run, with the share of the budget that earlier runs have used. */
 static void say_run(struct study_folder *f, const char *what)
 {
     double budget = f->commands->spec->budget_s, used = study_table_spent(&f->table);

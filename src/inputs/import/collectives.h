@@ -19,7 +19,8 @@ enum { BENCH_COLUMNS = 8, BENCH_HOSTS = 1024 };
 struct bench_row {
     double value[8];
     char type[12], wrong[2][16];
-    bool bad[2]; /* True if the out-of-place result, and the in-place result, is wrong. */
+    bool bad[2]; /* bad[0] is true if the out-of-place result is wrong, bad[1] if the in-place
+                    result is. */
 };
 
 struct bench_section {

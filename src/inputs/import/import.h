@@ -94,8 +94,9 @@ struct hm_imported {
     /* The following members are the state of the reader. */
     struct hm_arena *arena;
     struct hm_stream in;
-    struct hm_archive *archive; /* Archive of the parts, or NULL if they are files; owned. */
-    const char *const *parts;   /* Files of a log that is split, in order; in the arena. */
+    struct hm_archive *
+        archive; /* Archive that contains the parts of the log, or NULL if they are files; owned. */
+    const char *const *parts; /* Files of a log that is split, in order; in the arena. */
     size_t part_count, part_at;
     const char *codec; /* Name of the compression; NULL: the file is not compressed. */
     /* The following members are results. */

@@ -11,7 +11,7 @@
 #include "err.h"
 #include "import.h"
 
-/* Returns the last part of a path. */
+/* Returns the last component of a path. */
 static const char *base_of(const char *path)
 {
     const char *slash = strrchr(path, '/');

@@ -120,7 +120,7 @@ static int walk_folder(const char *path, int depth,
     return rc;
 }
 
-/* The files that are the parts of one import. */
+/* The files of which one import consists. */
 struct parts {
     struct hm_arena *arena;
     const char **items; /* Paths of the files, in the arena; the list itself is owned. */

@@ -22,9 +22,8 @@ struct job_config {
     double batch, micro;     /* Samples in an iteration, and in one forward pass of a worker. */
     double zero;             /* Stage of ZeRO, 0 to 3. */
     double tensor, pipeline; /* Degrees of tensor and pipeline parallelism. */
-    bool within_node; /* True if the state is sharded inside a node, and each node has a full copy.
-                       */
-    const char *offload;           /* States that the host keeps: "optimizer" or "all". */
+    bool within_node;    /* True if the state is sharded inside a node and each node has a copy. */
+    const char *offload; /* States that the host keeps: "optimizer" or "all". */
     const char *recompute;         /* Kind of recomputation of activations. */
     const char *precision;         /* Number format, such as "bf16". */
     const char *optimizer;         /* Name of the optimizer, as in PyTorch. */

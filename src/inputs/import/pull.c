@@ -342,7 +342,10 @@ static bool skip_text(struct hm_stream *in)
     for (;;) {
         char *quote = memchr(in->buffer + in->at, '"', in->length - in->at);
         if (!quote) {
-            /* Backslashes at the end of the buffer may escape a quote in the next part. */
+            /*
+             * Backslashes at the end of the buffer may escape a quote at the start of the next
+             * block.
+             */
             size_t end = in->length, slashes = 0;
             while (end - slashes > in->at && in->buffer[end - slashes - 1] == '\\')
                 slashes++;

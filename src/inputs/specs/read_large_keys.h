@@ -31,7 +31,7 @@ extern const char *const hm__yes_no[];
 /* Whether an index into hm__yes_no means true. */
 bool hm__is_yes(int word);
 
-/* Read `parallel`, the given part of the layout: auto, or a map. */
+/* Read `parallel`, the degrees and settings of the layout that are given: auto, or a map. */
 int hm__read_parallel(struct hm_reader *reader, const struct hm_value *value,
                       struct hm_large_keys *keys);
 

@@ -13,7 +13,7 @@ struct hm_known_column {
     const char *name;
     struct hm_dim dim; /* Dimension of the values. */
     double min;
-    bool above; /* If true, values must be greater than min; otherwise min is allowed too. */
+    bool above; /* True if values must be greater than min; otherwise min itself is allowed. */
     bool label; /* True if the values are texts instead of numbers. */
 };
 

@@ -1,8 +1,9 @@
 /*
- * Decentralised SGD with gossip averaging: every rank has its own copy of w, averages it with the
- * copies of its neighbours, and makes a step along the gradient of its own part of the mini-batch
- * (Lian et al.: Can decentralized algorithms outperform centralized algorithms?, 2017). With x_i
- * the copy of rank i and g_i the gradient of its rows at x_i, iteration t is
+ * Implements decentralised SGD with gossip averaging: every rank has its own copy of the weights w,
+ * averages it with the copies of its neighbours, and makes a step along the gradient of its own
+ * part of the mini-batch (Lian et al.: Can decentralized algorithms outperform centralized
+ * algorithms?, 2017). With x_i the copy of rank i and g_i the gradient of its rows at x_i,
+ * iteration t is
  *
  *     x_i = sum over j of W_ij x_j - s_t g_i
  *

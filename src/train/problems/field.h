@@ -127,8 +127,8 @@ struct hm_mrf_edges {
 };
 
 /*
- * Create a part that knows its block of vertices but has no edges; hm__mrf_connect allocates the
- * arrays.
+ * Create a rank's part of a field with its block of vertices but without edges; hm__mrf_connect
+ * allocates the arrays.
  */
 struct hm_mrf *hm__mrf_new(size_t vertices, size_t edges, int rank, int size);
 /* Add an edge to the list if it touches the rank's block of vertices. */

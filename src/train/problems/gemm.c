@@ -18,8 +18,8 @@ static void gemm_copy_tile(bool transpose, size_t depth, size_t width, const flo
 }
 
 /*
- * Add a product to a row of C: row[j] += sum_p factor[p] tile[p][j] for p below `depth` rounded up
- * to a multiple of 4.
+ * Add a row times the tile to a row of C: row[j] += sum_p factor[p] tile[p][j] for p below `depth`
+ * rounded up to a multiple of 4.
  */
 static void gemm_add_rows(size_t depth, size_t width, const float *restrict factor,
                           float tile[restrict DEEP][WIDE], float *restrict row)

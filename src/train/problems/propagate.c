@@ -30,7 +30,7 @@ struct neighbour {
     size_t ghost, ghost_count;
     /* Range in `shared`: own vertices that are ghosts on the neighbour. */
     size_t shared, shared_count;
-    /* Bytes sent to and received from the neighbour in an exchange of products. */
+    /* Bytes sent to and received from the neighbour when the products of vertices are exchanged. */
     size_t out_bytes, ghost_bytes;
 };
 
@@ -233,7 +233,10 @@ static void propagate_exchange_states(struct hm_propagate *p, struct hm_comm *co
 {
     for (size_t i = 0; i < p->neighbour_count; i++) {
         const struct neighbour *n = &p->neighbours[i];
-        /* A state takes no more bytes than a product, so the buffers are large enough. */
+        /*
+         * A state takes no more bytes than the product of a vertex, so the buffers are large
+         * enough.
+         */
         for (size_t k = 0; k < n->shared_count; k++)
             memcpy(p->out + k * sizeof(*p->states), &p->states[p->shared[n->shared + k]],
                    sizeof(*p->states));

@@ -9,7 +9,7 @@
 #include "propagate.h"
 
 struct hm_kernel_ops {
-    /* Create a kernel with uniform messages; the products are not computed yet. */
+    /* Create a kernel with uniform messages; the products of the vertices are not computed yet. */
     void *(*create)(const struct hm_mrf *mrf, const struct hm_propagate_settings *settings);
     void (*destroy)(void *kernel);
     /*
@@ -44,7 +44,7 @@ struct hm_kernel_ops {
 extern const struct hm_kernel_ops hm__propagate_binary, hm__propagate_general;
 
 /*
- * Whether this rank's part has the value ranges that the binary kernel needs; see
+ * Whether this rank's part of the field has the value ranges that the binary kernel needs; see
  * propagate_binary.c.
  */
 bool hm__propagate_binary_fits(const struct hm_mrf *mrf);
