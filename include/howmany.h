@@ -124,17 +124,17 @@ struct hm_dataflow {
 enum hm_goal {
     HM_GOAL_AUTO,    /* The library chooses: HM_GOAL_BALANCE if a weight is given, else HM_GOAL_COST
                         if a deadline is given, else HM_GOAL_TIME. */
-    HM_GOAL_TIME,    /* The time in seconds. */
-    HM_GOAL_COST,    /* The money, or the node-seconds if no price is known. */
-    HM_GOAL_BALANCE, /* The weighted sum alpha * seconds + beta * money. */
+    HM_GOAL_TIME,    /* Minimise the time in seconds. */
+    HM_GOAL_COST,    /* Minimise the money, or the node-seconds if no price is known. */
+    HM_GOAL_BALANCE, /* Minimise the weighted sum alpha * seconds + beta * money. */
 };
 
 struct hm_fit; /* A fit of measured runs; see howmany_fit.h. */
 
 /* Methods by which workers exchange gradients; see docs/reference/platforms.md. */
 enum hm_platform {
-    HM_PLATFORM_JOB,         /* The communication that the job describes. */
-    HM_PLATFORM_ALLREDUCE,   /* The fastest all-reduce among the workers. */
+    HM_PLATFORM_JOB,         /* Use the communication that the job describes. */
+    HM_PLATFORM_ALLREDUCE,   /* Use the fastest all-reduce among the workers. */
     HM_PLATFORM_DRIVER,      /* A driver broadcasts the model in the manner of BitTorrent and
                                 collects the gradients in two waves. */
     HM_PLATFORM_SERVER,      /* Parameter servers hold the model. */
@@ -365,7 +365,7 @@ struct hm_plan_alternative {
     double accelerators; /* Number of workers in one machine. */
     bool gpus;           /* True if the workers of the machine are GPUs. */
     double memory_bytes; /* Bytes that a job may use on one worker; NaN: unknown. */
-    struct hm_way way;   /* The platform, if the question names platforms. */
+    struct hm_way way;   /* Platform of the alternative, if the question names platforms. */
     struct hm_point point;
     const char **kinds; /* For mixed clusters: names of the kinds of machines; NULL: one kind. */
     size_t kind_count;
@@ -461,7 +461,7 @@ struct hm_answer {
     struct hm_question question; /* The question that was asked, with the weights that were used. */
     size_t recommended; /* Index of the recommended point: the smallest number of workers whose
                            value is within `slack` of the best; HM_NONE: there is none. */
-    double slack;       /* The slack that was used. */
+    double slack;       /* The slack that was used for the recommendation. */
     double one_node;    /* Number of workers of one node, if all runs are inside one node and the
                            recommended point is not; else NaN. */
     double knee_hours;  /* Machine-hours at the recommended point divided by those at the knee; NaN:
@@ -521,7 +521,7 @@ struct hm_check {
 };
 
 struct hm_validation {
-    const char *name; /* Name of the job. */
+    const char *name; /* Name of the job that was checked. */
     struct hm_check *checks;
     size_t count;
     struct hm_answer *answer; /* The plan of the job; NULL if the job only describes a network

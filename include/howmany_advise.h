@@ -110,7 +110,7 @@ struct hm_pace {
                                their mean, for each row; NULL: unknown. */
     const char **terms;     /* Formulas in the variable n, which is the number of workers m. */
     size_t term_count;
-    double *theta; /* Coefficient of each term. */
+    double *theta; /* Coefficients of the terms. */
     double *draws; /* Random draws of the coefficients: draws[d * term_count + k] is coefficient k
                       of draw d. */
     size_t draw_count;
@@ -510,14 +510,15 @@ struct hm_candidate {
     double staleness; /* Bound of the staleness; 0: synchronous, INFINITY: asynchronous. */
     double backups;   /* Number of backup workers. */
     bool measured;    /* True if there are traces of this algorithm on m workers. */
-    double iterations, iterations_low, iterations_high;    /* Number of iterations until the
-                                                              target loss is reached, or until
-                                                              the time limit. */
-    double iteration_s, iteration_low_s, iteration_high_s; /* Seconds f(m) of one iteration. */
+    double iterations, iterations_low, iterations_high; /* Number of iterations until the
+                                                           target loss is reached, or until
+                                                           the time limit. */
+    double iteration_s, iteration_low_s,
+        iteration_high_s;                   /* Seconds f(m) of one iteration on m workers. */
     double iteration_p5_s, iteration_p95_s; /* 5th and 95th percentile of the seconds of single
                                                iterations; NaN: unknown. */
     double time_s, low_s, high_s;           /* Expected seconds of the run. */
-    double cost, cost_low, cost_high;       /* Money for the run. */
+    double cost, cost_low, cost_high;       /* Money that the run costs. */
     double loss, loss_low, loss_high;       /* Excess loss P - P*: the target, or the value that is
                                                reached within the time limit. */
     double reaches;     /* Probability that the candidate reaches the target loss within the time
@@ -571,7 +572,7 @@ struct hm_advice {
     double best;                     /* Least loss P* that can be reached. */
     double loss;                     /* Target of the question for the excess loss P - P*; NaN:
                                         not asked. */
-    double within_s, budget;         /* Limits of the question; NaN: no limit. */
+    double within_s, budget;         /* Time limit and budget of the question; NaN: no limit. */
     enum hm_goal goal;               /* Goal that was used: HM_GOAL_TIME or HM_GOAL_COST. */
     double level;                    /* Coverage probability of the intervals. */
     struct hm_candidate *candidates; /* One candidate for each algorithm and number of workers,

@@ -214,7 +214,7 @@ struct hm_fit {
     const char *unit;
     /* True if a job was given, so that the fit corrects the model of the job. */
     bool from_sheet;
-    bool chosen;    /* True if the library chose the terms. */
+    bool chosen;    /* True if the library chose the terms of the fit. */
     bool intervals; /* True if there are enough runs for intervals. */
     bool weak;      /* True if the work grows with n, as in weak scaling. */
     /* True if only speedups are known, so that seconds are in units of the reference time. */
@@ -337,7 +337,7 @@ struct hm_design_settings {
 struct hm_chosen {
     size_t row;     /* Row of the candidate in the table of candidates. */
     double n, size; /* Number of workers, and size; size is NaN if the table has no such column. */
-    double cost;    /* Cost of the run. */
+    double cost;    /* Cost of the run, by the cost formula. */
     const char *where; /* Other quantities of the candidate, such as "latency = 0.01"; NULL if there
                           are none. */
     double share;      /* Share of this candidate in the optimal design, 0 to 1, before shares
@@ -454,7 +454,7 @@ struct hm_recommendation {
                            unknown. */
     double sure_near;   /* Probability that the recommended candidate is within `slack` of the true
                            best; NaN: unknown. */
-    double slack;       /* The slack of the question. */
+    double slack;       /* The slack that the question asked for. */
     double one_node;    /* Number of workers of one node, if all runs are inside one node and the
                            recommended candidate is not; else NaN. */
     double n_low, n_high; /* Interval of the best number of workers, with probability `level`; NaN:

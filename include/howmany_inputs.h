@@ -159,7 +159,7 @@ struct hm_counts {
     struct hm_count *layers; /* Sizes of each layer; NULL if only the totals of the network are
                                 known. */
     size_t layer_count;
-    double parameters, multiply_adds, outputs; /* Sums over the layers. */
+    double parameters, multiply_adds, outputs; /* Sums of the counts over all layers. */
     double forward_flop; /* Flop of the forward pass: two per multiply-add, or the total that was
                             given. */
 };
@@ -270,7 +270,7 @@ struct hm_parts {
     double edges_max;  /* Number of edges of the most loaded worker, averaged over the random
                           trials. */
     double edges_mean; /* Mean number of edges per worker. */
-    double imbalance;  /* Ratio edges_max / edges_mean. */
+    double imbalance;  /* Imbalance: the ratio edges_max / edges_mean. */
     double low, high;  /* 5th and 95th percentile of edges_max over the random trials. */
     double worst;      /* Largest edges_max over the random trials. */
     double cut;        /* Number of edges between different workers; NaN: unknown. */
@@ -395,7 +395,7 @@ struct hm_calibration {
                                      assumes from the measured matrix products. */
     double memory_bandwidth_bytes_per_s; /* Bytes per second that element-wise kernels move. */
     double core_bandwidth_bytes_per_s;   /* Bytes per second that one thread of a CPU moves. */
-    double kernel_s;                     /* Seconds of one small kernel. */
+    double kernel_s;                     /* Seconds that one small kernel takes. */
 };
 
 /* One machine. It has `accelerators` workers; a machine without accelerators has one worker. */
@@ -565,7 +565,7 @@ struct hm_expect {
                          mape_random or mape_random_spread (mean and spread of mape over 20
                          random splits of the graph). */
     double n;         /* Number of workers, for time and speedup; 0 or NaN for other values. */
-    double value;     /* Expected value. */
+    double value;     /* Value that is expected. */
     double digits;    /* Number of significant digits that must agree. */
     double within;    /* Largest allowed difference, used instead of digits, > 0; 0 or NaN: not
                          given. */

@@ -68,11 +68,11 @@ struct hm_transformer {
     struct hm_latent latent;  /* Multi-head latent attention; all zero: ordinary attention. */
     /* The following members matter only for exact parameter counts. */
     double positions;            /* Number of rows of a learned position table; 0: none. */
-    double norms;                /* Number of norms in one layer. */
+    double norms;                /* Number of normalisations in one layer. */
     bool norm_bias;              /* True if a norm has a bias in addition to its scale. */
     bool qk_norm;                /* True if queries and keys of a head are normalised. */
     enum hm_linear_bias bias;    /* The linear layers that have a bias. */
-    double other_parameters;     /* Parameters that no other field describes. */
+    double other_parameters;     /* Number of parameters that no other field describes. */
     double published_parameters; /* Number of parameters in the literature; NaN: not given. */
 };
 
@@ -180,16 +180,16 @@ struct hm_layout_point {
     double n, nodes; /* Number of workers, and number of machines. */
     size_t machine;  /* Index of the cluster; 0 if the cluster is that of the job. */
     struct hm_layout layout;
-    double time_s;        /* Seconds of one step. */
+    double time_s;        /* Seconds of one training step. */
     double low_s, high_s; /* Interval of time_s that contains 90 % of similar measurements. */
     double total_s;       /* Seconds of the whole job, with failures; NaN: tokens are not given. */
     double cost;          /* Money for the whole job, or for one step without tokens; NaN: no price
                              is known. */
     double tokens_per_s;
     double mfu;          /* Model flop per second, as a share of the 16-bit peak of all workers. */
-    double memory_bytes; /* Bytes that the fullest worker needs. */
+    double memory_bytes; /* Bytes of memory that the fullest worker needs. */
     double memory_limit_bytes; /* Bytes that a job may use on one worker. */
-    bool fits;                 /* True if the memory is sufficient. */
+    bool fits;                 /* True if the layout fits in the memory of the workers. */
     double meets; /* Probability of meeting deadline and budget; NaN: neither is given. */
 };
 

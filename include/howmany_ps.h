@@ -80,13 +80,13 @@ typedef int hm_ps_worker_fn(struct hm_ps *ps, void *state, struct hm_err *err);
 
 /* Counters of this worker so far. */
 struct hm_ps_stats {
-    double clocks;        /* Number of clocks finished. */
-    double rows_read;     /* Number of rows read. */
+    double clocks;        /* Number of clocks that the worker has finished. */
+    double rows_read;     /* Number of rows that the worker has read. */
     double rows_received; /* Number of row reads that a server answered instead of the worker's own
                              copy. */
-    double rows_sent;     /* Number of rows of increments sent. */
-    double bytes;         /* Bytes sent and received. */
-    double wait_s;        /* Seconds spent waiting for servers. */
+    double rows_sent;     /* Number of rows of increments that the worker has sent. */
+    double bytes;         /* Number of bytes sent and received by the worker. */
+    double wait_s;        /* Seconds in which the worker waited for servers. */
 };
 
 /* ---- life cycle ------------------------------------------------------------------------------ */

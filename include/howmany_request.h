@@ -81,7 +81,7 @@ struct hm_context {
     const struct hm_store_access *store; /* Access to the store of runs; NULL: there is no store. */
     const struct hm_catalog *catalog; /* Catalog for look-ups, borrowed; NULL: the built-in one. */
     struct hm_limits limits;
-    struct hm_style style; /* Style of text answers. */
+    struct hm_style style; /* Style in which text answers are rendered. */
     /*
      * Function that receives a long answer in pieces; these pieces are then not part of the reply.
      * May be NULL. It returns 0, or a negative code that ends the request.
@@ -109,12 +109,13 @@ struct hm_context {
 struct hm_reply_file {
     const char *path;    /* Path of the file as the request names it; "-" is standard output. */
     const char *text;    /* Contents of the file, or a script that makes the file. */
-    const char *program; /* "gnuplot" if `text` is a script that makes the file; NULL if `text`
-                            is the contents of the file. */
+    const char *program; /* Name of the program that runs the script `text` to make the file:
+                            "gnuplot"; NULL if `text` is the contents of the file. */
 };
 
 struct hm_reply {
-    bool answered;    /* False if there is no feasible answer; the text then says why. */
+    bool answered; /* True if there is a feasible answer; if false, the text says why there is none.
+                    */
     const char *type; /* Media type: "application/json", "text/csv", "text/plain" or
                          "application/x-ndjson". */
     char *text;       /* The answer, which ends with NUL. */

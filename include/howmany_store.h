@@ -100,7 +100,7 @@ struct hm_store_batch {
     const struct hm_stored *runs;
     size_t count;
     int64_t *ids; /* Output: array that gets the id of each run. May be NULL. */
-    size_t added; /* Output: the number of new runs. */
+    size_t added; /* Output: number of runs that were not in the store before. */
     /*
      * True if further batches follow at once: the runs are added to the store's indexes with the
      * last batch, which is faster. Until then, reading pages takes longer.

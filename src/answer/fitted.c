@@ -73,7 +73,7 @@ struct draw_tally {
      * value is within the slack of the best.
      */
     double best, near;
-    size_t count;   /* Number of values of `chosen`. */
+    size_t count;   /* Number of elements of `chosen`. */
     double *chosen; /* Best n of each evaluated draw of the fit. */
 };
 

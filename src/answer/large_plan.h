@@ -37,7 +37,7 @@ void hm__large_choose(struct hm_large_answer *answer, const struct hm_large_ques
 enum { HM_LARGE_TOP = 8 };
 struct hm_large_tops {
     double n;
-    struct hm_large_choice top[HM_LARGE_TOP]; /* Layouts that fit, fastest first. */
+    struct hm_large_choice top[HM_LARGE_TOP]; /* Layouts that fit in memory, fastest first. */
     size_t count;
     /* The layout with the least memory; its n is 0 if there is no layout. */
     struct hm_large_choice least;
@@ -52,7 +52,7 @@ struct hm_large_machine {
     struct hm_large_case situation; /* Inputs of the model; points to the members above. */
     struct hm_large_tops *tops;     /* Best layouts for each n, `count` elements; owned. */
     size_t count;
-    bool gpus; /* True if texts call the workers GPUs. */
+    bool gpus; /* True if texts should call the workers GPUs. */
 };
 
 /* The machines of a plan; released with hm__large_machines_release. */

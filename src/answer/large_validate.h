@@ -19,8 +19,8 @@ struct hm_large_prediction {
 /* Errors of the rows of one source, as fractions (1 is 100 %). A value is NaN if no row has it. */
 struct hm_large_score {
     const char *source;  /* Name of the source; NULL: all sources with equal weights. */
-    double rows;         /* Number of times that are compared. */
-    double mean, median; /* Mean and median of |predicted/measured - 1|. */
+    double rows;         /* Number of rows whose times are compared. */
+    double mean, median; /* Mean and median of |predicted/measured - 1| over these rows. */
     double inside;       /* Share of the measured times inside the interval. */
     double memory_rows, memory_median;
     /*

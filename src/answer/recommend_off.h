@@ -9,7 +9,7 @@ struct hm_off {
     double *errors; /* Error of each configuration; owned. */
     size_t count;
     double reach; /* Quantile of the errors at the confidence level. */
-    double usual; /* Root mean square of the errors. */
+    double usual; /* Root mean square of these errors. */
 };
 
 /*

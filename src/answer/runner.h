@@ -31,7 +31,7 @@ struct hm_runner {
     struct hm_grid grid;
     double seconds;               /* f(m), the seconds of an iteration. */
     double paces[HM_G_DRAWS];     /* Seconds of an iteration in each draw of the fit. */
-    struct hm_pace_spread spread; /* Spread of single iterations around their mean. */
+    struct hm_pace_spread spread; /* Spread of the seconds of single iterations. */
     double luck[HM_G_DRAWS]; /* Standard normal random number of each draw, which varies the seconds
                                 of a run. */
     /* y[d * grid.count + p] is the least ln(P - P*) up to grid point p in draw d; owned. */

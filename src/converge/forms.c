@@ -99,7 +99,7 @@ void hm__g_form_values(enum hm_g_form form, const double *theta, double m, const
 struct form_problem {
     const struct g_form *form;
     const struct hm_g_data *data;
-    double weights[HM_G_FOLDS]; /* Weight of each fold. */
+    double weights[HM_G_FOLDS]; /* Weight of each cross-validation fold. */
     double start[HM_G_SHAPE_MAX];
     /*
      * Logarithm of the iteration of each point. Owned; the arrays below use the same memory block.

@@ -24,7 +24,7 @@ struct hm__fit {
     struct hm_fit_rule rule;
     /*
      * Random deviation (drift) of each draw outside the range of the runs, in units of its standard
-     * deviation; NULL without drift. It has one value for all n, so that a draw remains a smooth
+     * deviation; NULL without drift. It is the same for all n, so that a draw remains a smooth
      * curve.
      */
     double *drift;

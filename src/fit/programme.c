@@ -32,7 +32,7 @@ static const double GROWTH = 30, BARRIER_GAP = 1e-6;
 
 struct programme_work {
     const struct hm_programme *p;
-    size_t rank; /* Number of columns of `factors`. */
+    size_t rank; /* Number of columns of the matrix `factors`. */
     /* Cholesky factor L of the information matrix, M = L L'. */
     double lower[HM_TERMS_MAX][HM_TERMS_MAX];
     /* For each candidate with the features f: L^-1 f in u, and M^-1 f in v. M is the information
@@ -316,7 +316,7 @@ static int programme_certify(struct programme_work *w, const double *shares, dou
 
 /* ---- Newton steps without barriers ----------------------------------------------------------- */
 
-/* The shares strictly between 0 and 1. */
+/* The shares that are strictly between 0 and 1. */
 struct free_shares {
     size_t at[FREE_MAX], count;
     bool tight; /* True if the budget is used up. */

@@ -81,7 +81,7 @@ int hm__function_find(const char *name, size_t length, int *ret_arity);
 /* Returns the name of function i, NULL after the last. */
 const char *hm__function_name(const void *unused, size_t i);
 
-/* Returns the result of one operation. */
+/* Returns the result of one operation of a formula. */
 double hm__apply(enum hm__op op, double a, double b, double c);
 
 #endif

@@ -81,7 +81,7 @@ struct hm_constants {
 #define HM_CONSTANT_MEMBER(name, value, low, high, doc) double name;
     HM_CONSTANT_MAP(HM_CONSTANT_MEMBER)
 #undef HM_CONSTANT_MEMBER
-    const struct hm_cpu_constants *cpu; /* Constants of CPUs; borrowed. */
+    const struct hm_cpu_constants *cpu; /* Constants of the model of CPUs; borrowed. */
     /* Costs of frameworks, one element for each enum hm_framework; borrowed. */
     const struct hm_framework_costs *frameworks;
 };

@@ -37,7 +37,7 @@ struct hm_cpu_constants {
 #undef HM_CPU_CONSTANT_MEMBER
 };
 
-/* The constants of this version. */
+/* The constants of CPUs of this version of the model. */
 extern const struct hm_cpu_constants hm__cpu_constants;
 
 /* The cores of one worker that compute. */

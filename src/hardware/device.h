@@ -16,7 +16,7 @@ struct hm_device {
     double reach;       /* Fraction of the peak that the largest matrix products reach. */
     double bandwidth;   /* Peak bytes/s of the memory. */
     double processors;  /* Number of multiprocessors that share a matrix product. */
-    double value_bytes; /* Bytes of an activation. */
+    double value_bytes; /* Number of bytes of one activation. */
     double kernel_s;    /* Seconds of a small kernel from its start to its end. */
     double conv_speed;  /* Measured speed of convolutions relative to that of the constants. */
     bool matrix_units;  /* True if matrix products run on matrix units, which need aligned rows. */

@@ -11,7 +11,7 @@
 
 /* ---- counts ---------------------------------------------------------------------------------- */
 
-/* Returns the number of parameters. */
+/* Returns the number of parameters of a network. */
 double hm__large_parameters(const struct hm_transformer *network);
 /* Returns the number of parameters that process one token: experts_per_token experts instead of all
  * experts, one embedding table (the output head), and no norms. */
@@ -68,9 +68,9 @@ enum hm_large_family {
 struct hm_large_device {
     enum hm_large_family family;
     double flops_16, flops_8, flops_4; /* Peak flop/s with 16, 8 and 4 bits; 0: not supported. */
-    double bandwidth_bytes_per_s;      /* Bandwidth of the memory of one worker. */
+    double bandwidth_bytes_per_s;      /* Memory bandwidth of one worker. */
     double memory_bytes;               /* Bytes of the memory of one worker that tensors can use. */
-    double processors;                 /* Number of streaming multiprocessors. */
+    double processors;                 /* Number of streaming multiprocessors of one worker. */
     double link_bytes_per_s;    /* Bandwidth of a worker to other workers of the node, one way. */
     double per_node;            /* Number of workers in one node. */
     double network_bytes_per_s; /* Network bandwidth of one node, one way. */
@@ -170,11 +170,11 @@ extern const struct hm_large_set hm__large_sets[];
 
 /* Groups of jobs whose predictions have errors of the same size. */
 enum hm_large_group {
-    HM_GROUP_OLD,       /* Dense networks, tuned software, devices before Hopper. */
-    HM_GROUP_HOPPER,    /* Dense networks, tuned software, Hopper devices. */
-    HM_GROUP_BLACKWELL, /* Dense networks, tuned software, Blackwell devices. */
-    HM_GROUP_PLAIN,     /* Dense networks, eager or compiled software. */
-    HM_GROUP_EXPERTS,   /* Networks with a mixture of experts. */
+    HM_GROUP_OLD,       /* Group of dense networks with tuned software on devices before Hopper. */
+    HM_GROUP_HOPPER,    /* Group of dense networks with tuned software on Hopper devices. */
+    HM_GROUP_BLACKWELL, /* Group of dense networks with tuned software on Blackwell devices. */
+    HM_GROUP_PLAIN,     /* Group of dense networks with eager or compiled software. */
+    HM_GROUP_EXPERTS,   /* Group of networks with a mixture of experts. */
     HM_LARGE_GROUPS
 };
 enum hm_large_group hm__large_group(const struct hm_large_device *device,
@@ -226,7 +226,7 @@ extern const struct hm_large_constants hm__large_reference;
 struct hm_large_layer {
     double share; /* Share of the layers that are of this kind (dense, or with experts); 0 if there
                      are none. */
-    double forward, backward; /* Seconds of computing on the device. */
+    double forward, backward; /* Seconds in which the device computes, in each pass. */
     /*
      * Seconds of the forward pass of the linear layers of attention, and of the feed-forward layer.
      */
@@ -245,7 +245,8 @@ struct hm_large_layer {
  * sequence_parallel of a layout.
  */
 struct hm_large_times {
-    struct hm_large_layer layers[2]; /* [0]: dense layers; [1]: layers with experts. */
+    struct hm_large_layer layers[2]; /* layers[0] has the times of dense layers, layers[1] those of
+                                        layers with experts. */
     double head_forward, head_backward, embed_forward, embed_backward;
 };
 

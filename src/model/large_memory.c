@@ -87,7 +87,7 @@ static struct kept layer_kept(const struct hm_large_case *x, const struct hm_lay
 struct held {
     /* Parameters of all layers of the stage, outside of experts and in experts. */
     double dense, expert;
-    double one; /* Parameters of one layer. */
+    double one; /* Number of parameters of one layer. */
     double tables;
     double layers; /* Number of layers of the stage. */
 };

@@ -21,7 +21,7 @@ struct ops {
     const struct hm_device *d;
     const struct hm_count *l;
     const struct hm_layer_place *place;
-    double b;       /* Number of samples. */
+    double b;       /* Number of samples that are computed together. */
     double in, out; /* Number of values that b samples read, and number that they write. */
     double a;       /* Number of bytes of one activation. */
     double wide;    /* Bytes of one value that stays in 32 bits. */
@@ -239,7 +239,10 @@ static void ops_attention(struct ops *o)
     ops_linear(o, o->b * length, width, width, layer->bias != HM_BIAS_NONE);
     o->step.forward_s += hm__device_attention(o->d, o->b, layer->heads, side, head, false);
     o->step.backward_s += hm__device_attention(o->d, o->b, layer->heads, side, head, true);
-    /* Splitting into heads and joining them copies values, and inputs are converted. */
+    /*
+     * Splitting values into heads and joining them again copies the values, and inputs are
+     * converted to the precision of the activations.
+     */
     double moved = o->d->k->attention_bytes * o->out * o->a / 2;
     o->step.forward_s += ops_stream(o, moved);
     o->step.backward_s += ops_stream(o, moved);

@@ -9,7 +9,7 @@
 
 /* Times of one layer for b samples, on the device and on the host, which launches kernels. */
 struct hm_layer_step {
-    double forward_s, backward_s; /* Seconds of the device. */
+    double forward_s, backward_s; /* Seconds in which the device computes in each pass. */
     double forward_host_s, backward_host_s;
     double kept_bytes; /* Bytes that the layer keeps for the backward pass. */
 };

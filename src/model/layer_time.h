@@ -10,7 +10,7 @@ struct hm_layer_cost {
     double moved_s;  /* Seconds to move activations for one sample and one pass; 0 without a
                         roofline. */
     double weight_s; /* Seconds of reading the weights once; 0 without a roofline. */
-    double start_s;  /* Seconds of kernel overhead for one pass. */
+    double start_s;  /* Seconds of kernel launches in one pass. */
     double backward; /* Number of backward passes: 2 with matrix products, 1 without. */
     double bytes;    /* Bytes of the gradient that the layer sends. */
     double times;    /* Number of equal layers that this entry represents. */

@@ -14,7 +14,7 @@
 enum hm_sheet_kind {
     HM_SHEET_DEVICE,    /* Prediction for a network on one accelerator of the catalog. */
     HM_SHEET_NODE,      /* A network on several accelerators in one node. */
-    HM_SHEET_NODES,     /* A network on accelerators of several nodes. */
+    HM_SHEET_NODES,     /* A network on the accelerators of several nodes. */
     HM_SHEET_COMPILED,  /* A network on any number of accelerators, with compiled software. */
     HM_SHEET_SERVER,    /* Parameter servers or a driver, and workers with accelerators. */
     HM_SHEET_DRIVER,    /* Parameter servers or a driver on CPUs, with an unknown framework. */

@@ -23,7 +23,7 @@ enum {
     BANK = 65521,
     /* Largest number of workers that is simulated; more are extrapolated over log2(n). */
     WORKERS = 2048,
-    FEWEST = 400, /* Smallest number of iterations of a simulation. */
+    FEWEST = 400, /* Least number of iterations that are simulated. */
     /* Number of draws of all workers together, unless FEWEST iterations need more. */
     DRAWS = 200000,
     PER_STALENESS = 16, /* Smallest number of iterations for each unit of staleness. */

@@ -29,7 +29,7 @@ struct step_kind {
 };
 
 struct hm_step_table {
-    struct hm_counts *counts; /* Counts of the network; owned. */
+    struct hm_counts *counts; /* Counts of the layers of the network; owned. */
     const struct hm_job *job;
     struct hm_device device;
     struct step_kind *kinds; /* Kinds of layers, kind_count elements; owned. */

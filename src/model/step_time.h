@@ -39,7 +39,7 @@ const struct hm_device *hm__step_table_device(const struct hm_step_table *table)
 int hm__step_table_eval(struct hm_step_table *table, double b, struct hm_step_parts *ret_parts,
                         struct hm_err *err);
 
-/* Communication of a step on n workers. */
+/* Time of the communication of a step on n workers. */
 struct hm_step_sent {
     /* Seconds of latency and of transfer, summed over the messages of all buckets. */
     double latency_s, bandwidth_s;

@@ -19,7 +19,7 @@ struct hm_variant {
     const struct hm_parts *parts; /* Splits of a graph for n = 1..part_count; borrowed. */
     size_t part_count;
     bool balanced;     /* True if each worker gets the mean number of edges. */
-    struct hm_way way; /* Platform and consistency. */
+    struct hm_way way; /* Platform and consistency of the model. */
     /* Straggler table of the cluster; borrowed. NULL: the model makes its own. */
     struct hm_stragglers *stragglers;
     /* Times of steps of the job on the cluster; borrowed. NULL: the model makes its own. */

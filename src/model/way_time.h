@@ -34,7 +34,7 @@ bool hm__way_stale(const struct hm_way *way);
  * least 1.
  */
 double hm__way_stale_cost(const struct hm_way *way, double n);
-/* Writes the platform's communication steps into steps[HM_WAY_STEPS]. */
+/* Writes the communication steps of a platform into steps[HM_WAY_STEPS]. */
 int hm__way_steps(const struct hm_way *way, const struct hm_job *job, struct hm_transfer *steps,
                   size_t *ret_count, struct hm_err *err);
 

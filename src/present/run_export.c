@@ -40,7 +40,7 @@ static void open_entry(struct hm_json *json, double ms, const char *event, const
 
 static void close_entry(struct hm_json *json)
 {
-    hm__json_close(json); /* Close the metadata. */
+    hm__json_close(json); /* Closes the metadata of the entry. */
     hm__json_close(json);
     hm__text_add(json->out, "\n");
 }

@@ -8,7 +8,7 @@
     {                                                                                              \
         .name = NAME, .kind = HM_MEMBER_NUMBER, .help = HELP                                       \
     }
-#define KNOWN(NAME, HELP) /* A number, or null if unknown. */                                      \
+#define KNOWN(NAME, HELP) /* Defines a member that is a number, or null if unknown. */             \
     {                                                                                              \
         .name = NAME, .kind = HM_MEMBER_NUMBER, .nullable = true, .help = HELP                     \
     }
@@ -44,7 +44,7 @@
     {                                                                                              \
         .name = NAME, .kind = HM_MEMBER_TEXTS, .help = HELP                                        \
     }
-#define MAYBE(KIND, NAME, OF, HELP) /* A member that only some answers have. */                    \
+#define MAYBE(KIND, NAME, OF, HELP) /* Defines a member that only some answers have. */            \
     {                                                                                              \
         .name = NAME, .kind = HM_MEMBER_##KIND, .of = OF, .nullable = true, .optional = true,      \
         .help = HELP                                                                               \

@@ -66,7 +66,7 @@ struct importing {
     struct hm_call *call;
     const struct hm_import_request *r;
     const struct hm_importer *as;
-    struct hm_imported **imported; /* Results of the files; owned. */
+    struct hm_imported **imported; /* Results of the imported files; owned. */
     size_t count, room;
     size_t skipped; /* Number of files of a folder that no reader recognises. */
     bool in_folder;

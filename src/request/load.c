@@ -208,7 +208,7 @@ int hm__load_machine(struct hm_call *call, const struct hm_job_fields *f,
 struct kept_key {
     enum hm_cluster_key key;
     const char *name;
-    bool has; /* Whether the machine has its own value for the key. */
+    bool has; /* True if the machine has its own value for the key. */
 };
 
 /* Writes the names of the keys that the job gives, such as "price and fabric": only keys that the

@@ -171,10 +171,10 @@ static int import_from(struct hm_call *call, const struct hm_document *d,
     return rc;
 }
 
-/* The imports of several files and folders. */
+/* Results of importing several files and folders. */
 struct collection {
     struct hm_call *call;
-    struct hm_imported **items; /* Results of the files; owned. */
+    struct hm_imported **items; /* Results of the imported files; owned. */
     size_t count, room;
     bool in_folder;
 };

@@ -137,7 +137,10 @@ static void add_way(struct hm_plan_ways *w, struct hm_way way)
     w->ways[w->count++] = way;
 }
 
-/* Adds servers with each consistency; `strategy` is HM_STRATEGY_NONE for the platform server. */
+/*
+ * Adds a platform with parameter servers for each consistency that the request names; `strategy` is
+ * HM_STRATEGY_NONE for the platform server.
+ */
 static void add_servers(const struct hm_platform_fields *f, enum hm_strategy strategy,
                         struct hm_plan_ways *w)
 {

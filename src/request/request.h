@@ -17,7 +17,7 @@
  */
 
 enum hm_request_kind {
-    HM_REQUEST_FLAG,    /* Type bool. */
+    HM_REQUEST_FLAG,    /* The field has the type bool. */
     HM_REQUEST_NUMBER,  /* Type double, in SI units of `dim`; NaN if it is not given. */
     HM_REQUEST_WHOLE,   /* Type double, a whole number; NaN if it is not given. */
     HM_REQUEST_CHOICE,  /* Type int, an index into `choices`; -1 if it is not given. */
@@ -163,7 +163,7 @@ struct hm_verb {
      * must have exactly one operand.
      */
     bool bare;
-    /* Whether a body of any media type other than JSON and YAML sets the field `table`. */
+    /* True if a body of any media type other than JSON and YAML sets the field `table`. */
     bool any_body;
     bool writes;        /* True if the verb changes the store. */
     const char *answer; /* Name of the schema of the JSON answer. */

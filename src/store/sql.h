@@ -16,7 +16,7 @@ struct hm_sql_value {
     bool null;
     int64_t integer;
     double real;
-    const char *text; /* Borrowed; UTF-8, ends with NUL. */
+    const char *text; /* Text of the value; borrowed, UTF-8, ends with NUL. */
 };
 
 /* A function that is called with each row. The texts of the row are valid only during the call. A

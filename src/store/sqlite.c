@@ -38,7 +38,7 @@ struct statement {
 struct sqlite {
     sqlite3 *db;
     struct statement statements[STATEMENTS];
-    unsigned long clock; /* Number of uses of cached statements. */
+    unsigned long clock; /* Counter of uses of cached statements, which orders them by last use. */
     bool failed_before;  /* True if the file could not be opened. */
     bool read_only;      /* True if there is no permission to write the file or its folder. */
 };

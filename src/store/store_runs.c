@@ -66,7 +66,7 @@ static int estimate_matches(struct hm_store *store, const struct hm_store_filter
     int64_t found = MANY;
 
     if (!*store->sql->plain)
-        return 0; /* PostgreSQL chooses the faster way by itself. */
+        return 0; /* PostgreSQL itself chooses between the two methods. */
     hm__text_add(&s.sql, "SELECT count(*) FROM (SELECT 1 FROM runs WHERE ");
     hm__text_add(&s.sql, PLACED);
     int rc = hm__statement_where(&s, e->arena, store->sql, filter, HM_WHERE_PROBE, e->order.column,

@@ -60,7 +60,7 @@ struct hm_run {
     double *w;        /* The weights w (parameters); length unknowns. */
     double *gradient; /* Gradient, used by the algorithm; length unknowns + HM_RUN_EXTRA. */
     double *scratch;  /* Scratch for sums over ranks; length unknowns + HM_RUN_EXTRA. */
-    double iteration; /* Number of iterations finished. */
+    double iteration; /* Number of iterations finished so far. */
     double samples;   /* Number of rows processed so far by all ranks, with repetition. */
     /* True if the algorithm finds no further improvement; the same on all ranks. */
     bool settled;
@@ -141,7 +141,7 @@ struct hm_segment {
     double wait_s; /* Seconds of waiting for the weights w, as a mean over the workers. */
     /* Number of reads of w by all workers, and the sum of their staleness in clocks. */
     double reads, staleness;
-    double dropped; /* Number of dropped gradients. */
+    double dropped; /* Number of gradients that were dropped. */
 };
 
 /*

@@ -36,7 +36,7 @@ const char *hm__stop_name(enum hm_stop stop);
 
 /* One line of the trace. Means are over the iterations since the last evaluation. */
 struct hm_trace_point {
-    double iteration; /* Number of iterations finished. */
+    double iteration; /* Number of iterations finished so far. */
     double epoch;     /* Number of passes over all rows so far. */
     double seconds, compute_s,
         communicate_s; /* Mean seconds of one iteration: total, computation and communication. */

@@ -41,7 +41,8 @@ struct hm_large_step {
 
 /* Bytes of memory on the fullest worker. */
 struct hm_large_memory {
-    double weights, gradients, optimizer; /* Bytes of training states, with gathered weights. */
+    double weights, gradients,
+        optimizer; /* Bytes of weights (with gathered ones), gradients and optimizer states. */
     double activations, logits, buffers;
     double margin; /* Bytes allowed for fragmentation, and 1 GiB of fixed costs. */
     double total;
@@ -75,7 +76,7 @@ struct hm_large_choice {
      */
     double excess;
     double per_node; /* Number of workers of one node. */
-    bool gpus;       /* True if texts call the workers of a node GPUs. */
+    bool gpus;       /* True if texts should call the workers of a node GPUs. */
 };
 
 enum { HM_LARGE_RUNNERS = 6, HM_LARGE_HINTS = 8, HM_LARGE_CHANGES = 8, HM_LARGE_NOTES = 6 };
@@ -87,7 +88,7 @@ enum { HM_LARGE_RUNNERS = 6, HM_LARGE_HINTS = 8, HM_LARGE_CHANGES = 8, HM_LARGE_
 struct hm_large_outlook {
     /* Median, least and largest loss after all tokens; NaN: no law applies. */
     double loss, low, high;
-    double target;                    /* Target loss of the question; NaN: none. */
+    double target;                    /* Target loss that the question asks for; NaN: none. */
     double least_tokens, most_tokens; /* Fewest and most tokens for the target, over all laws. */
     /* Number of parameters that gives the least loss with the same compute, by the median law. */
     double optimal;
@@ -109,7 +110,7 @@ struct hm_large_change {
     const char *what; /* Name of the changed setting, such as "batch". */
     /* Changed value of the setting; for a precision, a value of enum hm_number_format. */
     double value;
-    struct hm_large_choice choice; /* Best layout with the change. */
+    struct hm_large_choice choice; /* Best layout after the change. */
 };
 
 /* A change that makes a layout fit in memory, or that would make it faster. */
@@ -145,8 +146,8 @@ struct hm_large_answer {
     const char *missed;        /* Name of the limit that no point meets; NULL: none. */
     enum hm_goal goal;         /* Goal that was used; never HM_GOAL_AUTO. */
     double certainty;          /* Probability with which limits must be met; NaN: there are none. */
-    double deadline_s, budget; /* Limits of the question; NaN: not given. */
-    /* Further good layouts at the recommended n. */
+    double deadline_s, budget; /* Deadline and budget of the question; NaN: not given. */
+    /* Further layouts at the recommended n that are nearly as fast. */
     struct hm_large_choice runners[HM_LARGE_RUNNERS];
     size_t runner_count;
     struct hm_large_hint hints[HM_LARGE_HINTS];
@@ -156,7 +157,8 @@ struct hm_large_answer {
     /* Considered sizes, in ascending order of parameters. */
     struct hm_large_size sizes[HM_LARGE_SIZES];
     size_t size_count; /* Number of sizes; 0 if the parameters were given. */
-    struct hm_large_change changes[HM_LARGE_CHANGES]; /* Effects of changes at the recommended n. */
+    struct hm_large_change
+        changes[HM_LARGE_CHANGES]; /* Effects of single changes at the recommended n. */
     size_t change_count;
     /*
      * Largest micro-batch and sequence with which the recommended layout fits in memory; NaN if the

@@ -10,7 +10,7 @@
 
 enum hm_attention {
     HM_ATTENTION_UNFUSED,
-    HM_ATTENTION_TRITON, /* The first flash kernels, written in Triton. */
+    HM_ATTENTION_TRITON, /* First FlashAttention kernels, written in Triton. */
     HM_ATTENTION_FLASH2,
     HM_ATTENTION_FLASH3, /* FlashAttention-3 or cuDNN of the same generation. */
     HM_ATTENTIONS

@@ -19,9 +19,8 @@ struct hm_rows {
                         the entries, row by row. */
     size_t *starts;  /* Sparse rows only: count + 1 offsets into values and columns; NULL if there
                         are no rows yet. */
-    uint32_t *columns; /* Sparse rows only: column of each entry, counted from 0, ascending within a
-                          row. */
-    double *labels;    /* One label per row. */
+    uint32_t *columns; /* Column of each entry of sparse rows, from 0, ascending within a row. */
+    double *labels;    /* Labels of the rows, one per row. */
     size_t row_room, value_room; /* Allocated sizes of the arrays, in rows and in values. */
 };
 

@@ -49,7 +49,7 @@ void calibrate_device_close(struct calibrate_device *device);
 struct calibrate_effort {
     size_t rounds;    /* Number of rounds; each round measures the whole list of operations. */
     size_t samples;   /* Number of samples of an operation in a round. */
-    double sample_s;  /* Least seconds of one sample. */
+    double sample_s;  /* Least seconds that one sample lasts. */
     double longest_s; /* Longest time of an operation in seconds; operations that take longer are
                          left out. */
     /* True to use the fastest round instead of the median, because other programs can only add

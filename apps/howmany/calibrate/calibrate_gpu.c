@@ -20,7 +20,7 @@ enum {
     ATTRIBUTE_PROCESSORS = 16, /* CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT */
     STREAM_NON_BLOCKING = 1,
     CAPTURE_THREAD = 1, /* CU_STREAM_CAPTURE_MODE_THREAD_LOCAL */
-    GRAPH_OPS = 32,     /* Largest number of operations in one graph. */
+    GRAPH_OPS = 32,     /* Largest number of operations in one CUDA graph. */
     /* Number of launches that the driver queues without waiting for the device. */
     LAUNCHES_MAX = 512
 };

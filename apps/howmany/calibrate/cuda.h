@@ -65,7 +65,7 @@ struct cuda_state {
     void *empty, *add, *fill; /* Three kernels: one that does nothing, one that adds two arrays, and
                                  one that fills memory. */
     void *graph;      /* Graph that repeats the prepared operation; NULL: it cannot be captured. */
-    size_t graph_ops; /* Number of operations in the graph. */
+    size_t graph_ops; /* Number of operations in the CUDA graph. */
     cuda_memory memory; /* Buffer for the operands of all operations. */
     size_t room;
     struct cuda_blas blas;

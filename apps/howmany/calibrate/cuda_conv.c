@@ -20,7 +20,7 @@ enum {
     DATA_FLOAT = 0,
     DATA_BFLOAT16 = 9,
     CROSS_CORRELATION = 1,
-    MATH_DEFAULT = 0, /* Matrix units may use TF32. */
+    MATH_DEFAULT = 0, /* Mode in which matrix units may use TF32. */
     MATH_TENSOR = 1,
     MATH_FMA = 3
 };

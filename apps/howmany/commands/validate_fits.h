@@ -11,7 +11,7 @@
 /* A run of a published curve. */
 struct validate_point {
     double n, seconds;
-    double nodes; /* Number of nodes; NaN: unknown. */
+    double nodes; /* Number of nodes of the run; NaN: unknown. */
 };
 
 /* A published curve: the time over n of one job on one machine. */
@@ -31,7 +31,7 @@ struct validate_curve {
  */
 size_t validate_small_count(const struct validate_curve *curve);
 
-/* The prediction of one method. */
+/* The prediction of one method of fitting. */
 struct validate_result {
     double error;  /* Relative error of the prediction; NaN if the method cannot be used. */
     bool interval; /* True if the prediction has an interval. */

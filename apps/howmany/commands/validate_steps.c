@@ -154,7 +154,7 @@ static const char *case_key(const struct step_case *c, size_t grouping)
 
 struct group_summary {
     size_t count, inside;
-    double median, memory_median; /* Median absolute errors; memory NaN: not measured. */
+    double median, memory_median; /* Median absolute errors; NaN: not measured. */
 };
 
 /* Summarises the rows of a group; `values` is a buffer with room for all rows. */

@@ -79,7 +79,7 @@ static int status_of(const struct hm_err *err)
     if (err->code == HM_E_UNSUPPORTED && strcmp(err->field, "store") == 0)
         return 501;
     if (err->code == HM_E_IO && strcmp(err->field, "disk") == 0)
-        return 507; /* The disk of the store is full. */
+        return 507; /* Status 507: the disk of the store is full. */
     if (err->code == HM_E_NOMEM || err->code == HM_E_IO || err->code == HM_E_BUDGET ||
         err->code == HM_E_CANCELLED)
         return 503;

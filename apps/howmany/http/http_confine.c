@@ -37,7 +37,7 @@
 #endif
 
 #ifdef FILTER_ARCH
-/* System calls that only some processors have. */
+/* System calls that exist only on some processors. */
 #ifdef SYS_open
 #define OLD_CALLS                                                                                  \
     SYS_open, SYS_stat, SYS_lstat, SYS_access, SYS_poll, SYS_select, SYS_unlink, SYS_rename,       \

@@ -35,7 +35,7 @@ struct peer_list {
 struct http_loop {
     struct http_loop_shared *shared;
     pthread_t thread;
-    bool started;    /* True if the thread runs. */
+    bool started;    /* True if the thread of the loop runs. */
     int epoll, wake; /* Descriptors of the epoll set, and of an eventfd that ends a wait. */
     atomic_bool ending;
     atomic_bool evict;     /* True if another loop asks this loop to close a connection. */
@@ -325,7 +325,7 @@ static void run_ready(struct http_loop *l)
  * HTTP_FEW connections. */
 static struct http_peer *find_slowest(struct http_loop *l, enum http_phase phase, bool crowded)
 {
-    enum { LOOK = 32 }; /* Largest number of connections that are considered. */
+    enum { LOOK = 32 }; /* Largest number of connections that are compared. */
     struct http_peer *p = l->phases[phase].first;
 
     for (int i = 0; crowded && p && i < LOOK; i++, p = p->next)
@@ -483,7 +483,8 @@ static void accept_some(struct http_loop *l)
             add_socket(l, socket, (struct sockaddr *)&address);
             continue;
         }
-        if (errno == EINVAL) { /* The server stops listening (http_drain). */
+        if (errno ==
+            EINVAL) { /* accept fails with EINVAL after http_drain has stopped listening. */
             epoll_ctl(l->epoll, EPOLL_CTL_DEL, l->shared->listening, NULL);
             return;
         }

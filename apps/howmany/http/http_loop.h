@@ -21,7 +21,8 @@ struct http_loop;
 /* A connection to one client. */
 struct http_peer {
     struct http_loop *loop;
-    struct http_peer *next, *previous; /* Neighbours in the list of its phase. */
+    struct http_peer *next,
+        *previous;            /* Neighbours in the list of connections in the same phase. */
     struct http_peer *queued; /* Next connection in the inbox, the ready list or the dead list. */
     enum http_phase phase;
     double since; /* Time at which the phase began. */
@@ -50,8 +51,9 @@ struct http_loop_user {
     /* Uses received bytes and returns their number. Bytes that were not used are passed again,
      * together with further ones. */
     size_t (*received)(void *context, struct http_peer *peer, const char *data, size_t length);
-    void (*sent)(void *context, struct http_peer *peer); /* Called when the response was sent. */
-    /* Called after http_peer_resume was called. */
+    void (*sent)(void *context,
+                 struct http_peer *peer); /* Called when the whole response was sent. */
+    /* Called in the loop's thread after http_peer_resume. */
     void (*resumed)(void *context, struct http_peer *peer);
     /* Called when the connection was closed. */
     void (*closed)(void *context, struct http_peer *peer);
@@ -80,7 +82,8 @@ bool http_loop_start(struct http_loop *loop);
 void http_loop_stop(struct http_loop *loop);
 /* Close the connections of a loop whose thread has ended, and free it. */
 void http_loop_free(struct http_loop *loop);
-double http_loop_now(const struct http_loop *loop); /* Time at which the current turn began. */
+double http_loop_now(const struct http_loop
+                         *loop); /* Returns the time at which the current turn of the loop began. */
 
 /* Count bytes towards held_max. Returns false if they do not fit. */
 bool http_loop_hold(struct http_loop_shared *shared, size_t bytes);

@@ -30,7 +30,7 @@ enum http_scan_result {
 
 /* State of the search for the end of a head; zero-initialise it for each request. */
 struct http_scan {
-    size_t at;     /* Number of bytes that were examined. */
+    size_t at;     /* Number of bytes that were examined so far. */
     size_t begin;  /* Position of the request line; an empty line may come before it. */
     size_t length; /* Number of bytes of the current line so far, without its CR. */
     size_t lines;  /* Number of complete lines, beginning with the request line. */
@@ -73,7 +73,7 @@ enum http_chunk_state {
 struct http_chunks {
     enum http_chunk_state state;
     size_t left;   /* Size of the chunk so far, or number of bytes of the chunk that are missing. */
-    size_t digits; /* Number of digits of the size. */
+    size_t digits; /* Number of hexadecimal digits of the chunk size so far. */
     size_t extra;  /* Number of bytes of extensions of this chunk, or of the trailer. */
 };
 

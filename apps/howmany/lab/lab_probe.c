@@ -66,7 +66,7 @@ static bool probe_was_answered(int fd)
            (code == 0 || code == ECONNREFUSED);
 }
 
-/* One connection attempt to each node. */
+/* State of one round: one connection attempt to each node. */
 struct probe_round {
     struct pollfd ends[LAB_NODES_MAX];
     double begun[LAB_NODES_MAX]; /* Start time of each attempt. */

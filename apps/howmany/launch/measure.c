@@ -18,7 +18,7 @@
 /* The iterations that the command reported. */
 struct report {
     const struct launch_measure_settings *settings;
-    double *seconds; /* Seconds of each iteration; owned. */
+    double *seconds; /* Seconds of each reported iteration; owned. */
     size_t count, room;
     bool json; /* True if a JSON line with an iteration was read. */
     double loss;

@@ -90,7 +90,7 @@ static const char *longest_job(const struct hm_import_table *runs)
 
 size_t launch_spark_log_read(const struct launch_spark_log *log, double **ret_seconds)
 {
-    enum { JOBS_MOST = 5000 }; /* Largest number of jobs that are grouped. */
+    enum { JOBS_MOST = 5000 }; /* Largest number of Spark jobs that are grouped. */
     char path[512];
     struct hm_import_from from = {.name = path, .as = hm__importer_find("spark")};
     struct hm_imported *im = NULL;

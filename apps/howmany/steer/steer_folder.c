@@ -128,7 +128,7 @@ static int copy_file(const char *from, const char *to)
 
 /* ---- reading the output of a piece ----------------------------------------------------------- */
 
-/* A piece in progress. */
+/* State of a piece that is being made. */
 struct piece_run {
     struct steer_folder *folder;
     const struct steer_task *task;

@@ -15,9 +15,9 @@ struct steer_folder {
     /* Text that identifies the training; the same for all pieces of the folder. */
     const char *identity;
 
-    long pieces;  /* Number of pieces so far. */
+    long pieces;  /* Number of pieces of the training so far. */
     long made;    /* Number of pieces that this process made. */
-    double bytes; /* Size of the largest checkpoint; NaN: unknown. */
+    double bytes; /* Bytes of the largest checkpoint; NaN: unknown. */
     struct cli_progress progress;
 };
 

@@ -12,7 +12,7 @@
 struct steer_model {
     const struct steer_state *state;    /* State of the training; borrowed. */
     double until_s;                     /* Points after this time are not used. */
-    struct hm_traces traces;            /* Points of the lines, as traces. */
+    struct hm_traces traces;            /* Points of the lines of training, as traces. */
     struct hm_convergence *convergence; /* Fit of the traces; NULL: they cannot be fitted yet. */
     double best;                        /* Least possible loss P*: given, estimated or assumed. */
     void *memory;                       /* Owns the traces. */

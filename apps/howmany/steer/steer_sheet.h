@@ -9,7 +9,7 @@
 
 /* Values of the specification sheet for one worker and the fabric; NaN: unknown. */
 struct steer_sheet {
-    double flops; /* Flop/s of a worker. */
+    double flops; /* Flop per second of a worker. */
     double bandwidth_bytes_per_s, latency_s;
 };
 

@@ -283,7 +283,7 @@ int study_folder_load(const struct study_folder *f, struct hm_traces **ret_trace
 
     for (size_t i = 0; rc == 0 && study_table_each(&f->table, i, &run); i++) {
         if (study_table_at(&f->table, &run)->iterations <= 0)
-            continue; /* Skip a run that has no trace. */
+            continue; /* The run has no trace to load. */
         if (!run_file(f, &run, ".jsonl", path))
             rc = EXIT_USAGE;
         else if (!(paths[count] = strdup(path)))

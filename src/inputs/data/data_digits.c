@@ -148,7 +148,8 @@ static int next_digits(struct hm_data *data, struct hm_rows *block, struct hm_er
     uint32_t class = hm__random_below(&random, CLASSES);
     vary_path(&random, made->paths[class][hm__random_below(&random, SHAPES)], stroke);
     write_path(made, stroke, random_between(&random, 1.0, 1.7), &random);
-    if (hm__random_uniform(&random) < data->spec.noise) /* Replace the label by a wrong one. */
+    if (hm__random_uniform(&random) <
+        data->spec.noise) /* The label is replaced by a wrong one, as noise. */
         class = (class + 1 + hm__random_below(&random, CLASSES - 1)) % CLASSES;
     int rc = hm__data_put_dense(data, block, class, made->values, err);
     return rc ? rc : 1;

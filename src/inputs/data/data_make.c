@@ -107,7 +107,7 @@ const struct hm_data_reader hm__data_dense = {"dense", false, open_dense, next_d
 struct sparse {
     uint32_t *columns; /* Columns of one row; owned. */
     double *values;    /* Values of the entries, all 1; owned. */
-    size_t room;       /* Capacity of the arrays columns and values. */
+    size_t room;       /* Capacity of the arrays `columns` and `values`. */
 };
 
 static int open_sparse(struct hm_data *data, struct hm_err *err)

@@ -19,7 +19,7 @@
 
 enum { WORDS = 16, WORD = 48 };
 
-/* The words of a line. */
+/* Words of one line of the output. */
 struct words {
     char text[WORDS][WORD];
     size_t count;

@@ -26,7 +26,7 @@ struct hf_count {
     bool decoder_only; /* True if only the decoder of an encoder-decoder family is counted. */
     /* The following members are results of the count. */
     double parameters, tensors;
-    double embedding, positions; /* Parameters in input and in position embeddings. */
+    double embedding, positions; /* Numbers of parameters in input and position embeddings. */
     double words;                /* Parameters of the input embedding of the vocabulary. */
     /* Parameters of all routed experts, and of those that process one token. */
     double routed, routed_active;

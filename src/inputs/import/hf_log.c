@@ -12,7 +12,8 @@
 
 struct hf_log {
     struct hm_imported *im;
-    double world, zero, micro, batch, accumulation; /* Settings of the run; NaN: not given. */
+    double world, zero, micro, batch,
+        accumulation; /* Settings of the run that the log states; NaN: not given. */
     double summaries, runtime, samples_per_s, steps_per_s;
     double losses, lines;
 };

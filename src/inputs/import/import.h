@@ -59,9 +59,9 @@ enum { HM_IMPORT_COLUMNS = 24 };
 /* A table of runs or traces. Rows beyond HM_IMPORT_ROWS are counted but not kept. */
 struct hm_import_table {
     const char *columns[HM_IMPORT_COLUMNS]; /* Names of the columns; static or in the arena. */
-    bool texts[HM_IMPORT_COLUMNS];          /* Whether each column holds texts. */
+    bool texts[HM_IMPORT_COLUMNS];          /* True for each column that holds texts. */
     size_t column_count;
-    struct hm_import_cell *cells; /* Cells row by row; owned. */
+    struct hm_import_cell *cells; /* Cells of the table, row by row; owned. */
     size_t rows, room;
 };
 
@@ -99,7 +99,7 @@ struct hm_imported {
     const char *const *parts; /* Files of a log that is split, in order; in the arena. */
     size_t part_count, part_at;
     const char *codec; /* Name of the compression; NULL: the file is not compressed. */
-    /* The following members are results. */
+    /* The following members are results of the import. */
     const struct hm_importer *importer;
     bool partial;       /* True if the file is truncated or damaged; the data before the damage were
                            taken. */

@@ -34,7 +34,7 @@ struct keras {
 struct keras_use {
     struct keras *model;
     const struct hm_value *config; /* The settings of the layer. */
-    const struct keras_shape *in;  /* Shapes of the inputs. */
+    const struct keras_shape *in;  /* Shapes of the inputs of this use. */
     size_t in_count;
     bool first; /* True if the layer is used for the first time, so that its parameters are counted.
                  */

@@ -34,7 +34,7 @@ enum launch_number {
      * degree uses.
      */
     LAUNCH_SHARD,
-    LAUNCH_REPLICATE, /* Number of copies of the sharded weights. */
+    LAUNCH_REPLICATE, /* Number of replicas of the sharded weights. */
     LAUNCH_ZERO,      /* Stage of ZeRO, 0 to 3. */
     LAUNCH_NODES,
     LAUNCH_PER_NODE, /* Number of workers per node. */
@@ -49,9 +49,9 @@ enum launch_flag {
     LAUNCH_UNTIED,
     LAUNCH_SEQUENCE_PARALLEL,
     LAUNCH_DISTRIBUTED_OPTIMIZER,
-    LAUNCH_SELECTIVE, /* Activations are recomputed selectively. */
-    LAUNCH_FULL,      /* All activations of a layer are recomputed. */
-    LAUNCH_GROUPED,   /* Queries share keys and values in groups. */
+    LAUNCH_SELECTIVE, /* Above 0 if activations are recomputed selectively. */
+    LAUNCH_FULL,      /* Above 0 if all activations of a layer are recomputed. */
+    LAUNCH_GROUPED,   /* Above 0 if queries share keys and values in groups. */
     LAUNCH_FLAGS
 };
 

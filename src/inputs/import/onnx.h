@@ -33,7 +33,7 @@ struct onnx_attribute {
     char name[20];
     double ints[ONNX_INTS];
     size_t int_count;
-    double i; /* Integer value; NaN: not given. */
+    double i; /* Value of an integer attribute; NaN: not given. */
     char s[16];
 };
 

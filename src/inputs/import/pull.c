@@ -1,4 +1,4 @@
-/* The incremental JSON reader; see pull.h. */
+/* Implements the incremental JSON reader; see pull.h. */
 #include "pull.h"
 
 #include <math.h>

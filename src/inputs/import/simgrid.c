@@ -365,7 +365,7 @@ static int simgrid_read(struct hm_imported *im, struct hm_err *err)
     if (!read_tags(&p))
         hm__import_cut(im);
     hm__free(p.links);
-    if (isnan(p.bandwidth)) { /* There are no routes and no clusters. */
+    if (isnan(p.bandwidth)) { /* Without routes and clusters, the slowest link is used. */
         p.bandwidth = p.link_bandwidth;
         p.latency = p.link_latency;
     }

@@ -143,7 +143,8 @@ static void begin_job(struct slurm *s, struct job *job, const char *id)
     *job = (struct job){.open = true};
     copy_cell(job->id, sizeof(job->id), id);
     copy_cell(job->state, sizeof(job->state), cell_of(s, "State"));
-    job->state[strcspn(job->state, " ")] = '\0'; /* Drops the user from "CANCELLED by UID". */
+    job->state[strcspn(job->state, " ")] =
+        '\0'; /* Drops the user from a state such as "CANCELLED by UID". */
     copy_cell(job->exit, sizeof(job->exit), cell_of(s, "ExitCode"));
     copy_cell(job->partition, sizeof(job->partition), cell_of(s, "Partition"));
     job->elapsed = isnan(raw) ? hm__cell_duration(cell_of(s, "Elapsed")) : raw;

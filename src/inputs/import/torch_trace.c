@@ -29,7 +29,7 @@ struct event {
     char collective[40], dtype[24];
     double elements, group_size; /* Number of elements of the message, and number of ranks of the
                                     process group; NaN: not given. */
-    double id;                   /* External id; NaN: not given. */
+    double id;                   /* External id that links kernels to operations; NaN: not given. */
     struct trace_input inputs[TRACE_INPUTS + 1]; /* Inputs of the operation; the last element
                                                     receives inputs that are not used. */
 };

@@ -10,13 +10,13 @@
 /* Kinds of work of a device. */
 enum trace_work { TRACE_COMPUTE, TRACE_COMM, TRACE_COPY, TRACE_SET, TRACE_WORKS };
 
-/* An interval in nanoseconds. */
+/* A time interval in nanoseconds. */
 struct trace_interval {
     int64_t start, end;
 };
 
 struct trace_list {
-    struct trace_interval *items; /* The intervals; owned. */
+    struct trace_interval *items; /* Array of intervals; owned. */
     size_t count, room;
 };
 

@@ -60,7 +60,7 @@ static void sort_intervals(struct trace_list *l)
     }
 }
 
-/* Consecutive intervals of a sorted list. */
+/* A range of consecutive intervals in a sorted list. */
 struct trace_range {
     const struct trace_interval *at, *end;
 };

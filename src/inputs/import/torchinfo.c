@@ -31,9 +31,9 @@ enum { KINDS = 64, RANK = 6 };
 enum column { COLUMN_INPUT, COLUMN_OUTPUT, COLUMN_PARAMETERS, COLUMN_OTHER };
 enum { COLUMNS = 10 };
 
-/* A row of the table. */
+/* A row of the printed table. */
 struct row {
-    char name[40];     /* Class of the module. */
+    char name[40];     /* Class of the module in this row. */
     double depth;      /* Depth in the tree of modules; 0 if the table has no depths. */
     double parameters; /* Number of parameters; NaN if the cell has no number. */
     double dims[RANK]; /* Output shape; an unknown size counts as 1. */

@@ -83,7 +83,7 @@ static void read_history(struct state *s, struct hm_pull *p)
                 hm__pull_skip(p);
         }
         if (p->failed)
-            return; /* The entry is incomplete. */
+            return; /* The entry is incomplete, so it is not used. */
         add_entry(s, &e);
     }
 }

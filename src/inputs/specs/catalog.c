@@ -375,7 +375,7 @@ int hm_catalog_machine(const struct hm_catalog *catalog, const char *name,
     int rc = cluster ? hm__read_machine(&reader, entry, name, cluster) : hm__fail_nomem(err);
     if (rc == 0 && !(cluster->fabric.bandwidth_bytes_per_s > 0) &&
         entry == hm__catalog_find(catalog, HM_CATALOG_ACCELERATOR, name))
-        cluster->max_nodes = 1; /* A bare accelerator has no fabric. */
+        cluster->max_nodes = 1; /* A bare accelerator has no fabric, so it is a single node. */
     if (rc) {
         hm__arena_free(arena);
         return rc;

@@ -9,7 +9,7 @@
 
 static const struct precision_name {
     const char *name;
-    double bits; /* Bits of a parameter and its gradient. */
+    double bits; /* Bits of a parameter and of its gradient in this format. */
     enum hm_math math;
     bool weights; /* True if parameters can be stored in this format. */
 } precision_names[] = {

@@ -73,7 +73,7 @@ static const struct hm_field published_fields[] = {
     SIZE("parameters", published_parameters, "parameters in the literature"),
 };
 
-/* Keys of config.json files. */
+/* Keys of Hugging Face config.json files. */
 static const struct hm_field config_fields[] = {
     SIZE("num_hidden_layers", layers, "layers"),
     SIZE("n_layer", layers, "layers"),

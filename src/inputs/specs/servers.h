@@ -9,8 +9,8 @@
 
 /* Names of machines of the catalog, owned by it; NULL if there is none. */
 struct hm_servers {
-    const char *owned;  /* Machine without a price: the design of a vendor. */
-    const char *rented; /* Machine with a price. */
+    const char *owned;  /* Name of a machine without a price: the design of a vendor. */
+    const char *rented; /* Name of a machine with a price, which can be rented. */
 };
 
 /* Whether a machine is one node only because nothing connects it to others. */

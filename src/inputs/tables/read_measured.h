@@ -8,8 +8,9 @@
 #include "howmany.h"
 
 struct hm_measured_step {
-    const char *source, *network, *machine, *precision, *software; /* Cells of the row. */
-    double n;                                                      /* Number of workers. */
+    const char *source, *network, *machine, *precision,
+        *software; /* Texts of the cells of the row. */
+    double n;      /* Number of workers. */
     /* Number of samples of one worker in a step. */
     double batch;
     double seconds;      /* Measured time of a step in seconds. */
@@ -32,7 +33,7 @@ struct hm_measured_collective {
 struct hm_measured_steps {
     struct hm_measured_step *rows;
     size_t count;
-    void *memory; /* Memory of the texts; owned. */
+    void *memory; /* Arena of the texts; owned. */
 };
 
 struct hm_measured_collectives {

@@ -34,7 +34,7 @@ enum column {
     BATCH,
     PRECISION,
     SECONDS,
-    HELD_OUT, /* This column may be missing. */
+    HELD_OUT, /* Column of held-out predictions, which may be missing. */
     COLUMNS
 };
 

@@ -113,10 +113,10 @@ int hm__trace_table_head(struct hm_trace_table *t, const struct hm_trace_key *ke
 /* Adds a row. `again` is true if a line before the row says that the run restarted. */
 int hm__trace_table_add(struct hm_trace_table *t, const struct hm_trace_key *key, bool again,
                         const struct hm_trace_row *row, const struct hm_trace_bests *bests);
-/* Handles the summary line of a run. */
+/* Processes the summary line of a run. */
 int hm__trace_table_end(struct hm_trace_table *t, const struct hm_trace_key *key, bool diverged);
 
-/* Turns the rows into traces; see trace_finish.c. */
+/* Converts the rows to traces; see trace_finish.c. */
 int hm__trace_table_finish(struct hm_trace_table *t, struct hm_traces **ret_traces);
 
 #endif

@@ -141,7 +141,7 @@ static int add_file(struct hm_archive *a, const char *name, uint64_t at, uint64_
     return 0;
 }
 
-/* The state of listing an archive. */
+/* State of the listing of an archive. */
 struct tar_list {
     struct hm_archive *archive;
     struct hm_source *source;

@@ -42,7 +42,7 @@ struct hm_source {
                                 has ended. */
     const struct hm_codec *codec;
     void *state;
-    bool between, ended; /* Same meaning as in struct hm_unpack_step. */
+    bool between, ended; /* Meaning as in struct hm_unpack_step. */
     uint64_t consumed, produced;
 };
 

@@ -71,7 +71,7 @@ bool hm__lz4_decode(const unsigned char *in, size_t length, unsigned char *out, 
         size_t literal = token >> 4, copy = token & 15;
         if (!lz4_length(&c, &literal) || !take_literal(&c, literal))
             return false;
-        if (c.in_left == 0) /* The last sequence has no copy. */
+        if (c.in_left == 0) /* The last sequence of a block has no copy. */
             return c.made == size;
         if (c.in_left < 2)
             return false;

@@ -103,7 +103,7 @@ struct hm_comm {
      * The members below are counters of this rank since its start. Take differences to measure an
      * interval.
      */
-    double flop; /* Floating-point operations done. */
+    double flop; /* Number of floating-point operations done. */
     /* Bytes sent; for HM_REDUCE_LIBRARY the minimum that an all-reduce must send. */
     double bytes;
     /* Bytes received; the caller must add those of messages received with start_receive. */

@@ -65,7 +65,7 @@ struct parameter_server {
         double bytes, flop, traffic, communicate_s;
     } mark;
     double resumed_s;
-    double traffic; /* Total of bytes sent and received. */
+    double traffic; /* Total number of bytes sent and received. */
     struct hm_server_report sums;
 };
 

@@ -107,7 +107,7 @@ enum { ROUNDS = 6 };
 
 struct permutation {
     uint64_t keys[ROUNDS];
-    uint64_t length; /* The numbers 0..length-1 are permuted. */
+    uint64_t length; /* Length of the permuted range 0..length-1. */
     unsigned half;   /* Number of bits in each half of a permuted number. */
 };
 

@@ -42,7 +42,7 @@ struct hm_objective {
     /* Rows of this rank. Labels are -1 and 1, or 0..outputs-1, or real numbers. */
     struct hm_rows rows;
     double total_rows;      /* Number of rows of all ranks. */
-    double lambda;          /* Strength of the regulariser. */
+    double lambda;          /* Strength lambda of the regulariser. */
     double curvature;       /* Largest second derivative of the loss; 0: unknown. */
     size_t outputs;         /* Number of outputs: 1, or the number of classes. */
     size_t unknowns;        /* Number of parameters, which is the length of w. */

@@ -43,9 +43,9 @@ struct hm_propagate {
     uint32_t *shared;       /* For each neighbour, the own vertices on shared edges, ascending. */
     char *out, *in;         /* Send and receive buffers, large enough for every exchange. */
     size_t *message_places; /* Offset of the messages to each own vertex; length count + 1. */
-    size_t *cursors;        /* Scratch, one value per own vertex. */
-    double *table;          /* Scratch for the largest table. */
-    uint32_t *states;       /* Scratch, one state per local vertex. */
+    size_t *cursors;        /* Scratch memory, one value per own vertex. */
+    double *table;          /* Scratch memory for the largest table. */
+    uint32_t *states;       /* Scratch memory, one state per local vertex. */
 };
 
 double hm__mrf_psi(const struct hm_mrf *mrf, size_t edge, size_t x, size_t y)
@@ -310,7 +310,7 @@ static bool propagate_build(struct hm_propagate *p, const struct hm_propagate_se
     return true;
 }
 
-/* Collective: true if `here` is true on any rank. */
+/* Returns true on all ranks if `here` is true on any rank. Collective. */
 static bool propagate_any_rank(struct hm_comm *comm, bool here)
 {
     double flag = here;

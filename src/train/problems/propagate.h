@@ -23,7 +23,7 @@
 #include "field.h"
 
 struct hm_propagate_settings {
-    bool max_product; /* True: max-product; false: sum-product. */
+    bool max_product; /* True for max-product, false for sum-product. */
     bool general; /* True to use the general kernel even if the kernel for two states could be used.
                    */
     double damping; /* [0, 1) */

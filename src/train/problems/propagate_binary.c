@@ -60,8 +60,8 @@ struct binary_kernel {
     struct hm_propagate_settings settings;
     /* For each edge, the ratios of the messages into its first and its second end. */
     pair *messages;
-    struct vertex *vertices; /* Products of own vertices, then of ghosts. */
-    double *unary;           /* phi(1)/phi(0) of own vertices. */
+    struct vertex *vertices; /* Products T of own vertices, then of ghosts. */
+    double *unary;           /* Ratio phi(1)/phi(0) of each own vertex. */
     double *ratios;          /* With tables: psi01, psi10, psi11 divided by psi00, for each edge. */
     /* Own vertices of very high degree (wild vertices), whose product might overflow or
      * underflow. */
