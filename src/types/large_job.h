@@ -157,8 +157,7 @@ struct hm_large_answer {
     /* Considered sizes, in ascending order of parameters. */
     struct hm_large_size sizes[HM_LARGE_SIZES];
     size_t size_count; /* Number of sizes; 0 if the parameters were given. */
-    struct hm_large_change
-        changes[HM_LARGE_CHANGES]; /* Effects of single changes at the recommended n. */
+    struct hm_large_change changes[HM_LARGE_CHANGES]; /* Effects of changes at the recommended n. */
     size_t change_count;
     /*
      * Largest micro-batch and sequence with which the recommended layout fits in memory; NaN if the

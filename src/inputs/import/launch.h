@@ -49,9 +49,9 @@ enum launch_flag {
     LAUNCH_UNTIED,
     LAUNCH_SEQUENCE_PARALLEL,
     LAUNCH_DISTRIBUTED_OPTIMIZER,
-    LAUNCH_SELECTIVE, /* Above 0 if activations are recomputed selectively. */
-    LAUNCH_FULL,      /* Above 0 if all activations of a layer are recomputed. */
-    LAUNCH_GROUPED,   /* Above 0 if queries share keys and values in groups. */
+    LAUNCH_SELECTIVE, /* Set if activations are recomputed selectively. */
+    LAUNCH_FULL,      /* Set if all activations of a layer are recomputed. */
+    LAUNCH_GROUPED,   /* Set if queries share keys and values in groups. */
     LAUNCH_FLAGS
 };
 
