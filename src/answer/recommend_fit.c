@@ -77,7 +77,7 @@ struct recommend_fits {
     /* One fit to all runs, whatever their number of workers; NULL if such a fit is not used. */
     struct hm_fit *all;
     struct hm_off all_off;            /* Errors of the fit `all` for left-out runs. */
-    struct hm_at at[HM_RECOMMEND_AT]; /* Quantities in the terms of the fit `all`. */
+    struct hm_at at[HM_RECOMMEND_AT]; /* Quantities that the terms of the fit `all` use. */
     size_t at_count;
     const char *against; /* Reason why the fit `all` is not used. */
     /*

@@ -24,7 +24,8 @@ static const double TORUS_HOP_S = 1e-6;
 
 /* Seconds of one micro-batch in a layer, as a mean over all layers. */
 struct mean_layer {
-    double forward, backward; /* Seconds of the device or of the host, whichever are longer. */
+    double forward, backward; /* Seconds in which the device computes or the host launches kernels,
+                                 whichever are longer. */
     double comm_forward, comm_backward; /* Seconds of communication that computing does not hide. */
     double attention, traffic, host;    /* Components of the forward and backward seconds. */
     double tensor, expert, context;     /* Seconds of communication in both passes, by kind. */

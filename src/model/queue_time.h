@@ -24,7 +24,7 @@
 
 /*
  * Returns T, the seconds in which each of n >= 1 workers makes one iteration. If served_s is larger
- * than alone_s, a message that meets no other takes served_s.
+ * than alone_s, a message that shares the links with no other takes served_s.
  */
 double hm__queue_time(double n, double apart_s, double alone_s, double served_s);
 

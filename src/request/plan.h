@@ -1,4 +1,4 @@
-/* The fields of the verb plan, and the platforms that it compares. */
+/* Declares the fields of the verb plan, and the functions that list the platforms to compare. */
 #ifndef HM_REQUEST_PLAN_H
 #define HM_REQUEST_PLAN_H
 

@@ -12,8 +12,8 @@
 #include "http_confine.h"
 
 /*
- * The interface of Landlock, which headers of older kernels lack: rights are bits, and each version
- * of the kernel knows more of them.
+ * The interface of Landlock, which headers of older kernels lack: rights are bits, and later
+ * versions of the kernel have more of them.
  */
 enum {
     LAND_VERSION = 1, /* Flag of the system call that asks for the version. */

@@ -19,12 +19,12 @@ enum hf_head {
 };
 
 struct hf_count {
-    /* The following members are inputs of the count. */
+    /* The following members are inputs of the counting. */
     const struct hm_value *config; /* The configuration; borrowed. */
     const char *model_type;
     enum hf_head head;
     bool decoder_only; /* True if only the decoder of an encoder-decoder family is counted. */
-    /* The following members are results of the count. */
+    /* The following members are results of the counting. */
     double parameters, tensors;
     double embedding, positions; /* Numbers of parameters in input and position embeddings. */
     double words;                /* Parameters of the input embedding of the vocabulary. */

@@ -319,7 +319,7 @@ static double next_token_layers(const struct hf_count *c)
         return 0;
     struct hf_count one = *c;
     one.parameters = 0;
-    one.layers = 1 + c->dense_layers; /* The dense layers are subtracted below. */
+    one.layers = 1 + c->dense_layers; /* The dense layers are subtracted from the result below. */
     add_attention(&one, GATED, 1);
     hm__hf_norm(&one, one.hidden, false, 2);
     add_mixture(&one, GATED);

@@ -70,7 +70,7 @@ struct hm_trace_raw {
 
 struct hm_trace_group; /* The traces that have the same key in one file. */
 
-/* Properties of one file that the reader found. */
+/* Properties of one file that the reader determined. */
 struct hm_trace_file {
     const char *source;
     bool json;
