@@ -267,8 +267,8 @@ struct hm_g_size {
     double power, scale;
     double held_out; /* Root mean square error of log10(P - P*) on the largest number of rows,
                         predicted from smaller ones; NaN: unknown. */
-    double spread; /* Standard deviation of ln(P - P*) that the conversion to another number of rows
-                      adds. */
+    double spread;   /* Standard deviation of ln(P - P*) that the conversion of rows adds. */
+    double shift;    /* Standard deviation of ln i that the conversion of rows adds. */
 };
 
 /* The loss curve g(i, m) of one algorithm. */

@@ -2,6 +2,14 @@
  * howmany: parameter servers for a program of your own on MPI, that is, tables of numbers that are
  * stored on some ranks (the servers) and read and changed by the others (the workers).
  *
+ *     int main(void)
+ *     {
+ *         ...
+ *         return hm_ps_main(&settings, worker, &state);
+ *     }
+ *
+ * or, in a program that uses MPI itself,
+ *
  *     MPI_Init(&argc, &argv);
  *     rc = hm_ps_run(&settings, worker, &state, &err);
  *     MPI_Finalize();
@@ -98,6 +106,12 @@ struct hm_ps_stats {
  */
 HM_API int hm_ps_run(const struct hm_ps_settings *settings, hm_ps_worker_fn *worker, void *state,
                      struct hm_err *err);
+/*
+ * The main function of a program that needs MPI only for its tables: calls MPI_Init, hm_ps_run and
+ * MPI_Finalize, and prints an error to stderr on one rank. Returns the exit status of the program:
+ * 0, or 1 after an error. It is called once, and not in a program that calls MPI_Init itself.
+ */
+HM_API int hm_ps_main(const struct hm_ps_settings *settings, hm_ps_worker_fn *worker, void *state);
 
 /*
  * hm_ps_worker returns the number of this worker, counted from 0, or -1 if ps is NULL;
@@ -115,6 +129,8 @@ HM_API int hm_ps_get(struct hm_ps *ps, size_t table, size_t row, double *ret_val
  */
 HM_API int hm_ps_get_batch(struct hm_ps *ps, size_t table, const size_t *rows, size_t count,
                            double *ret_values, struct hm_err *err);
+/* Copy a whole table into ret_values[0..rows * columns), one row after another. */
+HM_API int hm_ps_get_table(struct hm_ps *ps, size_t table, double *ret_values, struct hm_err *err);
 
 /* Add by[0..columns) to one row. The values must be finite. */
 HM_API int hm_ps_inc(struct hm_ps *ps, size_t table, size_t row, const double *by,
@@ -122,6 +138,8 @@ HM_API int hm_ps_inc(struct hm_ps *ps, size_t table, size_t row, const double *b
 /* Add by[0..count * columns) to rows[0..count); a row may appear several times. */
 HM_API int hm_ps_inc_batch(struct hm_ps *ps, size_t table, const size_t *rows, size_t count,
                            const double *by, struct hm_err *err);
+/* Add by[0..rows * columns) to a whole table. */
+HM_API int hm_ps_inc_table(struct hm_ps *ps, size_t table, const double *by, struct hm_err *err);
 
 /* Finish this clock and send its increments. Does not wait for other workers. */
 HM_API int hm_ps_clock(struct hm_ps *ps, struct hm_err *err);

@@ -1,27 +1,26 @@
 /* Matrix factorisation on parameter servers: A = L R^T with stale reads of R. */
 #include <howmany_ps.h>
-#include <mpi.h>
 #include <stdio.h>
 
-enum { ROWS = 60, COLUMNS = 40, RANK = 3, CLOCKS = 600 };
 enum { RIGHT, ERRORS }; /* Numbers of the tables; row j of table RIGHT is row j of R. */
+enum { ROWS = 60, COLUMNS = 40, RANK = 3, CLOCKS = 600 };
 
-/* Makes a gradient step with row i of A, of which every seventh entry is unknown: changes l, adds
- * to `by`, and returns the sum of squared errors. */
+/* Makes a gradient step with the known entries of row i of A; returns their squared errors. */
 static double row_step(size_t i, double l[RANK], double r[][RANK], double by[][RANK])
 {
     double sum = 0;
 
     for (size_t j = 0; j < COLUMNS; j++) {
         double error = sin(0.3 * (double)i) * cos(0.5 * (double)j) + 0.1 * (double)(i % 7);
-        bool known = (i * i + 5 * i * j + 3 * j) % 7 != 0;
+        if ((i * i + 5 * i * j + 3 * j) % 7 == 0)
+            continue; /* One entry in seven is unknown. */
         for (size_t k = 0; k < RANK; k++)
             error -= l[k] * r[j][k];
-        for (size_t k = 0; known && k < RANK; k++) {
+        for (size_t k = 0; k < RANK; k++) {
             by[j][k] += 0.006 * error * l[k];
             l[k] += 0.006 * error * r[j][k];
         }
-        sum += known ? error * error : 0;
+        sum += error * error;
     }
     return sum;
 }
@@ -29,24 +28,20 @@ static double row_step(size_t i, double l[RANK], double r[][RANK], double by[][R
 /* A worker has its own rows of A and of L; R is shared. */
 static int worker(struct hm_ps *ps, void *state, struct hm_err *err)
 {
-    size_t me = (size_t)hm_ps_worker(ps), workers = (size_t)hm_ps_workers(ps), all[COLUMNS];
+    size_t me = (size_t)hm_ps_worker(ps), workers = (size_t)hm_ps_workers(ps);
     double l[ROWS][RANK], r[COLUMNS][RANK], sum = 0;
-    int rc;
 
     (void)state;
     for (size_t i = 0; i < ROWS * RANK; i++) /* L and R start with small values. */
         l[i / RANK][i % RANK] = 0.3 * sin(7.7 * (double)(i + 1));
-    for (size_t j = 0; j < COLUMNS; j++)
-        all[j] = j;
-    rc = me == 0 && hm_ps_inc_batch(ps, RIGHT, all, COLUMNS, l[ROWS - COLUMNS], err);
-    rc = rc || hm_ps_barrier(ps, err);
+    int rc = (me == 0 && hm_ps_inc_table(ps, RIGHT, l[0], err)) || hm_ps_barrier(ps, err);
     for (int clock = 0; rc == 0 && clock < CLOCKS; clock++) {
         double by[COLUMNS][RANK] = {{0}};
-        rc = hm_ps_get_batch(ps, RIGHT, all, COLUMNS, r[0], err);
+        rc = hm_ps_get_table(ps, RIGHT, r[0], err);
         sum = 0;
         for (size_t i = me; rc == 0 && i < ROWS; i += workers)
             sum += row_step(i, l[i], r, by);
-        rc = rc || hm_ps_inc_batch(ps, RIGHT, all, COLUMNS, by[0], err) || hm_ps_clock(ps, err);
+        rc = rc || hm_ps_inc_table(ps, RIGHT, by[0], err) || hm_ps_clock(ps, err);
     }
     rc = rc || hm_ps_inc(ps, ERRORS, 0, &sum, err) || hm_ps_barrier(ps, err);
     rc = rc || hm_ps_get(ps, ERRORS, 0, &sum, err);
@@ -55,17 +50,11 @@ static int worker(struct hm_ps *ps, void *state, struct hm_err *err)
     return rc;
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
     /* A worker reads R without waiting for the last 2 clocks of the other workers. */
     const struct hm_ps_table tables[] = {{COLUMNS, RANK, 2}, {1, 1, 0}};
     const struct hm_ps_settings settings = {.tables = tables, .table_count = 2, .servers = 2};
-    struct hm_err err = {0};
 
-    MPI_Init(&argc, &argv);
-    int rc = hm_ps_run(&settings, worker, NULL, &err);
-    if (rc)
-        fprintf(stderr, "%s: %s (%s)\n", err.field, err.message, err.hint);
-    MPI_Finalize();
-    return rc != 0;
+    return hm_ps_main(&settings, worker, NULL);
 }

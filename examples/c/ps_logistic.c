@@ -1,6 +1,5 @@
 /* Logistic regression on parameter servers: every worker reads w and adds its own gradients. */
 #include <howmany_ps.h>
-#include <mpi.h>
 #include <stdio.h>
 
 enum { W, LOSS, ROWS = 4000, FEATURES = 20, BATCH = 50, CLOCKS = 200 }; /* W, LOSS are tables. */
@@ -45,16 +44,10 @@ static int worker(struct hm_ps *ps, void *state, struct hm_err *err)
     return rc;
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
     const struct hm_ps_table tables[] = {{1, FEATURES, 0}, {1, 1, 0}};
     const struct hm_ps_settings settings = {.tables = tables, .table_count = 2, .servers = 1};
-    struct hm_err err = {0};
 
-    MPI_Init(&argc, &argv);
-    int rc = hm_ps_run(&settings, worker, NULL, &err);
-    if (rc)
-        fprintf(stderr, "%s: %s (%s)\n", err.field, err.message, err.hint);
-    MPI_Finalize();
-    return rc != 0;
+    return hm_ps_main(&settings, worker, NULL);
 }

@@ -1041,6 +1041,7 @@ class Size(Record):
     scale: the loss above P* is proportional to rows^scale
     held_out: error for the largest number of rows from smaller ones
     spread: spread of ln(P - P*) that the conversion adds
+    shift: spread of ln(iteration) that the conversion adds
     """
     count: float
     least: float
@@ -1050,6 +1051,7 @@ class Size(Record):
     scale: float
     held_out: Optional[float]
     spread: float
+    shift: float
     _parts: ClassVar[Dict[str, str]] = {}
 
 
@@ -1624,11 +1626,13 @@ class Added(Answer):
     traces: traces that were sent
     added: new ones
     ids: ids of all
+    notes: warnings
     """
     runs: float
     traces: float
     added: float
     ids: List[Optional[float]]
+    notes: Optional[List[str]]
     _parts: ClassVar[Dict[str, str]] = {}
 
 

@@ -267,8 +267,28 @@ static int check_samples(const struct hm_search *s, const struct hm_point *least
     return HM_E_RANGE;
 }
 
+/* Copies the first points of a curve from another one that has the same n; returns their number. */
+static size_t curve_take_points(struct hm_curve *curve, const struct hm_curve *known)
+{
+    size_t same = 0;
+
+    while (known && same < known->count && same < curve->count &&
+           known->points[same].n == curve->points[same].n) {
+        curve->points[same] = known->points[same];
+        same++;
+    }
+    return same;
+}
+
 int hm__curve_init(struct hm_curve *curve, const struct hm_search *s, const struct hm_model *model,
                    double work, double max_n, struct hm_err *err)
+{
+    return hm__curve_extend(curve, s, model, NULL, work, max_n, err);
+}
+
+int hm__curve_extend(struct hm_curve *curve, const struct hm_search *s,
+                     const struct hm_model *model, const struct hm_curve *known, double work,
+                     double max_n, struct hm_err *err)
 {
     double per_node = s->cluster ? s->cluster->node.accelerators : 1;
     int rc = hm__way_check(s, max_n, err);
@@ -285,8 +305,9 @@ int hm__curve_init(struct hm_curve *curve, const struct hm_search *s, const stru
     curve_set_n(curve, s, per_node);
     curve->reference.n = s->reference;
     rc = check_samples(s, &curve->points[0], err);
-    if (rc == 0)
-        rc = hm__search_eval(s, model, curve->points, count, err);
+    size_t same = curve_take_points(curve, known);
+    if (rc == 0 && same < count)
+        rc = hm__search_eval(s, model, curve->points + same, count - same, err);
     if (rc == 0)
         rc = hm__search_eval(s, model, &curve->reference, 1, err);
     if (rc == 0)

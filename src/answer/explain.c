@@ -446,7 +446,7 @@ static int explain_ceiling(struct hm_answer *a, const struct hm_search *s,
     /* The splits of a graph are not known for n above the ceiling. */
     if (!ceiling || max_n > 25000 || s->parts || hm__strategy_inside(s->way.strategy))
         return 0;
-    int rc = hm__curve_init(&beyond, s, model, 1, 4 * max_n, &ignored);
+    int rc = hm__curve_extend(&beyond, s, model, c, 1, 4 * max_n, &ignored);
     if (rc)
         return rc == HM_E_NOMEM ? hm__fail_nomem(err) : 0;
     size_t best = hm__curve_best(s, &beyond);

@@ -145,8 +145,10 @@ static void set_advised(struct hm_large_answer *a, const struct hm_large_machine
         l = half;
         n /= 2;
     }
+    struct hm_large_step known = best->step;
+    known.slow_host_s = 0; /* The run will show how fast the host is. */
     struct hm_large_interval after = hm__large_narrow(
-        hm__large_interval(&hm__large_spreads[0].spread, &m->device, &m->work, &best->step),
+        hm__large_interval(&hm__large_spreads[0].spread, &m->device, &m->work, &known),
         hm__large_after_run(&m->situation, &l));
     a->advised_n = n;
     a->advised_run_s = 60 * ceil(fmax(RUN_LEAST_S, RUN_STEPS * best->step.time_s) / 60);

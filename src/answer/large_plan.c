@@ -459,6 +459,7 @@ int hm__large_plan(const struct hm_job *job, const struct hm_cluster *const *clu
         describe_job(job, &large, q, a);
         hm__large_outlook(&large, q, a);
         hm__large_choose(a, q);
+        hm__large_note_assumed(&machines, job, cluster_count ? clusters : NULL, a);
         add_runners(a, machines.items, &large);
         add_hints(a, machines.items, &large);
         hm__large_growth(&machines, &large, a);

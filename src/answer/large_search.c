@@ -78,9 +78,10 @@ static void choice_eval(const struct hm_large_case *x, const struct hm_large_tim
     double narrower = 1;
 
     hm__large_step(x, &choice->layout, times, &choice->step);
-    if (x->correction)
+    if (x->correction) {
         step_scale(&choice->step, hm__large_known(x->correction, &choice->layout, &narrower));
-    else if (choice->layout.offload != HM_OFFLOAD_NONE)
+        choice->step.slow_host_s = 0; /* Measured steps show how fast the host is. */
+    } else if (choice->layout.offload != HM_OFFLOAD_NONE)
         narrower = 2; /* Offloading was not measured, so the interval is twice as wide. */
     struct hm_large_interval interval = hm__large_narrow(
         hm__large_interval(&hm__large_spreads[0].spread, x->device, x->work, &choice->step),

@@ -1,11 +1,12 @@
 /*
  * Proposes runs to make before a plan without runs is followed: up to three small numbers of
- * workers, chosen by the design of runs (hm_design_new, criterion I) so that the variance of the
+ * workers, chosen by the design of runs (design.h, criterion I) so that the variance of the
  * predicted time at the recommended n becomes smallest. Limits: each run counts the same, and the
  * noise of runs and the priors are those of a fit that corrects a specification sheet.
  */
 #include <math.h>
 
+#include "design.h"
 #include "err.h"
 #include "sheet_error.h"
 #include "sheet_spread.h"
@@ -87,7 +88,7 @@ int hm__answer_advise_runs(struct hm_answer *a, const struct hm_search *s, struc
                                                 .target_count = 1};
     int rc = hm_runs_cross(&axis, 1, &table, &ignored);
     if (rc == 0)
-        rc = hm_design_new(table, &settings, &design, &ignored);
+        rc = hm__design_new(table, &settings, s->table, &design, &ignored);
     if (rc == 0)
         take_design(a, s, design);
     hm_design_free(design);

@@ -201,6 +201,15 @@ static int note_not_run(struct hm_recommending *w, struct hm_err *err)
                                list, others == 1 && list[0] == '1' && used == 1 ? "" : "s");
 }
 
+/* Warns about a file whose last value may be cut. */
+static int note_cut(struct hm_recommending *w, struct hm_err *err)
+{
+    if (!w->runs || !w->runs->cut)
+        return 0;
+    return hm__notes_add(hm__recommend_notes(w), err, "%.200s " HM_NOTE_CUT,
+                         hm__note_source(w->runs->source));
+}
+
 /* Adds a note if the recommended n is beyond the largest n of the runs. */
 static int note_far(struct hm_recommending *w, struct hm_err *err)
 {
@@ -237,6 +246,8 @@ static int recommend_fill(struct hm_recommending *w, struct hm_err *err)
     if (rc == 0 && w->out->provenance == HM_RECOMMEND_ROWS && w->out->best != HM_NONE &&
         w->candidates[w->out->recommended].r.row_count == 0)
         w->out->provenance = HM_RECOMMEND_FIT;
+    if (rc == 0)
+        rc = note_cut(w, err);
     if (rc == 0)
         rc = note_not_run(w, err);
     if (rc == 0)

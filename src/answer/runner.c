@@ -207,6 +207,16 @@ static void path_cut(const struct hm_runner *r, double *y)
             y[p] = INFINITY;
 }
 
+/* Changes the path of a draw so that it needs `factor` times as many iterations. */
+static void runner_stretch(struct hm_runner *r, size_t draw, double factor)
+{
+    double y[HM_GRID_MAX];
+
+    for (size_t p = 0; p < r->grid.count; p++)
+        y[p] = hm__runner_reach(r, draw, r->grid.iterations[p] / factor);
+    memcpy(r->y + draw * r->grid.count, y, r->grid.count * sizeof(*y));
+}
+
 static void runner_draw(struct hm_runner *r, const struct hm_g_path *path,
                         const struct laid_curves *laid, const struct hm_g_bend *bend,
                         struct hm_random *random)
@@ -233,6 +243,8 @@ static void runner_draw(struct hm_runner *r, const struct hm_g_path *path,
         if (r->curves == 0)
             path_cut(r, y);
         path_keep_least(y, count);
+        if (r->g->size.shift > 0)
+            runner_stretch(r, d, exp(r->g->size.shift * hm__random_normal(random)));
     }
 }
 
@@ -313,14 +325,8 @@ double hm__runner_within(const struct hm_runner *r, size_t draw, double seconds)
 
 void hm__runner_delay(struct hm_runner *r, const struct hm_g_stale *cost, double staleness)
 {
-    double y[HM_GRID_MAX];
-
-    for (size_t d = 0; d < HM_G_DRAWS; d++) {
-        double c = exp(hm__g_stale_log_cost(cost, staleness, r->m, d));
-        for (size_t p = 0; p < r->grid.count; p++)
-            y[p] = hm__runner_reach(r, d, r->grid.iterations[p] / c);
-        memcpy(r->y + d * r->grid.count, y, r->grid.count * sizeof(*y));
-    }
+    for (size_t d = 0; d < HM_G_DRAWS; d++)
+        runner_stretch(r, d, exp(hm__g_stale_log_cost(cost, staleness, r->m, d)));
 }
 
 void hm__runner_release(struct hm_runner *runner)

@@ -68,6 +68,13 @@ bool hm__point_sampled(const struct hm_search *search, const struct hm_point *po
 /* Evaluates the curve up to max_n; released with hm__curve_release. */
 int hm__curve_init(struct hm_curve *curve, const struct hm_search *search,
                    const struct hm_model *model, double work, double max_n, struct hm_err *err);
+/*
+ * Does what hm__curve_init does. Points with the same n as the first ones of `known`, a curve of
+ * the same search and model, are copied instead of evaluated; NULL: all points are evaluated.
+ */
+int hm__curve_extend(struct hm_curve *curve, const struct hm_search *search,
+                     const struct hm_model *model, const struct hm_curve *known, double work,
+                     double max_n, struct hm_err *err);
 void hm__curve_release(struct hm_curve *curve);
 
 /* Computes speedup, total time and cost of every point from its current time per iteration. */

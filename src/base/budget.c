@@ -98,8 +98,12 @@ int hm__budget_check(const char *field, struct hm_err *err)
 
 int hm__budget_result(int rc, struct hm_err *err)
 {
-    if (current && current->cause == HM_BUDGET_LEFT && current->missed && rc == 0)
+    if (current && current->cause == HM_BUDGET_LEFT && current->missed && rc != HM_E_NOMEM) {
+        /* A document that could not be read for want of memory may look like a wrong one. */
+        if (err)
+            *err = (struct hm_err){0};
         return hm__fail_nomem(err);
+    }
     if (!current || current->cause == HM_BUDGET_LEFT)
         return rc;
     if (err)

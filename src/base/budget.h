@@ -71,7 +71,8 @@ int hm__budget_check(const char *field, struct hm_err *err);
 /*
  * Returns rc, or the error that describes how the budget of this thread was spent. An error that
  * err already holds is replaced, since it is a consequence of the spent budget. If an allocation
- * failed and rc is 0, the result is HM_E_NOMEM, because a part of the answer may be missing.
+ * failed, the result is HM_E_NOMEM: a part of the answer may be missing, and an error may be its
+ * consequence.
  */
 int hm__budget_result(int rc, struct hm_err *err);
 

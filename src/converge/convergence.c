@@ -487,11 +487,57 @@ int hm_convergence_new(const struct hm_traces *traces, const struct hm_converge_
 /* ---- prediction ------------------------------------------------------------------------------ */
 
 /*
+ * The loss curve g one standard deviation of ln i earlier and later. Between and beyond them, y is
+ * linear in the shift.
+ */
+struct shifted_paths {
+    double *iterations; /* Those of both paths; owned. NULL: there is no shift. */
+    double *y;          /* Room for the values of one path; owned. */
+    struct hm_g_path early, late;
+};
+
+static void shifted_paths_release(struct shifted_paths *s)
+{
+    hm__g_path_release(&s->early);
+    hm__g_path_release(&s->late);
+    hm__free(s->iterations);
+    hm__free(s->y);
+}
+
+static int shifted_paths_init(struct shifted_paths *s, const struct hm_g_path *path, double shift,
+                              struct hm_err *err)
+{
+    size_t count = path->count;
+
+    *s = (struct shifted_paths){0};
+    if (shift == 0)
+        return 0;
+    s->iterations = hm__calloc(2 * count + 1, sizeof(*s->iterations));
+    s->y = hm__calloc(count + 1, sizeof(*s->y));
+    if (!s->iterations || !s->y)
+        return hm__fail_nomem(err);
+    for (size_t p = 0; p < count; p++) {
+        s->iterations[p] = path->iterations[p] * exp(-shift);
+        s->iterations[count + p] = path->iterations[p] * exp(shift);
+    }
+    int rc = hm__g_path_init(&s->early, path->g, path->m, s->iterations, count, err);
+    return rc ? rc : hm__g_path_init(&s->late, path->g, path->m, s->iterations + count, count, err);
+}
+
+/* Moves the values y of draw d along the iterations by `away` standard deviations. */
+static void shifted_paths_move(const struct shifted_paths *s, size_t d, double away, double *y)
+{
+    hm__g_path_values(away < 0 ? &s->early : &s->late, d, 0, s->y);
+    for (size_t p = 0; p < s->late.count; p++)
+        y[p] += fabs(away) * (s->y[p] - y[p]);
+}
+
+/*
  * Computes random values of ln(P - P*) of one new run at all iterations of the path, one for each
  * draw of the loss curve g; y[d * count + p] is draw d at iteration p.
  */
 static void draw_paths(const struct hm_g_path *path, const struct hm_g_bend *bend, double spread,
-                       double *y)
+                       const struct shifted_paths *shifted, double *y)
 {
     struct hm_random random;
 
@@ -501,6 +547,8 @@ static void draw_paths(const struct hm_g_path *path, const struct hm_g_bend *ben
             break;
         double away = spread * hm__random_normal(&random);
         hm__g_path_values(path, d, 0, y + d * path->count);
+        if (shifted->iterations)
+            shifted_paths_move(shifted, d, hm__random_normal(&random), y + d * path->count);
         for (size_t p = 0; p < path->count; p++)
             y[d * path->count + p] += away + hm__g_bent(bend, path->iterations[p]);
     }
@@ -562,8 +610,12 @@ int hm_convergence_predict(const struct hm_convergence *c, size_t algorithm, dou
         size_t known = hm__g_find(g, m);
         double spread = known == HM_NONE ? hm__g_spread(g, m) : fmax(g->spread[known], HM_G_NOISE);
         spread = hypot(spread, g->size.spread);
-        draw_paths(&path, &bend, spread, y);
-        rc = summarise_paths(&path, y, c->level, &bend, ret_predictions, err);
+        struct shifted_paths shifted;
+        rc = shifted_paths_init(&shifted, &path, g->size.shift, err);
+        if (rc == 0)
+            draw_paths(&path, &bend, spread, &shifted, y);
+        rc = rc ? rc : summarise_paths(&path, y, c->level, &bend, ret_predictions, err);
+        shifted_paths_release(&shifted);
     }
     hm__free(y);
     hm__g_path_release(&path);

@@ -39,12 +39,17 @@ static const double POWER_MOST = 2, POWER_WIDTH = 1e-4;
  * as well as small ones.
  */
 static const double PULL = 0.01;
-/* Typical error of log10(P - P*) in predictions for TYPICAL_STEP times as many rows. It is averaged
- * with the measured error of an algorithm and counts as TYPICAL_WEIGHT errors, because one error
- * says little about the next one: over four algorithms and four sets of traces
- * (docs/reference/converge.md) the root mean square errors of such predictions are 0.08 to 0.97,
- * and 0.3 if the largest one is left out. */
-static const double TYPICAL_ERROR = 0.3, TYPICAL_STEP = 5, TYPICAL_WEIGHT = 2;
+/*
+ * Errors that are expected of a prediction for TYPICAL_STEP times as many rows, as standard
+ * deviations: TYPICAL_ERROR of log10(P - P*), which counts as much as TYPICAL_WEIGHT errors of the
+ * algorithm itself, since one error says little about the next one; TYPICAL_SHIFT of ln i, because
+ * an error of the power moves a curve along the iterations, which changes P - P* most where the
+ * curve is steep; and TYPICAL_SHARE of what power and scale themselves change, because a large
+ * conversion is less certain than a small one. They are those of greatest likelihood for 32
+ * predictions, by four algorithms on four sets of traces (docs/reference/converge.md).
+ */
+static const double TYPICAL_ERROR = 0.2, TYPICAL_SHIFT = 0.1, TYPICAL_SHARE = 0.3;
+static const double TYPICAL_STEP = 5, TYPICAL_WEIGHT = 2;
 /* A model with more parameters is chosen only if it reduces the error by at least this factor. */
 static const double BETTER = 0.98;
 
@@ -467,24 +472,29 @@ static bool trace_is_surpassed(const struct hm_traces *traces, const struct hm_t
 }
 
 /*
- * Returns the standard deviation of ln(P - P*) that the conversion to more rows adds, in proportion
- * to the distance in ln(rows). It is the mean of the typical error of such predictions and the
- * algorithm's own error for its largest size, but at least the latter. It is 0 if there are traces
- * on the number of rows that is asked for.
+ * Sets the standard deviations of ln(P - P*) and of ln i that the conversion to more rows adds, in
+ * proportion to the distance in ln(rows). That of ln(P - P*) is the mean of the typical error of
+ * such predictions and of the algorithm's own error for its largest size, but at least the latter;
+ * a share of the change by the scale is added. Both are 0 if there are traces on that number of
+ * rows.
  */
-static double size_spread(double held_out, double rows, const double *all, size_t count)
+static void size_set_spread(struct hm_g_size *size, double rows, const double *all, size_t count)
 {
     double far = log(rows / all[count - 1]), unit = log(TYPICAL_STEP), own = 0;
     double squares = TYPICAL_WEIGHT * TYPICAL_ERROR * TYPICAL_ERROR, weight = TYPICAL_WEIGHT;
+    double steps = fmax(1, far / unit), share = TYPICAL_SHARE * unit;
 
+    size->spread = size->shift = 0;
     if (!(far > 0))
-        return 0;
-    if (!isnan(held_out)) {
-        own = held_out * fmin(2, fmax(1, unit / log(all[count - 1] / all[count - 2])));
+        return;
+    if (!isnan(size->held_out)) {
+        own = size->held_out * fmin(2, fmax(1, unit / log(all[count - 1] / all[count - 2])));
         squares += own * own;
         weight += 1;
     }
-    return log(10) * fmax(own, sqrt(squares / weight)) * fmax(1, far / unit);
+    double typical = log(10) * fmax(own, sqrt(squares / weight));
+    size->spread = hypot(typical, share * size->scale) * steps;
+    size->shift = hypot(TYPICAL_SHIFT, share * size->power) * steps;
 }
 
 static int convert_algorithm(struct hm_sizes *sizes, struct hm_arena *arena,
@@ -509,7 +519,7 @@ static int convert_algorithm(struct hm_sizes *sizes, struct hm_arena *arena,
     own->known = count > 1 && model_choose(&w, rows, count, &model, &own->held_out);
     own->power = own->known ? model.power : 0;
     own->scale = own->known ? model.scale : 0;
-    own->spread = size_spread(own->held_out, sizes->rows, rows, count);
+    size_set_spread(own, sizes->rows, rows, count);
     rc = fit_seconds(traces, arena, size, sizes->rows, &fit, err);
     for (size_t k = 0; rc == 0 && k < traces->count; k++) {
         const struct hm_trace *t = &traces->traces[k];

@@ -86,11 +86,12 @@ int hm__basis_library(struct hm_basis *basis, struct hm_arena *arena, const bool
                       enum hm_scaled_terms scaled, struct hm_err *err);
 /*
  * Makes a basis whose terms are the components of the time that a job's specification sheet
- * predicts. `width` is the standard deviation of the prior of each factor. The job and the cluster
- * are borrowed.
+ * predicts. `width` is the standard deviation of the prior of each factor. The job, the cluster and
+ * the table of the job's steps, which may be NULL, are borrowed.
  */
 int hm__basis_sheet(struct hm_basis *basis, struct hm_arena *arena, const struct hm_job *job,
-                    const struct hm_cluster *cluster, double width, struct hm_err *err);
+                    const struct hm_cluster *cluster, struct hm_step_table *table, double width,
+                    struct hm_err *err);
 /*
  * Returns the seconds that the specification sheet predicts, without corrections, at the job's
  * reference number of workers.

@@ -11,6 +11,8 @@
  * noise is the same for all runs, and whole runs are found by rounding, so they need not be
  * optimal.
  */
+#include "design.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,6 +28,7 @@
 struct design_work {
     const struct hm_runs *candidates;
     const struct hm_design_settings *settings;
+    struct hm_step_table *table; /* Times of the job's steps; borrowed. NULL: not known yet. */
     struct hm_design *design;
     struct hm_basis basis;
     /*
@@ -95,13 +98,13 @@ static int design_set_basis(struct design_work *w, struct hm_err *err)
         return rc;
     if (s->job) {
         struct hm_fit_settings fit = {.job = s->job, .cluster = s->cluster};
-        rc = hm__basis_sheet(&w->basis, arena, s->job, s->cluster, 0.5, err);
+        rc = hm__basis_sheet(&w->basis, arena, s->job, s->cluster, w->table, 0.5, err);
         if (rc == 0)
             /*
              * Draws are made only if there are runs, because without runs the mean of each factor
              * is 1.
              */
-            rc = hm__fit_new(s->have, &fit, s->have != NULL, &w->fit, err);
+            rc = hm__fit_new(s->have, &fit, w->table, s->have != NULL, &w->fit, err);
         if (rc == 0)
             w->noise = w->fit->noise;
         return rc;
@@ -717,6 +720,12 @@ static int design_prepare(struct design_work *w, struct hm_err *err)
 int hm_design_new(const struct hm_runs *candidates, const struct hm_design_settings *settings,
                   struct hm_design **ret_design, struct hm_err *err)
 {
+    return hm__design_new(candidates, settings, NULL, ret_design, err);
+}
+
+int hm__design_new(const struct hm_runs *candidates, const struct hm_design_settings *settings,
+                   struct hm_step_table *table, struct hm_design **ret_design, struct hm_err *err)
+{
     int bad = hm__check_pointers(err, "settings", settings, "ret_design", ret_design, NULL);
     if (bad == 0)
         bad = hm_runs_check(candidates, err);
@@ -734,7 +743,7 @@ int hm_design_new(const struct hm_runs *candidates, const struct hm_design_setti
         bad = hm__check_array(settings->target, settings->target_count, "target", err);
     if (bad)
         return bad;
-    struct design_work w = {.candidates = candidates, .settings = settings};
+    struct design_work w = {.candidates = candidates, .settings = settings, .table = table};
     int rc = check_settings(settings, err);
 
     if (rc)

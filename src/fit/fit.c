@@ -358,11 +358,12 @@ static struct hm_fit *fit_allocate(const struct hm_fit_settings *s, struct hm_er
 int hm_fit_new(const struct hm_runs *runs, const struct hm_fit_settings *settings,
                struct hm_fit **ret_fit, struct hm_err *err)
 {
-    return hm__fit_new(runs, settings, true, ret_fit, err);
+    return hm__fit_new(runs, settings, NULL, true, ret_fit, err);
 }
 
-int hm__fit_new(const struct hm_runs *runs, const struct hm_fit_settings *settings, bool draws,
-                struct hm_fit **ret_fit, struct hm_err *err)
+int hm__fit_new(const struct hm_runs *runs, const struct hm_fit_settings *settings,
+                struct hm_step_table *table, bool draws, struct hm_fit **ret_fit,
+                struct hm_err *err)
 {
     static const struct hm_fit_settings none = {0};
     const struct hm_fit_settings *s = settings ? settings : &none;
@@ -390,7 +391,7 @@ int hm__fit_new(const struct hm_runs *runs, const struct hm_fit_settings *settin
         rc = hm__basis_quantities(&f->basis, fit->memory, runs, err);
     }
     if (rc == 0 && s->job)
-        rc = hm__basis_sheet(&f->basis, fit->memory, s->job, s->cluster,
+        rc = hm__basis_sheet(&f->basis, fit->memory, s->job, s->cluster, table,
                              s->width > 0 ? s->width : 0.5, err);
     if (rc == 0 && runs)
         rc = fit_runs(fit, runs, s, &choices, &choice_count, err);

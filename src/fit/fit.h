@@ -69,11 +69,13 @@ struct hm__fit {
 int hm__fit_prepare(struct hm_fit *fit, const struct hm_runs *runs,
                     const struct hm_fit_settings *settings, struct hm_err *err);
 /*
- * Implements hm_fit_new. If `draws` is false, the coefficients are not drawn, which takes most of
- * the time, and the fit has no intervals.
+ * Implements hm_fit_new. If `draws` is false, the coefficients are not drawn, which takes most
+ * of the time, and the fit has no intervals. `table` has the times of the job's steps; it may be
+ * NULL, and otherwise is borrowed and must outlive the fit.
  */
-int hm__fit_new(const struct hm_runs *runs, const struct hm_fit_settings *settings, bool draws,
-                struct hm_fit **ret_fit, struct hm_err *err);
+int hm__fit_new(const struct hm_runs *runs, const struct hm_fit_settings *settings,
+                struct hm_step_table *table, bool draws, struct hm_fit **ret_fit,
+                struct hm_err *err);
 /* Draws the coefficients of all sets of terms, each set in proportion to its weight; if there are
  * no choices, draws those of the terms in use. Implemented in fit_draw.c. */
 int hm__fit_draw(struct hm_fit *fit, const struct hm_fit_settings *settings,

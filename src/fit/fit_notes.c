@@ -103,10 +103,23 @@ static int note_startup(struct hm_fit *fit, struct hm_err *err)
                          fit->with_startup, fit->run_count);
 }
 
+/* Warns about a file whose last value may be cut. */
+static int note_cut(struct hm_fit *fit, struct hm_err *err)
+{
+    const struct hm_runs *runs = fit->inside->data.runs;
+
+    if (!runs->cut)
+        return 0;
+    return hm__notes_add(hm__fit_notes(fit), err, "%.200s " HM_NOTE_CUT,
+                         hm__note_source(runs->source));
+}
+
 int hm__fit_note_runs(struct hm_fit *fit, struct hm_err *err)
 {
-    int rc = note_one_node(fit, err);
+    int rc = note_cut(fit, err);
 
+    if (rc == 0)
+        rc = note_one_node(fit, err);
     if (rc == 0)
         rc = note_startup(fit, err);
     if (rc == 0)

@@ -320,7 +320,8 @@ static int programme_certify(struct programme_work *w, const double *shares, dou
 struct free_shares {
     size_t at[FREE_MAX], count;
     bool tight; /* True if the budget is used up. */
-    double hessian[FREE_MAX * FREE_MAX], step[FREE_MAX], price[FREE_MAX];
+    double step[FREE_MAX], price[FREE_MAX];
+    double hessian[]; /* Hessian, with one row for each of at most FREE_MAX shares. */
 };
 
 /*
@@ -425,7 +426,8 @@ static int programme_finish(struct programme_work *w, double *shares, double *re
                             struct hm_err *err)
 {
     const struct hm_programme *p = w->p;
-    struct free_shares *loose = hm__calloc(1, sizeof(*loose));
+    const size_t rows = p->count < FREE_MAX ? p->count : FREE_MAX;
+    struct free_shares *loose = hm__calloc(1, sizeof(*loose) + rows * rows * sizeof(double));
     double *better = hm__calloc(p->count, sizeof(*better)), gap = INFINITY;
     int rc = loose && better && programme_factor(p, shares, w->lower) ? 0 : hm__fail_nomem(err);
 

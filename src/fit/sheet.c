@@ -35,6 +35,7 @@ struct hm_sheet {
     const struct hm_job *job; /* The job; borrowed from the caller. */
     /* The hardware; borrowed. NULL if the job consists of formulas only. */
     const struct hm_cluster *cluster;
+    struct hm_step_table *table; /* Times of steps, shared by all models; borrowed, or NULL. */
     bool weak;
     /*
      * Seconds that the specification sheet predicts without corrections, on one worker and on the
@@ -96,6 +97,7 @@ static int sheet_eval_variant(const struct hm_basis *basis, struct hm_variant va
     int rc = 0;
 
     variant.weak = sheet->weak;
+    variant.table = sheet->table;
     if (sheet->job->graph)
         rc = sheet_split_graph(sheet->job, n, count, &variant, &parts, err);
     if (rc == 0)
@@ -301,6 +303,7 @@ static int sheet_measure(struct hm_basis *basis, struct hm_arena *arena, double 
     int rc = 0;
 
     variant.weak = sheet->weak;
+    variant.table = sheet->table;
     if (sheet->job->graph)
         rc = sheet_split_graph(sheet->job, n, 2, &variant, &parts, err);
     if (rc == 0)
@@ -318,13 +321,14 @@ static int sheet_measure(struct hm_basis *basis, struct hm_arena *arena, double 
 }
 
 int hm__basis_sheet(struct hm_basis *basis, struct hm_arena *arena, const struct hm_job *job,
-                    const struct hm_cluster *cluster, double width, struct hm_err *err)
+                    const struct hm_cluster *cluster, struct hm_step_table *table, double width,
+                    struct hm_err *err)
 {
     if (!(basis->sheet = hm__arena_alloc(arena, 1, sizeof(*basis->sheet))))
         return hm__fail_nomem(err);
     if (!cluster && job->has_cluster)
         cluster = &job->cluster;
-    *basis->sheet =
-        (struct hm_sheet){.job = job, .cluster = cluster, .weak = job->scaling == HM_SCALING_WEAK};
+    *basis->sheet = (struct hm_sheet){
+        .job = job, .cluster = cluster, .table = table, .weak = job->scaling == HM_SCALING_WEAK};
     return sheet_measure(basis, arena, width, err);
 }

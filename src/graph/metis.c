@@ -10,6 +10,7 @@
 #ifdef HM_HAVE_METIS
 #include <math.h>
 #include <metis.h>
+#include <pthread.h>
 
 #include "memory.h"
 
@@ -18,6 +19,31 @@
  * prints messages about them on standard output.
  */
 #define HM__METIS_VERTICES 0.1
+
+/*
+ * METIS draws from rand(), whose state belongs to the whole process: two threads in METIS at the
+ * same time would get other parts than one. The mutex is global, because that state is.
+ */
+static pthread_mutex_t metis_mutex = PTHREAD_MUTEX_INITIALIZER;
+
+/* A graph for METIS_PartGraphKway; costs may be NULL. */
+struct metis_graph {
+    idx_t vertices, *starts, *rows, *weights, *costs;
+};
+
+static int metis_split(struct metis_graph *g, uint32_t n, idx_t seed, idx_t *parts,
+                       struct hm_err *err)
+{
+    idx_t options[METIS_NOPTIONS], constraints = 1, count = (idx_t)n, cut;
+
+    METIS_SetDefaultOptions(options);
+    options[METIS_OPTION_SEED] = seed;
+    pthread_mutex_lock(&metis_mutex);
+    int code = METIS_PartGraphKway(&g->vertices, &constraints, g->starts, g->rows, g->weights, NULL,
+                                   g->costs, &count, NULL, NULL, options, &cut, parts);
+    pthread_mutex_unlock(&metis_mutex);
+    return code == METIS_OK ? 0 : hm__fail(err, HM_E_NOMEM, "METIS could not split the graph");
+}
 
 /*
  * Copies the adjacency rows into METIS's index type. The weight of a vertex is its degree, but at
@@ -37,20 +63,6 @@ static void metis_fill_rows(const struct hm_graph *g, const struct hm_adjacency 
     }
     for (size_t i = 0; i < 2 * (size_t)g->edges; i++)
         rows[i] = (idx_t)r->rows[i];
-}
-
-static int metis_partition(const struct hm_graph *g, uint32_t n, double seed, idx_t *starts,
-                           idx_t *rows, idx_t *weights, idx_t *parts, struct hm_err *err)
-{
-    idx_t vertices = (idx_t)g->vertices, constraints = 1, count = (idx_t)n, cut;
-    idx_t options[METIS_NOPTIONS];
-
-    METIS_SetDefaultOptions(options);
-    options[METIS_OPTION_SEED] = (idx_t)((uint64_t)seed & 0x7fffffff);
-    if (METIS_PartGraphKway(&vertices, &constraints, starts, rows, weights, NULL, NULL, &count,
-                            NULL, NULL, options, &cut, parts) != METIS_OK)
-        return hm__fail(err, HM_E_NOMEM, "METIS could not split the graph");
-    return 0;
 }
 
 int hm__metis_check(const struct hm_graph *g, uint32_t n, struct hm_err *err)
@@ -81,7 +93,8 @@ int hm__metis(const struct hm_graph *g, const struct hm_adjacency *r, uint32_t n
     int rc = starts && rows && weights && parts ? 0 : hm__fail_nomem(err);
     if (rc == 0) {
         metis_fill_rows(g, r, n, starts, rows, weights);
-        rc = metis_partition(g, n, seed, starts, rows, weights, parts, err);
+        struct metis_graph graph = {(idx_t)g->vertices, starts, rows, weights, NULL};
+        rc = metis_split(&graph, n, (idx_t)((uint64_t)seed & 0x7fffffff), parts, err);
     }
     for (size_t v = 0; rc == 0 && v < vertices; v++)
         owner[v] = (uint32_t)parts[v];
@@ -147,13 +160,9 @@ int hm__metis_weighted(size_t count, const double *weights, const struct hm_weig
     for (size_t v = 0; rc == 0 && v < count; v++)
         vertices[v] = metis_weight(fmin(weights[v], most), most);
     if (rc == 0) {
-        idx_t options[METIS_NOPTIONS], size = (idx_t)count, one = 1, parts = (idx_t)n, cut;
+        struct metis_graph split = {(idx_t)count, starts, rows, vertices, costs};
         metis_fill_edges(count, edges, edge_count, starts, rows, costs);
-        METIS_SetDefaultOptions(options);
-        options[METIS_OPTION_SEED] = 1;
-        if (METIS_PartGraphKway(&size, &one, starts, rows, vertices, NULL, costs, &parts, NULL,
-                                NULL, options, &cut, vertices + count) != METIS_OK)
-            rc = hm__fail(err, HM_E_NOMEM, "METIS could not split the graph");
+        rc = metis_split(&split, n, 1, vertices + count, err);
     }
     for (size_t v = 0; rc == 0 && v < count; v++)
         owner[v] = (uint32_t)vertices[count + v];

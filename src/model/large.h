@@ -64,6 +64,14 @@ enum hm_large_family {
     HM_FAMILIES
 };
 
+/* Values that a cluster does not give, so that those of its devices' generation are assumed. */
+enum {
+    HM_LARGE_ASSUMED_FABRIC = 1,
+    HM_LARGE_ASSUMED_LINK = 2,
+    HM_LARGE_ASSUMED_BANDWIDTH = 4,
+    HM_LARGE_ASSUMED_MEMORY = 8
+};
+
 /* The rates and sizes of one worker, its node and the network that the model uses. */
 struct hm_large_device {
     enum hm_large_family family;
@@ -85,6 +93,7 @@ struct hm_large_device {
     double speed;
     double price_per_s; /* Money per second of one node; NaN: unknown. */
     double max_nodes;   /* Number of nodes that exist; NaN: no limit. */
+    unsigned assumed;   /* Values that are assumed, as a sum of HM_LARGE_ASSUMED_... */
 };
 
 /*
@@ -235,6 +244,8 @@ struct hm_large_layer {
                                    forward and backward. */
     double traffic;             /* Forward seconds of operations that memory bandwidth limits. */
     double host_forward, host_backward; /* Seconds in which the host launches kernels. */
+    /* Seconds in which the host launches kernels if it is as slow as with eager software. */
+    double slow_forward, slow_backward;
     double tensor; /* Seconds of the all-reduces of tensor parallelism in one pass. */
     double expert; /* Seconds of the exchange of tokens with experts in one pass. */
     double context_forward, context_backward;

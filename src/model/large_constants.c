@@ -59,9 +59,10 @@ struct hm_large_interval hm__large_interval(const struct hm_large_spread *spread
     const bool other = device->family == HM_FAMILY_OTHER, experts = group == HM_GROUP_EXPERTS;
     const bool recent =
         !experts && (other || group == HM_GROUP_HOPPER || group == HM_GROUP_BLACKWELL);
-    const double high = spread->high + experts * spread->high_experts +
-                        recent * spread->high_recent +
-                        (step ? spread->high_waiting * waiting_share(step) : 0);
+    const double high =
+        spread->high + experts * spread->high_experts + recent * spread->high_recent +
+        (step ? spread->high_waiting * waiting_share(step) + log1p(step->slow_host_s / step->time_s)
+              : 0);
     const double low = spread->low + experts * spread->low_experts + recent * spread->low_recent;
 
     return hm__large_narrow((struct hm_large_interval){exp(-low), exp(high)},

@@ -16,16 +16,18 @@
 /*
  * The usual rates and sizes of the devices of a generation, for clusters that give only rates;
  * cards are described in the catalog. Columns: generation, flop/s with 16 bits, flop/s with 8 and 4
- * bits relative to that, memory bandwidth, memory, processors, bandwidth of a link.
+ * bits relative to that, memory bandwidth, memory, processors, bandwidth of a link, bandwidth of a
+ * worker's share of the network (in the vendor's servers: half a port of 100 Gbit/s, then one of
+ * 200 or 400 Gbit/s).
  */
 static const struct usual {
     enum hm_large_family family;
-    double flops_16, share_8, share_4, bandwidth, memory, processors, link;
+    double flops_16, share_8, share_4, bandwidth, memory, processors, link, network;
 } usuals[] = {
-    {HM_FAMILY_VOLTA, 125e12, 0, 0, .9e12, 16e9, 80, 150e9},
-    {HM_FAMILY_AMPERE, 312e12, 0, 0, 2e12, 80e9, 108, 300e9},
-    {HM_FAMILY_HOPPER, 989e12, 2, 0, 3.35e12, 80e9, 132, 450e9},
-    {HM_FAMILY_BLACKWELL, 2250e12, 2, 4, 8e12, 180e9, 148, 900e9},
+    {HM_FAMILY_VOLTA, 125e12, 0, 0, .9e12, 16e9, 80, 150e9, 6.25e9},
+    {HM_FAMILY_AMPERE, 312e12, 0, 0, 2e12, 80e9, 108, 300e9, 25e9},
+    {HM_FAMILY_HOPPER, 989e12, 2, 0, 3.35e12, 80e9, 132, 450e9, 50e9},
+    {HM_FAMILY_BLACKWELL, 2250e12, 2, 4, 8e12, 180e9, 148, 900e9, 50e9},
 };
 
 double hm__large_host_link(const struct hm_large_device *device)
@@ -116,7 +118,7 @@ static struct hm_large_device node_device(const struct hm_node *node)
                                 .memory_bytes = hm__usable_memory(usual->memory),
                                 .processors = usual->processors,
                                 .link_bytes_per_s = usual->link,
-                                .network_bytes_per_s = 400e9,
+                                .network_bytes_per_s = usual->network * fmax(1, node->accelerators),
                                 .price_per_s = node->price_per_s};
 
     if (node->generation != HM_GENERATION_UNKNOWN || hm__is_given(node->processors))
@@ -150,15 +152,23 @@ int hm__large_device_set(const struct hm_cluster *cluster, struct hm_large_devic
     struct hm_large_device device = node_device(&node);
     if (hm__is_given(node.memory_bandwidth_bytes_per_s))
         device.bandwidth_bytes_per_s = node.memory_bandwidth_bytes_per_s;
+    else
+        device.assumed |= HM_LARGE_ASSUMED_BANDWIDTH;
     if (hm__is_given(node.memory_bytes))
         device.memory_bytes = hm__usable_memory(node.memory_bytes);
+    else
+        device.assumed |= HM_LARGE_ASSUMED_MEMORY;
     if (hm__is_given(node.link.bandwidth_bytes_per_s))
         device.link_bytes_per_s = node.link.bandwidth_bytes_per_s;
+    else
+        device.assumed |= HM_LARGE_ASSUMED_LINK;
     set_measured(&node, &device);
     device.per_node = device.machine_workers = fmax(1, node.accelerators);
     device.host_bytes = hm__is_given(node.host_memory_bytes) ? node.host_memory_bytes : NAN;
     if (hm__is_given(cluster->fabric.bandwidth_bytes_per_s))
         device.network_bytes_per_s = cluster->fabric.bandwidth_bytes_per_s;
+    else
+        device.assumed |= HM_LARGE_ASSUMED_FABRIC;
     device.max_nodes = cluster->max_nodes;
     *ret_device = device;
     return 0;

@@ -253,19 +253,20 @@ static double traffic_time(const struct hm_large_case *x, const struct hm_layout
     return rows * (outside + inside) * traffic_factor(x) / memory_rate(x);
 }
 
-/* Returns the seconds that the host needs to launch the kernels of one layer. */
-static struct pair host_time(const struct hm_large_case *x, const struct hm_layout *l, bool expert)
+/* Returns the seconds that the host needs to launch the kernels of one layer with this software. */
+static struct pair host_time(const struct hm_large_case *x, const struct hm_layout *l, bool expert,
+                             enum hm_software software)
 {
     static const struct pair operators[] = {[HM_SOFTWARE_TUNED] = {24, 44},
                                             [HM_SOFTWARE_EAGER] = {34, 60},
                                             [HM_SOFTWARE_COMPILED] = {16, 28}};
     const struct hm_large_constants *c = x->constants;
-    struct pair ops = operators[x->work->software];
+    struct pair ops = operators[software];
     struct pair calls = {l->sequence_parallel ? 4 : 2, l->sequence_parallel ? 6 : 2};
     double each = c->launch_s, scale = x->work->graphs ? .4 : 1, wait = log2(l->tensor) * c->call_s;
     double experts = expert ? 2 * log2(l->expert) * c->call_s : 0;
 
-    if (x->work->software == HM_SOFTWARE_EAGER)
+    if (software == HM_SOFTWARE_EAGER)
         each *= c->eager_host * gated_factor(x);
     if (x->work->attention == HM_ATTENTION_UNFUSED)
         pair_add(&ops, (struct pair){8, 14}, 1);
@@ -280,12 +281,16 @@ static void layer_compute(const struct hm_large_case *x, const struct hm_layout 
 {
     double rows = l->micro_batch * x->work->sequence / l->context;
     double split = l->sequence_parallel ? l->tensor : 1;
-    struct pair maps = attention_maps(x, l, rows), core = core_time(x, l), host;
+    struct pair maps = attention_maps(x, l, rows), core = core_time(x, l), host, slow;
     double blocks = hm__transformer_blocks(x->work->network);
     struct pair mlp = expert ? expert_maps(x, l, rows, split)
                              : mlp_maps(x, rows, x->work->network->ffn / l->tensor);
 
-    host = host_time(x, l, expert);
+    /* Some frameworks with fused kernels launch them as slowly as eager software does. The factor
+     * for gated networks does not apply, because the kernels of the gate are fused. */
+    const bool tuned = x->work->software == HM_SOFTWARE_TUNED && !x->work->graphs;
+    host = host_time(x, l, expert, x->work->software);
+    slow = tuned ? host_time(x, l, expert, HM_SOFTWARE_EAGER) : host;
     maps = (struct pair){blocks * maps.forward, blocks * maps.backward};
     layer->maps = maps.forward;
     layer->mlp = mlp.forward;
@@ -296,6 +301,8 @@ static void layer_compute(const struct hm_large_case *x, const struct hm_layout 
     layer->backward = maps.backward + core.backward + mlp.backward + 1.8 * layer->traffic;
     layer->host_forward = host.forward;
     layer->host_backward = host.backward;
+    layer->slow_forward = slow.forward;
+    layer->slow_backward = slow.backward;
 }
 
 /* Returns the communication time of tensor parallelism in one pass: two all-reduces, or one in a

@@ -28,7 +28,8 @@ struct mean_layer {
                                  whichever are longer. */
     double comm_forward, comm_backward; /* Seconds of communication that computing does not hide. */
     double attention, traffic, host;    /* Components of the forward and backward seconds. */
-    double tensor, expert, context;     /* Seconds of communication in both passes, by kind. */
+    double slow; /* Additional seconds of forward + backward if the host is slow. */
+    double tensor, expert, context; /* Seconds of communication in both passes, by kind. */
 };
 
 /* Returns the seconds of the recomputation in the backward pass. */
@@ -50,11 +51,12 @@ static double again_time(const struct hm_large_layer *a, enum hm_recompute recom
     }
 }
 
-static double host_again(const struct hm_large_layer *a, enum hm_recompute recompute)
+/* Returns the seconds in which the host launches a backward pass, with its recomputation. */
+static double host_back(double forward, double backward, enum hm_recompute recompute)
 {
-    return recompute == HM_RECOMPUTE_NONE   ? 0
-           : recompute == HM_RECOMPUTE_FULL ? a->host_forward
-                                            : .4 * a->host_forward;
+    return backward + (recompute == HM_RECOMPUTE_NONE   ? 0
+                       : recompute == HM_RECOMPUTE_FULL ? forward
+                                                        : .4 * forward);
 }
 
 /*
@@ -85,7 +87,8 @@ static void add_layer(struct mean_layer *mean, const struct hm_large_layer *a,
     double again = recompute == HM_RECOMPUTE_FULL ? 1 : 0;
     double device_back = a->backward + again_time(a, recompute) + accumulate;
     double forward = fmax(a->forward, a->host_forward);
-    double backward = fmax(device_back, a->host_backward + host_again(a, recompute));
+    double backward = fmax(device_back, host_back(a->host_forward, a->host_backward, recompute));
+    double slow = host_back(a->slow_forward, a->slow_backward, recompute);
     double comm = a->tensor + a->expert;
     double core_again = recompute == HM_RECOMPUTE_FULL || recompute == HM_RECOMPUTE_SELECTIVE;
 
@@ -95,6 +98,7 @@ static void add_layer(struct mean_layer *mean, const struct hm_large_layer *a,
     mean->comm_backward +=
         a->share * (comm * (1 + again) + a->context_backward + again * a->context_forward);
     mean->host += a->share * (forward - a->forward + backward - device_back);
+    mean->slow += a->share * (fmax(0, a->slow_forward - forward) + fmax(0, slow - backward));
     mean->attention += a->share * (a->core * (1 + core_again) + a->core_backward);
     mean->traffic += a->share * (a->traffic * (2.8 + again) + accumulate);
     mean->tensor += a->share * a->tensor * (2 + again);
@@ -395,6 +399,10 @@ void hm__large_step(const struct hm_large_case *x, const struct hm_layout *layou
     s.attention_s = slots * mean.attention;
     s.traffic_s = slots * mean.traffic;
     s.host_s = slots * mean.host;
+    /* All stages but one wait while the pipeline fills and drains. */
+    s.slow_host_s =
+        (slots + (l.pipeline - 1) / l.interleave * x->work->network->layers / l.pipeline) *
+        mean.slow;
     s.matmul_s = s.compute_s - s.attention_s - s.traffic_s - s.host_s;
     s.tensor_s = slots * mean.tensor;
     s.expert_s = slots * mean.expert;

@@ -141,6 +141,18 @@ static int set_hardware(struct hm_model *m, struct hm_err *err)
     return rc;
 }
 
+/* Sets the counts of the network: those of a shared table, which describes the same network. */
+static int set_counts(struct hm_model *m, struct hm_err *err)
+{
+    if (m->variant.table) {
+        m->counts = hm__step_table_counts(m->variant.table);
+        return 0;
+    }
+    int rc = hm_counts_new(m->job->network, m->job->source, &m->own_counts, err);
+    m->counts = m->own_counts;
+    return rc;
+}
+
 static int set_network(struct hm_model *m, struct hm_err *err)
 {
     const struct hm_job *job = m->job;
@@ -150,7 +162,7 @@ static int set_network(struct hm_model *m, struct hm_err *err)
     m->memory_fixed = NAN;
     if (!job->network)
         return 0;
-    int rc = hm_counts_new(job->network, job->source, &m->counts, err);
+    int rc = set_counts(m, err);
     if (rc)
         return rc;
     if (m->variant.way.servers > m->counts->parameters) {
@@ -254,7 +266,7 @@ void hm__model_free(struct hm_model *m)
     hm__pipeline_free(m->pipeline);
     hm__layer_costs_release(&m->costs);
     hm__step_table_free(m->own_table);
-    hm_counts_free(m->counts);
+    hm_counts_free(m->own_counts);
     hm__stragglers_free(m->own_stragglers);
     hm__free(m);
 }
@@ -675,7 +687,7 @@ static int eval_one_step(const struct hm_model *m, const struct hm_transfer *t,
                          struct hm_point *points, size_t count, struct hm_err *err)
 {
     struct hm_model mixed;
-    struct eval_space space;
+    struct eval_space space = {0};
     int rc = 0;
 
     /* The links of a mixed cluster depend on n, so each point is evaluated with a model of its

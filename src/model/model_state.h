@@ -13,7 +13,12 @@ struct hm_model {
     const struct hm_job *job;
     const struct hm_cluster *cluster; /* Hardware; NULL when the job consists of formulas only. */
     struct hm_variant variant;
-    struct hm_counts *counts; /* Layers of the network; NULL when the job has none. */
+    /*
+     * Layers of the network; NULL when the job has none. own_counts is NULL if they belong to a
+     * shared table.
+     */
+    const struct hm_counts *counts;
+    struct hm_counts *own_counts;
     /* Times of the layers; empty when only totals of the network are known. */
     struct hm_layer_costs costs;
     /*

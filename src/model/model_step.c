@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "checks.h"
 #include "err.h"
 #include "model_state.h"
 
@@ -17,10 +18,12 @@ static const double BUCKET_BYTES = 25e6;
 static bool step_device_init(struct hm_device *device, const struct hm_job *job,
                              const struct hm_cluster *cluster, const struct hm_constants *constants)
 {
+    bool compiled = cluster && job->software == HM_SOFTWARE_EAGER && hm__cluster_compiles(cluster);
+
     return cluster && cluster->roofline && !job->compute && job->network &&
            job->network->layer_count > 0 &&
            hm__device_init(device, &cluster->node, hm__model_math(job), job->precision,
-                           job->software, constants);
+                           compiled ? HM_SOFTWARE_COMPILED : job->software, constants);
 }
 
 bool hm__model_by_operations(const struct hm_job *job, const struct hm_cluster *cluster)
@@ -63,14 +66,16 @@ int hm__model_set_table(struct hm_model *m, struct hm_err *err)
     if (m->job->overlap == HM_OVERLAP_LAYERS)
         m->overlap = HM_OVERLAP_BUCKETS;
     /* The memory of a step is linear in its number of samples, so two evaluations are enough. */
-    struct hm_step_parts one, two;
-    int rc = hm__step_table_eval(m->table, 1, &one, err);
-    if (rc == 0)
-        rc = hm__step_table_eval(m->table, 2, &two, err);
+    const struct hm_step_parts *parts;
+    int rc = hm__step_table_eval(m->table, 1, &parts, err);
     if (rc)
         return rc;
-    m->memory_per_sample = two.memory_bytes - one.memory_bytes;
-    m->memory_fixed = one.memory_bytes - m->memory_per_sample;
+    double one = parts->memory_bytes;
+    rc = hm__step_table_eval(m->table, 2, &parts, err);
+    if (rc)
+        return rc;
+    m->memory_per_sample = parts->memory_bytes - one;
+    m->memory_fixed = one - m->memory_per_sample;
     const struct hm_device *d = hm__step_table_device(m->table);
     char text[NOTE_TEXT], how[48];
     if (d->cpu.k)
@@ -126,14 +131,14 @@ double hm__model_memory_limit(const struct hm_model *m)
 int hm__model_table_compute(const struct hm_model *m, double n, double b, double passes,
                             double *ret_s, double *ret_bytes, struct hm_err *err)
 {
-    struct hm_step_parts parts;
+    const struct hm_step_parts *parts;
     int rc = hm__step_table_eval(m->table, b, &parts, err);
 
     if (rc)
         return rc;
-    *ret_s = (passes * (parts.forward_s + parts.backward_s) + parts.update_s) / m->variant.flops *
-             model_jitter(m, n);
-    *ret_bytes = parts.memory_bytes;
+    *ret_s = (passes * (parts->forward_s + parts->backward_s) + parts->update_s) /
+             m->variant.flops * model_jitter(m, n);
+    *ret_bytes = parts->memory_bytes;
     return 0;
 }
 
@@ -143,21 +148,21 @@ int hm__model_table_send(const struct hm_model *m, double n, double b, double pa
 {
     const struct hm_constants *k = hm__step_table_device(m->table)->k;
     double speed = m->variant.flops;
-    struct hm_step_parts parts;
+    const struct hm_step_parts *parts;
     int rc = hm__step_table_eval(m->table, b, &parts, err);
 
     if (rc)
         return rc;
-    *ret_sent = hm__step_table_send(m->table, &parts, n, speed, factor, scheme, wires);
+    *ret_sent = hm__step_table_send(m->table, parts, n, speed, factor, scheme, wires);
     if (m->overlap != HM_OVERLAP_BUCKETS) {
         ret_sent->end_s = 0;
         return 0;
     }
-    double computed = (parts.forward_s + parts.backward_s) / speed;
-    double sending = fmin(ret_sent->latency_s + ret_sent->bandwidth_s, parts.backward_s / speed);
+    double computed = (parts->forward_s + parts->backward_s) / speed;
+    double sending = fmin(ret_sent->latency_s + ret_sent->bandwidth_s, parts->backward_s / speed);
     /* Kernels of collectives take processors and memory bandwidth from kernels that compute. */
     ret_sent->end_s =
-        fmax(ret_sent->end_s, computed + k->contention * sending) + parts.update_s / speed;
+        fmax(ret_sent->end_s, computed + k->contention * sending) + parts->update_s / speed;
     /* Only the last pass sends gradients; the earlier passes add their computing time. */
     ret_sent->end_s += (passes - 1) * computed;
     ret_sent->end_s *= model_jitter(m, n);

@@ -11,9 +11,9 @@
  * Every source has the same weight, however many rows it has. With k sources of means m_s, the mean
  * is m = sum m_s / k, the variance of a row is v, the mean over the sources of the mean of (r -
  * m)^2 in a source, and a row of a further source has the variance v (1 + 1/k), since m is
- * uncertain too. Two to four sources do not determine v, so the deviation is then scaled to the 90
- * % interval of Student's distribution with k degrees of freedom. For a kind with a single source,
- * networks were held out instead of sources, and the deviation is not scaled.
+ * uncertain too. One to four sources do not determine v, so the deviation is then scaled to the 90
+ * % interval of Student's distribution with k degrees of freedom. For a kind that has a single
+ * source, networks were held out instead of sources, and the deviation is not scaled.
  *
  * Steps of one job on different n have much of their error in common. The difference of their
  * errors grows with the ratio of their n, and is larger if one n is inside a node and the other
@@ -49,9 +49,9 @@ const struct hm_sheet_error hm__sheet_errors[HM_SHEET_KIND_COUNT] = {
 /* Half of the width of the 90 % interval of a normal distribution, in standard deviations. */
 static const double NORMAL_90 = 1.645;
 
-/* Half of the width of the 90 % interval of Student's distribution with 2, 3 and 4 degrees of
- * freedom. */
-static const double student_90[] = {2.920, 2.353, 2.132};
+/* Half of the width of the 90 % interval of Student's distribution with 1 to 4 degrees of freedom.
+ */
+static const double student_90[] = {6.314, 2.920, 2.353, 2.132};
 
 /* Whether the rate of the job's format is at least twice that of fp32. */
 static bool job_uses_matrix_units(const struct hm_job *job, const struct hm_node *node)
@@ -153,8 +153,8 @@ size_t hm__sheet_estimate(const struct hm_sheet_row *rows, size_t count, const c
         if (row_counts(&rows[i], without) && source_is_new(rows, i))
             variance += source_moment(rows, count, rows[i].source, mean, 2);
     const double k = (double)sources;
-    const bool few = sources >= 2 && sources <= 4;
-    const double scale = few ? student_90[sources - 2] / NORMAL_90 : 1;
+    const bool few = sources >= (without ? 1 : 2) && sources <= 4;
+    const double scale = few ? student_90[sources - 1] / NORMAL_90 : 1;
     *ret_error =
         (struct hm_sheet_error){.mean = mean, .spread = scale * sqrt(variance / k * (1 + 1 / k))};
     return sources;

@@ -44,6 +44,16 @@ struct hm_step_table {
      * Parts of the step for each tabulated batch; an entry is NULL until it is first needed. Owned.
      */
     struct hm_step_parts *nodes[NODES_MAX];
+    struct hm_step_parts between; /* Parts of the last batch that was interpolated. */
+    /* The last batch, 0 before the first one, and its parts: an entry of `nodes`, or `between`. */
+    double last_batch;
+    const struct hm_step_parts *last;
+    /*
+     * Different sizes of buckets, and the size of each bucket as an index: equal buckets take
+     * equal times, and most layers of a network have the size of another one.
+     */
+    double sizes[HM_BUCKETS_MAX];
+    size_t size_count, size_of[HM_BUCKETS_MAX];
 };
 
 static bool place_equal(const struct step_kind *a, const struct hm_count *l,
@@ -102,6 +112,19 @@ static void table_fill_buckets(struct hm_step_table *t, double limit)
     }
 }
 
+/* Lists the different sizes of the buckets that hold gradients. */
+static void table_find_sizes(struct hm_step_table *t)
+{
+    for (size_t k = 0; k < t->bucket_count; k++) {
+        size_t i = 0;
+        while (i < t->size_count && t->sizes[i] != t->bucket_bytes[k])
+            i++;
+        if (i == t->size_count)
+            t->sizes[t->size_count++] = t->bucket_bytes[k];
+        t->size_of[k] = i;
+    }
+}
+
 int hm__step_table_new(const struct hm_job *job, const struct hm_device *device,
                        double bucket_bytes, struct hm_step_table **ret_table, struct hm_err *err)
 {
@@ -127,6 +150,7 @@ int hm__step_table_new(const struct hm_job *job, const struct hm_device *device,
     }
     table_find_kinds(t);
     table_fill_buckets(t, bucket_bytes);
+    table_find_sizes(t);
     *ret_table = t;
     return 0;
 }
@@ -148,6 +172,11 @@ void hm__step_table_free(struct hm_step_table *t)
 const struct hm_device *hm__step_table_device(const struct hm_step_table *t)
 {
     return &t->device;
+}
+
+const struct hm_counts *hm__step_table_counts(const struct hm_step_table *t)
+{
+    return t->counts;
 }
 
 /* Returns the peak memory for b samples: weights, the optimizer's state, workspaces of libraries,
@@ -239,16 +268,12 @@ static const struct hm_step_parts *table_node(struct hm_step_table *t, size_t i)
     return t->nodes[i];
 }
 
-int hm__step_table_eval(struct hm_step_table *t, double b, struct hm_step_parts *ret,
-                        struct hm_err *err)
+/* Sets the parts between two entries p and q of the table, at the share x of the way to q. */
+static void table_interpolate(struct hm_step_table *t, const struct hm_step_parts *p,
+                              const struct hm_step_parts *q, double x)
 {
-    double at = fmax(b, 1);
-    size_t i = node_below(at);
-    double low = node_batch(i), x = (at - low) / (node_batch(i + 1) - low);
-    const struct hm_step_parts *p = table_node(t, i), *q = x > 0 ? table_node(t, i + 1) : p;
+    struct hm_step_parts *ret = &t->between;
 
-    if (!p || !q)
-        return hm__fail_nomem(err);
     ret->forward_s = p->forward_s + x * (q->forward_s - p->forward_s);
     ret->backward_s = p->backward_s + x * (q->backward_s - p->backward_s);
     ret->update_s = p->update_s + x * (q->update_s - p->update_s);
@@ -257,6 +282,25 @@ int hm__step_table_eval(struct hm_step_table *t, double b, struct hm_step_parts 
     ret->memory_bytes = p->memory_bytes + x * (q->memory_bytes - p->memory_bytes);
     for (size_t k = 0; k < t->bucket_count; k++)
         ret->ready_s[k] = p->ready_s[k] + x * (q->ready_s[k] - p->ready_s[k]);
+}
+
+int hm__step_table_eval(struct hm_step_table *t, double b, const struct hm_step_parts **ret_parts,
+                        struct hm_err *err)
+{
+    double at = fmax(b, 1);
+
+    if (at != t->last_batch) {
+        size_t i = node_below(at);
+        double low = node_batch(i), x = (at - low) / (node_batch(i + 1) - low);
+        const struct hm_step_parts *p = table_node(t, i), *q = x > 0 ? table_node(t, i + 1) : p;
+        if (!p || !q)
+            return hm__fail_nomem(err);
+        if (x > 0)
+            table_interpolate(t, p, q, x);
+        t->last = x > 0 ? &t->between : p;
+        t->last_batch = at;
+    }
+    *ret_parts = t->last;
     return 0;
 }
 
@@ -281,15 +325,22 @@ struct hm_step_sent hm__step_table_send(const struct hm_step_table *t,
 {
     const struct hm_allreduce allreduce = table_allreduce(t, scheme, n, wires);
     struct hm_step_sent sent = {.scheme = allreduce.scheme};
+    double latency[HM_BUCKETS_MAX], bandwidth[HM_BUCKETS_MAX], both[HM_BUCKETS_MAX];
 
+    for (size_t i = 0; i < t->size_count; i++) {
+        struct hm_wire_time time = hm__allreduce_time(&allreduce, t->sizes[i]);
+        latency[i] = factor * time.latency_s;
+        bandwidth[i] = factor * time.bandwidth_s;
+        both[i] = factor * (time.latency_s + time.bandwidth_s);
+    }
     for (size_t k = 0; k < t->bucket_count; k++) {
         if (t->bucket_bytes[k] == 0)
             continue;
-        struct hm_wire_time time = hm__allreduce_time(&allreduce, t->bucket_bytes[k]);
-        sent.latency_s += factor * time.latency_s;
-        sent.bandwidth_s += factor * time.bandwidth_s;
-        sent.end_s = fmax(sent.end_s, parts->ready_s[k] / speed) +
-                     factor * (time.latency_s + time.bandwidth_s);
+        const size_t size = t->size_of[k];
+        const double ready = parts->ready_s[k] / speed;
+        sent.latency_s += latency[size];
+        sent.bandwidth_s += bandwidth[size];
+        sent.end_s = (ready > sent.end_s ? ready : sent.end_s) + both[size];
     }
     return sent;
 }

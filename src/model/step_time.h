@@ -35,9 +35,14 @@ void hm__step_table_free(struct hm_step_table *table);
 
 /* Returns the device that the table was made for; borrowed. */
 const struct hm_device *hm__step_table_device(const struct hm_step_table *table);
-/* Fills in the components for a batch of b samples; less than one sample counts as one. */
-int hm__step_table_eval(struct hm_step_table *table, double b, struct hm_step_parts *ret_parts,
-                        struct hm_err *err);
+/* Returns the counts of the network that the table was made for; borrowed. */
+const struct hm_counts *hm__step_table_counts(const struct hm_step_table *table);
+/*
+ * Finds the components of a step for a batch of b samples; less than one sample counts as one. They
+ * belong to the table and are valid until the next call for another batch.
+ */
+int hm__step_table_eval(struct hm_step_table *table, double b,
+                        const struct hm_step_parts **ret_parts, struct hm_err *err);
 
 /* Time of the communication of a step on n workers. */
 struct hm_step_sent {

@@ -131,6 +131,7 @@ static void json_size(struct hm_json *json, const struct hm_g_size *size)
     hm__json_put_number(json, "scale", size->scale);
     hm__json_put_number(json, "held_out", size->held_out);
     hm__json_put_number(json, "spread", size->spread);
+    hm__json_put_number(json, "shift", size->shift);
     hm__json_close(json);
 }
 

@@ -131,17 +131,20 @@ static void fit_add_predictions(struct hm_text *out, const struct hm_fit *fit,
 
 static void fit_add_residuals(struct hm_text *out, const struct hm_fit *fit)
 {
-    char seconds[HM_SHOWN], fitted[HM_SHOWN], left_out[HM_SHOWN];
+    char seconds[HM_SHOWN], fitted[HM_SHOWN], left_out[HM_SHOWN], influence[HM_SHOWN];
 
     hm__text_addf(out, "\n%6s %6s %10s %10s %8s %10s %8s %9s\n", "line", "n", "measured", "fitted",
                   "off", "left out", "leverage", "influence");
     for (size_t i = 0; i < fit->residual_count; i++) {
         const struct hm_residual *r = &fit->residuals[i];
-        hm__text_addf(out, "%6d %6g %10s %10s %+7.1f%% %10s %8.2f %9.2g%s\n", r->line, r->n,
+        influence[0] = '\0'; /* Unknown if the fit has no degrees of freedom left. */
+        if (isfinite(r->influence))
+            snprintf(influence, sizeof(influence), "%.2g", r->influence);
+        hm__text_addf(out, "%6d %6g %10s %10s %+7.1f%% %10s %8.2f %9s%s\n", r->line, r->n,
                       fit_show_time(fit, r->seconds, seconds),
                       fit_show_time(fit, r->fitted_s, fitted), 100 * (r->fitted_s / r->seconds - 1),
                       isnan(r->left_out_s) ? "" : fit_show_time(fit, r->left_out_s, left_out),
-                      r->leverage, r->influence, r->outlier ? "  outlier" : "");
+                      r->leverage, influence, r->outlier ? "  outlier" : "");
     }
     if (fit->residual_count < fit->run_count)
         hm__text_addf(out, "and %zu more\n", fit->run_count - fit->residual_count);

@@ -30,6 +30,8 @@ struct hm_ps {
      * 3 * servers.
      */
     void **requests;
+    size_t *all; /* The numbers 0, 1, ... of rows, for reads and increments of whole tables. */
+    size_t all_count;
     double clock;
     struct hm_ps_stats stats;
 };
@@ -87,6 +89,7 @@ void hm__ps_client_free(struct hm_ps *ps)
     hm__free(ps->sums);
     hm__free(ps->links);
     hm__free(ps->requests);
+    hm__free(ps->all);
     hm__free(ps);
 }
 
@@ -423,6 +426,41 @@ int hm_ps_get_batch(struct hm_ps *ps, size_t table, const size_t *rows, size_t c
 int hm_ps_get(struct hm_ps *ps, size_t table, size_t row, double *ret_values, struct hm_err *err)
 {
     return hm_ps_get_batch(ps, table, &row, 1, ret_values, err);
+}
+
+/* Make the list of the numbers of all rows of a table. */
+static int client_list_rows(struct hm_ps *ps, size_t table, struct hm_err *err)
+{
+    size_t rows = ps->layout->tables[table].rows;
+
+    if (ps->all_count >= rows)
+        return 0;
+    size_t *all = hm__realloc(ps->all, rows, sizeof(*all));
+    if (!all)
+        return hm__fail_nomem(err);
+    for (size_t i = ps->all_count; i < rows; i++)
+        all[i] = i;
+    ps->all = all;
+    ps->all_count = rows;
+    return 0;
+}
+
+int hm_ps_get_table(struct hm_ps *ps, size_t table, double *ret_values, struct hm_err *err)
+{
+    int rc = client_check(ps, table, &table, ret_values, "ret_values", err);
+
+    rc = rc ? rc : client_list_rows(ps, table, err);
+    return rc ? rc
+              : hm_ps_get_batch(ps, table, ps->all, ps->layout->tables[table].rows, ret_values,
+                                err);
+}
+
+int hm_ps_inc_table(struct hm_ps *ps, size_t table, const double *by, struct hm_err *err)
+{
+    int rc = client_check(ps, table, &table, by, "by", err);
+
+    rc = rc ? rc : client_list_rows(ps, table, err);
+    return rc ? rc : hm_ps_inc_batch(ps, table, ps->all, ps->layout->tables[table].rows, by, err);
 }
 
 int hm_ps_barrier(struct hm_ps *ps, struct hm_err *err)

@@ -444,6 +444,7 @@ static const struct hm_member size[] = {
     NUMBER("scale", "the loss above P* is proportional to rows^scale"),
     KNOWN("held_out", "error for the largest number of rows from smaller ones"),
     NUMBER("spread", "spread of ln(P - P*) that the conversion adds"),
+    NUMBER("shift", "spread of ln(iteration) that the conversion adds"),
 };
 static const struct hm_member algorithm[] = {
     TEXT("algorithm", "name"),
@@ -656,7 +657,8 @@ static const struct hm_member runs_page[] = {
     KNOWN_TEXT("next", "cursor of the next page; null: there is none")};
 static const struct hm_member added[] = {NUMBER("runs", "runs that were sent"),
                                          NUMBER("traces", "traces that were sent"),
-                                         NUMBER("added", "new ones"), NUMBERS("ids", "ids of all")};
+                                         NUMBER("added", "new ones"), NUMBERS("ids", "ids of all"),
+                                         MAYBE(TEXTS, "notes", NULL, "warnings")};
 static const struct hm_member import_item[] = {TEXT("what", "what was taken or left out"),
                                                KNOWN("count", "how many of them")};
 static const struct hm_member import_file[] = {

@@ -5,7 +5,9 @@
 #include "err.h"
 #include "files.h"
 #include "json.h"
+#include "notes.h"
 #include "row_values.h"
+#include "run_text.h"
 #include "table_add.h"
 #include "verbs.h"
 
@@ -33,7 +35,7 @@ int hm__call_sink_open(struct hm_call *call, struct hm_call_sink *sink, const ch
 
 /* Writes an answer such as {"runs": 3, "traces": 0, "added": 2, "ids": [7, 8, 5]}. */
 static void added_json(struct hm_call *call, const struct hm_added *added, size_t runs,
-                       size_t traces)
+                       size_t traces, const char *const *notes, size_t note_count)
 {
     struct hm_json json = {.out = &call->out};
 
@@ -42,6 +44,8 @@ static void added_json(struct hm_call *call, const struct hm_added *added, size_
     hm__json_put_number(&json, "traces", (double)traces);
     hm__json_put_number(&json, "added", (double)added->count);
     hm__json_put_numbers(&json, "ids", added->ids, added->id_count);
+    if (note_count > 0)
+        hm__json_put_texts(&json, "notes", notes, note_count);
     hm__json_close(&json);
     hm__text_add(&call->out, "\n");
     call->type = "application/json";
@@ -130,7 +134,7 @@ static int add_run(const void *values, struct hm_call *call, struct hm_err *err)
     if (rc == 0)
         rc = hm__table_add_runs(&sink, runs, NULL, &added, err);
     if (rc == 0 && r->json)
-        added_json(call, &added, 1, 0);
+        added_json(call, &added, 1, 0, NULL, 0);
     else if (rc == 0)
         hm__text_add(&call->out, added.count ? "added\n" : "the store has this run already\n");
     hm__added_release(&added);
@@ -180,7 +184,28 @@ static const struct hm_request_field import_fields[] = {
 struct import_counts {
     struct hm_added added;
     size_t runs, traces;
+    const char **notes; /* Warnings about tables that may be cut. */
+    size_t note_count;
 };
+
+static bool traces_are_cut(const struct hm_traces *traces)
+{
+    for (size_t i = 0; i < traces->note_count; i++)
+        if (strstr(traces->notes[i], HM_NOTE_CUT))
+            return true;
+    return false;
+}
+
+/* Adds a note about a table that may be cut. The texts of a client without files are complete. */
+static int note_cut(struct hm_call *call, const struct hm_document *d, bool cut,
+                    struct import_counts *done, struct hm_err *err)
+{
+    struct hm_notes notes = {call->arena, &done->notes, &done->note_count};
+
+    if (!cut && !(call->context->files && d->text && hm__run_text_is_cut(d->text, d->length)))
+        return 0;
+    return hm__notes_add(notes, err, "%.200s " HM_NOTE_CUT, hm__note_source(d->name));
+}
 
 /* Imports one table. If the table has iterations, its rows are traces, otherwise runs. */
 static int import_document(struct hm_call *call, const struct hm_runs_import_request *r,
@@ -200,6 +225,8 @@ static int import_document(struct hm_call *call, const struct hm_runs_import_req
                     : hm__table_add_runs(sink, runs, r->key, &done->added, err);
     size_t count = traces ? traces->count : runs ? runs->count : 0;
     *(traces ? &done->traces : &done->runs) += count;
+    if (rc == 0)
+        rc = note_cut(call, d, traces ? traces_are_cut(traces) : runs->cut, done, err);
     if (rc == 0 && !r->json)
         hm__text_addf(&call->out, "%s: %zu %s, %zu new\n", d->name, count,
                       traces ? "traces" : "runs", done->added.count - before);
@@ -247,8 +274,10 @@ static int import_run(const void *values, struct hm_call *call, struct hm_err *e
     const struct hm_run_sink sink = {&writer, hm__call_sink_add};
     for (size_t k = 0; rc == 0 && k < r->runs.count; k++)
         rc = import_table(call, r, &r->runs.items[k], &sink, &done, err);
+    for (size_t i = 0; rc == 0 && !r->json && i < done.note_count; i++)
+        hm__text_addf(&call->out, "note: %s\n", done.notes[i]);
     if (rc == 0 && r->json)
-        added_json(call, &done.added, done.runs, done.traces);
+        added_json(call, &done.added, done.runs, done.traces, done.notes, done.note_count);
     hm__added_release(&done.added);
     return rc == 0 && call->out.failed ? hm__fail_nomem(err) : rc;
 }

@@ -85,6 +85,11 @@ void hm__cluster_init(struct hm_cluster *cluster);
  * title names no other kind of chip.
  */
 bool hm__cluster_has_gpus(const struct hm_cluster *cluster);
+/*
+ * Whether steps on the accelerators are always compiled as a whole, by XLA or Neuron: those of
+ * Google (TPU) and Amazon (Trainium) have no single kernels that eager software could call.
+ */
+bool hm__cluster_compiles(const struct hm_cluster *cluster);
 /* Set the defaults of hm_job_new; `memory` is an arena, which the job then owns. */
 void hm__job_init(struct hm_job *job, void *memory);
 /* If a job has a network and no communication, assume the best all-reduce of gradients. */

@@ -203,6 +203,10 @@ int hm_cluster_check(const struct hm_cluster *cluster, struct hm_err *err)
 
 bool hm__cluster_has_gpus(const struct hm_cluster *c)
 {
-    return c->node.accelerators > 1 && !(c->node.cores > 0) &&
-           !(c->title && (strstr(c->title, "Trainium") || strstr(c->title, "TPU")));
+    return c->node.accelerators > 1 && !(c->node.cores > 0) && !hm__cluster_compiles(c);
+}
+
+bool hm__cluster_compiles(const struct hm_cluster *c)
+{
+    return c->title && (strstr(c->title, "Trainium") || strstr(c->title, "TPU"));
 }

@@ -37,6 +37,11 @@ struct hm_large_step {
     double head_s; /* Seconds of output head and embedding. */
     double tensor_s, expert_s, context_s, bubble_s, message_s, data_s, optimizer_s;
     double other_s; /* Seconds due to fixed costs, uneven pipeline stages and jitter. */
+    /*
+     * Seconds that the step takes longer if tuned software launches kernels as slowly as eager
+     * software does. Not a part of time_s; the upper end of the interval contains it.
+     */
+    double slow_host_s;
 };
 
 /* Bytes of memory on the fullest worker. */

@@ -47,3 +47,10 @@ int hm__notes_add(struct hm_notes notes, struct hm_err *err, const char *format,
     (*notes.list)[(*notes.count)++] = copy;
     return 0;
 }
+
+const char *hm__note_source(const char *name)
+{
+    if (!name)
+        return "the table";
+    return strcmp(name, "-") == 0 ? "standard input" : name;
+}

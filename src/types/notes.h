@@ -14,6 +14,13 @@
 
 enum { HM_NOTES_MAX = 64 }; /* Largest number of notes; further notes are dropped. */
 
+/* A note about a file, after its name: a CSV file without a newline at its end. */
+#define HM_NOTE_CUT                                                                                \
+    "does not end in a newline: if it was cut, the last value of its last line is wrong"
+
+/* Returns the name of a file for such a note: "-" is standard input, and NULL is unknown. */
+const char *hm__note_source(const char *name);
+
 struct hm_notes {
     struct hm_arena *arena; /* Arena that owns the list and its texts. */
     const char ***list;     /* Address of the field `notes` of the result; *list is NULL before the

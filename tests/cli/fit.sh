@@ -353,9 +353,12 @@ printf 'n,seconds\n1,110\n2,60\n4,35\n8,22.5\n16,16.2\n' >"$work/rounded.csv"
 check "a rounding error is not noted as an outlier" sh -c "! howmany plan '$work/rounded.csv' | grep -q outlier"
 printf 'compute: 100 s/n\ncommunicate: 10 s\n' >"$work/constant.yaml"
 expect "a constant communication is named as what does not shrink" 0 "takes 10 s," howmany plan "$work/constant.yaml"
-json "--papers: the statements of the four papers" '(.statements | length) == 87 and ([.statements[] | select(.agrees)] | length) == 81 and
+json "--papers: the statements of the four papers" '(.statements | length) == 93 and ([.statements[] | select(.agrees)] | length) == 87 and
   ([.statements[] | select(.paper == "anwar" and .agrees)] | length) == 34 and all(.statements[] | select(.agrees or .skipped | not); .why != null) and
   ([.statements[] | select(.statement | test("PMLS|pmls ssp")) | .difference | fabs] | max) < 0.1' howmany validate --papers --data examples --json
+# Over time and over iterations, a number of workers that is held out has nearly the same error: f(m) is fitted well.
+json "--papers: errors over time are near those over iterations" '[.statements[] | select(.statement | test("Fig. 4")) | .ours] |
+  length == 4 and (.[2] / .[0] - 1 | fabs) < 0.1 and (.[3] / .[1] - 1 | fabs) < 0.2' howmany validate --papers --data examples --json
 expect "--papers without the training runs skips their statements" 0 "66 of 72 statements agree" howmany validate --papers
 expect "--papers takes no files" 2 "--papers takes neither files" howmany validate --papers examples/fig1.yaml
 printf 'compute: 1 s\ncommunicate: 0.02 s * log2(n)\nbatch: 1024\nscaling: weak\ndataset: 1281167\nepochs: {3072: 35, 16384: 47, 36864: 60, 65536: 85}\n' >"$work/epochs.yaml"

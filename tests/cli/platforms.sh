@@ -119,4 +119,9 @@ expect "a platform with runs is refused" 2 "the runs were made on one platform" 
 expect "a platform needs the size of messages" 2 "needs the size of the model" howmany plan examples/fig1.yaml --platform all
 printf 'graph: {generate: grid, vertices: 100}\ncommunicate: none\ncluster: {flops: 1 Gflop/s}\n' >"$work/g.yaml"
 expect "a platform for a graph job is refused" 2 "not to a graph" howmany plan "$work/g.yaml" --platform all
+# Ying et al. 2018: ResNet-50 on 1024 chips TPU v3, batch 32,768: over 1.05 million images/s.
+json "a TPU pod reaches its published speed within a third" '.strategy == "TPUStrategy" and .samples_per_s > 0.67 * 1.05e6 and .samples_per_s < 1.5 * 1.05e6' \
+  howmany plan resnet-50 --batch 32768 --on tpu-v3-8 --platform tpu --n 1024 --json
+eager=$(howmany plan resnet-50 --batch 32 --on tpu-v3 --n 1 --set software=eager --json | jq .samples_per_s)
+json "steps on TPUs are compiled" ".samples_per_s == $eager" howmany plan resnet-50 --batch 32 --on tpu-v3 --n 1 --set software=compiled --json
 finish

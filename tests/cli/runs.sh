@@ -27,6 +27,11 @@ suite() { # STORE NAME: everything that is the same for both
   expect "$kind: an empty store" 0 "no runs" howmany runs
   expect "$kind: a table is imported" 0 "5 runs, 5 new" howmany runs import "$work/runs.csv"
   expect "$kind: a second import adds nothing" 0 "5 runs, 0 new" howmany runs import "$work/runs.csv"
+  printf 'n,seconds\n3,0.5\n5,0.25' >"$work/cut.csv"
+  expect "$kind: a table that may be cut is noted" 0 "note: $work/cut.csv does not end in a newline" howmany runs import "$work/cut.csv" --record "$work/cut.db"
+  expect "$kind: and standard input too" 0 '"standard input does not end in a newline' sh -c "howmany runs import - --json --record '$work/cut.db' <'$work/cut.csv'"
+  printf 'algorithm,m,iteration,loss\ncocoa,1,1,0.5\ncocoa,1,2,0.25' >"$work/cut-traces.csv"
+  expect "$kind: and a table of traces" 0 "cut-traces.csv does not end in a newline" howmany runs import "$work/cut-traces.csv" --record "$work/cut.db"
   expect "$kind: traces are imported" 0 "3 traces, 3 new" howmany runs import "$work/traces.csv"
   expect "$kind: a second import of traces adds nothing" 0 "3 traces, 0 new" howmany runs import "$work/traces.csv"
   json "$kind: all are listed, newest first" '.runs | length == 8 and .[0].id > .[7].id' howmany runs list --json

@@ -36,11 +36,11 @@ static void ends_with(struct hm_request *request, const struct hm_context *conte
 
 static void time_is_limited(void **state)
 {
-    const struct hm_context context = {.files = hm_local_files(), .limits = {.seconds = 0.5}};
+    const struct hm_context context = {.files = hm_local_files(), .limits = {.seconds = 0.25}};
 
     (void)state;
     ends_with(with_document("plan", "job", graph_job), &context, HM_E_BUDGET, "trials",
-              "time limit of 0.5 s");
+              "time limit of 0.25 s");
 }
 
 static void memory_is_limited(void **state)
@@ -109,6 +109,13 @@ static const char traces_text[] =
     "sgd,4,1,0.97,0.4\nsgd,4,2,0.85,0.8\nsgd,4,4,0.7,1.6\nsgd,4,8,0.5,3.2\nsgd,4,16,0.3,6.4\n";
 
 enum { SAMPLES = 8 };
+
+/* Checks and allocations are tried in a growing distance: after number i, the next is i + 1 + i /
+ * spacing. */
+static long trial_spacing(void)
+{
+    return is_torture() ? 24 : 4;
+}
 
 static struct hm_request *sample_request(size_t which)
 {
@@ -185,7 +192,7 @@ static void every_check_ends_the_request(void **state)
         long checks, ignored;
         assert_int_equal(run_until(which, 100000000, &checks), 0);
         assert_true(checks > 20);
-        for (long check = 1; check <= checks; check += 1 + check / 12)
+        for (long check = 1; check <= checks; check += 1 + check / trial_spacing())
             assert_int_equal(run_until(which, check, &ignored), HM_E_CANCELLED);
     }
 }
@@ -199,7 +206,7 @@ static void every_failed_allocation_ends_the_request(void **state)
     (void)state;
     for (size_t which = 0; which < SAMPLES; which++) {
         int rc = HM_E_NOMEM;
-        for (long after = 0; rc == HM_E_NOMEM; after += 1 + after / 12) {
+        for (long after = 0; rc == HM_E_NOMEM; after += 1 + after / trial_spacing()) {
             struct hm_request *request = sample_request(which);
             struct hm_reply *reply = NULL;
             struct hm_err err = {0};

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "child.h"
+#include "guard.h"
 #include "memory.h"
 
 enum { HANG_S = 30 }; /* Seconds of a sleep that the tests must end early. */
@@ -174,8 +175,8 @@ static void commands_that_cannot_start_are_errors(void **state)
     child = run_words(empty, 0, NULL);
     assert_int_equal(child.end, LAUNCH_CHILD_NOT_STARTED);
     assert_int_equal(child.code, ENOENT);
-    /* No child is left that has not been reaped. */
-    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+    /* The guard is running, and there is no unreaped child. */
+    assert_int_equal(waitpid(-1, NULL, WNOHANG), 0);
 }
 
 static void time_and_memory_are_counted(void **state)
@@ -513,6 +514,79 @@ static void it_does_not_outlive_us(void **state)
     assert_all_gone(1);
 }
 
+/* Kill a process that runs a script, and its guard before it if `guard_too` is set. */
+static void kill_runner(const char *script, bool guard_too)
+{
+    pid_t between = fork();
+
+    assert_true(between >= 0);
+    if (between == 0) {
+        run_sh(script, 0, NULL);
+        _exit(0);
+    }
+    pause_s(0.5);
+    if (guard_too) {
+        char command[100];
+        snprintf(command, sizeof(command), "pkill -9 -P %ld howmany-guard", (long)between);
+        assert_int_equal(system(command), 0); // NOLINT: the command has no input from outside.
+        pause_s(0.3);
+    }
+    assert_int_equal(kill(between, SIGKILL), 0);
+    assert_int_equal(waitpid(between, NULL, 0), between);
+}
+
+static void its_children_do_not_outlive_us(void **state)
+{
+    (void)state;
+    kill_runner("sleep 300 & echo $! >>$PID_FILE; (set -m; sleep 300 & echo $! >>$PID_FILE; wait) &"
+                "(trap '' TERM; sleep 300) & echo $! >>$PID_FILE; wait",
+                false);
+    pause_s(2.2); /* SIGKILL follows SIGTERM after 2 s. */
+    assert_all_gone(3);
+}
+
+static void another_guard_replaces_one_that_was_killed(void **state)
+{
+    (void)state;
+    kill_runner("sleep 300 & echo $! >>$PID_FILE; wait", true);
+    assert_all_gone(1);
+}
+
+static void note_cleanup(const char *name)
+{
+    FILE *file = fopen(name, "w");
+
+    if (file)
+        fclose(file);
+}
+
+static void the_guard_calls_what_was_registered(void **state)
+{
+    char folder[] = "/tmp/howmany-test-XXXXXX", dropped[64], made[64];
+    const struct timespec pause = {.tv_nsec = 10000000};
+
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    snprintf(dropped, sizeof(dropped), "%s-dropped", folder);
+    snprintf(made, sizeof(made), "%s-made", folder);
+    pid_t between = fork();
+    assert_true(between >= 0);
+    if (between == 0) {
+        launch_guard_add(launch_guard_remove_folder, folder);
+        launch_guard_add(note_cleanup, dropped);
+        launch_guard_add(note_cleanup, made);
+        launch_guard_drop(note_cleanup, dropped);
+        kill(getpid(), SIGKILL);
+    }
+    assert_int_equal(waitpid(between, NULL, 0), between);
+    for (int i = 0; i < 500 && (access(made, F_OK) != 0 || access(folder, F_OK) == 0); i++)
+        nanosleep(&pause, NULL);
+    assert_int_equal(access(folder, F_OK), -1);
+    assert_int_equal(access(made, F_OK), 0);
+    assert_int_equal(access(dropped, F_OK), -1);
+    assert_int_equal(unlink(made), 0);
+}
+
 static void quiet_ones_left_behind_are_ended(void **state)
 {
     struct launch_child child = run_sh("sleep 300 >&- 2>&- & echo $! >>$PID_FILE", 0, NULL);
@@ -708,6 +782,9 @@ int main(void)
         WITH_PIDS(what_it_leaves_behind_is_ended),
         WITH_PIDS(one_in_a_group_of_its_own_is_ended),
         WITH_PIDS(it_does_not_outlive_us),
+        WITH_PIDS(its_children_do_not_outlive_us),
+        WITH_PIDS(another_guard_replaces_one_that_was_killed),
+        cmocka_unit_test(the_guard_calls_what_was_registered),
         WITH_PIDS(quiet_ones_left_behind_are_ended),
         cmocka_unit_test(a_detached_grandchild_does_not_block),
         WITH_PIDS(an_interruption_ends_it),

@@ -99,7 +99,7 @@ static void assert_widths(const struct hm_convergence *c)
             const struct hm_g_parameter *p = &g->parameters[k];
             assert_true((isnan(p->low) && isnan(p->high)) ||
                         (p->low < p->value && p->value < p->high));
-            intervals += isfinite(p->low);
+            intervals += isfinite(p->low) ? 1 : 0;
         }
         for (double i = 1; i <= 32; i *= 2)
             for (size_t k = 0; k < g->m_count; k++) {

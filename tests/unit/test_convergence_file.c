@@ -111,6 +111,48 @@ static void staleness_reads_back(void **state)
     hm_convergence_free(b);
 }
 
+static const struct hm_convergence *sized_sample(struct sample *s)
+{
+    const struct hm_convergence *c = sample_convergence(s);
+
+    s->convergence.rows = 60000;
+    s->algorithms[0].size = (struct hm_g_size){.count = 3,
+                                               .least = 600,
+                                               .most = 12000,
+                                               .known = true,
+                                               .power = -0.4,
+                                               .scale = 0.25,
+                                               .held_out = NAN,
+                                               .spread = 0.5,
+                                               .shift = 0.125};
+    return c;
+}
+
+static void dependence_on_rows_reads_back(void **state)
+{
+    static struct sample s;
+    char *text = store(sized_sample(&s));
+    struct hm_convergence *b = parse(text);
+    char *again = store(b), *shift = strstr(text, ",\"shift\":0.125");
+    const struct hm_g_size *size = &b->algorithms[0].size;
+
+    (void)state;
+    assert_string_equal(text, again);
+    assert_true(size->count == 3 && size->known && isnan(size->held_out));
+    assert_near(size->power, -0.4, 0);
+    assert_near(size->spread, 0.5, 0);
+    assert_near(size->shift, 0.125, 0);
+    hm_convergence_free(b);
+    /* Files of older programs have no shift; it is 0 then. */
+    assert_non_null(shift);
+    memset(shift, ' ', strlen(",\"shift\":0.125"));
+    b = parse(text);
+    assert_near(b->algorithms[0].size.shift, 0, 0);
+    hm_convergence_free(b);
+    hm_text_free(again);
+    hm_text_free(text);
+}
+
 /* The reader returns every double exactly, whatever its digits. */
 static void every_number_reads_back(void **state)
 {
@@ -167,6 +209,20 @@ static void refuse_stale(const char *piece, const char *by, const char *field, c
     static struct sample s;
 
     refuse_of(stale_sample(&s), piece, by, field, message);
+}
+
+static void errors_of_rows_are_named(void **state)
+{
+    static struct sample s;
+
+    (void)state;
+    refuse_of(sized_sample(&s), "\"shift\":0.125", "\"shift\":-1", "algorithms.0.size",
+              "shift is -1; it must be from 0 to 20");
+    refuse_of(sized_sample(&s), "\"shift\":0.125", "\"shift\":1e9", "algorithms.0.size",
+              "shift is 1e+09; it must be from 0 to 20");
+    refuse_of(sized_sample(&s), "\"least\":600", "\"least\":60000", "algorithms.0.size",
+              "least 60000, most 12000 or spread 0.5 is out of range: 1 <= least <= most, and "
+              "spread >= 0");
 }
 
 static void errors_of_staleness_are_named(void **state)
@@ -347,6 +403,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(staleness_reads_back),
         cmocka_unit_test(errors_of_staleness_are_named),
+        cmocka_unit_test(dependence_on_rows_reads_back),
+        cmocka_unit_test(errors_of_rows_are_named),
         cmocka_unit_test(written_files_are_read_back),
         cmocka_unit_test(every_number_reads_back),
         cmocka_unit_test(errors_are_named),

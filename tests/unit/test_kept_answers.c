@@ -9,15 +9,25 @@
  *
  * @examples/NAME is a file of the examples. HM_RECORD=1 writes the answers of today into the file.
  * The argument is the name of the file. A second argument K makes every K-th request without memory
- * instead: the N-th allocation fails, for many N, and the request must fail for want of memory.
+ * instead: the N-th allocation fails, alone or with all later ones, for many N (with HM_TORTURE=1
+ * for most of them), and the request must fail for want of memory or give its whole answer. A
+ * second argument threads:K makes every K-th request in 16 threads at the same time; all must give
+ * the same bytes. A second argument text makes all requests for text instead of JSON; it must have
+ * no "nan" or "inf" where a number should be. HM_DUMP=FILE appends all answers to a file, byte for
+ * byte.
  */
 #include "request_testing.h"
+
+#include <pthread.h>
+#include <strings.h>
 
 /* Lists with more than SHOWN items are shortened. */
 enum { SHOWN = 4, DOCUMENTS = 256, FIELDS = 16, LINE = 1 << 16, TEXT = 1 << 20 };
 
 static const char *file_name;
-static size_t memory_every; /* Second argument K; 0: answers are compared. */
+static size_t memory_every;  /* Second argument K; 0: answers are compared. */
+static size_t threads_every; /* Second argument threads:K; 0: one thread. */
+static bool as_text;         /* Second argument text. */
 
 struct document {
     char name[80];
@@ -31,6 +41,7 @@ struct kept {
     char line[LINE];
     int number;
     size_t requests, wrong;
+    size_t failures; /* Allocations that were made to fail. */
     /* The lines "FIELD VALUE" of the request. */
     char fields[FIELDS][LINE / 16];
     size_t field_count;
@@ -259,30 +270,155 @@ static int kept_run(struct kept *k, const char *verb, struct hm_reply **ret_repl
     int rc = hm_request_new(verb, &request, err);
 
     for (size_t i = 0; rc == 0 && i < k->field_count; i++)
-        rc = request_set_line(k, request, k->fields[i], err);
+        if (!as_text || strcmp(k->fields[i], "json true") != 0)
+            rc = request_set_line(k, request, k->fields[i], err);
     if (rc == 0)
         rc = hm_request_run(request, NULL, ret_reply, err);
     hm_request_free(request);
     return rc;
 }
 
+/* Makes the request; the allocation after `after` others fails, alone or with all later ones.
+ * Returns false if the request gave the same answer as `whole`, or the same error. */
+static bool kept_fails(struct kept *k, const char *verb, long after, bool once,
+                       const struct hm_reply *whole, int whole_rc)
+{
+    struct hm_reply *reply = NULL;
+    struct hm_err err = {0};
+
+    if (once)
+        hm__alloc_fail_once(after);
+    else
+        hm__alloc_fail_after(after);
+    int rc = kept_run(k, verb, &reply, &err);
+    hm__alloc_fail_after(-1);
+    if (rc == HM_E_NOMEM && reply)
+        fail_msg("%s:%d: a reply after %ld allocations", file_name, k->number, after);
+    if (rc == 0 && strcmp(reply->text, whole->text) != 0)
+        fail_msg("%s:%d: another answer after %ld allocations", file_name, k->number, after);
+    if (rc != HM_E_NOMEM && rc != whole_rc)
+        fail_msg("%s:%d: %d after %ld allocations: %s", file_name, k->number, rc, after,
+                 err.message);
+    hm_reply_free(reply);
+    return rc == HM_E_NOMEM;
+}
+
 /* Repeats the request with one failing allocation: each of the first ones, then later ones in
  * growing steps. */
 static void kept_run_without_memory(struct kept *k, const char *verb)
 {
-    bool done = false;
+    struct hm_reply *whole = NULL;
+    struct hm_err err = {0};
+    int whole_rc = kept_run(k, verb, &whole, &err);
+    long share = is_torture() ? 400 : 16, after = 0;
 
-    for (long after = 0; !done; after += 1 + after / 16) {
-        struct hm_reply *reply = NULL;
-        struct hm_err err = {0};
-        hm__alloc_fail_after(after);
-        int rc = kept_run(k, verb, &reply, &err);
-        hm__alloc_fail_after(-1);
-        done = rc != HM_E_NOMEM;
-        if (rc == HM_E_NOMEM && reply)
-            fail_msg("%s:%d: a reply after %ld allocations", file_name, k->number, after);
-        hm_reply_free(reply);
+    for (; kept_fails(k, verb, after, false, whole, whole_rc); after += 1 + after / share) {
+        kept_fails(k, verb, after, true, whole, whole_rc);
+        k->failures += 2;
     }
+    hm_reply_free(whole);
+}
+
+/* ---- threads --------------------------------------------------------------------------------- */
+
+enum { THREADS = 16 };
+
+/* One request in one thread. */
+struct thread_run {
+    pthread_t thread;
+    struct kept *kept;
+    const char *verb;
+    struct hm_reply *reply;
+    struct hm_err err;
+};
+
+static void *thread_start(void *argument)
+{
+    struct thread_run *r = argument;
+
+    r->err.code = kept_run(r->kept, r->verb, &r->reply, &r->err);
+    return NULL;
+}
+
+static bool runs_agree(const struct thread_run *a, const struct thread_run *b)
+{
+    if (a->err.code != b->err.code)
+        return false;
+    return a->err.code ? strcmp(a->err.message, b->err.message) == 0
+                       : strcmp(a->reply->text, b->reply->text) == 0;
+}
+
+/* Returns the text of the first run from a little before its first difference to another run. */
+static const char *difference_of(const struct thread_run *run, const struct thread_run *other)
+{
+    const char *a = run->err.code ? run->err.message : run->reply->text;
+    const char *b = other->err.code ? other->err.message : other->reply->text;
+    size_t at = 0;
+
+    while (a[at] && a[at] == b[at])
+        at++;
+    return a + (at > 20 ? at - 20 : 0);
+}
+
+static void kept_run_in_threads(struct kept *k, const char *verb)
+{
+    static struct thread_run runs[THREADS];
+
+    for (int i = 0; i < THREADS; i++) {
+        runs[i] = (struct thread_run){.kept = k, .verb = verb};
+        assert_int_equal(pthread_create(&runs[i].thread, NULL, thread_start, &runs[i]), 0);
+    }
+    for (int i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_join(runs[i].thread, NULL), 0);
+    for (int i = 1; i < THREADS; i++)
+        if (!runs_agree(&runs[0], &runs[i]))
+            fail_msg("%s:%d: the answers of two threads differ: %.60s, %.60s", file_name, k->number,
+                     difference_of(&runs[0], &runs[i]), difference_of(&runs[i], &runs[0]));
+    for (int i = 0; i < THREADS; i++)
+        hm_reply_free(runs[i].reply);
+}
+
+/* ---- text ------------------------------------------------------------------------------------ */
+
+/* Whether a text has "nan" or "inf" as a word, which a printed number that is not finite is. */
+static bool has_no_number(const char *text)
+{
+    static const char letters[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
+
+    for (const char *at = text; *at;) {
+        size_t length = strspn(at, letters);
+        const char *word = at + (*at == '-');
+        size_t rest = length - (size_t)(word - at);
+        if (rest == 3 && (strncasecmp(word, "nan", 3) == 0 || strncasecmp(word, "inf", 3) == 0))
+            return true;
+        at += length + (at[length] != '\0');
+    }
+    return false;
+}
+
+static void kept_check_text(struct kept *k, const char *verb)
+{
+    struct hm_reply *reply = NULL;
+    struct hm_err err = {0};
+
+    if (kept_run(k, verb, &reply, &err) == 0 && has_no_number(reply->text)) {
+        fprintf(stderr, "%s:%d: %s\n%s\n", file_name, k->number, verb, reply->text);
+        k->wrong++;
+    }
+    hm_reply_free(reply);
+}
+
+/* Appends an answer to the file of HM_DUMP. */
+static void dump_answer(const char *verb, const struct hm_reply *reply, const struct hm_err *err)
+{
+    const char *path = getenv("HM_DUMP");
+    FILE *file = path ? fopen(path, "a") : NULL;
+
+    if (!file)
+        return;
+    fprintf(file, "%s %s\n%s\n", file_name, verb, reply ? reply->text : err->message);
+    fclose(file);
 }
 
 static void kept_compare(struct kept *k, const char *verb, const char *got, int at)
@@ -313,11 +449,20 @@ static void kept_request(struct kept *k, const char *verb)
         assert_true(k->field_count < FIELDS);
         snprintf(k->fields[k->field_count++], sizeof(k->fields[0]), "%.4000s", k->line);
     }
-    if (memory_every == 0) {
+    if (as_text) {
+        free(kept_read_block(k, false));
+        kept_check_text(k, verb);
+        k->requests++;
+    } else if (threads_every > 0) {
+        free(kept_read_block(k, false));
+        if (k->requests++ % threads_every == 0)
+            kept_run_in_threads(k, verb);
+    } else if (memory_every == 0) {
         if (kept_run(k, verb, &reply, &err))
             lines_add_error(&l, &err);
         else
             lines_add_reply(&l, reply);
+        dump_answer(verb, reply, &err);
         kept_compare(k, verb, l.text, at);
     } else {
         free(kept_read_block(k, false));
@@ -363,7 +508,7 @@ static void answers_are_kept(void **state)
     snprintf(path, sizeof(path), "%s/tests/data/answers/%s.txt", root ? root : ".", file_name);
     if (!(k.in = fopen(path, "r")))
         fail_msg("cannot open %s", path);
-    if (record && strcmp(record, "1") == 0 && memory_every == 0)
+    if (record && strcmp(record, "1") == 0 && memory_every + threads_every + as_text == 0)
         assert_non_null(k.out = tmpfile());
     while (kept_read(&k, true)) {
         if (strncmp(k.line, "document ", 9) == 0)
@@ -386,9 +531,12 @@ static void answers_are_kept(void **state)
         fclose(k.out);
     }
     assert_true(k.requests > 0);
+    if (memory_every > 0)
+        print_message("# %zu allocations failed\n", k.failures);
     if (k.wrong > 0)
-        fail_msg("%zu of %zu answers changed; HM_RECORD=1 keeps those of today", k.wrong,
-                 k.requests);
+        fail_msg("%zu of %zu answers %s", k.wrong, k.requests,
+                 as_text ? "have a number that is not finite"
+                         : "changed; HM_RECORD=1 keeps those of today");
 }
 
 int main(int argc, char **argv)
@@ -398,6 +546,11 @@ int main(int argc, char **argv)
     if (argc < 2 || argc > 3)
         return 2;
     file_name = argv[1];
-    memory_every = argc > 2 ? strtoul(argv[2], NULL, 10) : 0;
+    if (argc > 2 && strncmp(argv[2], "threads:", 8) == 0)
+        threads_every = strtoul(argv[2] + 8, NULL, 10);
+    else if (argc > 2 && strcmp(argv[2], "text") == 0)
+        as_text = true;
+    else if (argc > 2)
+        memory_every = strtoul(argv[2], NULL, 10);
     return cmocka_run_group_tests_name("kept_answers", tests, NULL, NULL);
 }

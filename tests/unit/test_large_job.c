@@ -315,9 +315,9 @@ static void errors_stay_below_the_bars(void **state)
             if (strcmp(bars[k].source, "llm_foundry") == 0)
                 assert_true(scores[i].outcomes_right >= .93);
             /* The interval of a source comes from the other sources. Of sources with enough rows
-             * to tell, one has fewer rows inside: it is a sweep whose runs repeat badly. */
-            if (scores[i].rows >= 18 && strcmp(bars[k].source, "nanotron_h100_8b") == 0)
-                assert_true(scores[i].inside > .8);
+             * to tell, one has more rows inside: all but one of its 54 runs on one cluster. */
+            if (scores[i].rows >= 18 && strcmp(bars[k].source, "internevo_a100") == 0)
+                assert_true(scores[i].inside >= .85);
             else if (scores[i].rows >= 18)
                 assert_true(scores[i].inside >= .85 && scores[i].inside <= .95);
         }
@@ -408,6 +408,85 @@ static void offload_needs_host_memory(void **state)
     }
 }
 
+/*
+ * An answer names the figures of its machine that are assumed: those that the cluster does not
+ * give, if the answer depends on them, and those that the catalog marks. NULL: no note. In servers
+ * of the vendor, an H100 has one port of 400 Gbit/s, an A100 one of 200 and a V100 half of 100.
+ */
+static void assumed_figures_are_named(void **state)
+{
+    static const struct {
+        const char *cluster;
+        double n;
+        const char *note;
+    } cases[] = {
+        {"machine: h100, max_nodes: 16", NAN, "usual for its generation: fabric 400 Gbit/s a node"},
+        {"machine: h100, max_nodes: 16", 1, NULL},
+        {"machine: h100, fabric: 100gbe, max_nodes: 16", NAN, NULL},
+        {"machine: dgx-h100, max_nodes: 2", NAN, NULL},
+        {"accelerator: a100-80gb-sxm, accelerators: 8, max_nodes: 2", NAN, "fabric 1600 Gbit/s"},
+        {"accelerator: v100-16gb-sxm, accelerators: 8, max_nodes: 8", NAN, "fabric 400 Gbit/s"},
+        {"flops: {16: 989 Tflop/s}, accelerators: 8, network: 1 Tbit/s, max_nodes: 2", NAN,
+         "link 450 GB/s, memory_bandwidth 3350 GB/s, memory of which"},
+        {"machine: h100-96gb-sxm, fabric: 100gbe, max_nodes: 8", NAN,
+         "of h100-96gb-sxm, these figures are assumed: memory"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct hm_large_question q = large_question(cases[i].n);
+        struct hm_large_answer *a;
+        char text[400];
+        snprintf(text, sizeof(text),
+                 "network: llama-3-8b\nsequence: 2048\nbatch: 256\ncluster: {%s}\n",
+                 cases[i].cluster);
+        struct hm_job *job = parse_job(text);
+        assert_int_equal(hm__large_plan(job, NULL, 0, &q, &a, NULL), 0);
+        size_t found = 0;
+        for (size_t k = 0; k < a->note_count; k++)
+            found += strstr(a->notes[k], cases[i].note ? cases[i].note : "assumed") != NULL;
+        if (found != (cases[i].note ? 1 : 0))
+            fail_msg("%s: %zu notes, the first is '%s'", cases[i].cluster, a->note_count,
+                     a->notes[0]);
+        hm__large_answer_free(a);
+        hm_job_free(job);
+    }
+}
+
+/*
+ * The upper end of the interval contains the case that tuned software launches kernels as slowly as
+ * eager software: 34 forward and 60 backward operators of a layer, the latter at 0.6 of the cost,
+ * and 4 and 6 calls of collectives. Large micro-batches keep the device busy longer than the host.
+ */
+static void slow_hosts_widen_intervals(void **state)
+{
+    static const char *const software[] = {"tuned", "tuned", "eager"};
+    static const char *const sizes[] = {"1", "32", "1"};
+    const struct hm_large_constants *c = hm__large_fitted();
+    double each = c->launch_s * c->eager_host, wait = 3 * c->call_s;
+
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        char more[200];
+        snprintf(more, sizeof(more),
+                 "software: %s\nparallel: {tensor: 8, micro_batch: %s, "
+                 "recompute: none, zero: 0, sequence_parallel: true}\n",
+                 software[i], sizes[i]);
+        struct hm_large_answer *a = plan_job("network: llama-3-8b\nsequence: 1024\nbatch: 32\n"
+                                             "cluster: {machine: dgx-h100}\n",
+                                             more, 8);
+        const struct hm_large_choice *best = &a->points[a->recommended];
+        const struct hm_large_step *s = &best->step;
+        assert_true(best->high_s >= s->time_s + s->slow_host_s);
+        assert_true((s->slow_host_s > 0) == (i == 0));
+        /* 32 micro-batches of 32 layers. */
+        double host = 32 * 32 * ((34 + .6 * 60) * each + 10 * wait);
+        if (i == 0)
+            assert_true(fabs(s->compute_s + s->slow_host_s - host) < 1e-9 * host);
+        hm__large_answer_free(a);
+    }
+}
+
 /* Tables of measured steps with mistakes are refused. */
 static void tables_with_mistakes(void **state)
 {
@@ -470,6 +549,8 @@ static void devices_are_those_of_the_catalog(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(assumed_figures_are_named),
+        cmocka_unit_test(slow_hosts_widen_intervals),
         cmocka_unit_test(counts_of_the_catalog),
         cmocka_unit_test(devices_are_those_of_the_catalog),
         cmocka_unit_test(keys_and_their_other_names),

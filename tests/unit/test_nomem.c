@@ -356,7 +356,7 @@ static void fail_by_step(int (*way)(struct hm_err *err), long step, long least)
 /* Make every allocation fail in turn; outside `make torture`, only some of them. */
 static void fail_everywhere(int (*way)(struct hm_err *err), long least)
 {
-    long step = is_torture() ? 1 : 61;
+    long step = is_torture() ? 1 : 131;
 
     fail_by_step(way, step, least / step);
 }
@@ -383,7 +383,7 @@ static void allocations_of_convergences_may_fail(void **state)
 {
     (void)state;
     /* Only some allocations are tried, because one trial takes some milliseconds. */
-    long step = is_torture() ? 7 : 61;
+    long step = is_torture() ? 7 : 131;
 
     fail_by_step(converge_way, step, 700 / step);
 }
@@ -391,7 +391,7 @@ static void allocations_of_convergences_may_fail(void **state)
 static void allocations_of_holdouts_may_fail(void **state)
 {
     (void)state;
-    long step = is_torture() ? 13 : 97;
+    long step = is_torture() ? 13 : 199;
 
     fail_by_step(holdout_way, step, 780 / step);
 }

@@ -1,7 +1,7 @@
 /*
  * The parameter server for other programs (include/howmany_ps.h) on ranks in virtual time: what
  * reads contain, compared with sums made here; the staleness bound under random delays; equal bits
- * whatever the delays; wrong arguments; missing memory.
+ * whatever the delays; whole tables; wrong arguments; missing memory.
  */
 #include "testing.h"
 
@@ -292,6 +292,72 @@ static void long_batches_are_split_into_messages(void **state)
     job_run(&job, 3, 0);
 }
 
+/* ---- whole tables ---------------------------------------------------------------------------- */
+
+/* Adds to whole tables of 4 and of ROWS rows and reads them, the larger one first or second. */
+static int table_worker(struct hm_ps *ps, void *state, struct hm_err *err)
+{
+    const size_t rows[] = {4, ROWS};
+    double values[ROWS * 2], row[2];
+    int me = hm_ps_worker(ps);
+
+    (void)state;
+    for (size_t k = 0; k < 2; k++) {
+        size_t table = me == 0 ? k : 1 - k;
+        for (size_t i = 0; i < 2 * rows[table]; i++)
+            values[i] = (double)(i + 100 * table) * (me + 1);
+        assert_int_equal(hm_ps_inc_table(ps, table, values, err), 0);
+    }
+    assert_int_equal(hm_ps_barrier(ps, err), 0);
+    for (size_t table = 0; table < 2; table++) {
+        assert_int_equal(hm_ps_get_table(ps, table, values, err), 0);
+        for (size_t i = 0; i < 2 * rows[table]; i++)
+            assert_near(values[i], 3 * (double)(i + 100 * table), 0);
+        assert_int_equal(hm_ps_get(ps, table, rows[table] - 1, row, err), 0);
+        assert_near(row[1], values[2 * rows[table] - 1], 0);
+    }
+    return 0;
+}
+
+static void whole_tables_are_sums_of_all_workers(void **state)
+{
+    const struct hm_ps_table tables[] = {{4, 2, 0}, {ROWS, 2, 3}};
+
+    (void)state;
+    for (int servers = 1; servers <= 3; servers++) {
+        struct ps_job job = job_of(tables, 2, servers, table_worker);
+        job_run(&job, 2 + servers, 0);
+    }
+}
+
+static int table_without_memory(struct hm_ps *ps, void *state, struct hm_err *unused)
+{
+    double values[8] = {1, 1, 1, 1, 1, 1, 1, 1};
+    struct hm_err err = {0};
+
+    (void)state;
+    (void)unused;
+    hm__alloc_fail_after(0);
+    int get = hm_ps_get_table(ps, 0, values, &err), inc = hm_ps_inc_table(ps, 0, values, NULL);
+    hm__alloc_fail_after(-1);
+    assert_int_equal(get, HM_E_NOMEM);
+    assert_int_equal(inc, HM_E_NOMEM);
+    assert_int_equal(hm_ps_barrier(ps, NULL), 0);
+    assert_int_equal(hm_ps_get_table(ps, 0, values, NULL), 0);
+    for (size_t i = 0; i < 8; i++)
+        assert_near(values[i], 0, 0);
+    return 0;
+}
+
+static void a_table_without_memory_is_unchanged(void **state)
+{
+    const struct hm_ps_table table = {4, 2, 0};
+
+    (void)state;
+    struct ps_job job = job_of(&table, 1, 1, table_without_memory);
+    job_run(&job, 2, 0);
+}
+
 /* ---- errors ---------------------------------------------------------------------------------- */
 
 #define REFUSED(call, wanted, text)                                                                \
@@ -325,6 +391,13 @@ static int refusing_worker(struct hm_ps *ps, void *state, struct hm_err *unused)
     REFUSED(hm_ps_inc_batch(ps, 0, rows, 4, more, &err), HM_E_RANGE, "row is 99");
     REFUSED(hm_ps_inc_batch(ps, 0, (size_t[]){0, 1, 2, 3}, 4, more, &err), HM_E_RANGE,
             "increment 7 is -inf");
+    REFUSED(hm_ps_get_table(NULL, 0, values, &err), HM_E_MISSING, "ps is NULL");
+    REFUSED(hm_ps_get_table(ps, 0, NULL, &err), HM_E_MISSING, "ret_values is NULL");
+    REFUSED(hm_ps_get_table(ps, 2, values, &err), HM_E_RANGE, "table is 2");
+    REFUSED(hm_ps_inc_table(NULL, 0, values, &err), HM_E_MISSING, "ps is NULL");
+    REFUSED(hm_ps_inc_table(ps, 0, NULL, &err), HM_E_MISSING, "by is NULL");
+    REFUSED(hm_ps_inc_table(ps, 9, values, &err), HM_E_RANGE, "table is 9");
+    REFUSED(hm_ps_inc_table(ps, 0, more, &err), HM_E_RANGE, "increment 7 is -inf");
     REFUSED(hm_ps_clock(NULL, &err), HM_E_MISSING, "ps is NULL");
     REFUSED(hm_ps_barrier(NULL, &err), HM_E_MISSING, "ps is NULL");
     REFUSED(hm_ps_stats(NULL, &stats, &err), HM_E_MISSING, "ps is NULL");
@@ -474,6 +547,8 @@ int main(void)
         cmocka_unit_test(copies_are_used_until_they_are_too_old),
         cmocka_unit_test(exact_tables_have_the_same_bits_whatever_the_delays),
         cmocka_unit_test(long_batches_are_split_into_messages),
+        cmocka_unit_test(whole_tables_are_sums_of_all_workers),
+        cmocka_unit_test(a_table_without_memory_is_unchanged),
         cmocka_unit_test(wrong_arguments_are_refused),
         cmocka_unit_test(wrong_settings_are_refused),
         cmocka_unit_test(different_settings_are_refused),

@@ -2,6 +2,8 @@
 #include "howmany_fit.h"
 #include "testing.h"
 
+#include <unistd.h>
+
 static struct hm_runs *parse(const char *text)
 {
     struct hm_err err = {0};
@@ -227,6 +229,58 @@ static void test_refusals(void **state)
     }
 }
 
+/* Whatever the byte after which a file is cut, the reader refuses it, marks it as cut, or has read
+ * whole lines only. */
+static void test_cut_files(void **state)
+{
+    static const char text[] = "n,size,seconds,status\n1,0.5,2.125,ok\n2,1.5,1.25,ok\n"
+                               "4,1.5 ,0.625,\n8,2,,timeout\n16,2,0.28125,ok\n";
+    char path[] = "/tmp/howmany-cut-XXXXXX";
+    size_t marked = 0, whole = 0;
+    int file = mkstemp(path);
+
+    (void)state;
+    assert_true(file >= 0);
+    close(file);
+    for (size_t length = 0; length < sizeof(text); length++) {
+        struct hm_runs *runs = NULL;
+        FILE *out = fopen(path, "w");
+        assert_non_null(out);
+        assert_int_equal(fwrite(text, 1, length, out), length);
+        assert_int_equal(fclose(out), 0);
+        if (hm_runs_load(path, &runs, NULL))
+            continue;
+        bool ends = text[length - 1] == '\n';
+        assert_int_equal(runs->cut, !ends);
+        marked += !ends;
+        whole += ends;
+        hm_runs_free(runs);
+    }
+    assert_int_equal(whole, 5);
+    assert_true(marked >= 10);
+    unlink(path);
+}
+
+static void test_cut_files_are_noted(void **state)
+{
+    struct hm_runs *runs = parse("n,seconds\n1,8\n2,4.5\n4,2.75\n8,2");
+    struct hm_err err = {0};
+    struct hm_fit *fit = NULL;
+
+    (void)state;
+    assert_false(runs->cut); /* A text in memory is complete. */
+    for (int cut = 0; cut < 2; cut++) {
+        bool noted = false;
+        runs->cut = cut;
+        assert_int_equal(hm_fit_new(runs, NULL, &fit, &err), 0);
+        for (size_t i = 0; i < fit->note_count; i++)
+            noted = noted || strstr(fit->notes[i], "runs.csv does not end in a newline");
+        assert_int_equal(noted, cut);
+        hm_fit_free(fit);
+    }
+    hm_runs_free(runs);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -235,6 +289,7 @@ int main(void)
         cmocka_unit_test(test_other_times),   cmocka_unit_test(test_numbers_become_labels),
         cmocka_unit_test(test_many_rows),     cmocka_unit_test(test_where),
         cmocka_unit_test(test_cross),         cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_cut_files),     cmocka_unit_test(test_cut_files_are_noted),
     };
     return cmocka_run_group_tests_name("runs", tests, NULL, NULL);
 }

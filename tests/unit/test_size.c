@@ -89,28 +89,70 @@ static void assert_predicts(const struct law *law)
     made_release(&made);
 }
 
-/* Intervals of more rows have the typical error of such predictions, 0.3 in log10 for five times
- * the rows, also if the samples agree perfectly or do not show an error; its variance has twice the
- * weight of the variance of the algorithm's own errors. */
+/* The typical errors of predictions for five times the rows, of ln(P - P*) and of ln i. */
+static const double typical = 0.2 * 2.302585092994046, typical_shift = 0.1, typical_share = 0.3;
+
+/* Intervals of more rows have the typical errors of such predictions, also if the samples agree
+ * perfectly or do not show an error; the variance of the typical error counts twice as much as the
+ * own one, and a share of what power and scale change is added. */
 static void intervals_have_the_error_of_rows(void **state)
 {
-    static const double unit = 0.3 * 2.302585092994046;
     static struct made made;
 
     (void)state;
-    make(&made, &(struct law){0, -0.3}, 2);
+    make(&made, &(struct law){-0.3, 0}, 2);
     struct hm_convergence *c = fit_rows(&made, 15000);
-    assert_near(c->algorithms[0].size.spread, unit, 1e-12);
+    const struct hm_g_size *s = &c->algorithms[0].size;
+    double share = typical_share * log(5);
+    assert_near(s->spread, typical, 1e-12);
+    assert_near(s->shift, hypot(typical_shift, share * s->power), 1e-12);
+    assert_near(s->power, -0.3, 0.2);
     hm_convergence_free(c);
     c = fit_rows(&made, 75000);
-    assert_near(c->algorithms[0].size.spread, 2 * unit, 1e-12);
+    s = &c->algorithms[0].size;
+    assert_near(s->spread, 2 * typical, 1e-12);
+    assert_near(s->shift, 2 * hypot(typical_shift, share * s->power), 1e-12);
     hm_convergence_free(c);
     made_release(&made);
     make(&made, &(struct law){0, -0.3}, 3);
     c = fit_rows(&made, 60000);
-    const struct hm_g_size *s = &c->algorithms[0].size;
+    s = &c->algorithms[0].size;
     double own = s->held_out * 2.302585092994046 * log(5) / log(4);
-    assert_near(s->spread, sqrt((2 * unit * unit + own * own) / 3), 1e-9);
+    assert_near(s->spread, hypot(sqrt((2 * typical * typical + own * own) / 3), share * s->scale),
+                1e-9);
+    assert_near(s->scale, -0.3, 0.2);
+    hm_convergence_free(c);
+    made_release(&made);
+}
+
+/* Intervals are wide where the curve is steep: their standard deviation is that of ln(P - P*), and
+ * that of ln i times the slope of the curve. The time to a loss has the error of ln i. */
+static void intervals_follow_the_slope(void **state)
+{
+    static struct made made;
+    const double at[] = {1, 10, 40}, rate = -log(1 - 0.2);
+    struct hm_g_prediction p[3];
+    struct hm_advise_question q = HM_ADVISE_QUESTION_INIT;
+    struct hm_advice *advice = NULL;
+    struct hm_err err = {0};
+
+    (void)state;
+    make(&made, &(struct law){-0.4, 0}, 3);
+    struct hm_convergence *c = fit_rows(&made, 60000);
+    const struct hm_g_size *s = &c->algorithms[0].size;
+    assert_int_equal(hm_convergence_predict(c, 0, 1, at, 3, p, &err), 0);
+    for (size_t k = 0; k < 3; k++) {
+        double wanted = hypot(s->spread, rate * at[k] * s->shift);
+        assert_near(log(p[k].high / p[k].low) / (2 * 1.645), wanted, 0.2);
+    }
+    q.loss = whole(30, 1);
+    q.m = workers;
+    q.m_count = 1;
+    assert_int_equal(hm_advise(c, NULL, 0, &q, &advice, &err), 0);
+    const struct hm_candidate *one = &advice->candidates[0];
+    double wanted = hypot(s->shift, s->spread / (rate * 30));
+    assert_near(log(one->high_s / one->low_s) / (2 * 1.645), wanted, 0.25);
+    hm_advice_free(advice);
     hm_convergence_free(c);
     made_release(&made);
 }
@@ -160,6 +202,7 @@ static void whole_traces_stay(void **state)
     assert_near(c->best, least(60000), 1e-12);
     assert_int_equal(c->algorithms[0].curve_count, 3);
     assert_near(c->algorithms[0].size.spread, 0, 0);
+    assert_near(c->algorithms[0].size.shift, 0, 0);
     assert_int_equal(hm_convergence_predict(c, 0, 4, at, 1, &p, &err), 0);
     assert_near(p.loss, whole(5, 4), 0.05);
     hm_convergence_free(c);
@@ -303,6 +346,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(samples_predict_the_whole),
         cmocka_unit_test(intervals_have_the_error_of_rows),
+        cmocka_unit_test(intervals_follow_the_slope),
         cmocka_unit_test(seconds_follow_the_rows),
         cmocka_unit_test(whole_traces_stay),
         cmocka_unit_test(errors_for_rows_are_measured),

@@ -100,6 +100,23 @@ static void trials_side_by_side_fit_the_nodes(void **unused)
     count = steer_plan_together(&task, trials);
     assert_true(task.m[trials[0].m] == 4);
     assert_true(count >= 12);
+    /* By a sheet on which 8 workers have the least f(m) sqrt(m), all algorithms are tried on 8. */
+    task.has_sheet = true;
+    for (size_t i = 0; i < task.m_count; i++)
+        task.sheet_s[i] = 1 / task.m[i] + 0.02 * log2(task.m[i]);
+    assert_true(task.m[steer_plan_first(&task)] == 8);
+    assert_int_equal(steer_plan_together(&task, trials), 4);
+    for (size_t i = 0; i < 4; i++)
+        assert_true(task.m[trials[i].m] == 8 && trials[i].algorithm == i);
+    task.nodes = 20; /* 8 is too large for four algorithms; after 4, all others are too. */
+    count = steer_plan_together(&task, trials);
+    assert_true(task.m[trials[0].m] == 4 && task.m[trials[3].m] == 4);
+    assert_true(count == 6 && task.m[trials[5].m] == 2);
+    task.nodes = 128; /* The nodes suffice for the middle, 8, and all below: no sheet is needed. */
+    task.sheet_s[0] = 1e-9;
+    assert_int_equal(steer_plan_together(&task, trials), 20);
+    assert_true(task.m[trials[0].m] == 8);
+    task.has_sheet = false;
     task.nodes = 1; /* One trial is made in any case. */
     assert_int_equal(steer_plan_together(&task, trials), 1);
     assert_true(task.m[trials[0].m] == 1);
@@ -197,7 +214,8 @@ static void algorithms_are_tried_in_the_usual_order(void **unused)
 
 /*
  * After frame 0 another choice may take a tenth of the time that is left, and half of the time so
- * far if the present line makes no progress. A trial needs three iterations.
+ * far if the present line makes no progress. A trial needs three iterations, and the present line
+ * must be expected to take longer than the trial.
  */
 static void a_line_without_progress_is_challenged(void **unused)
 {
@@ -219,6 +237,13 @@ static void a_line_without_progress_is_challenged(void **unused)
     leader.expected_s = 40;
     assert_true(steer_plan_retry(state, &model, &leader, &trial, &seconds));
     assert_true(seconds == 4);
+    /* A switch of 1 s and a trial of 10 s cannot pay if the line is expected to arrive in 11 s. */
+    state->now_s = 100;
+    leader.expected_s = 11;
+    assert_false(steer_plan_retry(state, &model, &leader, &trial, &seconds));
+    leader.expected_s = 12;
+    assert_true(steer_plan_retry(state, &model, &leader, &trial, &seconds));
+    assert_true(seconds == 10);
     state->now_s = 5;
     leader.expected_s = NAN;
     assert_false(steer_plan_retry(state, &model, &leader, &trial, &seconds));

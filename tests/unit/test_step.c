@@ -272,9 +272,63 @@ static void platforms_of_tables_are_read(void **state)
     hm__measured_steps_release(&steps);
 }
 
+/* Whether a rate is at least `least` and at most `most` times another one; unknown rates pass. */
+static bool rate_between(double rate, double other, double least, double most)
+{
+    return !(rate > 0 && other > 0) || (rate >= least * other * .99 && rate <= most * other * 1.03);
+}
+
+/*
+ * The rates of accelerators are consistent. Dense rates of matrix units double with each halving of
+ * the format, where figures with sparsity would be four times as large; some devices have the same
+ * rate for two formats, or none. Cards for PCI Express are not faster than those for sockets.
+ */
+static void rates_of_accelerators_are_dense(void **state)
+{
+    static const char *const pairs[][2] = {{"P100-PCIE", "P100"}, {"V100-PCIE", "V100"},
+                                           {"A100-PCIE", "A100"}, {"A100-80GB-PCIE", "A100-80GB"},
+                                           {"H100-PCIE", "H100"}, {"H100-NVL", "H100"},
+                                           {"H200-NVL", "H200"},  {"MI350X", "MI355X"},
+                                           {"B200", "GB200"},     {"B300", "GB300"}};
+    struct hm_catalog *catalog;
+    const char *name;
+
+    (void)state;
+    assert_int_equal(hm_catalog_new(&catalog, NULL), 0);
+    for (size_t i = 0; (name = hm_catalog_name(catalog, HM_CATALOG_ACCELERATOR, i)); i++) {
+        struct hm_cluster *card;
+        assert_int_equal(hm_catalog_machine(catalog, name, &card, NULL), 0);
+        const struct hm_node *node = &card->node;
+        double half = node->flops_bf16 > 0 ? node->flops_bf16 : node->flops_16;
+        if (!rate_between(half, node->flops_tf32, 1, 4) ||
+            !rate_between(node->flops_fp8, half, 1, 2) ||
+            !rate_between(node->flops_fp4, half, 4, 6) ||
+            !rate_between(node->flops_32, node->flops_64, 1, 62) ||
+            !rate_between(half, node->flops_32, 1, 32) ||
+            !(node->memory_bytes > 7e9 && node->memory_bytes < 310e9) ||
+            !(node->memory_bandwidth_bytes_per_s > 1.5e11 &&
+              node->memory_bandwidth_bytes_per_s <= 8e12))
+            fail_msg("%s: its rates or its memory are not consistent", name);
+        hm_cluster_free(card);
+    }
+    for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
+        struct hm_cluster *slow, *fast;
+        assert_int_equal(hm_catalog_machine(catalog, pairs[i][0], &slow, NULL), 0);
+        assert_int_equal(hm_catalog_machine(catalog, pairs[i][1], &fast, NULL), 0);
+        assert_true(slow->node.flops_16 <= fast->node.flops_16 &&
+                    slow->node.flops_32 <= fast->node.flops_32 &&
+                    (slow->node.flops_fp4 > 0) == (fast->node.flops_fp4 > 0) &&
+                    slow->node.link.bandwidth_bytes_per_s <= fast->node.link.bandwidth_bytes_per_s);
+        hm_cluster_free(slow);
+        hm_cluster_free(fast);
+    }
+    hm_catalog_free(catalog);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rates_of_accelerators_are_dense),
         cmocka_unit_test(a_step_grows_with_its_batch),
         cmocka_unit_test(small_batches_take_the_time_of_the_host),
         cmocka_unit_test(software_and_precision_matter),

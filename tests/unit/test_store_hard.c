@@ -358,6 +358,52 @@ static void an_old_store_is_brought_up_to_date(void **state)
     hm_store_close(store);
 }
 
+/* What version 1 added to version 0, except the indexes. The placeholder is the clause of a table
+ * whose rows are found by their key. */
+static const char version_1[] =
+    "ALTER TABLE runs ADD COLUMN cost double precision; ALTER TABLE runs ADD COLUMN more text;"
+    "ALTER TABLE runs ADD COLUMN sample_count bigint NOT NULL DEFAULT 0;"
+    "CREATE UNIQUE INDEX runs_key ON runs (\"key\");"
+    "CREATE TABLE samples (run_id bigint NOT NULL REFERENCES runs (id) ON DELETE CASCADE,"
+    "position bigint NOT NULL, iteration double precision, seconds double precision,"
+    "elapsed_s double precision, loss double precision, PRIMARY KEY (run_id, position)) %s;"
+    "CREATE TABLE documents (kind text NOT NULL, name text NOT NULL, made_at text NOT NULL,"
+    "body text NOT NULL, PRIMARY KEY (kind, name)); UPDATE meta SET version = 1;";
+
+static void a_store_of_version_1_is_brought_up_to_date(void **state)
+{
+    static const char *const indexed[] = {
+        "made_at", "status",    "algorithm", "problem", "data",  "job",
+        "machine", "scheme",    "host",      "version", "n",     "batch",
+        "latency", "bandwidth", "size",      "seconds", "total", "iterations",
+        "loss",    "best",      "cost",      "seed"};
+    const char *where = fresh_where();
+    char sql[2000];
+    struct hm_stored run = some_run(8, 0.25);
+    struct hm_store_filter filter = {.sort = "seconds"};
+    struct hm_store_page *page;
+
+    (void)state;
+    snprintf(sql, sizeof(sql), version_0, store_sql()->id_type);
+    store_behind(where, sql);
+    snprintf(sql, sizeof(sql), version_1, store_sql()->packed);
+    store_behind(where, sql);
+    for (size_t i = 0; i < sizeof(indexed) / sizeof(indexed[0]); i++) {
+        snprintf(sql, sizeof(sql), "CREATE INDEX runs_%s ON runs (%s%s)", indexed[i], indexed[i],
+                 store_sql()->index_id);
+        store_behind(where, sql);
+    }
+    struct hm_store *store = open_store(where);
+    assert_done(hm_store_add(store, &run, 1, NULL, NULL, err));
+    assert_done(hm_store_list(store, &filter, &page, err));
+    assert_int_equal(page->count, 2);
+    assert_near(page->runs[0].seconds, 0.25, 0);
+    assert_string_equal(page->runs[1].key, "old");
+    hm_store_page_free(page);
+    assert_int_equal(count_where(store, "machine=m5"), 1);
+    hm_store_close(store);
+}
+
 static void a_later_store_is_refused(void **state)
 {
     const char *where = fresh_where();
@@ -526,6 +572,7 @@ int main(void)
         cmocka_unit_test(eight_writers_add_a_key_once),
         cmocka_unit_test(acknowledged_runs_survive_a_kill),
         cmocka_unit_test(an_old_store_is_brought_up_to_date),
+        cmocka_unit_test(a_store_of_version_1_is_brought_up_to_date),
         cmocka_unit_test(a_later_store_is_refused),
         cmocka_unit_test(foreign_tables_are_refused),
         /* The following tests are for SQLite only. */

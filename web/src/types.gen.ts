@@ -1139,6 +1139,8 @@ export interface Size {
   held_out: number | null;
   /** spread of ln(P - P*) that the conversion adds */
   spread: number;
+  /** spread of ln(iteration) that the conversion adds */
+  shift: number;
 }
 
 export interface Algorithm {
@@ -1589,6 +1591,8 @@ export interface Added {
   added: number;
   /** ids of all */
   ids: (number | null)[];
+  /** warnings */
+  notes?: string[] | null;
 }
 
 export interface ImportItem {

@@ -1,5 +1,5 @@
 // Tests of the page in Chromium: browser.mjs ADDRESS,ADDRESS,ADDRESS BARE FOLDER [ONLY] prints a line "ok - NAME" or
-// "not ok - NAME" for each test, and writes screenshots into FOLDER. The addresses are those of servers with empty
+// "not ok - NAME" for each test, and with HM_TORTURE=1 writes screenshots into FOLDER. The addresses are those of servers with empty
 // stores, one for each size of the screen; BARE is that of a server without a store. With ONLY, tests whose name does
 // not contain this text are left out.
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -28,9 +28,10 @@ context.setDefaultTimeout(8000);
 const wide = { width: 1280, height: 900 };
 const tablet = { width: 768, height: 1024 };
 const phone = { width: 390, height: 844 };
+const torture = process.env.HM_TORTURE === '1';
 /**
  * Every flow is tested at each size, with a server and a colour scheme of its own. Without HM_TORTURE=1, only the first
- * pass is made; browser_sizes.mjs looks at every view in all sizes and schemes in any case.
+ * pass is made; browser_sizes.mjs looks at every view in all sizes and in both schemes in any case.
  */
 const passes = [
   { size: wide, scheme: 'light' },
@@ -38,7 +39,7 @@ const passes = [
   { size: phone, scheme: 'light' },
 ]
   .map((pass, i) => ({ ...pass, address: addresses.split(',')[i], first: i === 0 }))
-  .filter((pass) => pass.first || process.env.HM_TORTURE === '1');
+  .filter((pass) => pass.first || torture);
 let now = passes[0];
 let failed = 0;
 
@@ -61,13 +62,13 @@ function fail(text) {
 }
 
 /**
- * Takes a screenshot, and fails when the page is wider than the screen or violates a rule of accessibility. The rules
- * are checked for every view, size and scheme (browser_sizes.mjs), and otherwise once for each content: `again` says
+ * Takes a screenshot with HM_TORTURE=1, and fails when the page is wider than the screen or violates a rule of accessibility. The rules
+ * are checked for every view (browser_sizes.mjs), and otherwise once for each content: `again` says
  * that they were.
  */
 async function look(page, name, again = false) {
   const wideness = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
-  if (now.first) await page.screenshot({ path: join(folder, name + '.png'), fullPage: true });
+  if (now.first && torture) await page.screenshot({ path: join(folder, name + '.png'), fullPage: true });
   if (wideness > 0) fail(`${name}: ${wideness} pixels wider than the screen`);
   if (again || !now.first) return;
   await rules(page, name);
@@ -102,7 +103,7 @@ async function test(what, work) {
 /** A test whose result does not depend on the size of the screen. */
 const once = (name, work) => (now.first ? test(name, work) : null);
 
-const tools = { test, once, open, look, rules, fail, wide, tablet, phone, bare };
+const tools = { test, once, open, look, rules, fail, wide, tablet, phone, bare, torture };
 try {
   for (now of passes) {
     await planTests({ ...tools, address: now.address });

@@ -364,7 +364,7 @@ static int prepare_file(struct steer_command_state *s)
     rc = rc ? rc : set_limits(s);
     sheet.bandwidth_bytes_per_s = s->session.bandwidth_bytes_per_s;
     sheet.latency_s = s->session.latency_s;
-    if (rc == 0 && task->virtual_time && !task->together)
+    if (rc == 0 && task->virtual_time)
         rc = steer_sheet_read(task, s->commands.data, &sheet);
     return rc ? rc : study_commands_identity(&s->commands, &s->identity);
 }

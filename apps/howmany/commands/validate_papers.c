@@ -16,6 +16,9 @@
  *              seed:                                         ALGORITHM ALGORITHM M ITERATION
  *   held_out   median error of log10(P - P*) on m workers, whose traces are held out:
  *                                                            ALGORITHM M
+ *   fitted     the same for the fit of all traces:           ALGORITHM
+ *   timed      the same over time: after t seconds, t / f(m) iterations are expected, where f(m) is
+ *              fitted too; without the traces on m workers unless M is 0: ALGORITHM M
  *   later      the same for K iterations later, from 50 before: ALGORITHM K
  *   later_s    the same for some seconds later:              ALGORITHM SECONDS
  *
@@ -28,6 +31,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "converge.h"
 #include "csv.h"
 #include "embedded.h"
 #include "err.h"
@@ -318,6 +322,90 @@ static double held_out_value(const struct papers_sources *s, const char *what, s
     return error_value(s->traces[PAPERS_MNIST], algorithm, m, &settings, err);
 }
 
+/* ---- errors of a fit ------------------------------------------------------------------------- */
+
+static int compare_numbers(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+/*
+ * Adds the absolute errors of log10(P - P*) of one trace to errors[0..*count). If `pace` is not
+ * NULL, the iteration of a point is the time of the point divided by the fitted seconds of an
+ * iteration.
+ */
+static int add_errors(const struct hm_convergence *c, const struct hm_trace *trace,
+                      const struct hm_pace *pace, double *errors, size_t *count, struct hm_err *err)
+{
+    double seconds = 1, elapsed = 0, before = 0, draws[HM_G_DRAWS];
+
+    if (pace && !hm__pace_eval(pace, trace->m, &seconds, draws))
+        return hm__fail(err, HM_E_MISSING, "no seconds of an iteration on %g workers", trace->m);
+    for (size_t i = 0; i < trace->count; i++) {
+        struct hm_g_prediction p;
+        elapsed += trace->seconds[i] * (trace->iteration[i] - before);
+        before = trace->iteration[i];
+        double at = pace ? elapsed / seconds : before;
+        int rc = hm_convergence_predict(c, 0, trace->m, &at, 1, &p, err);
+        if (rc)
+            return rc;
+        errors[(*count)++] = fabs(log10(p.loss / (trace->loss[i] - trace->best)));
+    }
+    return 0;
+}
+
+/*
+ * Returns the median error of the fit of an algorithm's traces; if m is not 0, of a fit without the
+ * traces on m workers, for these.
+ */
+static double fit_error(const struct hm_traces *all, const char *algorithm, double m, bool timed,
+                        struct hm_err *err)
+{
+    const struct hm_converge_settings settings = {0};
+    struct hm_traces own = *all;
+    struct hm_convergence *c = NULL;
+    size_t points = 0, count = 0;
+    int rc = 0;
+
+    own.traces = calloc(all->count + 1, sizeof(*own.traces));
+    own.count = own.note_count = 0;
+    for (size_t t = 0; own.traces && t < all->count; t++) {
+        points += all->traces[t].count;
+        if (strcmp(all->traces[t].algorithm, algorithm) == 0 && all->traces[t].m != m)
+            own.traces[own.count++] = all->traces[t];
+    }
+    double *errors = calloc(points + 1, sizeof(*errors));
+    rc = own.traces && errors ? hm_convergence_new(&own, &settings, &c, err) : hm__fail_nomem(err);
+    const struct hm_pace *pace = rc == 0 && timed ? hm__pace_find(c->paces, algorithm) : NULL;
+    for (size_t t = 0; rc == 0 && t < all->count; t++)
+        if (strcmp(all->traces[t].algorithm, algorithm) == 0 && (m == 0 || all->traces[t].m == m))
+            rc = add_errors(c, &all->traces[t], pace, errors, &count, err);
+    if (rc == 0 && count > 0)
+        qsort(errors, count, sizeof(*errors), compare_numbers);
+    double found = rc == 0 && count > 0 && (pace || !timed) ? errors[count / 2] : NAN;
+    hm_convergence_free(c);
+    free(own.traces);
+    free(errors);
+    return found;
+}
+
+static double fitted_value(const struct papers_sources *s, const char *what, struct hm_err *err)
+{
+    return fit_error(s->traces[PAPERS_MNIST], what, 0, false, err);
+}
+
+static double timed_value(const struct papers_sources *s, const char *what, struct hm_err *err)
+{
+    char algorithm[NAME];
+    double m;
+
+    return sscanf(what, "%39s %lf", algorithm, &m) == 2
+               ? fit_error(s->traces[PAPERS_MNIST], algorithm, m, true, err)
+               : NAN;
+}
+
 static double later_value(const struct papers_sources *s, const char *what, struct hm_err *err)
 {
     struct hm_holdout_settings settings = {.only_ahead = true};
@@ -358,6 +446,8 @@ static const struct {
     {"fastest", fastest_value, PAPERS_MNIST, false},
     {"ahead", ahead_value, PAPERS_CROSSING, false},
     {"held_out", held_out_value, PAPERS_MNIST, true},
+    {"fitted", fitted_value, PAPERS_MNIST, true},
+    {"timed", timed_value, PAPERS_MNIST, true},
     {"later", later_value, PAPERS_MNIST, true},
     {"later_s", later_s_value, PAPERS_SLOW, true},
 };
@@ -457,13 +547,15 @@ static bool claim_holds(const struct papers_claim *c)
 
 static void papers_text(struct hm_text *out, const struct papers_claim *claims, size_t count)
 {
-    size_t checked = 0, held = 0;
+    size_t checked = 0, held = 0, width = strlen("statement");
 
-    hm__text_addf(out, "%-10s %-62s %10s %10s %9s\n", "paper", "statement", "ours", "published",
-                  "differs");
+    for (size_t i = 0; i < count; i++)
+        width = strlen(claims[i].claim) > width ? strlen(claims[i].claim) : width;
+    hm__text_addf(out, "%-10s %-*s %10s %10s %9s\n", "paper", (int)width, "statement", "ours",
+                  "published", "differs");
     for (size_t i = 0; i < count; i++) {
         const struct papers_claim *c = &claims[i];
-        hm__text_addf(out, "%-10s %-62s ", c->paper, c->claim);
+        hm__text_addf(out, "%-10s %-*s ", c->paper, (int)width, c->claim);
         if (isnan(c->ours)) {
             hm__text_addf(out, "%10s %10.5g  skipped: needs %s (--data DIR)\n", "", c->published,
                           c->needs ? c->needs : "other data");

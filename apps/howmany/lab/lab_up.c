@@ -3,7 +3,7 @@
  * every namespace with the lab's name as part of the lab, so that `lab down` may remove them even
  * if this process is killed. Then the commands of the plan run; switches and wires (wirefilter
  * processes) keep running in the background. lab.json is written last and marks the lab as
- * complete.
+ * complete. If this process is killed before that, its guard process removes the lab.
  *
  * Background processes get real-time priority, because a real network does not wait for processors.
  * With a dozen busy processes on two cores, round trips of 40 ms took 40.2 to 41.3 ms; with the
@@ -30,6 +30,7 @@
 
 #include "child.h"
 #include "err.h"
+#include "guard.h"
 #include "json.h"
 #include "lab_find.h"
 #include "memory.h"
@@ -325,6 +326,15 @@ static int make_lab_folder(const struct lab_spec *spec, struct hm_err *err)
     return hm__fail(err, HM_E_IO, "cannot make %s: %s", path, strerror(errno));
 }
 
+/* Remove an unfinished lab; called by the guard after this process was killed. */
+static void remove_unfinished(const char *name)
+{
+    char path[LAB_TEXT];
+
+    if (access(lab_path(name, "lab.json", path), F_OK) != 0)
+        lab_remove(name, NULL);
+}
+
 int lab_up(const struct lab_spec *spec, const struct lab_plan *plan, struct hm_err *err)
 {
     struct hm_err undo = {0};
@@ -332,6 +342,7 @@ int lab_up(const struct lab_spec *spec, const struct lab_plan *plan, struct hm_e
 
     if (rc)
         return rc;
+    launch_guard_add(remove_unfinished, spec->name);
     int lock = lab_lock(spec->name);
     rc = write_hosts(spec, err);
     rc = rc ? rc : run_steps(spec, plan, err);
@@ -340,5 +351,6 @@ int lab_up(const struct lab_spec *spec, const struct lab_plan *plan, struct hm_e
         hm__err_hint(err, "removing what was made failed too: %.200s", undo.message);
     if (lock >= 0)
         close(lock);
+    launch_guard_drop(remove_unfinished, spec->name);
     return rc;
 }

@@ -30,6 +30,7 @@
 
 #include "clock.h"
 #include "err.h"
+#include "guard.h"
 #include "memory.h"
 #include "processes.h"
 
@@ -229,11 +230,13 @@ static bool set_streams(const struct child_pipes *p)
 /*
  * Execute the command in the forked process, or report errno. The new session is also a new process
  * group. It has no terminal, so a program that asks for a password fails instead of waiting.
- * PR_SET_PDEATHSIG sends SIGTERM to the command when the parent is killed.
+ * PR_SET_PDEATHSIG sends SIGTERM to the command when the parent is killed; the guard (guard.h) ends
+ * the other processes of the session.
  */
 _Noreturn static void child_exec(char *const *argv, const struct child_pipes *p, pid_t parent)
 {
     setsid();
+    launch_guard_tell_session(getpid());
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (getppid() != parent)
         _exit(127); /* The parent has ended already. */
@@ -267,6 +270,7 @@ static int child_start(struct child_run *r, struct child_pipes *p, struct hm_err
 {
     if (open_pipe(p->out) != 0 || open_pipe(p->err) != 0 || open_pipe(p->report) != 0)
         return fail_errno(err, "make a pipe");
+    launch_guard_start();
     r->started_s = cli_now_s();
     pid_t parent = getpid();
     r->pid = fork();
@@ -281,6 +285,7 @@ static int child_start(struct child_run *r, struct child_pipes *p, struct hm_err
     r->err = p->err[0];
     p->out[0] = p->err[0] = -1;
     r->child->code = read_report(p->report[0]);
+    launch_guard_session(r->child->code == 0 ? r->pid : 0);
     if (r->child->code != 0)
         while (waitpid(r->pid, NULL, 0) < 0 && errno == EINTR)
             ;
@@ -386,45 +391,12 @@ static void read_pipe(struct child_run *r, int *fd,
 
 /* ---- other processes ------------------------------------------------------------------------ */
 
-/* The fields of /proc/PID/stat that are used, from "pid (name) state parent group session ...". */
-struct process {
-    long parent, session;
-    char state;
-};
-
-static bool read_process(long pid, struct process *process)
-{
-    char path[300], line[512] = "";
-
-    snprintf(path, sizeof(path), "/proc/%ld/stat", pid);
-    FILE *file = fopen(path, "r");
-    if (!file)
-        return false;
-    const char *name_end = fgets(line, sizeof(line), file) ? strrchr(line, ')') : NULL;
-    bool complete = name_end && sscanf(name_end + 1, " %c %ld %*d %ld", &process->state,
-                                       &process->parent, &process->session) == 3;
-    fclose(file);
-    return complete;
-}
-
-/*
- * Kill a process if it is in the command's session. (It may have left the command's process group.)
- */
-static void kill_if_in_session(void *run, long pid)
-{
-    const struct child_run *r = run;
-    struct process process;
-
-    if (read_process(pid, &process) && process.session == r->pid)
-        kill((pid_t)pid, SIGKILL);
-}
-
 static void note_if_unreaped(void *run, long pid)
 {
     struct child_run *r = run;
-    struct process process;
+    struct launch_process process;
 
-    if (read_process(pid, &process) && process.parent == r->pid && process.state == 'Z')
+    if (launch_process_read(pid, &process) && process.parent == r->pid && process.state == 'Z')
         r->unreaped = pid;
 }
 
@@ -490,18 +462,22 @@ static double child_next_deadline(const struct child_run *r)
 
 static void child_wait_and_read(struct child_run *r)
 {
-    struct pollfd ends[2] = {{.fd = r->out, .events = POLLIN}, {.fd = r->err, .events = POLLIN}};
+    struct pollfd ends[3] = {{.fd = r->out, .events = POLLIN},
+                             {.fd = r->err, .events = POLLIN},
+                             {.fd = launch_guard_descriptor(), .events = POLLIN}};
     double left = fmin(fmax(child_next_deadline(r) - cli_now_s(), 0),
                        1e6); /* The limit of 1e6 s fits time_t; afterwards the loop waits again. */
     struct timespec wait = {.tv_sec = (time_t)left};
 
     wait.tv_nsec = (long)((left - (double)wait.tv_sec) * 1e9);
-    if (ppoll(ends, 2, &wait, &r->waiting) <= 0)
+    if (ppoll(ends, 3, &wait, &r->waiting) <= 0)
         return; /* A signal arrived or the deadline passed; the loop handles both. */
     if (ends[0].revents)
         read_pipe(r, &r->out, split_output);
     if (ends[1].revents)
         read_pipe(r, &r->err, keep_error_tail);
+    if (ends[2].revents)
+        launch_guard_start(); /* The guard was killed. */
 }
 
 static void child_watch(struct child_run *r)
@@ -533,7 +509,8 @@ static void child_reap(struct child_run *r)
     int status = 0;
 
     kill(-r->pid, SIGKILL);
-    launch_each_process(kill_if_in_session, r);
+    launch_session_signal(r->pid, SIGKILL);
+    launch_guard_session(0); /* The number of the session can be reused after wait4. */
     while (wait4(r->pid, &status, 0, &usage) < 0 && errno == EINTR)
         ;
     c->end = WIFSIGNALED(status) ? LAUNCH_CHILD_SIGNALLED : LAUNCH_CHILD_EXITED;

@@ -59,8 +59,8 @@ struct launch_child {
 /*
  * Run the command and wait for it. Returns 0 whatever the result of the command is, and a negative
  * code only if a pipe, a process or memory cannot be allocated. Every process of the command's
- * session is killed before this function returns. When this process is killed, the command gets
- * SIGTERM.
+ * session is killed before this function returns. When this process is killed, the guard (guard.h)
+ * ends the session.
  */
 int launch_child_run(struct launch_child *child, struct hm_err *err);
 

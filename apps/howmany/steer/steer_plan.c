@@ -111,18 +111,27 @@ size_t steer_plan_algorithm(const struct steer_task *task, size_t place)
     return place;
 }
 
+/*
+ * Whether the nodes suffice to try every algorithm at the same time on the number of workers with
+ * index m and, if `smaller` is true, on all smaller ones.
+ */
+static bool nodes_suffice(const struct steer_task *task, size_t m, bool smaller)
+{
+    double sum = 0;
+
+    for (size_t i = smaller ? 0 : m; i <= m; i++)
+        sum += task->m[i];
+    return (double)task->algorithm_count * sum <= task->nodes;
+}
+
 size_t steer_plan_centre(const struct steer_task *task)
 {
-    size_t centre = steer_plan_middle(task);
-    double algorithms = (double)task->algorithm_count;
+    size_t middle = steer_plan_middle(task);
+    bool by_sheet = task->has_sheet && !nodes_suffice(task, middle, true);
+    size_t centre = by_sheet ? steer_plan_first(task) : middle;
 
-    for (; centre > 0; centre--) {
-        double sum = 0;
-        for (size_t i = 0; i <= centre; i++)
-            sum += task->m[i];
-        if (algorithms * sum <= task->nodes)
-            break;
-    }
+    while (centre > 0 && !nodes_suffice(task, centre, !by_sheet))
+        centre--;
     return centre;
 }
 
@@ -236,7 +245,14 @@ bool steer_plan_retry(const struct steer_state *state, const struct steer_model 
         return false;
     const struct steer_line *best = &state->lines[ahead];
     const struct steer_point *last = &best->points[best->count - 1];
-    if (RETRY_ITERATIONS * last->seconds + steer_plan_switch_s(state, -1, 0) > seconds)
+    double change = steer_plan_switch_s(state, -1, 0);
+    if (RETRY_ITERATIONS * last->seconds + change > seconds)
+        return false;
+    /*
+     * If the present line is expected to arrive before a switch and the trial would end, no choice
+     * can be faster. The comparison is false if its time is unknown (NaN).
+     */
+    if (leader->expected_s <= change + seconds)
         return false;
     *ret_seconds = seconds;
     for (size_t place = 0; place < task->algorithm_count; place++) {

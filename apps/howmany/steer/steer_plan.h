@@ -47,8 +47,11 @@ size_t steer_plan_first(const struct steer_task *task);
 size_t steer_plan_algorithm(const struct steer_task *task, size_t place);
 /*
  * Returns the index of the number of workers on which every algorithm is tried first when trials
- * run at the same time: the middle one, or the largest one below it such that the nodes suffice to
- * try every algorithm on this number and on all smaller ones.
+ * run at the same time: the middle one if the nodes suffice to try every algorithm on it and on all
+ * smaller ones. Otherwise, with a sheet, it is the number of steer_plan_first or the largest one
+ * below it on which the nodes suffice to try every algorithm: few nodes are better used where the
+ * sheet expects the least time than on ever smaller numbers. Without a sheet it is the largest
+ * number below the middle one such that the nodes suffice for this and all smaller ones.
  */
 size_t steer_plan_centre(const struct steer_task *task);
 /*
@@ -70,7 +73,8 @@ bool steer_plan_next(const struct steer_state *state, const struct steer_model *
  * After frame 0, for lines that run one after another: choose a trial that starts from the best
  * state, with another algorithm, or else another number of workers, that has no line near the
  * present loss. *ret_seconds is the time that the trial may take, a small share of the time that is
- * left. Returns false if there is no such trial.
+ * left. Returns false if there is no such trial, or if the present line is expected to reach the
+ * target before the trial would end.
  */
 bool steer_plan_retry(const struct steer_state *state, const struct steer_model *model,
                       const struct steer_choice *leader, struct steer_trial *ret_trial,

@@ -16,6 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "guard.h"
 #include "text.h"
 
 static int add_argument(struct launch_command *command, const char *argument)
@@ -65,6 +66,38 @@ static double rank_count(const struct train_launch *l)
     return l->ranks.workers + l->ranks.others;
 }
 
+/* ---- temporary folders ---------------------------------------------------------------------- */
+
+/* Make a folder of a unique name. The guard removes it if this process is killed. */
+static int make_folder(const char *parent, char folder[TRAIN_LAUNCH_FOLDER])
+{
+    int length = snprintf(folder, TRAIN_LAUNCH_FOLDER, "%s/howmany-XXXXXX", parent);
+
+    launch_guard_start();
+    bool made = length > 0 && length < TRAIN_LAUNCH_FOLDER && mkdtemp(folder);
+    if (made)
+        launch_guard_add(launch_guard_remove_folder, folder);
+    else
+        folder[0] = '\0';
+    return made ? 0 : -1;
+}
+
+static void remove_folder(char *folder)
+{
+    if (!folder[0])
+        return;
+    launch_guard_remove_folder(folder);
+    launch_guard_drop(launch_guard_remove_folder, folder);
+    folder[0] = '\0';
+}
+
+static const char *temporary_parent(void)
+{
+    const char *parent = getenv("TMPDIR");
+
+    return parent && parent[0] == '/' ? parent : "/tmp";
+}
+
 /* ---- real ranks ----------------------------------------------------------------------------- */
 
 static int add_launcher(struct train_launch *l, const char *text)
@@ -86,6 +119,28 @@ static int add_launcher(struct train_launch *l, const char *text)
 }
 
 /*
+ * Give Open MPI folders of this run for its files, which are removed even if mpirun or a rank is
+ * killed and leaves them: its files in /tmp, and the memory that ranks share in /dev/shm. Under a
+ * batch system mpirun may start ranks on other machines, which do not have these folders. Without
+ * the folders Open MPI uses its own, so failures are not errors.
+ */
+static void set_mpi_folders(struct train_launch *l)
+{
+    static const char *const elsewhere[] = {"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "JOB_ID",
+                                            "OMPI_MCA_orte_default_hostfile"};
+
+    for (size_t i = 0; i < sizeof(elsewhere) / sizeof(elsewhere[0]); i++)
+        if (getenv(elsewhere[i]))
+            return;
+    if (make_folder(temporary_parent(), l->folder) == 0)
+        setenv("OMPI_MCA_orte_tmpdir_base", l->folder, 0);
+    if (make_folder("/dev/shm", l->shared) == 0) {
+        setenv("OMPI_MCA_btl_vader_backing_directory", l->shared, 0); /* Open MPI 4 */
+        setenv("OMPI_MCA_btl_sm_backing_directory", l->shared, 0);    /* Open MPI 5 */
+    }
+}
+
+/*
  * Choose the command that starts the ranks. mpirun of Open MPI refuses to run as root and to start
  * more ranks than cores; both are allowed here. With more ranks than cores the result of an
  * algorithm is right, but its time is unreliable.
@@ -101,6 +156,7 @@ static int choose_launcher(struct train_launch *l)
     }
     if (l->oversubscribed)
         setenv("OMPI_MCA_mpi_yield_when_idle", "1", 0);
+    set_mpi_folders(l);
     return add_launcher(l, l->oversubscribed ? "mpirun --oversubscribe -n {n}" : "mpirun -n {n}");
 }
 
@@ -121,8 +177,10 @@ static int prepare_real_ranks(struct train_launch *l)
         rc = add_launcher(l, l->launcher);
     else if (rank_count(l) > 1)
         rc = choose_launcher(l);
-    else if (!l->inside)
+    else if (!l->inside) {
         clear_rank_environment();
+        set_mpi_folders(l);
+    }
     rc = rc ? rc : add_argument(&l->prefix, program);
     free(program);
     return rc;
@@ -137,20 +195,14 @@ static int prepare_simulated_ranks(struct train_launch *l)
     return cli_complain("--simulate: this build has no SimGrid");
 #else
     struct hm_err err = {0};
-    const char *folder = l->platform_folder, *parent = getenv("TMPDIR");
+    const char *folder = l->platform_folder;
 
     clear_rank_environment();
     if (!folder) {
-        int length = snprintf(l->folder, sizeof(l->folder), "%s/howmany-XXXXXX",
-                              parent && parent[0] == '/' ? parent : "/tmp");
-        if (length < 0 || (size_t)length >= sizeof(l->folder)) {
-            l->folder[0] = '\0';
+        if (strlen(temporary_parent()) > TRAIN_LAUNCH_FOLDER - 20)
             return cli_complain("--simulate: the path in TMPDIR is too long");
-        }
-        if (!mkdtemp(l->folder)) {
-            l->folder[0] = '\0';
+        if (make_folder(temporary_parent(), l->folder))
             return cli_complain("--simulate: cannot make a temporary folder: %s", strerror(errno));
-        }
         folder = l->folder;
     }
     l->module = find_own_program("howmany-train-sim.so");
@@ -223,13 +275,8 @@ int train_launch_command(const struct train_launch *l, bool resume,
 
 void train_launch_release(struct train_launch *l)
 {
-    if (l->folder[0]) {
-        if (l->platform.file)
-            unlink(l->platform.file);
-        if (l->platform.hosts)
-            unlink(l->platform.hosts);
-        rmdir(l->folder);
-    }
+    remove_folder(l->folder);
+    remove_folder(l->shared);
     simgrid_platform_release(&l->platform);
     launch_command_release(&l->prefix);
     launch_command_release(&l->arguments);

@@ -5,6 +5,9 @@
 #include "cli.h"
 #include "simgrid_platform.h"
 
+/* The longest path of a temporary folder, with its NUL byte. */
+enum { TRAIN_LAUNCH_FOLDER = 1024 };
+
 /*
  * Zero-initialise; set the members before the empty line; call train_launch_prepare; release on
  * every path.
@@ -27,8 +30,11 @@ struct train_launch {
     struct launch_command prefix;
     struct launch_command arguments; /* The arguments of the program that each rank runs. */
     struct simgrid_platform platform;
-    char *module;      /* Path of the program for simulated ranks; owned. */
-    char folder[1024]; /* Path of the temporary folder for SimGrid's files; empty: none. */
+    char *module; /* Path of the program for simulated ranks; owned. */
+    /* Path of the temporary folder for files of SimGrid or of mpirun; empty: none. */
+    char folder[TRAIN_LAUNCH_FOLDER];
+    /* Path of the folder in /dev/shm for memory that ranks share; empty: none. */
+    char shared[TRAIN_LAUNCH_FOLDER];
     /* True if there are more ranks than cores, so that times are unreliable. */
     bool oversubscribed;
 };

@@ -424,7 +424,7 @@ static int read_metis(struct graph_lines *in, bool degrees_only, struct hm_graph
 {
     struct hm_edge_list list = {0};
     struct numbers n = {0};
-    struct metis_header h;
+    struct metis_header h = {0};
     int rc = read_metis_header(in, &n, &h);
 
     if (rc == 0)

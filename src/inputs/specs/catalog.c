@@ -26,6 +26,7 @@ struct catalog_tree {
  * or three of several hundred entries. Threads may parse the same entry; the first tree is kept.
  */
 struct catalog_block {
+    const char *name; /* Name of the entry. */
     const char *text; /* Lines of the entry; not terminated. */
     size_t length;
     const char *source;
@@ -155,42 +156,55 @@ static size_t entry_name_length(const char *line, size_t length)
     return begins ? length - 3 : 0;
 }
 
+/* Adds the block of an entry to the list of blocks; it reaches to the end of the file until the
+ * next entry is found. Returns NULL if memory runs out. */
+static struct catalog_block *add_block(struct hm_catalog *catalog, const struct hm_embedded *file,
+                                       const char *line, size_t name)
+{
+    struct catalog_block *block = hm__arena_alloc(catalog->arena, 1, sizeof(*block));
+    char *copy = hm__arena_alloc(catalog->arena, name + 1, 1);
+
+    if (!block || !copy)
+        return NULL;
+    memcpy(copy, line + 2, name);
+    block->name = copy;
+    block->text = line;
+    block->length = (size_t)(file->text + file->length - line);
+    block->source = file->name;
+    block->next = catalog->blocks;
+    catalog->blocks = block;
+    return block;
+}
+
 /* Lists the entries of a built-in file, which has one section, without parsing them. */
 static int list_blocks(struct hm_catalog *catalog, enum hm_catalog_kind kind,
                        const struct hm_embedded *file, struct hm_err *err)
 {
     const char *end = file->text + file->length;
-    size_t count = 0, old = catalog->counts[kind];
+    size_t count = 0, old = catalog->counts[kind], length;
 
-    for (const char *line = file->text; line < end; line += line_length(line, end) + 1)
-        count += entry_name_length(line, line_length(line, end)) > 0;
-    struct catalog_entry *entries = hm__arena_alloc(catalog->arena, count + old, sizeof(*entries));
-    struct catalog_block *blocks = hm__arena_alloc(catalog->arena, count, sizeof(*blocks));
-    if (!entries || !blocks)
-        return hm__fail_nomem(err);
-    size_t used = 0;
-    for (const char *line = file->text; line < end; line += line_length(line, end) + 1) {
-        size_t name = entry_name_length(line, line_length(line, end));
+    for (const char *line = file->text; line < end; line += length + 1) {
+        length = line_length(line, end);
+        size_t name = entry_name_length(line, length);
         if (name == 0)
             continue;
-        struct catalog_block *block = &blocks[used];
-        block->text = line;
-        block->length = (size_t)(end - line);
-        block->source = file->name;
-        block->next = catalog->blocks;
-        catalog->blocks = block;
-        if (used > 0)
-            blocks[used - 1].length = (size_t)(line - blocks[used - 1].text);
-        char *copy = hm__arena_alloc(catalog->arena, name + 1, 1);
-        if (!copy)
+        struct catalog_block *block = add_block(catalog, file, line, name);
+        if (!block)
             return hm__fail_nomem(err);
-        memcpy(copy, line + 2, name);
-        entries[used++] = (struct catalog_entry){copy, NULL, block};
+        if (count++ > 0)
+            block->next->length = (size_t)(line - block->next->text);
     }
+    struct catalog_entry *entries = hm__arena_alloc(catalog->arena, count + old, sizeof(*entries));
+    if (!entries)
+        return hm__fail_nomem(err);
+    /* The list begins with the last entry of the file. */
+    struct catalog_block *block = catalog->blocks;
+    for (size_t i = count; i-- > 0; block = block->next)
+        entries[i] = (struct catalog_entry){block->name, NULL, block};
     for (size_t i = 0; i < old; i++)
-        entries[used + i] = catalog->entries[kind][i];
+        entries[count + i] = catalog->entries[kind][i];
     catalog->entries[kind] = entries;
-    catalog->counts[kind] = used + old;
+    catalog->counts[kind] = count + old;
     return 0;
 }
 
@@ -238,23 +252,29 @@ void hm_catalog_free(struct hm_catalog *catalog)
     hm__free(catalog);
 }
 
-/* Whether the lines of a built-in entry contain an `aliases` list. If not, the entry need not be
- * parsed to look for an alias. */
-static bool block_has_aliases(const struct catalog_block *block)
+/* Finds the line of a built-in entry that begins with a key, such as "    aliases:", without
+ * parsing the entry. Returns the text after the key, whose length is *ret_length; NULL if there is
+ * no such line. */
+static const char *block_find_key(const struct catalog_block *block, const char *key,
+                                  size_t *ret_length)
 {
-    static const char key[] = "    aliases:";
     const char *end = block->text + block->length;
+    size_t size = strlen(key);
 
     for (const char *line = block->text; line < end; line += line_length(line, end) + 1)
-        if ((size_t)(end - line) > sizeof(key) && memcmp(line, key, sizeof(key) - 1) == 0)
-            return true;
-    return false;
+        if ((size_t)(end - line) > size && memcmp(line, key, size) == 0) {
+            *ret_length = line_length(line, end) - size;
+            return line + size;
+        }
+    return NULL;
 }
 
 /* Whether `name` is an alias of an entry; upper and lower case are not distinguished. */
 static bool entry_has_alias(const struct catalog_entry *entry, const char *name)
 {
-    if (entry->block && !block_has_aliases(entry->block))
+    size_t unused;
+
+    if (entry->block && !block_find_key(entry->block, "    aliases:", &unused))
         return false;
     const struct hm_value *aliases = hm__value_get(entry_value(entry), "aliases");
 
@@ -281,6 +301,26 @@ static const struct catalog_entry *entry_find(const struct hm_catalog *catalog,
         if (entry_has_alias(&entries[i], name))
             return &entries[i];
     return NULL;
+}
+
+bool hm__catalog_may_hold_several(const struct hm_catalog *catalog, size_t machine,
+                                  const char *accelerator)
+{
+    const struct catalog_entry *entry = &catalog->entries[HM_CATALOG_MACHINE][machine];
+    size_t length = 0;
+    const char *text =
+        entry->block ? block_find_key(entry->block, "    accelerator: ", &length) : NULL;
+    size_t unused;
+    char name[64];
+
+    if (entry->block && !block_find_key(entry->block, "    accelerators: ", &unused))
+        return false;
+    if (!text || length >= sizeof(name))
+        return true;
+    memcpy(name, text, length);
+    name[length] = '\0';
+    const struct catalog_entry *own = entry_find(catalog, HM_CATALOG_ACCELERATOR, name);
+    return !own || own == entry_find(catalog, HM_CATALOG_ACCELERATOR, accelerator);
 }
 
 const struct hm_value *hm__catalog_find(const struct hm_catalog *catalog, enum hm_catalog_kind kind,

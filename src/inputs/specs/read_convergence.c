@@ -16,6 +16,9 @@
 #include "readers.h"
 #include "source.h"
 
+/* Largest spread of ln(iteration); iterations are multiplied by its exponential. */
+static const double SHIFT_MOST = 20;
+
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define OTHER(key, what)                                                                           \
     {                                                                                              \
@@ -146,6 +149,10 @@ static const struct hm_field size_fields[] = {
     REAL(struct hm_g_size, scale, "exponent of the rows in P - P*"),
     UNKNOWN(struct hm_g_size, held_out, "error for the largest number of rows"),
     REAL(struct hm_g_size, spread, "spread that the conversion adds"),
+    {.name = "shift",
+     .kind = HM_FIELD_REAL,
+     .offset = offsetof(struct hm_g_size, shift),
+     .doc = "spread of ln(iteration) that the conversion adds"},
 };
 
 static const struct hm_field cost_fields[] = {
@@ -399,6 +406,9 @@ static int read_size(struct hm_reader *r, const struct hm_value *map, struct hm_
                              "least %g, most %g or spread %g is out of range: 1 <= least <= most, "
                              "and spread >= 0",
                              size->least, size->most, size->spread);
+    if (rc == 0 && !(size->shift >= 0 && size->shift <= SHIFT_MOST))
+        rc = hm__reader_fail(r, own, HM_E_RANGE, "shift is %g; it must be from 0 to %g",
+                             size->shift, SHIFT_MOST);
     if (rc == 0)
         hm__reader_leave(r, mark);
     return rc;

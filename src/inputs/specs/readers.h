@@ -88,6 +88,10 @@ int hm__reader_catalog(struct hm_reader *reader, const struct hm_catalog **ret_c
 /* Frees the built-in catalog, if it was loaded. */
 void hm__reader_release(struct hm_reader *reader);
 
+/* Whether a machine may hold several of an accelerator. False if the machine has one accelerator or
+ * none, or names another one; the entry of the machine is not parsed for this. */
+bool hm__catalog_may_hold_several(const struct hm_catalog *catalog, size_t machine,
+                                  const char *accelerator);
 /* Returns the tree of a catalog entry, or NULL if there is no such entry. */
 const struct hm_value *hm__catalog_find(const struct hm_catalog *catalog, enum hm_catalog_kind kind,
                                         const char *name);

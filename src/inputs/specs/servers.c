@@ -37,7 +37,8 @@ void hm__catalog_servers(const struct hm_catalog *catalog, const char *accelerat
     for (size_t i = 0; i < hm_catalog_count(catalog, HM_CATALOG_MACHINE); i++) {
         const char *name = hm_catalog_name(catalog, HM_CATALOG_MACHINE, i);
         struct hm_cluster *c = NULL;
-        if (hm_catalog_machine(catalog, name, &c, NULL))
+        if (!hm__catalog_may_hold_several(catalog, i, accelerator) ||
+            hm_catalog_machine(catalog, name, &c, NULL))
             continue;
         const bool rented = c->node.price_per_s >= 0;
         double *most = rented ? &rented_most : &owned_most;

@@ -339,7 +339,7 @@ static int put_object(void *table, struct hm_arena *arena, const struct hm_value
         return HM_E_NOMEM;
     for (size_t i = 0; i < object->count; i++) {
         const struct hm_value *item = &object->items[i];
-        size_t column;
+        size_t column = 0;
         int rc = find_column(t, object->keys[i], line, &column);
         if (rc)
             return rc;
@@ -496,6 +496,8 @@ int hm_runs_load(const char *path, struct hm_runs **ret_runs, struct hm_err *err
     if (rc)
         return rc;
     rc = hm_runs_parse(text, length, path, ret_runs, err);
+    if (rc == 0)
+        (*ret_runs)->cut = hm__run_text_is_cut(text, length);
     hm__free(text);
     return rc;
 }

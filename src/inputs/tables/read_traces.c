@@ -521,6 +521,8 @@ int hm_traces_load(const char *const *paths, size_t count,
         if (rc)
             break;
         rc = read_text(&t, text, length, paths[i]);
+        if (rc == 0)
+            t.file->cut = hm__run_text_is_cut(text, length);
         hm__free(text);
     }
     return end_table(&t, rc, ret_traces);

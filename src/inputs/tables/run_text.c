@@ -83,6 +83,15 @@ size_t hm__run_skip_comments(const char *text, size_t length, int *ret_lines)
     return at;
 }
 
+bool hm__run_text_is_cut(const char *text, size_t length)
+{
+    size_t at = 0;
+
+    while (at < length && text[at] && strchr(" \t\r\n", text[at]))
+        at++;
+    return at < length && text[at] != '{' && text[at] != '[' && text[length - 1] != '\n';
+}
+
 int hm__run_check_header(const struct hm_csv *csv, const char *example, struct hm_err *err)
 {
     const char *name;

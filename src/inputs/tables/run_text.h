@@ -28,6 +28,11 @@ enum hm_run_word hm__run_word(const char *text);
  * lines. A line that begins with # is the header, not a comment, if one of its columns is the
  * number of workers n. */
 size_t hm__run_skip_comments(const char *text, size_t length, int *ret_lines);
+/*
+ * Returns true for a CSV text without a newline at its end, such as a file that was cut in its last
+ * value. (JSON that was cut is a syntax error.)
+ */
+bool hm__run_text_is_cut(const char *text, size_t length);
 /* Fails if every name in the header is a number; the hint shows `example`, a correct header. */
 int hm__run_check_header(const struct hm_csv *csv, const char *example, struct hm_err *err);
 

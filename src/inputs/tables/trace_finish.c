@@ -15,6 +15,7 @@
 #include <strings.h>
 
 #include "err.h"
+#include "notes.h"
 #include "trace_notes.h"
 #include "trace_table.h"
 
@@ -337,6 +338,9 @@ static void note_all(struct finish *f)
     for (size_t i = 0; i < t->file_count; i++) {
         bare = bare || t->files[i].bare_time;
         times = times || t->files[i].has_times;
+        if (t->files[i].cut)
+            hm__trace_note(&f->notes, HM_NOTE_ALL, NULL, "%.200s " HM_NOTE_CUT,
+                           hm__note_source(t->files[i].source));
     }
     if (bare && !times)
         hm__trace_note(&f->notes, HM_NOTE_ALL, NULL,

@@ -80,6 +80,7 @@ struct hm_trace_file {
     int line; /* Line number of the header or, in a file of JSON lines, of the first point. */
     struct hm_text have; /* Names of columns that could be a measure, for hints. */
     bool bare_time;      /* True if the file has a column named `time`, which is ambiguous. */
+    bool cut;            /* True for a CSV file without a newline at its end. */
 };
 
 struct hm_trace_table {

@@ -12,17 +12,28 @@
 
 size_t hm__reader_enter(struct hm_reader *reader, const char *key)
 {
-    size_t mark = strlen(reader->path);
-    snprintf(reader->path + mark, HM_PATH_MAX - mark, "%s%s", mark ? "." : "", key);
+    size_t mark = strlen(reader->path), end = mark, length = strlen(key);
+
+    /* A job has hundreds of values, so the path is not made by snprintf, which takes much longer. A
+     * path that is too long is cut. */
+    if (mark > 0 && end + 1 < HM_PATH_MAX)
+        reader->path[end++] = '.';
+    if (length > HM_PATH_MAX - 1 - end)
+        length = HM_PATH_MAX - 1 - end;
+    memcpy(reader->path + end, key, length);
+    reader->path[end + length] = '\0';
     return mark;
 }
 
 size_t hm__reader_enter_index(struct hm_reader *reader, size_t index)
 {
-    char key[24];
+    char key[24], *digit = key + sizeof(key) - 1;
 
-    snprintf(key, sizeof(key), "%zu", index);
-    return hm__reader_enter(reader, key);
+    *digit = '\0';
+    do
+        *--digit = (char)('0' + index % 10);
+    while ((index /= 10) > 0);
+    return hm__reader_enter(reader, digit);
 }
 
 void hm__reader_leave(struct hm_reader *reader, size_t mark)

@@ -1,0 +1,82 @@
+/*
+ * Notes on what a plan of a transformer assumes about its machines: figures that the cluster does
+ * not give and that are as usual in the generation of its devices, and figures of the catalog that
+ * are not from a data sheet.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "large_plan.h"
+
+/* Whether the answer has a point on this machine that uses several nodes, or several workers of a
+ * node. */
+static bool has_point(const struct hm_large_answer *a, const struct hm_large_machine *m, int index,
+                      bool nodes)
+{
+    for (size_t i = 0; i < a->point_count; i++)
+        if (a->points[i].machine == index && (nodes ? a->points[i].n > m->device.per_node
+                                                    : a->points[i].n > 1 && m->device.per_node > 1))
+            return true;
+    return false;
+}
+
+/* Appends a figure to the list of those that are assumed. */
+static void list_figure(char *text, size_t room, const char *format, double value)
+{
+    size_t used = strlen(text);
+
+    if (used > 0)
+        used += (size_t)snprintf(text + used, room - used, ", ");
+    if (used < room)
+        snprintf(text + used, room - used, format, value);
+}
+
+/* Adds the note on figures that the cluster does not give and on which the answer depends. */
+static void note_usual(struct hm_large_answer *a, const struct hm_large_machine *m, int index,
+                       const char *name)
+{
+    const struct hm_large_device *d = &m->device;
+    char text[160] = "";
+
+    if (d->assumed & HM_LARGE_ASSUMED_FABRIC && has_point(a, m, index, true))
+        list_figure(text, sizeof(text), "fabric %g Gbit/s a node", d->network_bytes_per_s / 125e6);
+    if (d->assumed & HM_LARGE_ASSUMED_LINK && has_point(a, m, index, false))
+        list_figure(text, sizeof(text), "link %g GB/s", d->link_bytes_per_s / 1e9);
+    if (d->assumed & HM_LARGE_ASSUMED_BANDWIDTH)
+        list_figure(text, sizeof(text), "memory_bandwidth %g GB/s", d->bandwidth_bytes_per_s / 1e9);
+    if (d->assumed & HM_LARGE_ASSUMED_MEMORY)
+        list_figure(text, sizeof(text), "memory of which %.3g GB are usable",
+                    d->memory_bytes / 1e9);
+    if (text[0])
+        hm__large_note(a,
+                       "not given for %s and assumed as usual for its generation: %s "
+                       "(the same keys of cluster give other figures)",
+                       name, text);
+}
+
+/*
+ * Adds the note on assumed figures of the catalog. The efficiency of matrix products is left out:
+ * this model has its own, fitted to measured steps.
+ */
+static void note_catalog(struct hm_large_answer *a, const char *name, const char *assumed)
+{
+    static const char own[] = "matrix_efficiency";
+
+    if (assumed && strncmp(assumed, own, sizeof(own) - 1) == 0) {
+        assumed = strchr(assumed, ',');
+        assumed = assumed ? assumed + 2 : NULL;
+    }
+    if (assumed)
+        hm__large_note(a, "of %s, these figures are assumed: %.100s", name, assumed);
+}
+
+void hm__large_note_assumed(const struct hm_large_machines *machines, const struct hm_job *job,
+                            const struct hm_cluster *const *clusters, struct hm_large_answer *a)
+{
+    for (size_t i = 0; i < machines->count; i++) {
+        const struct hm_cluster *cluster = clusters ? clusters[i] : &job->cluster;
+        const char *name = cluster->name ? cluster->name : "the machine";
+        note_usual(a, &machines->items[i], (int)i, name);
+        note_catalog(a, name, cluster->assumed);
+    }
+}

@@ -1,0 +1,16 @@
+/* Designs of runs for callers that have the times of the job's steps already. */
+#ifndef HM_DESIGN_H
+#define HM_DESIGN_H
+
+#include "howmany_fit.h"
+
+struct hm_step_table;
+
+/*
+ * Does what hm_design_new does. `table` has the times of the steps of the job on the cluster of the
+ * settings; borrowed. NULL: each model computes its own.
+ */
+int hm__design_new(const struct hm_runs *candidates, const struct hm_design_settings *settings,
+                   struct hm_step_table *table, struct hm_design **ret_design, struct hm_err *err);
+
+#endif

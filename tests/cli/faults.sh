@@ -1,0 +1,110 @@
+#!/usr/bin/env bash
+# Failures of single system calls on files (EIO) and a disk that is full from some call on (ENOSPC), for the store, for
+# recorded runs, checkpoints, models, reports, answers and the folder of a study. Whatever call fails, the command ends with an exit
+# code of 0 to 2 and a message, or does its work all the same; what was there before is kept, and the command succeeds when it is repeated.
+# `make test` tries one call in 17, `make torture` (HM_TORTURE=1) all of them; HM_FAULT_STEP=N tries one in N.
+. "$(dirname "$0")/lib.sh"
+export ASAN_OPTIONS=detect_leaks=0
+fault=${HM_FAULT_IO:-$HM_BUILD/tests/faults/fault_io}
+mkdir "$work/try"
+if [ "$HM_SANITIZE" != none ] || ! "$fault" 0 eio "$work/try" "$work/count" true 2>/dev/null; then
+  skip "failing system calls" "with sanitizers, or the kernel does not let them be watched"
+  finish
+fi
+in_torture && step=1 || step=17
+step=${HM_FAULT_STEP:-$step}
+total=0
+
+# Each kind of work has a folder of files from before (base), a command in a copy of it, and a function that looks at the copy
+# after the command (CODE: its exit code).
+fault_try() { # K MODE COMMAND…: runs the command in a fresh copy of the base
+  rm -rf "$work/try" && cp -r "$work/base" "$work/try" && cd "$work/try" || exit 1
+  timeout 60 "$fault" "$1" "$2" "$work/try" "$work/count" "${@:3}" >"$work/out" 2>"$work/err"
+  code=$?
+  calls=$(cat "$work/count")
+}
+wrong() { echo "call $k of $calls, $mode: exit $code: $1"; sed 's/^/    /' "$work/err"; }
+faults() { # NAME VERIFY COMMAND…
+  local name=$1 verify=$2 k mode last bad=0 tried=0
+  shift 2
+  for mode in eio full; do
+    k=0
+    fault_try 0 "$mode" "$@"
+    last=$calls
+    [ "$code" -eq 0 ] && [ "$last" -gt 0 ] || { wrong "it fails without a fault" >>"$work/log"; bad=1; }
+    for ((k = 1 + (total + tried) % step; k <= last; k += step)); do
+      fault_try "$k" "$mode" "$@"
+      tried=$((tried + 1))
+      { [ "$code" -le 2 ] || ! wrong "not an exit code of the program"; } &&
+        { [ "$code" -eq 0 ] || grep -q '^howmany: ' "$work/err" || ! wrong "no message"; } && "$verify" || bad=1
+      cd "$work" || exit 1
+    done >>"$work/log"
+  done
+  total=$((total + tried))
+  [ $bad -eq 0 ] || sed 's/^/# /' "$work/log"
+  : >"$work/log"
+  say $bad "$name: $tried failing calls"
+}
+base() { rm -rf "$work/base" && mkdir "$work/base" && cd "$work/base"; }
+
+# ---- the store
+if [ "$HM_SQLITE" = 1 ]; then
+  base
+  for n in 1 2 4; do howmany runs add n=$n seconds=$((8 / n)) --record runs.db >/dev/null; done
+  stored() { howmany runs list --record runs.db --limit 1000 --json 2>/dev/null | jq -c "[.runs[] | .n] | sort"; }
+  store_kept() {
+    local have
+    have=$(stored)
+    { [ "$have" = "[1,2,4,7]" ] || { [ "$have" = "[1,2,4]" ] && [ "$code" -ne 0 ]; }; } || { wrong "the runs are $have"; return 1; }
+    howmany runs check --record runs.db >"$work/err" 2>&1 || { wrong "runs check fails"; return 1; }
+    [ "$code" -ne 0 ] || return 0
+    howmany runs add n=7 seconds=1 --record runs.db >/dev/null 2>"$work/err" && [ "$(stored)" = "[1,2,4,7]" ] || { wrong "it cannot be repeated"; return 1; }
+  }
+  faults "a run is added" store_kept howmany runs add n=7 seconds=1 --record runs.db
+  new_store() {
+    [ "$code" -eq 0 ] || howmany runs add n=7 seconds=1 --record new.db >/dev/null 2>"$work/err" || { wrong "it cannot be repeated"; return 1; }
+    [ "$(howmany runs list --record new.db --json | jq '.runs | length')" = 1 ] || { wrong "the run is missing"; return 1; }
+  }
+  faults "a store is made" new_store howmany runs add n=7 seconds=1 --record new.db
+fi
+
+# ---- recorded runs
+base
+howmany bench 'true {n}' --n 1,2 --repeat 1 --record runs.csv >/dev/null 2>&1
+rows() { grep -c '^[0-9]' runs.csv; }
+record_kept() {
+  cmp -s -n "$(stat -c %s "$work/base/runs.csv")" "$work/base/runs.csv" runs.csv || { wrong "earlier rows have changed"; return 1; }
+  [ "$code" -ne 0 ] || [ "$(rows)" = 4 ] || { wrong "it has $(rows) rows"; return 1; }
+  howmany bench 'true {n}' --n 16 --repeat 1 --record runs.csv >/dev/null 2>"$work/err" && howmany fit runs.csv >/dev/null 2>>"$work/err" ||
+    { wrong "it cannot be continued or read"; return 1; }
+}
+faults "runs are recorded" record_kept howmany bench 'true {n}' --n 4,8 --repeat 1 --record runs.csv
+
+# ---- checkpoints
+train() { howmany train -n 1 -d digits:60 -i "$1" --checkpoint ck --every 2 "${@:2}"; }
+base
+train 4 >/dev/null 2>&1
+learnt() { jq -sc 'map(select(.iteration)) | last | [.iteration, .objective]'; }
+wanted=$(howmany train -n 1 -d digits:60 -i 10 --json | learnt)
+checkpoint_kept() {
+  train 10 --resume --json >"$work/out" 2>"$work/err" || { [ "$code" -eq 0 ] && grep -q "nothing is left" "$work/err"; } || { wrong "it cannot be continued"; return 1; }
+  [ "$(learnt <"$work/out")" = "$wanted" ] || [ "$code" -eq 0 ] || { wrong "it ends elsewhere"; return 1; }
+}
+faults "a run continues from a checkpoint and writes others" checkpoint_kept howmany train -n 1 -d digits:60 -i 8 --checkpoint ck --every 2 --resume --json
+
+# ---- answers, reports and other files
+base
+printf 'n,seconds\n1,8\n2,4.5\n4,2.75\n8,2\n' >runs.csv
+echo old >plan.svg
+picture_kept() { # The old file, or the whole of the new one
+  [ "$code" -eq 0 ] && ! grep -q '</svg>' plan.svg && { wrong "the picture is incomplete"; return 1; }
+  [ "$code" -eq 0 ] || grep -q '^old$' plan.svg || grep -q '</svg>' plan.svg || { wrong "the old file is gone"; return 1; }
+  [ ! -e plan.svg.part ] || { wrong "plan.svg.part is left"; return 1; }
+}
+command -v gnuplot >/dev/null && faults "a picture replaces another" picture_kept howmany fit runs.csv --plot plan.svg
+machine_kept() { [ "$code" -ne 0 ] || [ -s job.yaml ] || { wrong "job.yaml is empty"; return 1; }; }
+faults "a job is written" machine_kept howmany init -o job.yaml
+
+check "the number of failing calls is counted" test "$total" -gt 0
+echo "# $total failing calls"
+finish

@@ -1,0 +1,29 @@
+/*
+ * A file system in memory for SQLite that loses its power. Writes, truncations and deletions are
+ * durable only after a sync of their file. At the cut the operation in progress and all later ones
+ * fail; power_restart then makes each file from its durable contents and an arbitrary selection of
+ * the operations after its last sync: some are dropped, some are torn, and their order is changed.
+ */
+#ifndef HM_POWER_VFS_H
+#define HM_POWER_VFS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Register the file system as SQLite's default. Returns 0, or an error code of SQLite. */
+int power_register(uint64_t seed);
+/* Remove all files. */
+void power_clear(void);
+/* Cut the power at this operation (1: the next one) that changes or syncs a file; 0: never. */
+void power_cut_at(size_t operation);
+/* Whether the power is off. */
+bool power_is_off(void);
+/* Switch the power on again. */
+void power_restart(void);
+/* Return a random number below `limit`. */
+size_t power_draw(size_t limit);
+/* With true, syncs do nothing, as with a disk that confirms writes which are still in its cache. */
+void power_set_lying(bool lying);
+
+#endif
