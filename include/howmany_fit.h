@@ -51,7 +51,7 @@ struct hm_runs {
     bool relative;
     /* True if the column `scaling` says that each worker keeps its batch as n grows. */
     bool weak;
-    /* True for a CSV file without a newline at its end, whose last value may be cut. */
+    /* True for a CSV file without a newline at its end, whose last value may be truncated. */
     bool cut;
     /* Unit of work that the seconds refer to: "sample", "token" or "epoch"; NULL: one iteration.
      * Rates become seconds of an iteration if the batch is known. */

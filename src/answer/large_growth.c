@@ -146,7 +146,7 @@ static void set_advised(struct hm_large_answer *a, const struct hm_large_machine
         n /= 2;
     }
     struct hm_large_step known = best->step;
-    known.slow_host_s = 0; /* The run will show how fast the host is. */
+    known.slow_host_s = 0; /* The advised run will show how fast the host launches kernels. */
     struct hm_large_interval after = hm__large_narrow(
         hm__large_interval(&hm__large_spreads[0].spread, &m->device, &m->work, &known),
         hm__large_after_run(&m->situation, &l));

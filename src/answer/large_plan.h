@@ -93,8 +93,10 @@ void hm__large_outlook(const struct hm_large_job *large, const struct hm_large_q
 void hm__large_note(struct hm_large_answer *answer, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Add notes on figures of the machines that are assumed because the clusters do not give them
- * (large_assumed.c). `clusters` has one element for each machine; NULL: the job's own cluster. */
+/*
+ * Add notes on values of the machines that are assumed because the clusters do not give them
+ * (large_assumed.c). `clusters` has one element for each machine; NULL: the job's own cluster.
+ */
 void hm__large_note_assumed(const struct hm_large_machines *machines, const struct hm_job *job,
                             const struct hm_cluster *const *clusters,
                             struct hm_large_answer *answer);

@@ -80,7 +80,7 @@ static void choice_eval(const struct hm_large_case *x, const struct hm_large_tim
     hm__large_step(x, &choice->layout, times, &choice->step);
     if (x->correction) {
         step_scale(&choice->step, hm__large_known(x->correction, &choice->layout, &narrower));
-        choice->step.slow_host_s = 0; /* Measured steps show how fast the host is. */
+        choice->step.slow_host_s = 0; /* Measured steps show how fast the host launches kernels. */
     } else if (choice->layout.offload != HM_OFFLOAD_NONE)
         narrower = 2; /* Offloading was not measured, so the interval is twice as wide. */
     struct hm_large_interval interval = hm__large_narrow(

@@ -201,7 +201,7 @@ static int note_not_run(struct hm_recommending *w, struct hm_err *err)
                                list, others == 1 && list[0] == '1' && used == 1 ? "" : "s");
 }
 
-/* Warns about a file whose last value may be cut. */
+/* Warns about a file whose last value may be truncated. */
 static int note_cut(struct hm_recommending *w, struct hm_err *err)
 {
     if (!w->runs || !w->runs->cut)

@@ -69,8 +69,8 @@ bool hm__point_sampled(const struct hm_search *search, const struct hm_point *po
 int hm__curve_init(struct hm_curve *curve, const struct hm_search *search,
                    const struct hm_model *model, double work, double max_n, struct hm_err *err);
 /*
- * Does what hm__curve_init does. Points with the same n as the first ones of `known`, a curve of
- * the same search and model, are copied instead of evaluated; NULL: all points are evaluated.
+ * Same as hm__curve_init, but points with the same n as the first points of `known`, a curve of the
+ * same search and model, are copied instead of evaluated; NULL: all points are evaluated.
  */
 int hm__curve_extend(struct hm_curve *curve, const struct hm_search *search,
                      const struct hm_model *model, const struct hm_curve *known, double work,

@@ -487,12 +487,12 @@ int hm_convergence_new(const struct hm_traces *traces, const struct hm_converge_
 /* ---- prediction ------------------------------------------------------------------------------ */
 
 /*
- * The loss curve g one standard deviation of ln i earlier and later. Between and beyond them, y is
- * linear in the shift.
+ * The loss curve g, shifted by one standard deviation of ln i to earlier and to later iterations.
+ * Between and beyond these two curves, y is linear in the shift.
  */
 struct shifted_paths {
-    double *iterations; /* Those of both paths; owned. NULL: there is no shift. */
-    double *y;          /* Room for the values of one path; owned. */
+    double *iterations; /* Values of both shifted paths; owned. NULL: there is no shift. */
+    double *y;          /* Buffer for the values of one path; owned. */
     struct hm_g_path early, late;
 };
 
@@ -524,7 +524,7 @@ static int shifted_paths_init(struct shifted_paths *s, const struct hm_g_path *p
     return rc ? rc : hm__g_path_init(&s->late, path->g, path->m, s->iterations + count, count, err);
 }
 
-/* Moves the values y of draw d along the iterations by `away` standard deviations. */
+/* Shifts the values y of draw d along the iterations by `away` standard deviations. */
 static void shifted_paths_move(const struct shifted_paths *s, size_t d, double away, double *y)
 {
     hm__g_path_values(away < 0 ? &s->early : &s->late, d, 0, s->y);

@@ -44,9 +44,9 @@ static const double PULL = 0.01;
  * deviations: TYPICAL_ERROR of log10(P - P*), which counts as much as TYPICAL_WEIGHT errors of the
  * algorithm itself, since one error says little about the next one; TYPICAL_SHIFT of ln i, because
  * an error of the power moves a curve along the iterations, which changes P - P* most where the
- * curve is steep; and TYPICAL_SHARE of what power and scale themselves change, because a large
- * conversion is less certain than a small one. They are those of greatest likelihood for 32
- * predictions, by four algorithms on four sets of traces (docs/reference/converge.md).
+ * curve is steep; and TYPICAL_SHARE of the change by power and scale, because a large conversion is
+ * less certain than a small one. The values have the greatest likelihood for 32 predictions, by
+ * four algorithms on four sets of traces (docs/reference/converge.md).
  */
 static const double TYPICAL_ERROR = 0.2, TYPICAL_SHIFT = 0.1, TYPICAL_SHARE = 0.3;
 static const double TYPICAL_STEP = 5, TYPICAL_WEIGHT = 2;

@@ -141,7 +141,9 @@ static int set_hardware(struct hm_model *m, struct hm_err *err)
     return rc;
 }
 
-/* Sets the counts of the network: those of a shared table, which describes the same network. */
+/*
+ * Sets the counts of the layers of the network; they are those of a shared table if there is one.
+ */
 static int set_counts(struct hm_model *m, struct hm_err *err)
 {
     if (m->variant.table) {

@@ -14,8 +14,8 @@ struct hm_model {
     const struct hm_cluster *cluster; /* Hardware; NULL when the job consists of formulas only. */
     struct hm_variant variant;
     /*
-     * Layers of the network; NULL when the job has none. own_counts is NULL if they belong to a
-     * shared table.
+     * Counts of the network's layers; NULL when the job has no network. own_counts is NULL if they
+     * belong to a shared table.
      */
     const struct hm_counts *counts;
     struct hm_counts *own_counts;

@@ -44,12 +44,15 @@ struct hm_step_table {
      * Parts of the step for each tabulated batch; an entry is NULL until it is first needed. Owned.
      */
     struct hm_step_parts *nodes[NODES_MAX];
-    struct hm_step_parts between; /* Parts of the last batch that was interpolated. */
-    /* The last batch, 0 before the first one, and its parts: an entry of `nodes`, or `between`. */
+    struct hm_step_parts between; /* Components of the step for the last interpolated batch. */
+    /*
+     * The last batch, 0 before the first one, and the components of its step: an entry of `nodes`,
+     * or `between`.
+     */
     double last_batch;
     const struct hm_step_parts *last;
     /*
-     * Different sizes of buckets, and the size of each bucket as an index: equal buckets take
+     * Different sizes of buckets, and for each bucket the index of its size: equal buckets take
      * equal times, and most layers of a network have the size of another one.
      */
     double sizes[HM_BUCKETS_MAX];
@@ -268,7 +271,10 @@ static const struct hm_step_parts *table_node(struct hm_step_table *t, size_t i)
     return t->nodes[i];
 }
 
-/* Sets the parts between two entries p and q of the table, at the share x of the way to q. */
+/*
+ * Interpolates the components of a step between the entries p and q of the table, at the fraction x
+ * of the way to q.
+ */
 static void table_interpolate(struct hm_step_table *t, const struct hm_step_parts *p,
                               const struct hm_step_parts *q, double x)
 {

@@ -30,7 +30,7 @@ struct hm_ps {
      * 3 * servers.
      */
     void **requests;
-    size_t *all; /* The numbers 0, 1, ... of rows, for reads and increments of whole tables. */
+    size_t *all; /* Row numbers 0, 1, ..., for reads and increments of whole tables. */
     size_t all_count;
     double clock;
     struct hm_ps_stats stats;

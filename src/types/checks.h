@@ -86,8 +86,8 @@ void hm__cluster_init(struct hm_cluster *cluster);
  */
 bool hm__cluster_has_gpus(const struct hm_cluster *cluster);
 /*
- * Whether steps on the accelerators are always compiled as a whole, by XLA or Neuron: those of
- * Google (TPU) and Amazon (Trainium) have no single kernels that eager software could call.
+ * Whether the accelerators always run steps that are compiled as a whole, by XLA or Neuron: those
+ * of Google (TPU) and Amazon (Trainium) have no single kernels that eager software could call.
  */
 bool hm__cluster_compiles(const struct hm_cluster *cluster);
 /* Set the defaults of hm_job_new; `memory` is an arena, which the job then owns. */

@@ -38,8 +38,8 @@ struct hm_large_step {
     double tensor_s, expert_s, context_s, bubble_s, message_s, data_s, optimizer_s;
     double other_s; /* Seconds due to fixed costs, uneven pipeline stages and jitter. */
     /*
-     * Seconds that the step takes longer if tuned software launches kernels as slowly as eager
-     * software does. Not a part of time_s; the upper end of the interval contains it.
+     * Additional seconds of the step if tuned software launches kernels as slowly as eager software
+     * does. They are not included in time_s; the upper end of the interval includes them.
      */
     double slow_host_s;
 };

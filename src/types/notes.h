@@ -14,11 +14,14 @@
 
 enum { HM_NOTES_MAX = 64 }; /* Largest number of notes; further notes are dropped. */
 
-/* A note about a file, after its name: a CSV file without a newline at its end. */
+/* Text of a note about a file, which follows its name: a CSV file without a newline at its end. */
 #define HM_NOTE_CUT                                                                                \
     "does not end in a newline: if it was cut, the last value of its last line is wrong"
 
-/* Returns the name of a file for such a note: "-" is standard input, and NULL is unknown. */
+/*
+ * Returns the name of a file for such a note: "-" is standard input; if it is NULL, the name is
+ * unknown.
+ */
 const char *hm__note_source(const char *name);
 
 struct hm_notes {

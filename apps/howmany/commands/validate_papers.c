@@ -357,8 +357,8 @@ static int add_errors(const struct hm_convergence *c, const struct hm_trace *tra
 }
 
 /*
- * Returns the median error of the fit of an algorithm's traces; if m is not 0, of a fit without the
- * traces on m workers, for these.
+ * Returns the median error of the fit to an algorithm's traces; if m is not 0, the median error for
+ * the traces on m workers of a fit without these traces.
  */
 static double fit_error(const struct hm_traces *all, const char *algorithm, double m, bool timed,
                         struct hm_err *err)

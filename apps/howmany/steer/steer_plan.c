@@ -249,8 +249,8 @@ bool steer_plan_retry(const struct steer_state *state, const struct steer_model 
     if (RETRY_ITERATIONS * last->seconds + change > seconds)
         return false;
     /*
-     * If the present line is expected to arrive before a switch and the trial would end, no choice
-     * can be faster. The comparison is false if its time is unknown (NaN).
+     * If the present line of training is expected to reach the target before a switch and the trial
+     * would end, no choice can be faster. The comparison is false if its time is unknown (NaN).
      */
     if (leader->expected_s <= change + seconds)
         return false;

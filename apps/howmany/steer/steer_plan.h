@@ -48,10 +48,11 @@ size_t steer_plan_algorithm(const struct steer_task *task, size_t place);
 /*
  * Returns the index of the number of workers on which every algorithm is tried first when trials
  * run at the same time: the middle one if the nodes suffice to try every algorithm on it and on all
- * smaller ones. Otherwise, with a sheet, it is the number of steer_plan_first or the largest one
- * below it on which the nodes suffice to try every algorithm: few nodes are better used where the
- * sheet expects the least time than on ever smaller numbers. Without a sheet it is the largest
- * number below the middle one such that the nodes suffice for this and all smaller ones.
+ * smaller ones. Otherwise, if the specification sheet is known, it is the number of
+ * steer_plan_first or the largest one below it on which the nodes suffice to try every algorithm:
+ * few nodes are better used on the number of workers for which the sheet predicts the least time.
+ * Without a specification sheet it is the largest number below the middle one such that the nodes
+ * suffice for this and all smaller ones.
  */
 size_t steer_plan_centre(const struct steer_task *task);
 /*

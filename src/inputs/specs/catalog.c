@@ -156,8 +156,10 @@ static size_t entry_name_length(const char *line, size_t length)
     return begins ? length - 3 : 0;
 }
 
-/* Adds the block of an entry to the list of blocks; it reaches to the end of the file until the
- * next entry is found. Returns NULL if memory runs out. */
+/*
+ * Adds the block of an entry to the list of blocks; its text reaches to the end of the file until
+ * the next entry is found. Returns NULL if memory runs out.
+ */
 static struct catalog_block *add_block(struct hm_catalog *catalog, const struct hm_embedded *file,
                                        const char *line, size_t name)
 {

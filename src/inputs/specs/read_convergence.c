@@ -16,7 +16,10 @@
 #include "readers.h"
 #include "source.h"
 
-/* Largest spread of ln(iteration); iterations are multiplied by its exponential. */
+/*
+ * Largest spread of ln(iteration) that is accepted; the exponential of the spread multiplies
+ * iterations.
+ */
 static const double SHIFT_MOST = 20;
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))

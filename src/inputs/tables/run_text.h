@@ -29,8 +29,8 @@ enum hm_run_word hm__run_word(const char *text);
  * number of workers n. */
 size_t hm__run_skip_comments(const char *text, size_t length, int *ret_lines);
 /*
- * Returns true for a CSV text without a newline at its end, such as a file that was cut in its last
- * value. (JSON that was cut is a syntax error.)
+ * Returns true for a CSV text without a newline at its end, such as a file that was truncated in
+ * its last value. (Truncated JSON is a syntax error.)
  */
 bool hm__run_text_is_cut(const char *text, size_t length);
 /* Fails if every name in the header is a number; the hint shows `example`, a correct header. */
