@@ -1,4 +1,4 @@
-/* CPU time and memory of a rank's process. */
+/* Measures the CPU time and the memory of a rank's process. */
 #ifndef HM_PROCESS_H
 #define HM_PROCESS_H
 

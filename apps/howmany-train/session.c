@@ -1,6 +1,6 @@
 /*
- * The training run of one rank: loads rows or a field, sets up objective, algorithm and checkpoint,
- * then runs the training loop and writes the trace.
+ * Makes the training run of one rank: loads rows or a field, sets up objective, algorithm and
+ * checkpoint, then runs the training loop and writes the trace.
  */
 #include "session.h"
 

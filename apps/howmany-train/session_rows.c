@@ -1,7 +1,7 @@
 /*
- * Rows of the ranks. Rank 0 reads files and distributes the rows; generated rows are generated on
- * the rank that needs them. Test rows are distributed in the same way, so that all ranks evaluate
- * them.
+ * Loads the rows of the ranks. Rank 0 reads files and distributes the rows; generated rows are
+ * generated on the rank that needs them. Test rows are distributed in the same way, so that all
+ * ranks evaluate them.
  */
 #include <math.h>
 #include <string.h>

@@ -1,4 +1,7 @@
-/* The trace as JSON lines. Members that are unknown or do not apply to the problem are omitted. */
+/*
+ * Writes the trace as JSON lines. Members that are unknown or do not apply to the problem are
+ * omitted.
+ */
 #include "trace.h"
 
 #include <math.h>

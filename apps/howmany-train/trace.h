@@ -1,4 +1,7 @@
-/* Trace of a run as JSON lines on standard output: a header, one line per evaluation, a summary. */
+/*
+ * Writes the trace of a run as JSON lines on standard output: a header, one line per evaluation, a
+ * summary.
+ */
 #ifndef HM_TRACE_H
 #define HM_TRACE_H
 

@@ -1,6 +1,6 @@
 /*
- * The budget of a request: how long it may run, how much memory it may use, and whether its result
- * is still wanted.
+ * Limits a request by a budget: how long it may run, how much memory it may use, and whether its
+ * result is still wanted.
  *
  * A thread that runs a request enters a budget. The readers and engines that it calls check the
  * budget in every loop whose length depends on the input. Once the budget is spent, all checks
@@ -8,8 +8,8 @@
  * computed after that moment are meaningless; the function that entered the budget discards them
  * and returns the error of hm__budget_result instead.
  *
- * The budget of a thread is thread-local, because allocations and most loops have no parameter
- * that could carry it. Without a budget, a check costs one comparison.
+ * The budget of a thread is thread-local, because allocations and most loops have no parameter that
+ * could carry it. Without a budget, a check costs one comparison.
  */
 #ifndef HM_BUDGET_H
 #define HM_BUDGET_H

@@ -1,6 +1,6 @@
 /*
- * Functions that fill in a struct hm_err. hm__fail returns its code, so callers write `return
- * hm__fail(...)`.
+ * Declares functions that fill in a struct hm_err. hm__fail returns its code, so callers write
+ * `return hm__fail(...)`.
  */
 #ifndef HM_ERR_H
 #define HM_ERR_H

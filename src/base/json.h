@@ -1,6 +1,6 @@
 /*
- * The writer of JSON that all modules use. It keeps track of open objects and lists, so that
- * commas, quotes and line breaks are decided in one place:
+ * Declares the writer of JSON that all modules use. It keeps track of open objects and lists, so
+ * that commas, quotes and line breaks are decided in one place:
  *
  *     struct hm_json json = {.out = &text};
  *     hm__json_open(&json, NULL, HM_JSON_OBJECT | HM_JSON_LINES);

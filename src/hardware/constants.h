@@ -1,8 +1,9 @@
 /*
- * Constants of the model of a training step on an accelerator. They describe software (kernels,
- * frameworks, collective libraries) and are the same for all accelerators; rates and sizes that
- * differ between accelerators are in the catalog. The constants were fitted with cross-validation
- * over the tables in data/ with tools/fit_step.c; docs/explain/accuracy.md has the errors.
+ * Defines the constants of the model of a training step on an accelerator. They describe software
+ * (kernels, frameworks, collective libraries) and are the same for all accelerators; rates and
+ * sizes that differ between accelerators are in the catalog. The constants were fitted with
+ * cross-validation over the tables in data/ with tools/fit_step.c; docs/explain/accuracy.md has the
+ * errors.
  */
 #ifndef HM_CONSTANTS_H
 #define HM_CONSTANTS_H

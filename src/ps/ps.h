@@ -1,6 +1,6 @@
 /*
- * The parameter server of include/howmany_ps.h on any communicator, and the messages between its
- * workers and servers.
+ * Declares the parameter server of include/howmany_ps.h on any communicator, and the messages
+ * between its workers and servers.
  *
  * A message is a header, often followed by a body of doubles, both on the non-blocking channel. A
  * worker that waits for replies accepts them in any order, and a server never waits until a reply

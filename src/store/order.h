@@ -1,4 +1,4 @@
-/* The order in which runs are listed, and the position at which a page of runs begins. */
+/* Reads the order in which runs are listed, and the position at which a page of runs begins. */
 #ifndef HM_ORDER_H
 #define HM_ORDER_H
 

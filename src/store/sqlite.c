@@ -1,5 +1,5 @@
 /*
- * A store in a SQLite file, with a write-ahead log beside it. A commit returns after the
+ * Implements a store in a SQLite file, with a write-ahead log beside it. A commit returns after the
  * transaction was synced to the disk (synchronous=FULL). Compiled statements are cached, because
  * the same few are used again and again.
  */

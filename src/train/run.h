@@ -1,6 +1,6 @@
 /*
- * One run of an algorithm on one rank, and the interface of an algorithm. An algorithm is a table
- * of functions in a file of its own, listed in algorithms.c.
+ * Declares a run of an algorithm on one rank, and the interface of an algorithm. An algorithm is a
+ * table of functions in a file of its own, listed in algorithms.c.
  *
  * Each rank holds its own rows and a copy of the weights w. At the start and at the end of each
  * iteration all ranks have the same w, so that w can be evaluated and saved in between; an

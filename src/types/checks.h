@@ -1,5 +1,5 @@
 /*
- * Checks of public structs. Each check returns 0, or the code of an error that names the field, its
+ * Checks public structs. Each check returns 0, or the code of an error that names the field, its
  * value and the allowed range.
  */
 #ifndef HM_CHECKS_H

@@ -1,4 +1,4 @@
-/* A job that trains a transformer, and the answer of a plan for it. */
+/* Declares a job that trains a transformer, and the answer of a plan for it. */
 #ifndef HM_LARGE_JOB_H
 #define HM_LARGE_JOB_H
 

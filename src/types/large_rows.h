@@ -1,6 +1,6 @@
 /*
- * Measured training steps of large networks: rows of a table, each with its layout and its measured
- * time and memory.
+ * Declares measured training steps of large networks: rows of a table, each with its layout and its
+ * measured time and memory.
  */
 #ifndef HM_LARGE_ROWS_H
 #define HM_LARGE_ROWS_H

@@ -1,6 +1,6 @@
 /*
- * Names of the public enumerations for which no public function returns a name. Each enumeration
- * has one table of names; commands, readers and renderers all use it.
+ * Declares the names of the public enumerations for which no public function returns a name. Each
+ * enumeration has one table of names; commands, readers and renderers all use it.
  *
  * Functions whose names end in _name return "?" for a value outside the enumeration.
  */

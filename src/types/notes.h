@@ -1,5 +1,6 @@
 /*
- * The list of notes of a result: sentences that a user should read together with the numbers.
+ * Declares the list of notes of a result: sentences that a user should read together with the
+ * numbers.
  *
  * A result has the two fields `const char **notes` and `size_t note_count`. A struct hm_notes
  * refers to them and to the arena that owns the result, and is passed by value:

@@ -1,6 +1,6 @@
 /*
- * Rows of a data set, dense or sparse. Each row has features and a label. One rank holds one block
- * of rows; `features` is the same on all ranks.
+ * Stores rows of a data set, dense or sparse. Each row has features and a label. One rank holds one
+ * block of rows; `features` is the same on all ranks.
  */
 #ifndef HM_ROWS_H
 #define HM_ROWS_H

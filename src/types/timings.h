@@ -1,7 +1,7 @@
 /*
- * Times of single operations and messages, measured on one machine. `howmany calibrate` measures,
- * records and replays them, and src/hardware/calibration_fit.c computes the rates and latencies of
- * the machine from them.
+ * Declares the times of single operations and messages, measured on one machine. `howmany
+ * calibrate` measures, records and replays them, and src/hardware/calibration_fit.c computes the
+ * rates and latencies of the machine from them.
  */
 #ifndef HM_TIMINGS_H
 #define HM_TIMINGS_H

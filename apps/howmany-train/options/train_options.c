@@ -1,4 +1,4 @@
-/* The options of a training run: the table, and the interpretation of each value. */
+/* Defines the table of the options of a training run, and interprets their values. */
 #include "train_options.h"
 #include "lists.h"
 

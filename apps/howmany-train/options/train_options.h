@@ -1,6 +1,6 @@
 /*
- * The options of a training run, in one table. `howmany train` reads and checks the options and
- * starts the ranks; the ranks (howmany-train) read the same options again.
+ * Declares the options of a training run, which are in one table. `howmany train` reads and checks
+ * the options and starts the ranks; the ranks (howmany-train) read the same options again.
  */
 #ifndef HM_TRAIN_OPTIONS_H
 #define HM_TRAIN_OPTIONS_H

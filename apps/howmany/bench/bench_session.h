@@ -1,4 +1,4 @@
-/* The state of `howmany bench`: its settings, the configurations, and the runs so far. */
+/* Declares the state of `howmany bench`: its settings, the configurations, and the runs so far. */
 #ifndef HM_BENCH_SESSION_H
 #define HM_BENCH_SESSION_H
 

@@ -1,7 +1,7 @@
 /*
- * A device that a calibration measures, with a table of functions for each kind of device: the CPU
- * of this machine, a GPU that CUDA's driver controls, and a recorded device that replays the times
- * of a file.
+ * Declares a device that a calibration measures, with a table of functions for each kind of device:
+ * the CPU of this machine, a GPU that CUDA's driver controls, and a recorded device that replays
+ * the times of a file.
  */
 #ifndef HM_CALIBRATE_DEVICE_H
 #define HM_CALIBRATE_DEVICE_H

@@ -1,7 +1,7 @@
 /*
- * Matrix products by cuBLAS 11 or later, loaded at run time. All formats go through cublasGemmEx
- * with 32-bit sums (64-bit for fp64); 8-bit matrix products exist only in cuBLASLt, where the first
- * matrix is transposed and the result has 16 bits.
+ * Multiplies matrices with cuBLAS 11 or later, loaded at run time. All formats go through
+ * cublasGemmEx with 32-bit sums (64-bit for fp64); 8-bit matrix products exist only in cuBLASLt,
+ * where the first matrix is transposed and the result has 16 bits.
  */
 #include <math.h>
 #include <stdio.h>

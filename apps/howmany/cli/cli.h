@@ -1,7 +1,7 @@
 /*
- * The command line. One table describes a command: the fields of its request (src/request) or, for
- * commands that start programs, a table of options. Parsing, --help, man pages and shell completion
- * are derived from the table.
+ * Declares the functions of the command line. One table describes a command: the fields of its
+ * request (src/request) or, for commands that start programs, a table of options. Parsing, --help,
+ * man pages and shell completion are derived from the table.
  */
 #ifndef HM_CLI_H
 #define HM_CLI_H

@@ -1,6 +1,6 @@
 /*
- * The store of runs that commands use. It is the store that --record names; without that option,
- * the store that HOWMANY_DB names; without that variable, the user's own file.
+ * Finds and opens the store of runs that commands use. It is the store that --record names; without
+ * that option, the store that HOWMANY_DB names; without that variable, the user's own file.
  */
 #ifndef HM_CLI_STORE_H
 #define HM_CLI_STORE_H

@@ -1,6 +1,6 @@
 /*
- * A first job in three answers: the model, the machine, and the amount of work. `howmany plan`
- * without a job and `howmany init` ask for these on a terminal.
+ * Makes a first job from three answers: the model, the machine, and the amount of work. `howmany
+ * plan` without a job and `howmany init` ask for these on a terminal.
  */
 #ifndef HM_FIRST_JOB_H
 #define HM_FIRST_JOB_H

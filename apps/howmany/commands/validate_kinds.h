@@ -1,4 +1,4 @@
-/* The functions of howmany validate --steps that estimate the intervals of plans without runs. */
+/* Estimates the intervals of plans without runs, for howmany validate --steps. */
 #ifndef HM_VALIDATE_KINDS_H
 #define HM_VALIDATE_KINDS_H
 

@@ -1,6 +1,6 @@
 /*
- * The function of howmany validate --steps that tests predictions corrected by one measured step of
- * the same job.
+ * Tests predictions that are corrected by one measured step of the same job, for howmany validate
+ * --steps.
  */
 #ifndef HM_VALIDATE_ONE_H
 #define HM_VALIDATE_ONE_H

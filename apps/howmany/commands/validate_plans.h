@@ -1,6 +1,6 @@
 /*
- * Parts of howmany validate --answers that test whole plans: the headline rule on the examples, and
- * how often plans from small runs hold on published curves.
+ * Tests whole plans for howmany validate --answers: the headline rule on the examples, and how
+ * often published curves confirm plans from small runs.
  */
 #ifndef HM_VALIDATE_PLANS_H
 #define HM_VALIDATE_PLANS_H

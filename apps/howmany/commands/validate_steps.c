@@ -1,6 +1,6 @@
 /*
- * Predictions of measured training steps and collectives: each row of the tables in data/ (or of a
- * file with the same columns) is predicted from its network, machine, precision and software, and
+ * Predicts measured training steps and collectives: each row of the tables in data/ (or of a file
+ * with the same columns) is predicted from its network, machine, precision and software, and
  * compared with the measurement. Medians of the absolute error are given by source, network,
  * precision and machine, and the share of rows whose measured time lies in the 90 % interval. The
  * intervals themselves are estimated again in validate_kinds.c.

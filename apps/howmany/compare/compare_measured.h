@@ -1,4 +1,4 @@
-/* Measurements of other frameworks on the tasks of a comparison, read from a table. */
+/* Reads measurements of other frameworks on the tasks of a comparison from a table. */
 #ifndef HM_COMPARE_MEASURED_H
 #define HM_COMPARE_MEASURED_H
 

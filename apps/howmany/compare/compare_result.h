@@ -1,5 +1,7 @@
-/* The results of a comparison: values from the traces of its runs, averaged over the ranks of each
- * role. */
+/*
+ * Declares the results of a comparison: values from the traces of its runs, averaged over the ranks
+ * of each role.
+ */
 #ifndef HM_COMPARE_RESULT_H
 #define HM_COMPARE_RESULT_H
 

@@ -1,6 +1,7 @@
 /*
- * The routes of the server, the scopes that they need, and their responses. Requests and responses
- * are plain structs without sockets, so that tests and fuzzers can call these functions directly.
+ * Declares the routes of the server, the scopes that they need, and their responses. Requests and
+ * responses are plain structs without sockets, so that tests and fuzzers can call these functions
+ * directly.
  */
 #ifndef HM_API_H
 #define HM_API_H

@@ -1,4 +1,4 @@
-/* A cache of responses that drops the least recently used entries. Thread-safe. */
+/* Declares a cache of responses that drops the least recently used entries. Thread-safe. */
 #ifndef HM_API_CACHE_H
 #define HM_API_CACHE_H
 

@@ -1,5 +1,7 @@
-/* Problem documents (RFC 9457) with the members type, title and status, and with detail, field,
- * hint, source and line if they are known. */
+/*
+ * Writes problem documents (RFC 9457) with the members type, title and status, and with detail,
+ * field, hint, source and line if they are known.
+ */
 #include "api_problem.h"
 
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /*
- * The seccomp filter of the server: a program for the kernel's packet filter that looks at the
- * number and at some arguments of each system call, and allows those of a list. New processes are
- * recognised by the flags of clone. The flags of clone3 are in memory, where a filter cannot see
- * them, so clone3 is reported as not available, and the C library uses clone instead.
+ * Installs the seccomp filter of the server: a program for the kernel's packet filter that looks at
+ * the number and at some arguments of each system call, and allows those of a list. New processes
+ * are recognised by the flags of clone. The flags of clone3 are in memory, where a filter cannot
+ * see them, so clone3 is reported as not available, and the C library uses clone instead.
  */
 #include "http_confine.h"
 

@@ -1,6 +1,6 @@
 /*
- * Event loops with epoll. Sockets are registered once, edge-triggered: an event sets the flag
- * `readable`, which stays set until the socket was read to its end. In each turn of the loop a
+ * Implements event loops with epoll. Sockets are registered once, edge-triggered: an event sets the
+ * flag `readable`, which stays set until the socket was read to its end. In each turn of the loop a
  * connection is read once, so that a connection that always has bytes does not delay the others.
  */
 #include "http_loop.h"

@@ -1,6 +1,6 @@
 /*
- * Event loops that read and write sockets. Each loop is a thread with an epoll set and connections
- * of its own; no other thread touches them, so they need no lock. The user of a loop
+ * Declares event loops that read and write sockets. Each loop is a thread with an epoll set and
+ * connections of its own; no other thread touches them, so they need no lock. The user of a loop
  * (http_server.c) turns bytes into requests and says what is sent.
  *
  * A connection is in one phase at a time. Each loop keeps a list for each phase, ordered by the

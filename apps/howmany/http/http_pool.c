@@ -1,7 +1,7 @@
 /*
- * A thread pool whose queue is a ring buffer. A thread whose task declares that it takes long
- * starts another thread in its place, continues with a lower priority, and ends with its task: a
- * process without privileges cannot raise a priority again.
+ * Implements a thread pool whose queue is a ring buffer. A thread whose task declares that it takes
+ * long starts another thread in its place, continues with a lower priority, and ends with its task:
+ * a process without privileges cannot raise a priority again.
  */
 #include "http_pool.h"
 

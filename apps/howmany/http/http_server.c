@@ -1,5 +1,5 @@
 /*
- * The HTTP server. The loops (http_loop.h) give it the bytes of connections; the parser
+ * Implements the HTTP server. The loops (http_loop.h) give it the bytes of connections; the parser
  * (http_parse.h) and the guard turn them into requests; the handler answers them, at once or in a
  * thread of a pool. An exchange is a request and its response: it is created when a head is
  * complete or refused, and freed when the response was sent. While a thread of a pool works on a

@@ -1,5 +1,5 @@
 /*
- * The actions of `howmany lab`.
+ * Implements the actions of `howmany lab`.
  *
  * `lab run` and `lab agent` enter a node and then replace this process by the command, so that
  * signals, streams and the exit code need not be passed on.

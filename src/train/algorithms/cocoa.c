@@ -1,7 +1,7 @@
 /*
- * CoCoA and CoCoA+. In a round, each of the K ranks improves the dual objective on its own rows. In
- * the rank's subproblem its change of w is multiplied by sigma; then the changes of all ranks are
- * added with weight gamma:
+ * Implements CoCoA and CoCoA+. In a round, each of the K ranks improves the dual objective on its
+ * own rows. In the rank's subproblem its change of w is multiplied by sigma; then the changes of
+ * all ranks are added with weight gamma:
  *
  *     CoCoA   gamma = 1/K, sigma = 1: average;      CoCoA+  gamma = 1, sigma = K: add.
  *

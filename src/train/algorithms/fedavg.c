@@ -1,7 +1,7 @@
 /*
- * Federated averaging (McMahan et al.: Communication-efficient learning of deep networks from
- * decentralized data, 2017). The rows belong to K clients (clients.h). In each iteration, a round,
- * m clients are drawn at random without replacement; each makes settings.passes passes of
+ * Implements federated averaging (McMahan et al.: Communication-efficient learning of deep networks
+ * from decentralized data, 2017). The rows belong to K clients (clients.h). In each iteration, a
+ * round, m clients are drawn at random without replacement; each makes settings.passes passes of
  * mini-batch SGD over its own rows, starting from the weights w, and w moves by the mean of their
  * changes, weighted by their numbers of rows:
  *

@@ -1,6 +1,7 @@
 /*
- * Full gradient descent. The step size s starts at twice the last step size and is halved until
- * Armijo's condition P(w - s g) <= P(w) - s |g|^2 / 10^4 holds, where g is the gradient.
+ * Implements full gradient descent. The step size s starts at twice the last step size and is
+ * halved until Armijo's condition P(w - s g) <= P(w) - s |g|^2 / 10^4 holds, where g is the
+ * gradient.
  *
  * With the non-smooth hinge loss, a line search along a subgradient may accept only ever shorter
  * steps and converge to a point that is not a minimum. For this loss the step size in iteration t

@@ -1,8 +1,8 @@
 /*
- * L-BFGS. The search direction is computed from the last changes of w and of the gradient
- * (Nocedal's two-loop recursion). The step size is found by bisection and doubling until the weak
- * Wolfe conditions hold; this also works at the kinks of the hinge loss (Lewis and Overton:
- * Nonsmooth optimization via quasi-Newton methods, 2013).
+ * Implements L-BFGS. The search direction is computed from the last changes of the weights w and of
+ * the gradient (Nocedal's two-loop recursion). The step size is found by bisection and doubling
+ * until the weak Wolfe conditions hold; this also works at the kinks of the hinge loss (Lewis and
+ * Overton: Nonsmooth optimization via quasi-Newton methods, 2013).
  */
 #include <math.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /*
- * Stochastic dual coordinate ascent on a rank's own rows, with the dual variables of the other
- * ranks held fixed: the local solver of CoCoA and CoCoA+.
+ * Makes stochastic dual coordinate ascent on a rank's own rows, with the dual variables of the
+ * other ranks held fixed: the local solver of CoCoA and CoCoA+.
  */
 #ifndef HM_LOCAL_SDCA_H
 #define HM_LOCAL_SDCA_H

@@ -1,6 +1,6 @@
 /*
- * Stochastic gradient descent on a rank's own rows: the computation of local SGD and Splash between
- * two sums over ranks.
+ * Makes stochastic gradient descent on a rank's own rows: the computation of local SGD and Splash
+ * between two sums over ranks.
  */
 #ifndef HM_LOCAL_SGD_H
 #define HM_LOCAL_SGD_H

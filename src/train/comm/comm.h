@@ -1,8 +1,8 @@
 /*
- * The communication interface of the training code: a table of functions, so that the algorithms
- * are written once and run on MPI, on SimGrid's MPI, on one rank without MPI, or on threads in a
- * test. Data are doubles or bytes. The functions return no error codes: a rank that cannot
- * communicate cannot continue, and MPI ends the job.
+ * Defines the communication interface of the training code: a table of functions, so that the
+ * algorithms are written once and run on MPI, on SimGrid's MPI, on one rank without MPI, or on
+ * threads in a test. Data are doubles or bytes. The functions return no error codes: a rank that
+ * cannot communicate cannot continue, and MPI ends the job.
  */
 #ifndef HM_COMM_H
 #define HM_COMM_H

@@ -1,6 +1,7 @@
 /*
- * Resource usage of each rank over time: computation, CPU, network and memory, for workers and for
- * servers or the driver. Only iterations are measured; evaluations and checkpoints are not.
+ * Measures the resource usage of each rank over time: computation, CPU, network and memory, for
+ * workers and for servers or the driver. Only iterations are measured; evaluations and checkpoints
+ * are not.
  */
 #ifndef HM_USAGE_H
 #define HM_USAGE_H

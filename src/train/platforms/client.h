@@ -1,6 +1,6 @@
 /*
- * A worker's connection to the parameter servers: a copy of the weights w that may be stale, and
- * increments to be pushed. See server.h.
+ * Declares a worker's connection to the parameter servers: a copy of the weights w that may be
+ * stale, and increments to be pushed. See server.h.
  */
 #ifndef HM_CLIENT_H
 #define HM_CLIENT_H

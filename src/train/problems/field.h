@@ -1,5 +1,5 @@
 /*
- * One rank's part of a pairwise Markov random field,
+ * Represents one rank's part of a pairwise Markov random field,
  *     p(x) = 1/Z prod_i phi_i(x_i) prod_(a,b) psi_ab(x_a, x_b),
  * where x_i is one of a few states. Ranks own contiguous blocks of vertices: rank r of n owns the
  * vertices floor(V r/n) to floor(V (r+1)/n) - 1 (none, when there are more ranks than vertices),

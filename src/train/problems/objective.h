@@ -1,6 +1,6 @@
 /*
- * The objective that is minimised: P(w) = lambda/2 |w|^2 + the mean over all rows of a loss. Each
- * rank evaluates its own rows; the caller sums over ranks.
+ * Defines the objective that is minimised: P(w) = lambda/2 |w|^2 + the mean over all rows of a
+ * loss. Each rank evaluates its own rows; the caller sums over ranks.
  */
 #ifndef HM_OBJECTIVE_H
 #define HM_OBJECTIVE_H

@@ -1,5 +1,5 @@
 /*
- * Loopy belief propagation on a pairwise Markov random field, distributed over ranks.
+ * Runs loopy belief propagation on a pairwise Markov random field, distributed over ranks.
  *
  * All directed messages are updated at once from those of the previous iteration (flooding):
  *     m_ij(y) = sum_x phi_i(x) psi_ij(x, y) prod_(k != j) m_ki(x)     sum-product

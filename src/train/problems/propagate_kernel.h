@@ -1,7 +1,7 @@
 /*
- * The interface of the two kernels of belief propagation: propagate_binary.c for two states,
- * propagate_general.c for any number. A kernel holds the two messages of each edge and, for each
- * vertex, the product T_i = phi_i prod_k m_ki of this and of the next iteration.
+ * Defines the interface of the two kernels of belief propagation: propagate_binary.c for two
+ * states, propagate_general.c for any number. A kernel holds the two messages of each edge and, for
+ * each vertex, the product T_i = phi_i prod_k m_ki of this and of the next iteration.
  */
 #ifndef HM_PROPAGATE_KERNEL_H
 #define HM_PROPAGATE_KERNEL_H
