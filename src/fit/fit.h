@@ -1,6 +1,7 @@
 /*
- * Internal state of a fit, shared by its steps, and the functions that compute answers from a fit:
- * the time on n workers with the fitted coefficients and with those of each draw.
+ * Declares the internal state of a fit, which its steps share, and the functions that compute
+ * answers from a fit: the time on n workers with the fitted coefficients and with those of each
+ * draw.
  */
 #ifndef HM_FIT_H
 #define HM_FIT_H

@@ -1,4 +1,4 @@
-/* Runs prepared for a fit: the runs that have a time, grouped by configuration. */
+/* Prepares runs for a fit: keeps the runs that have a time, and groups them by configuration. */
 #ifndef HM_FIT_DATA_H
 #define HM_FIT_DATA_H
 

@@ -1,6 +1,6 @@
 /*
- * The Lasso on Gram matrices: coordinate descent, then an active-set method that ends at the exact
- * solution.
+ * Solves the Lasso on Gram matrices: coordinate descent, then an active-set method that ends at the
+ * exact solution.
  *
  * Sums around the means are updated row by row (West 1979). Two sets of rows with the total weights
  * V and W, whose means differ by delta, are merged by the formula of Chan, Golub and LeVeque 1983:

@@ -1,5 +1,6 @@
 /*
- * The Lasso: least squares with a penalty on the size of coefficients, so that most of them are 0.
+ * Solves the Lasso: least squares with a penalty on the size of coefficients, so that most of them
+ * are 0.
  *
  *     min over a, b of  1/2 sum w (y - a - z b)^2 / sum w  +  penalty |b|_1
  *

@@ -1,5 +1,5 @@
 /*
- * Least squares by Givens rotations, and non-negative least squares.
+ * Solves least squares by Givens rotations, and non-negative least squares.
  *
  * Fits have a handful of unknowns and from five to a million rows. Rotating each row into a small
  * triangle (Gentleman 1973) needs one pass and no memory for the rows, and is as accurate as a QR

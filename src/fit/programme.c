@@ -1,8 +1,8 @@
 /*
- * An interior-point method for the convex programme in programme.h: Newton steps on t * criterion +
- * logarithmic barriers of all bounds, with t growing until the barriers are negligible (Boyd and
- * Vandenberghe, Convex Optimization, 2004, chapter 11). Limit: the final Newton steps without
- * barriers handle at most FREE_MAX shares strictly between 0 and 1.
+ * Implements an interior-point method for the convex programme in programme.h: Newton steps on t *
+ * criterion + logarithmic barriers of all bounds, with t growing until the barriers are negligible
+ * (Boyd and Vandenberghe, Convex Optimization, 2004, chapter 11). Limit: the final Newton steps
+ * without barriers handle at most FREE_MAX shares strictly between 0 and 1.
  *
  * With J candidates and k terms, the Hessian of the criterion has rank at most k^2, however large J
  * is. Let f_i be the features (values of the terms) of candidate i, M = L L' the information

@@ -1,5 +1,5 @@
 /*
- * The seconds that one transformer layer takes on one worker for one micro-batch.
+ * Computes the seconds that one transformer layer takes on one worker for one micro-batch.
  *
  * A matrix product takes the time of its arithmetic with the best tile size, or that of its memory
  * traffic, whichever is longer. Each processor computes one tile at a time, so the tiles are

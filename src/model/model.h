@@ -1,7 +1,7 @@
 /*
- * The model of a job from its specification sheet: f(n), the seconds of one iteration on n workers,
- * split into computing and communicating. The functions are pure: they do no input or output and
- * keep no state between calls.
+ * Models a job from its specification sheet: f(n), the seconds of one iteration on n workers, split
+ * into computing and communicating. The functions are pure: they do no input or output and keep no
+ * state between calls.
  */
 #ifndef HM_MODEL_H
 #define HM_MODEL_H

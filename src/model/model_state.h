@@ -1,4 +1,4 @@
-/* The state of a model, shared by the files that evaluate it. */
+/* Declares the state of a model, which the files that evaluate it share. */
 #ifndef HM_MODEL_STATE_H
 #define HM_MODEL_STATE_H
 

@@ -1,5 +1,6 @@
 /*
- * Errors of the predictions of a specification sheet, found by comparison with measured steps.
+ * Estimates the errors of the predictions of a specification sheet by comparison with measured
+ * steps.
  *
  * The table has, for each kind of job and hardware, mean and standard deviation of r = ln(measured
  * / predicted) over the measurements in data/steps.csv and data/platforms.csv. The predictions are

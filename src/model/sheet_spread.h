@@ -1,6 +1,6 @@
 /*
- * Errors of the times that a specification sheet predicts, by kind of job and hardware, and the
- * functions that estimate them from measured steps.
+ * Declares the errors of the times that a specification sheet predicts, by kind of job and
+ * hardware, and the functions that estimate them from measured steps.
  */
 #ifndef HM_SHEET_SPREAD_H
 #define HM_SHEET_SPREAD_H

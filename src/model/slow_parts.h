@@ -1,5 +1,5 @@
 /*
- * The fields of struct hm_slow, shared by slow_time.c (order statistics) and slow_stale.c
+ * Declares the fields of struct hm_slow, shared by slow_time.c (order statistics) and slow_stale.c
  * (recursion of stale workers).
  */
 #ifndef HM_SLOW_PARTS_H

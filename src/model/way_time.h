@@ -1,6 +1,6 @@
 /*
- * The pace of a platform: which messages it sends in an iteration, which workers it waits for, and
- * how stragglers change the time.
+ * Computes the pace of a platform: which messages it sends in an iteration, which workers it waits
+ * for, and how stragglers change the time.
  */
 #ifndef HM_WAY_TIME_H
 #define HM_WAY_TIME_H

@@ -1,6 +1,6 @@
 /*
- * The verbs catalog list, show and import, for machines, fabrics and neural networks that have a
- * name.
+ * Implements the verbs catalog list, show and import, for machines, fabrics and neural networks
+ * that have a name.
  */
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* The functions that open files. A request can reach them only through its context. */
+/* Declares the functions that open files. A request can reach them only through its context. */
 #ifndef HM_FILES_H
 #define HM_FILES_H
 

@@ -1,7 +1,7 @@
 /*
- * Functions that several verbs use to load a job with its machines, runs, traces, and fits of
- * convergence. The data come from contents in the request, from files if the context allows them,
- * or from the store.
+ * Declares functions that several verbs use to load a job with its machines, runs, traces, and fits
+ * of convergence. The data come from contents in the request, from files if the context allows
+ * them, or from the store.
  */
 #ifndef HM_LOAD_H
 #define HM_LOAD_H

@@ -1,6 +1,6 @@
 /*
- * The public functions of requests: they set fields, read a body, check limits, run the verb, and
- * make the reply.
+ * Implements the public functions of requests: they set fields, read a body, check limits, run the
+ * verb, and make the reply.
  */
 #include "request.h"
 

@@ -1,8 +1,8 @@
 /*
- * Tables that describe requests. Each verb has one table of fields and one struct that the fields
- * fill in. Command-line options, help, man pages, completion, HTTP keys, OpenAPI and the types of
- * the web page are all made from the tables. A field is read from text or from a tree into the
- * struct member at the offset of the field.
+ * Declares the tables that describe requests. Each verb has one table of fields and one struct that
+ * the fields fill in. Command-line options, help, man pages, completion, HTTP keys, OpenAPI and the
+ * types of the web page are all made from the tables. A field is read from text or from a tree into
+ * the struct member at the offset of the field.
  */
 #ifndef HM_REQUEST_H
 #define HM_REQUEST_H

@@ -1,4 +1,4 @@
-/* The verbs runs add and runs import, and the verbs for named documents of the store. */
+/* Implements the verbs runs add and runs import, and the verbs for named documents of the store. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /*
- * The folder of a steered training.
+ * Reads and writes the folder of a steered training.
  *
  *     problem.txt        what is trained, the choices and the limits
  *     piece-0000.jsonl   a piece: what runs, its points, and how it ended; if it exists, it is

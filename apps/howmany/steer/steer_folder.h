@@ -1,6 +1,6 @@
 /*
- * The folder of a steered training. It holds the points and checkpoints of all pieces; existing
- * pieces are read, and missing ones are made.
+ * Reads and writes the folder of a steered training. The folder holds the points and checkpoints of
+ * all pieces; existing pieces are read, and missing ones are made.
  */
 #ifndef HM_STEER_FOLDER_H
 #define HM_STEER_FOLDER_H

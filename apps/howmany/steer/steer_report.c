@@ -1,6 +1,6 @@
 /*
- * The report of a steered training: one HTML page that loads no other files, with the result, the
- * loss of every line over time, and a table of the decisions.
+ * Writes the report of a steered training: one HTML page that loads no other files, with the
+ * result, the loss of every line over time, and a table of the decisions.
  */
 #include <math.h>
 #include <stdio.h>

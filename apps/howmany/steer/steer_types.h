@@ -1,6 +1,6 @@
 /*
- * The state of a steered training: the possible choices, the lines of training so far, and the
- * decisions.
+ * Declares the state of a steered training: the possible choices, the lines of training so far, and
+ * the decisions.
  *
  * A line is a part of the training with one algorithm on one number of workers. It starts anew or
  * from the checkpoint of another line, and is made in pieces. Each piece is one child process,

@@ -1,5 +1,5 @@
 /*
- * The folder of a study.
+ * Reads and writes the folder of a study.
  *
  *     problem.txt                options and limits that all its runs share
  *     reference.jsonl            trace of the run that finds P*, the least objective

@@ -1,6 +1,6 @@
 /*
- * The tables of communication benchmarks: the values that are read, and the function that writes
- * them as JSON members (facts).
+ * Declares the tables of communication benchmarks: the values that are read, and the function that
+ * writes them as JSON members (facts).
  */
 #ifndef HM_COLLECTIVES_H
 #define HM_COLLECTIVES_H

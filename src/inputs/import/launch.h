@@ -1,7 +1,7 @@
 /*
- * Settings of a training of a transformer that command lines and configurations of Megatron, NeMo
- * and torchtitan give: the network, the batch, the layout, the nodes. Readers set them by their
- * names; hm__launch_finish writes them as JSON members (facts) and as a job.
+ * Declares the settings of a training of a transformer that command lines and configurations of
+ * Megatron, NeMo and torchtitan give: the network, the batch, the layout, the nodes. Readers set
+ * them by their names; hm__launch_finish writes them as JSON members (facts) and as a job.
  */
 #ifndef HM_LAUNCH_H
 #define HM_LAUNCH_H

@@ -1,6 +1,6 @@
 /*
- * The data that are collected from a Spark event log, and the function that writes the results of
- * the import: JSON members (facts), runs and a job.
+ * Declares the data that are collected from a Spark event log, and the function that writes the
+ * results of the import: JSON members (facts), runs and a job.
  */
 #ifndef HM_SPARK_H
 #define HM_SPARK_H

@@ -1,6 +1,6 @@
 /*
- * The data that are collected from a profiler trace, and the functions that write the results of
- * the import: JSON members (facts), times of operations, and a run.
+ * Declares the data that are collected from a profiler trace, and the functions that write the
+ * results of the import: JSON members (facts), times of operations, and a run.
  */
 #ifndef HM_TORCH_TRACE_H
 #define HM_TORCH_TRACE_H

@@ -1,4 +1,7 @@
-/* Readers of the sections of a specification; each fills a struct of the public header. */
+/*
+ * Declares the readers of the sections of a specification; each fills a struct of the public
+ * header.
+ */
 #ifndef HM_READERS_H
 #define HM_READERS_H
 

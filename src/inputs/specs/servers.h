@@ -1,4 +1,6 @@
-/* Servers of the catalog for accelerators that were named without a fabric, and names of devices.
+/*
+ * Finds servers of the catalog for accelerators that were named without a fabric, and converts
+ * names of devices.
  */
 #ifndef HM_SERVERS_H
 #define HM_SERVERS_H

@@ -1,4 +1,7 @@
-/* A study file: the training problem, the algorithms, the numbers of workers and the limits. */
+/*
+ * Represents a study file: the training problem, the algorithms, the numbers of workers and the
+ * limits.
+ */
 #ifndef HM_STUDY_SPEC_H
 #define HM_STUDY_SPEC_H
 

@@ -1,5 +1,7 @@
-/* Functions that the readers of runs and of traces share, for numbers in cells, comments and JSON
- * lines. */
+/*
+ * Declares functions that the readers of runs and of traces share, for numbers in cells, comments
+ * and JSON lines.
+ */
 #ifndef HM_RUN_TEXT_H
 #define HM_RUN_TEXT_H
 

@@ -1,6 +1,6 @@
 /*
- * The cells of one row of a trace: the role of each column, and the numbers, which have been
- * checked.
+ * Declares the cells of one row of a trace: the role of each column, and the numbers, which have
+ * been checked.
  */
 #ifndef HM_TRACE_CELLS_H
 #define HM_TRACE_CELLS_H
