@@ -3,8 +3,8 @@
  *
  * This is the main header of libhowmany. It describes the question, the answer, and hm_plan, which
  * answers the question. It includes howmany_base.h (version, errors) and howmany_inputs.h (jobs,
- * clusters, the catalog). Four more headers go further: howmany_fit.h learns from measured runs,
- * howmany_advise.h from training curves, howmany_store.h keeps runs in a database, and
+ * clusters, the catalog). Four more headers go further: howmany_fit.h fits measured runs,
+ * howmany_advise.h fits training curves, howmany_store.h keeps runs in a database, and
  * howmany_request.h answers requests of a program or a server as the command line does.
  *
  *     struct hm_err err = {0};
@@ -25,16 +25,16 @@
  * per second. Money has no unit; the catalog uses US dollars.
  *
  * An unknown quantity is NaN. In a job or a cluster, 0 also means unknown if 0 is not a possible
- * value of the quantity. In questions and settings, 0 means "not asked" or "the default", and
- * NaN is an error, unless the comment of the field says otherwise. Results use NaN only.
+ * value of the quantity. In questions and settings, 0 means "not asked" or "the default", and NaN
+ * is an error, unless the comment of the field says otherwise. Results use NaN only.
  *
  * Functions return 0 or a negative code of enum hm_code. Results go out through ret_ parameters,
- * which are written only on success. The last parameter is a struct hm_err *, which the caller
- * owns and which may be NULL. A required pointer that is NULL is an error, not a crash.
+ * which are written only on success. The last parameter is a struct hm_err *, which the caller owns
+ * and which may be NULL. A required pointer that is NULL is an error, not a crash.
  *
  * Memory: hm_x_new, _load, _parse and _make allocate, and hm_x_free frees; every hm_x_free accepts
- * NULL. Inputs are copied unless a comment says "borrowed". A pointer inside a result lives as
- * long as the result.
+ * NULL. Inputs are copied unless a comment says "borrowed". A pointer inside a result lives as long
+ * as the result.
  *
  * Threads: the library keeps no global state, prints nothing, never exits and does not read the
  * environment. Threads may share objects that no thread changes. A struct hm_store belongs to one
@@ -45,8 +45,8 @@
  * Until 1.0.0 the middle number grows when something changes that a program must adapt to; such
  * changes are listed in CHANGELOG.md. The name of the shared library contains the first two numbers
  * (libhowmany.so.0.2), so a program never runs with an incompatible version. Releases that differ
- * only in the last number are compatible: structs keep their size and meaning, and functions,
- * error codes and values of enums are only added.
+ * only in the last number are compatible: structs keep their size and meaning, and functions, error
+ * codes and values of enums are only added.
  *
  * To let structs grow without changes to your source: start each struct that you fill in from its
  * HM_..._INIT macro, from {0} where no macro exists, or from hm_x_new. New fields are added at the
@@ -69,18 +69,18 @@ extern "C" {
 enum { HM_KINDS_MAX = 8 }; /* Largest number of kinds of machines in one cluster. */
 
 /*
- * One kind of machine of a mixed cluster. hm_plan considers every mix of at most `count` machines
+ * One kind of machines of a mixed cluster. hm_plan considers every mix of at most `count` machines
  * of each kind. If there are too many mixes, it considers some of them, and a note of the answer
  * says so.
  */
 struct hm_kind {
-    const struct hm_cluster *machine; /* The machine, its price and its fabric. */
+    const struct hm_cluster *machine; /* Machine of this kind, with its price and its fabric. */
     double count;                     /* Number of machines: whole, 1 to 1e6. */
 };
 
 /*
- * Add a kind of machine to a cluster that hm_cluster_new made. The machine is copied. Its name must
- * differ from those of the other kinds. The first kind sets the other fields of the cluster.
+ * Add a kind of machines to a cluster that hm_cluster_new made. The machine is copied. Its name
+ * must differ from those of the other kinds. The first kind sets the other fields of the cluster.
  */
 HM_API int hm_cluster_add_kind(struct hm_cluster *cluster, const struct hm_cluster *machine,
                                double count, struct hm_err *err);
@@ -88,7 +88,7 @@ HM_API int hm_cluster_add_kind(struct hm_cluster *cluster, const struct hm_clust
 /* ---- dataflow platforms ------------------------------------------------------------------------
  */
 
-/* The ways in which a dataflow platform such as Spark recovers from a lost worker. */
+/* Methods by which a dataflow platform such as Spark recovers from a lost worker. */
 enum hm_recovery {
     HM_RECOVERY_AUTO,       /* The library chooses the cheaper of the two methods below. */
     HM_RECOVERY_LINEAGE,    /* The other workers compute the lost partitions again. */
@@ -106,7 +106,7 @@ struct hm_dataflow {
     double slots;
     /* Seconds that the driver needs to start one task; default: those of the framework. */
     double task_s;
-    double skew;        /* Largest partition relative to the mean, 1 to 1e6; default: 1. */
+    double skew;        /* Ratio of the largest partition to the mean, 1 to 1e6; default: 1. */
     double speculation; /* A copy of a task starts after this many times the usual time, 1 to 100;
                            default: there are no copies. */
     /* True if the model is a distributed data set instead of a variable at the driver. */
@@ -124,17 +124,17 @@ struct hm_dataflow {
 enum hm_goal {
     HM_GOAL_AUTO,    /* The library chooses: HM_GOAL_BALANCE if a weight is given, else HM_GOAL_COST
                         if a deadline is given, else HM_GOAL_TIME. */
-    HM_GOAL_TIME,    /* The time in seconds. */
-    HM_GOAL_COST,    /* The money, or the node-seconds if no price is known. */
-    HM_GOAL_BALANCE, /* The weighted sum alpha * seconds + beta * money. */
+    HM_GOAL_TIME,    /* Minimise the time in seconds. */
+    HM_GOAL_COST,    /* Minimise the money, or the node-seconds if no price is known. */
+    HM_GOAL_BALANCE, /* Minimise the weighted sum alpha * seconds + beta * money. */
 };
 
 struct hm_fit; /* A fit of measured runs; see howmany_fit.h. */
 
-/* The ways in which workers exchange gradients; see docs/reference/platforms.md. */
+/* Methods by which workers exchange gradients; see docs/reference/platforms.md. */
 enum hm_platform {
-    HM_PLATFORM_JOB,         /* The communication that the job describes. */
-    HM_PLATFORM_ALLREDUCE,   /* The fastest all-reduce among the workers. */
+    HM_PLATFORM_JOB,         /* Use the communication that the job describes. */
+    HM_PLATFORM_ALLREDUCE,   /* Use the fastest all-reduce among the workers. */
     HM_PLATFORM_DRIVER,      /* A driver broadcasts the model in the manner of BitTorrent and
                                 collects the gradients in two waves. */
     HM_PLATFORM_SERVER,      /* Parameter servers hold the model. */
@@ -147,9 +147,9 @@ enum hm_platform {
                                 micro-batches on. */
 };
 enum hm_consistency {
-    HM_CONSISTENCY_BSP, /* Bulk synchronous: all workers begin a step together. */
-    HM_CONSISTENCY_SSP, /* Stale synchronous: the fastest worker is at most `staleness` steps ahead
-                           of the slowest. */
+    HM_CONSISTENCY_BSP,   /* Bulk synchronous parallel: all workers begin a step together. */
+    HM_CONSISTENCY_SSP,   /* Stale synchronous parallel: the fastest worker is at most `staleness`
+                             steps ahead of the slowest. */
     HM_CONSISTENCY_ASYNC, /* Asynchronous: no worker waits for another. */
 };
 /*
@@ -191,16 +191,16 @@ HM_API const char *hm_strategy_title(enum hm_strategy strategy);
 struct hm_way {
     enum hm_platform platform;
     enum hm_consistency consistency;
-    double staleness; /* SSP only: maximum number of steps that a worker may be ahead of the
+    double staleness; /* For SSP only: maximum number of steps that a worker may be ahead of the
                          slowest one; whole, 0 to 1e6. */
     double servers; /* Number of parameter servers: whole, 1 to 1e6; 0: the library chooses the best
                        number. */
     /* True if the servers run on the machines of the workers instead of machines of their own. */
     bool colocated;
-    double backups;     /* BSP only: number of backup workers. Each step does not wait for this many
-                           of the slowest workers; 0 to 1000, and less than n. */
-    double stale_cost;  /* SSP and async: factor by which stale gradients multiply the iterations
-                           on one worker, 1e-6 to 1e6; 0: no additional iterations. */
+    double backups; /* For BSP only: number of backup workers. A step does not wait for this many of
+                       the slowest workers; 0 to 1000, and less than n. */
+    double stale_cost;  /* For SSP and async: factor by which stale gradients multiply the number of
+                           iterations on one worker, 1e-6 to 1e6; 0: no additional iterations. */
     double stale_power; /* Exponent of the number of workers n, -10 to 10: on n workers the
                            factor is stale_cost * n^stale_power, but at least 1. */
     /* Iterations of a worker between two averages of the models, whole, 1 to 1e9; 0 means 1. Not
@@ -265,8 +265,8 @@ struct hm_point {
     double nodes;  /* Number of machines, including those of parameter servers or a driver. */
     double time_s; /* Seconds of one iteration. */
     double low_s, high_s; /* Interval of the mean time of an iteration, with the probability `level`
-                             of the answer: from the fit of runs or, without runs, from how far
-                             published measurements lie from the model; NaN: unknown. */
+                             of the answer, from the fit of runs or, without runs, from the errors
+                             of the model on published measurements; NaN: unknown. */
     double compute_s;     /* Seconds of computing in one iteration, including waiting for slower
                              workers. */
     double wait_s;        /* Part of compute_s in which workers wait for slower workers; 0 if all
@@ -283,11 +283,11 @@ struct hm_point {
                            hm_answer. */
     double cost; /* Money for the whole job or for one iteration: see whole_job in struct hm_answer;
                     NaN: no price is known. */
-    double memory_bytes;   /* Memory that one worker needs; NaN: unknown. */
-    double server_share;   /* Share of time_s in which the links of the parameter servers are busy,
-                              0 to 1; NaN: there are no servers. */
-    double imbalance;      /* Graph jobs: number of edges of the most loaded worker, divided by the
-                              mean over all workers; NaN for other jobs. */
+    double memory_bytes; /* Memory that one worker needs; NaN: unknown. */
+    double server_share; /* Share of time_s in which the links of the parameter servers are busy,
+                            0 to 1; NaN: there are no servers. */
+    double imbalance; /* For graph jobs: number of edges of the most loaded worker, divided by the
+                         mean over all workers; NaN for other jobs. */
     enum hm_scheme scheme; /* All-reduce scheme that the library chose, if the job does not name
                               one. */
     /* True if the memory is sufficient or unknown, and each worker has at least one sample. */
@@ -300,9 +300,9 @@ struct hm_point {
                            question has neither deadline nor budget. */
     double meets;       /* Probability that the point meets deadline and budget; NaN: the question
                            has neither, or the interval is unknown. */
-    double machines[HM_KINDS_MAX]; /* Mixed clusters: number of machines of each kind, without those
-                                      of servers or a driver; 0 for other clusters. */
-    double price_per_s; /* Mixed clusters: money per second of all machines; NaN: unknown. */
+    double machines[HM_KINDS_MAX]; /* For mixed clusters: number of machines of each kind, without
+                                      those of servers or a driver; 0 for other clusters. */
+    double price_per_s; /* For mixed clusters: money per second of all machines; NaN: unknown. */
 };
 
 /* The resource that limits the speed at the recommended number of workers. */
@@ -365,9 +365,9 @@ struct hm_plan_alternative {
     double accelerators; /* Number of workers in one machine. */
     bool gpus;           /* True if the workers of the machine are GPUs. */
     double memory_bytes; /* Bytes that a job may use on one worker; NaN: unknown. */
-    struct hm_way way;   /* The platform, if the question names platforms. */
+    struct hm_way way;   /* Platform of the alternative, if the question names platforms. */
     struct hm_point point;
-    const char **kinds; /* Mixed clusters: names of the kinds of machines; NULL: one kind. */
+    const char **kinds; /* For mixed clusters: names of the kinds of machines; NULL: one kind. */
     size_t kind_count;
 };
 
@@ -461,7 +461,7 @@ struct hm_answer {
     struct hm_question question; /* The question that was asked, with the weights that were used. */
     size_t recommended; /* Index of the recommended point: the smallest number of workers whose
                            value is within `slack` of the best; HM_NONE: there is none. */
-    double slack;       /* The slack that was used. */
+    double slack;       /* The slack that was used for the recommendation. */
     double one_node;    /* Number of workers of one node, if all runs are inside one node and the
                            recommended point is not; else NaN. */
     double knee_hours;  /* Machine-hours at the recommended point divided by those at the knee; NaN:
@@ -472,23 +472,23 @@ struct hm_answer {
     bool gpus;    /* True if the title of the machine says that its workers are GPUs. */
     double batch; /* Samples of one iteration: of the whole job with strong scaling, of one worker
                      with weak scaling; NaN: not given. */
-    const char *sheet_kind; /* Without runs: the kind of published measurements that the interval
-                               is taken from; NULL with runs. */
-    double advised_n[3];    /* Without runs: numbers of workers of the runs that would narrow the
-                               interval most. */
-    size_t advised_count;   /* Number of advised runs; 0: none. */
-    double advised_run_s;   /* Seconds of each advised run. */
-    double advised_within;  /* Half the width of the interval after these runs, relative to the
-                               time; NaN: unknown. */
-    double certainty;       /* Probability with which deadline and budget had to be met; NaN: the
-                               question has neither. */
+    const char *sheet_kind; /* Kind of published measurements from which the interval is taken, for
+                               a plan without runs; NULL with runs. */
+    double advised_n[3];  /* Numbers of workers of the runs that would narrow the interval most, for
+                             a plan without runs. */
+    size_t advised_count; /* Number of advised runs; 0: none. */
+    double advised_run_s; /* Seconds of each advised run. */
+    double advised_within; /* Half the width of the interval after these runs, relative to the
+                              time; NaN: unknown. */
+    double certainty;      /* Probability with which deadline and budget had to be met; NaN: the
+                              question has neither. */
     /* Unit of work that the seconds refer to, if the runs state it: "sample", "token" or "epoch";
      * NULL: one iteration. */
     const char *unit;
     double processes, threads; /* Processes on a machine and threads of each, if the plan chose
                                   them; NaN otherwise. */
-    const char **kinds; /* Mixed clusters: names of the kinds of machines, as in `machines` of the
-                           points; NULL: one kind. */
+    const char **kinds; /* For mixed clusters: names of the kinds of machines, as in `machines` of
+                           the points; NULL: one kind. */
     size_t kind_count;
     void *memory; /* Owns all memory of this struct. */
 };
@@ -508,12 +508,12 @@ HM_API void hm_answer_free(struct hm_answer *answer);
 
 /* ---- validation ------------------------------------------------------------------------------ */
 
-/* A published figure and the figure that the library computes. */
+/* A published value and the value that the library computes. */
 struct hm_check {
-    const char *what; /* Name of the figure: "speedup", "mape" or "parameters". */
-    double n;         /* Number of workers; NaN if the figure does not depend on it. */
-    double value;     /* Figure that the library computes. */
-    double published; /* Figure that the literature gives. */
+    const char *what; /* Name of the value: "speedup", "mape" or "parameters". */
+    double n;         /* Number of workers; NaN if the value does not depend on it. */
+    double value;     /* Value that the library computes. */
+    double published; /* Value that the literature gives. */
     double digits;    /* Number of significant digits that must agree. */
     double within;    /* Largest allowed difference, used instead of digits; NaN: digits are
                          compared. */
@@ -521,7 +521,7 @@ struct hm_check {
 };
 
 struct hm_validation {
-    const char *name; /* Name of the job. */
+    const char *name; /* Name of the job that was checked. */
     struct hm_check *checks;
     size_t count;
     struct hm_answer *answer; /* The plan of the job; NULL if the job only describes a network
@@ -530,7 +530,7 @@ struct hm_validation {
 };
 
 /*
- * Compare the results of the library with the figures that the job expects, and with the published
+ * Compare the results of the library with the values that the job expects, and with the published
  * sizes of its network.
  */
 HM_API int hm_validate(const struct hm_job *job, struct hm_validation **ret_validation,
@@ -550,10 +550,10 @@ enum hm_format { HM_FORMAT_TEXT, HM_FORMAT_JSON, HM_FORMAT_CSV, HM_FORMAT_GNUPLO
 struct hm_style {
     bool colour;      /* True to use colours, with terminal escape sequences. */
     bool unicode;     /* True to use characters beyond ASCII. */
-    bool table;       /* Text format: true to add the whole curve as a table. */
-    bool chart;       /* Text format: true to draw the curve. */
+    bool table;       /* True to add the whole curve as a table, in the text format. */
+    bool chart;       /* True to draw the curve, in the text format. */
     size_t width;     /* Width of the text in columns; 0 means 80, and values below 40 mean 40. */
-    const char *file; /* Gnuplot format: name of the image file that the script writes, .svg, .png
+    const char *file; /* Name of the image file that a gnuplot script writes, ending in .svg, .png
                          or .pdf. */
 };
 

@@ -1,11 +1,11 @@
 /*
- * howmany: learning g(i, m), the loss after i iterations on m workers, from training curves, and
- * advice on which algorithm to use on how many workers.
+ * howmany: fits g(i, m), the loss after i iterations on m workers, to training curves, and advises
+ * which algorithm to use on how many workers.
  *
- * A trace is the loss of one training run, iteration by iteration, on m workers. From traces come
- * g(i, m) and f(m), the seconds of an iteration; h(t, m) = g(t / f(m), m) is the loss after t
- * seconds (Hemingway: Pan, Venkataraman, Tai, Gonzalez 2016). P is the loss, P* the least loss that
- * can be reached, and P - P* the excess loss. This header includes howmany_fit.h; conventions are
+ * A trace is the loss of one training run, iteration by iteration, on m workers. Traces give g(i,
+ * m) and f(m), the seconds of an iteration; h(t, m) = g(t / f(m), m) is the loss after t seconds
+ * (Hemingway: Pan, Venkataraman, Tai, Gonzalez 2016). P is the loss, P* the least loss that can be
+ * reached, and P - P* the excess loss. This header includes howmany_fit.h; conventions are
  * described in howmany.h.
  *
  *     struct hm_advise_question question = HM_ADVISE_QUESTION_INIT;
@@ -35,15 +35,16 @@ struct hm_trace {
     double seed;           /* Seed of the run; NaN: not given. */
     double staleness;      /* Maximum number of steps that a worker may be ahead of the slowest one;
                               0: synchronous, INFINITY: no bound. */
-    double backups;        /* Number of workers that each step does not wait for. */
-    double rows;           /* Number of rows of the training data, >= 1; NaN or 0: not given. */
-    const char *source;    /* Name of the file; may be NULL. */
-    int line;              /* Line of the first point in the file, counted from 1; 0: unknown. */
-    size_t count;          /* Number of points, >= 1; the length of the four arrays below. */
-    double *iteration;     /* Iteration of each point, or epoch if the settings ask for epochs. */
-    double *loss;          /* Loss at each point; finite. */
-    double *seconds;       /* Seconds of one iteration (or epoch) at each point; NaN: unknown. */
-    double *elapsed_s;     /* Seconds of all iterations up to each point; NaN: unknown. */
+    double backups; /* Number of backup workers: a step does not wait for this many of the slowest
+                       workers. */
+    double rows;    /* Number of rows of the training data, >= 1; NaN or 0: not given. */
+    const char *source; /* Name of the file; may be NULL. */
+    int line;           /* Line of the first point in the file, counted from 1; 0: unknown. */
+    size_t count;       /* Number of points, >= 1; the length of the four arrays below. */
+    double *iteration;  /* Iteration of each point, or epoch if the settings ask for epochs. */
+    double *loss;       /* Loss at each point; finite. */
+    double *seconds;    /* Seconds of one iteration (or epoch) at each point; NaN: unknown. */
+    double *elapsed_s;  /* Seconds of all iterations up to each point; NaN: unknown. */
     double best;  /* Least loss P* that can be reached, as given with the trace; NaN: not given. */
     double bound; /* Lower bound of the least loss P*; -INFINITY: no bound is known. */
     size_t restarts; /* Number of times the run was restarted from an earlier point; repeated points
@@ -90,26 +91,26 @@ HM_API void hm_traces_free(struct hm_traces *traces);
 /* ---- f(m): seconds of an iteration ----------------------------------------------------------- */
 
 /*
- * The seconds f(m) of an iteration on m workers: measured values for some m, and a sum of terms for
- * any other m. Without terms, f(m) is known only for the measured m.
+ * The seconds f(m) of an iteration on m workers: measured values for some numbers of workers m, and
+ * a sum of terms for any other m. Without terms, f(m) is known only for the measured m.
  */
 struct hm_pace {
     const char *algorithm; /* Name of the algorithm; NULL: the times apply to all algorithms that
                               have no times of their own. */
-    const char *source;    /* Origin of the times: "the traces", a file or a job. */
+    const char *source;    /* Origin of the times: "the traces", or the name of a file or a job. */
     double *m, *seconds;   /* Table of measured times: numbers of workers m, ascending, and the mean
                               seconds of an iteration. */
     size_t count;          /* Number of rows of the table. */
-    double staleness;      /* The times are those of runs with this bound of the staleness; 0:
-                              synchronous, INFINITY: asynchronous. */
-    double backups;        /* The times are those of runs with this number of backup workers. */
+    double staleness;      /* Staleness bound of the runs whose times these are; 0: synchronous,
+                              INFINITY: asynchronous. */
+    double backups;        /* Number of backup workers of the runs whose times these are. */
     double *low_s, *high_s; /* 5th and 95th percentile of the seconds of single iterations, for each
                                row of the table; NaN: unknown. NULL: unknown for all rows. */
     double *deviation;      /* Standard deviation of the seconds of single iterations, relative to
                                their mean, for each row; NULL: unknown. */
     const char **terms;     /* Formulas in the variable n, which is the number of workers m. */
     size_t term_count;
-    double *theta; /* Coefficient of each term. */
+    double *theta; /* Coefficients of the terms. */
     double *draws; /* Random draws of the coefficients: draws[d * term_count + k] is coefficient k
                       of draw d. */
     size_t draw_count;
@@ -144,7 +145,7 @@ HM_API void hm_paces_free(struct hm_paces *paces);
 /* Forms of the loss curve. P is the loss after i iterations on m workers, P* the least loss. */
 enum hm_g_form {
     HM_G_TERMS,   /* ln(P - P*) is a sum of terms in i and m; the Lasso chooses the terms. */
-    HM_G_RATE,    /* Constant rate in each iteration i: P - P* = a m^d (1 - c0 / m^c1)^i */
+    HM_G_RATE,    /* Constant rate of convergence: P - P* = a m^d (1 - c0 / m^c1)^i */
     HM_G_INVERSE, /* Inverse of the iteration i: P - P* = 1 / (a m^-p i + b) + c m^q */
     HM_G_POWER,   /* Power of the iteration i: P - P* = a m^d i^-(p + q ln m) */
     HM_G_FORMS
@@ -171,9 +172,9 @@ struct hm_converge_settings {
     const char *const *terms; /* Formulas in the iteration i and the number of workers m; NULL: the
                                  built-in terms. Borrowed. */
     size_t term_count;
-    double leave_out; /* Ignore the traces of this number of workers; 0: use all traces. */
-    double rows;      /* Number of rows of the training data that g is for, > 0; 0: the largest
-                         number of a trace. Traces on other numbers of rows are converted. */
+    double leave_out; /* Number of workers whose traces are ignored; 0: use all traces. */
+    double rows; /* Number of rows of the training data for which g is fitted, > 0; 0: the largest
+                    number of a trace. Other traces are converted to this number of rows. */
 };
 
 /*
@@ -197,15 +198,15 @@ struct hm_g_parameter {
 };
 
 /*
- * Errors of log10(P - P*) when the loss curve g(i, m) is predicted for a number of workers m whose
- * traces were left out of the fit.
+ * Errors of log10(P - P*) for a number of workers m whose traces were left out of the fit of the
+ * loss curve g(i, m).
  */
 struct hm_g_error {
     double m;
     size_t points;      /* Number of points that were predicted. */
     double median, rms; /* Median absolute error and root mean square error of log10(P - P*). */
     double covered;     /* Share of the points that lie inside their intervals, 0 to 1. */
-    bool inside;        /* True if the fit used traces of fewer and of more than m workers. */
+    bool inside;        /* True if the fit used traces on fewer and on more than m workers. */
 };
 
 /* One form of the loss curve that was considered. */
@@ -243,7 +244,8 @@ struct hm_g_stale {
                         k] is parameter k of draw d. */
     size_t draw_count;
     double error;    /* Root mean square error of log10(P - P*) over the traces with staleness. */
-    double without;  /* Root mean square error under the assumption that staleness costs nothing. */
+    double without;  /* Root mean square error of log10(P - P*) if staleness cost no additional
+                        iterations. */
     double held_out; /* Root mean square error for a staleness whose traces were held out; NaN:
                         too few traces. */
     struct hm_stale_cost *costs; /* Costs for each staleness and number of workers that have traces,
@@ -252,9 +254,9 @@ struct hm_g_stale {
 };
 
 /*
- * The dependence of the loss curve on the rows of the training data. On R rows, a run needs (R /
- * r)^power times the iterations of a run on r rows, and its excess loss P - P*, where P* belongs to
- * the same rows, is (R / r)^scale times as large.
+ * How the loss curve depends on the number of rows of the training data. On R rows, a run needs (R
+ * / r)^power times the iterations of a run on r rows, and its excess loss P - P*, where P* belongs
+ * to the same rows, is (R / r)^scale times as large.
  */
 struct hm_g_size {
     /* Count of the different numbers of rows that the traces have; 0: all traces have the same
@@ -265,8 +267,8 @@ struct hm_g_size {
     double power, scale;
     double held_out; /* Root mean square error of log10(P - P*) on the largest number of rows,
                         predicted from smaller ones; NaN: unknown. */
-    double spread;   /* Standard deviation of ln(P - P*) that the conversion adds. */
-    double shift;    /* Standard deviation of ln i that the conversion adds. */
+    double spread;   /* Standard deviation of ln(P - P*) that the conversion of rows adds. */
+    double shift;    /* Standard deviation of ln i that the conversion of rows adds. */
 };
 
 /* The loss curve g(i, m) of one algorithm. */
@@ -297,8 +299,8 @@ struct hm_g {
     /* Cost of unbounded staleness (asynchronous runs) in additional iterations. */
     struct hm_g_stale async;
     struct hm_g_stale backup; /* Cost of backup workers, whose gradients are dropped when they are
-                                 late; their number takes the place of the staleness. */
-    struct hm_g_size size;    /* Dependence on the rows of the training data. */
+                                 late; the number of backup workers is used as the staleness. */
+    struct hm_g_size size; /* Dependence of the curve on the number of rows of the training data. */
 };
 
 /*
@@ -311,8 +313,10 @@ struct hm_convergence {
     double best;                /* Least loss P* that can be reached. */
     double best_low, best_high; /* Interval of the least loss P*; NaN if P* was given. */
     bool best_estimated;
-    /* Number of rows of the training data that g is for; NaN: the traces do not give a number of
-     * rows, or all have the same number. */
+    /*
+     * Number of rows of the training data for which g is fitted; NaN: the traces do not give a
+     * number of rows, or all have the same number.
+     */
     double rows;
     bool best_sampled; /* True if P* is that of the largest sample, because there is no trace on
                           `rows` rows. Only the excess loss P - P* is then predicted. */
@@ -339,7 +343,8 @@ HM_API int hm_convergence_parse(const char *text, size_t length, const char *sou
 
 struct hm_g_prediction {
     double iteration;
-    double loss;      /* Median of the predicted excess loss P - P*. */
+    double loss; /* Median of the predicted excess loss P - P*, where P is the loss and P* the least
+                    loss. */
     double low, high; /* Interval of the excess loss P - P* of one further run; NaN: unknown. */
 };
 
@@ -363,8 +368,8 @@ HM_API int hm_convergence_stale(const struct hm_convergence *convergence, size_t
 /* ---- errors of predictions ------------------------------------------------------------------- */
 
 struct hm_holdout_settings {
-    bool only_ahead; /* True to hold out no number of workers, and only predict later points of a
-                        trace from earlier ones. */
+    bool only_ahead; /* True to predict only later points of a trace from earlier ones, and to hold
+                        out no number of workers. */
     struct hm_converge_settings converge; /* Settings of the fits. If leave_out is > 0, only this
                                              number of workers is held out; if it is 0, each
                                              number is held out in turn. */
@@ -372,9 +377,10 @@ struct hm_holdout_settings {
                        predictions. */
     double ahead_s; /* Number of seconds by which each prediction looks ahead; 0: no such
                        predictions. */
-    double window;  /* Number of the last known iterations to which each prediction ahead is
+    double window;  /* Number of iterations before a point from which each prediction ahead is
                        fitted; 0 means 50. */
-    bool rows; /* True to also predict traces on some number of rows from those on fewer rows. */
+    bool rows;      /* True to predict also the traces on larger numbers of rows from those on fewer
+                       rows. */
     double leave_rows; /* Number of rows to predict; 0: each number of rows for which traces on two
                           smaller numbers exist. */
     /* Function that is called after each algorithm, to report progress; may be NULL. */
@@ -383,7 +389,7 @@ struct hm_holdout_settings {
 };
 
 /*
- * Errors of predictions ahead: later points of the traces on m workers, predicted from earlier
+ * Errors of predictions ahead on m workers: later points of the traces are predicted from earlier
  * ones.
  */
 struct hm_g_ahead {
@@ -408,13 +414,13 @@ struct hm_g_holdout {
     const char *algorithm;
     struct hm_g_error *left_out; /* Errors for each number of workers that was held out. */
     size_t left_out_count;
-    double inside;  /* Median absolute error over held-out numbers of workers between the smallest
-                       and the largest one; NaN: there are none. */
-    double outside; /* Median absolute error for the largest number of workers when it was held
-                       out; NaN: it was not held out. */
+    double inside;  /* Median absolute error of log10(P - P*) over held-out numbers of workers
+                       between the smallest and the largest one; NaN: there are none. */
+    double outside; /* Median absolute error of log10(P - P*) for the largest number of workers when
+                       it was held out; NaN: it was not held out. */
     struct hm_g_ahead *ahead;
     size_t ahead_count;
-    double ahead_median; /* Median absolute error of all predictions of later iterations; NaN:
+    double ahead_median; /* Median absolute error of log10(P - P*) of all predictions ahead; NaN:
                             there are none. */
     struct hm_g_rows_error
         *rows; /* Errors for each number of rows that was predicted, ascending. */
@@ -457,8 +463,8 @@ struct hm_advise_question {
     double reach;      /* Target for the loss P; NaN: not asked. */
     double within_s;   /* Maximum seconds that the run may take, > 0; 0: no limit. */
     double budget;     /* Maximum money that the run may cost, > 0; 0: no limit. */
-    enum hm_goal goal; /* HM_GOAL_AUTO and HM_GOAL_TIME ask for the least time, HM_GOAL_COST for the
-                          least cost. */
+    enum hm_goal goal; /* Quantity to minimise: the time for HM_GOAL_AUTO and HM_GOAL_TIME, the cost
+                          for HM_GOAL_COST. */
     const double *m;   /* Numbers of workers to consider; NULL: those of the traces, and powers of 2
                           between them. Borrowed. */
     size_t m_count;
@@ -504,14 +510,15 @@ struct hm_candidate {
     double staleness; /* Bound of the staleness; 0: synchronous, INFINITY: asynchronous. */
     double backups;   /* Number of backup workers. */
     bool measured;    /* True if there are traces of this algorithm on m workers. */
-    double iterations, iterations_low, iterations_high;    /* Number of iterations until the
-                                                              target loss is reached, or until
-                                                              the time limit. */
-    double iteration_s, iteration_low_s, iteration_high_s; /* Seconds f(m) of one iteration. */
+    double iterations, iterations_low, iterations_high; /* Number of iterations until the
+                                                           target loss is reached, or until
+                                                           the time limit. */
+    double iteration_s, iteration_low_s,
+        iteration_high_s;                   /* Seconds f(m) of one iteration on m workers. */
     double iteration_p5_s, iteration_p95_s; /* 5th and 95th percentile of the seconds of single
                                                iterations; NaN: unknown. */
     double time_s, low_s, high_s;           /* Expected seconds of the run. */
-    double cost, cost_low, cost_high;       /* Money for the run. */
+    double cost, cost_low, cost_high;       /* Money that the run costs. */
     double loss, loss_low, loss_high;       /* Excess loss P - P*: the target, or the value that is
                                                reached within the time limit. */
     double reaches;     /* Probability that the candidate reaches the target loss within the time
@@ -527,8 +534,8 @@ struct hm_candidate {
 struct hm_lead {
     const char *algorithm;
     double m;
-    double from, to; /* The range: the excess loss falls from `from` to `to`. `from` is INFINITY
-                        at the start of the run. */
+    double from, to; /* The range of the excess loss, which falls from `from` to `to`. `from` is
+                        INFINITY at the start of the run. */
 };
 
 /* A phase of a schedule, in which the number of workers m is constant. */
@@ -565,7 +572,7 @@ struct hm_advice {
     double best;                     /* Least loss P* that can be reached. */
     double loss;                     /* Target of the question for the excess loss P - P*; NaN:
                                         not asked. */
-    double within_s, budget;         /* Limits of the question; NaN: no limit. */
+    double within_s, budget;         /* Time limit and budget of the question; NaN: no limit. */
     enum hm_goal goal;               /* Goal that was used: HM_GOAL_TIME or HM_GOAL_COST. */
     double level;                    /* Coverage probability of the intervals. */
     struct hm_candidate *candidates; /* One candidate for each algorithm and number of workers,
@@ -610,8 +617,8 @@ HM_API int hm_advice_render(const struct hm_advice *advice, enum hm_format forma
 struct hm_study_check {
     const char *algorithm;
     double m;
-    const char *role; /* Why the run was made: "chosen" for the advised candidate, "runner-up"
-                         for the second-best one. */
+    const char *role; /* Reason why the run was made: "chosen" for the advised candidate,
+                         "runner-up" for the second-best one. */
     double predicted_s, predicted_low_s, predicted_high_s;
     double achieved_s; /* Seconds until the run reached the target loss; NaN: the run did not
                           reach it. */
@@ -625,14 +632,14 @@ struct hm_study_run {
     double m, seed;
     double iterations, time_s, loss; /* Iterations and seconds of the run, and the excess loss P
                                         - P* at its end. */
-    const char *reason; /* Why the run was made: "first look", "to be surer" or "reference". */
+    const char *reason; /* Reason for the run: "first look", "to be surer" or "reference". */
 };
 
 /* Everything that the report of a study shows. All pointers are borrowed during the call. */
 struct hm_study {
     const char *title;
     const char *command;      /* Command line that repeats the study. */
-    const char *const *facts; /* Pairs of texts: the name and the value of a fact. */
+    const char *const *facts; /* Properties of the study: pairs of a name and a value. */
     size_t fact_count;        /* Number of pairs in `facts`. */
     const struct hm_convergence *convergence;
     const struct hm_holdout *holdout; /* Results on held-out traces; may be NULL. */

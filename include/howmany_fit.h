@@ -1,5 +1,5 @@
 /*
- * howmany: learning f(n), the seconds of an iteration on n workers, from measured runs.
+ * howmany: fits f(n), the seconds of an iteration on n workers, to measured runs.
  *
  * This header declares tables of runs, fits with intervals, designs (which runs are worth making),
  * and recommendations that come directly from runs. It includes howmany.h, where the conventions
@@ -51,7 +51,7 @@ struct hm_runs {
     bool relative;
     /* True if the column `scaling` says that each worker keeps its batch as n grows. */
     bool weak;
-    /* True for a CSV file without a newline at its end, whose last value may be cut. */
+    /* True for a CSV file without a newline at its end, whose last value may be truncated. */
     bool cut;
     /* Unit of work that the seconds refer to: "sample", "token" or "epoch"; NULL: one iteration.
      * Rates become seconds of an iteration if the batch is known. */
@@ -103,7 +103,7 @@ HM_API int hm_runs_cross(const struct hm_axis *axes, size_t count, struct hm_run
 
 /* ---- fits ------------------------------------------------------------------------------------ */
 
-/* The dependence of the error of a run on its time. */
+/* How the error of a run depends on its time. */
 enum hm_errors {
     HM_ERRORS_AUTO,     /* The library decides from repeated runs. Without enough repeats, it
                            uses EQUAL if the terms are given and RELATIVE if it chooses the
@@ -113,25 +113,31 @@ enum hm_errors {
 };
 
 /*
- * The rule by which the library chooses terms and widens intervals beyond the runs. Its default was
- * chosen by cross-validation over the sources of published curves (docs/explain/accuracy.md).
+ * The rule by which the library chooses the terms of a fit and widens intervals outside the range
+ * of the runs. The default was chosen by cross-validation over the sources of published scaling
+ * curves (docs/explain/accuracy.md).
  */
 struct hm_fit_rule {
-    double steep_needs;  /* Least number of configurations for a term steeper than ln n. */
+    double steep_needs;  /* Least number of configurations for a term that grows faster than ln n (a
+                            steep term). */
     double steep_weight; /* Factor on the weight of a set of terms with a steep term, 0 to 1. */
-    double counted_runs; /* Maximum number of runs that count in the weight of a set of terms. */
+    double counted_runs; /* Largest number of runs that is used to compute the weight of a set of
+                            terms. */
     double drift;        /* Relative spread that is added at twice the largest n of the runs. */
     double drift_power;  /* At 2^k times the largest n, this spread is drift * k^drift_power. */
-    double crossing;     /* Added spread on several nodes, if all runs are inside one node. */
+    double crossing; /* Relative spread that is added on several nodes, if all runs are inside one
+                        node. */
     /*
-     * The expected relative noise of runs, and the number of runs that this expectation counts as;
-     * 0: the noise is estimated from the runs alone.
+     * Expected relative noise of runs, and the number of runs whose weight this expectation has;
+     * weight 0: the noise is estimated from the runs alone.
      */
     double noise, noise_weight;
-    /* Expected size of the change in the loss of efficiency per doubling of n, between the range of
-     * the runs and larger n: weak_turn with weak scaling or strong_turn with strong scaling, plus
-     * turn_share times the loss inside the range of the runs. If the sum is 0, no expectation is
-     * used. */
+    /*
+     * Expected size of the change in the loss of parallel efficiency per doubling of n, between the
+     * range of the runs and larger n: weak_turn with weak scaling or strong_turn with strong
+     * scaling, plus turn_share times the loss inside the range of the runs. If the sum is 0, no
+     * expectation is used.
+     */
     double weak_turn, strong_turn, turn_share;
 };
 
@@ -150,10 +156,10 @@ struct hm_fit_settings {
                                          Borrowed: it must outlive the fit. */
     enum hm_errors errors;
     double level; /* Coverage probability of the intervals, in (0, 1); 0 means 0.9. */
-    double width; /* With a job: relative uncertainty of each part of the job's model; 0 means
-                     0.5. */
-    double noise; /* With a job: relative spread of runs that is assumed until runs have been
-                     measured; 0 means 0.05. */
+    double width; /* Relative uncertainty of each component of the job's model, if a job is given; 0
+                     means 0.5. */
+    double noise; /* Relative spread of runs that is assumed until runs have been measured, if a job
+                     is given; 0 means 0.05. */
     double seed;  /* Seed of the random draws that give the intervals: whole, >= 0. */
     const struct hm_fit_rule *rule; /* Rule for terms and intervals, borrowed during the call;
                                        NULL: the default rule. */
@@ -162,15 +168,15 @@ struct hm_fit_settings {
 HM_API int hm_fit_settings_check(const struct hm_fit_settings *settings, struct hm_err *err);
 
 /*
- * One term of a fit; value * term is a part of the predicted seconds. With a job, the terms include
- * the parts of its model, such as compute.
+ * One term of a fit; value * term is a component of the predicted seconds. With a job, the terms
+ * include the components of its model, such as compute.
  */
 struct hm_term {
     const char *text; /* Text of the term, such as "size/n", "compute" or "broadcast". */
-    double value;     /* Coefficient of the term, >= 0. For a part of the model, 1 leaves the part
+    double value;     /* Coefficient of the term, >= 0. For a component of the model, 1 leaves it
                          unchanged. */
     double low, high; /* Interval of the value; NaN: unknown. */
-    bool part;        /* True if the term is a part of the model of the job. */
+    bool part;        /* True if the term is a component of the model of the job. */
     bool falls;       /* True if the term decreases with n, because workers share this work. */
 };
 
@@ -187,8 +193,10 @@ struct hm_residual {
     /* True if the residual is an outlier: larger than chance explains, at the 5 % level over all
      * runs. */
     bool outlier;
-    /* True if the size, the batch or another quantity of the run differs from the default values of
-     * predictions. */
+    /*
+     * True if the size, the batch or another quantity of the run differs from the values that
+     * predictions use by default.
+     */
     bool elsewhere;
 };
 
@@ -208,7 +216,7 @@ struct hm_fit {
     const char *unit;
     /* True if a job was given, so that the fit corrects the model of the job. */
     bool from_sheet;
-    bool chosen;    /* True if the library chose the terms. */
+    bool chosen;    /* True if the library chose the terms of the fit. */
     bool intervals; /* True if there are enough runs for intervals. */
     bool weak;      /* True if the work grows with n, as in weak scaling. */
     /* True if only speedups are known, so that seconds are in units of the reference time. */
@@ -218,7 +226,7 @@ struct hm_fit {
     size_t run_count;      /* Number of runs that were used. */
     size_t failed;         /* Number of runs without a time, which were not used. */
     size_t configurations; /* Number of different configurations among the runs that were used. */
-    size_t with_startup;   /* Number of runs that were used whose seconds include the start-up. */
+    size_t with_startup;   /* Number of used runs whose seconds include the start-up. */
     struct hm_term *terms;
     size_t term_count;
     double noise;          /* Spread of single runs: relative, or in seconds if all runs have the
@@ -243,10 +251,10 @@ struct hm_fit {
 enum { HM_FIT_RESIDUALS = 10000 };
 
 /*
- * Fit the seconds of the runs by non-negative least squares. With a job, the terms are the parts of
- * its model and overheads that the model does not include, each with a prior. Without runs, the fit
- * equals the model; with more runs, it follows the runs. runs may be NULL with a job; settings may
- * be NULL.
+ * Fit the seconds of the runs by non-negative least squares. With a job, the terms are the
+ * components of its model and overheads that the model does not include, each with a prior. Without
+ * runs, the fit equals the model; with more runs, it follows the runs. runs may be NULL with a job;
+ * settings may be NULL.
  */
 HM_API int hm_fit_new(const struct hm_runs *runs, const struct hm_fit_settings *settings,
                       struct hm_fit **ret_fit, struct hm_err *err);
@@ -268,8 +276,8 @@ struct hm_prediction {
     double time_s;              /* Seconds of one iteration. */
     double low_s, high_s;       /* Interval of the time of one further run; NaN: unknown. */
     double mean_low, mean_high; /* Interval of the mean time of many runs; NaN: unknown. */
-    double beyond;  /* Factor by which the number of workers lies outside the range of the runs;
-                       1 inside the range. */
+    double beyond;  /* Ratio by which the number of workers lies outside the range of the runs; 1
+                       inside the range. */
     double speedup; /* Speedup over one worker, according to the fit. */
     double speedup_low, speedup_high; /* Interval of the speedup; NaN: unknown. */
 };
@@ -305,8 +313,8 @@ enum hm_criterion {
  * et al. 2016) and no limit.
  */
 struct hm_design_settings {
-    const char *const *terms; /* Formulas of the terms; NULL: the parts of the job's model, or the
-                                 terms of Ernest without a job. */
+    const char *const *terms; /* Formulas of the terms; NULL: the components of the job's model, or
+                                 the terms of Ernest without a job. */
     size_t term_count;
     const struct hm_job *job; /* Job whose model gives the terms and costs; may be NULL. Borrowed
                                  during the call. */
@@ -319,8 +327,8 @@ struct hm_design_settings {
     enum hm_criterion criterion;
     double budget; /* Maximum total cost of the runs, > 0; 0: no limit. Each candidate is run at
                       most once. */
-    const struct hm_at *target; /* HM_CRITERION_I only: the target configuration, which the fit
-                                   should predict well; it must include n. */
+    const struct hm_at *target; /* Target configuration, which the fit should predict well, for
+                                   HM_CRITERION_I; it must include n. */
     size_t target_count;
     double keep; /* A run is made if its share is at least this value, in [0, 1); 0 means 0.3, as
                     in Ernest. */
@@ -331,12 +339,12 @@ struct hm_design_settings {
 struct hm_chosen {
     size_t row;     /* Row of the candidate in the table of candidates. */
     double n, size; /* Number of workers, and size; size is NaN if the table has no such column. */
-    double cost;    /* Cost of the run. */
+    double cost;    /* Cost of the run, by the cost formula. */
     const char *where; /* Other quantities of the candidate, such as "latency = 0.01"; NULL if there
                           are none. */
     double share;      /* Share of this candidate in the optimal design, 0 to 1, before shares
                           are rounded to whole runs. */
-    bool made;         /* True: the run is to be made. False: its share was rounded down. */
+    bool made;         /* True if the run is to be made; false if its share was rounded down. */
     double after;      /* Value of the criterion after this run and all runs before it in the
                           list; INFINITY: there are too few runs; NaN: not computed. */
     double time_s;     /* Seconds of the run that the model of the job predicts; NaN without a
@@ -356,8 +364,8 @@ struct hm_design {
     double money;     /* Money for the runs to make; NaN: unknown. */
     double seconds;   /* Node-seconds of the runs to make; NaN: unknown. */
     size_t candidates;
-    struct hm_chosen *chosen; /* The runs to make, most useful first, then the candidates that were
-                                 rounded down. */
+    struct hm_chosen *chosen; /* Runs to make, most useful first, then the candidates whose shares
+                                 were rounded down. */
     size_t chosen_count, made_count;
     const char **notes; /* Warnings, one sentence each. */
     size_t note_count;
@@ -379,7 +387,7 @@ HM_API int hm_design_render(const struct hm_design *design, enum hm_format forma
 
 /* ---- recommendations from measured runs ------------------------------------------------------ */
 
-/* Source of a recommendation; the first source that suffices is used. */
+/* Where a recommendation comes from; the first of these that suffices is used. */
 enum hm_recommend_way {
     HM_RECOMMEND_ROWS,  /* The runs that match the question exactly. */
     HM_RECOMMEND_FIT,   /* A fit of the runs. */
@@ -392,9 +400,9 @@ struct hm_recommend_question {
     const struct hm_at *at; /* Values of the quantities batch, latency, bandwidth, size, ... in
                                SI units. */
     size_t at_count;
-    const char *algorithm, *machine; /* Use only runs of this algorithm and on this machine;
-                                        NULL: no restriction. */
-    const double *n;                 /* Numbers of workers to consider; NULL: those of the runs. */
+    const char *algorithm,
+        *machine;    /* Algorithm and machine of the runs to use; NULL: no restriction. */
+    const double *n; /* Numbers of workers to consider; NULL: those of the runs. */
     size_t n_count;
     enum hm_goal goal;
     double alpha, beta; /* Weights of one second and of one unit of money for HM_GOAL_BALANCE, > 0;
@@ -448,7 +456,7 @@ struct hm_recommendation {
                            unknown. */
     double sure_near;   /* Probability that the recommended candidate is within `slack` of the true
                            best; NaN: unknown. */
-    double slack;       /* The slack of the question. */
+    double slack;       /* The slack that the question asked for. */
     double one_node;    /* Number of workers of one node, if all runs are inside one node and the
                            recommended candidate is not; else NaN. */
     double n_low, n_high; /* Interval of the best number of workers, with probability `level`; NaN:

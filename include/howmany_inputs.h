@@ -1,7 +1,7 @@
 /*
  * howmany: the inputs. A job says what one iteration of a training run computes and sends; a
- * cluster says what the machines can do. Both are made in memory (hm_job_new, hm_cluster_new),
- * read from files or texts (hm_job_load, hm_cluster_parse), or taken from the catalog.
+ * cluster says what the machines can do. Both are made in memory (hm_job_new, hm_cluster_new), read
+ * from files or texts (hm_job_load, hm_cluster_parse), or taken from the catalog.
  *
  * A program includes howmany.h, where the conventions are described.
  */
@@ -58,20 +58,20 @@ enum hm_layer_kind {
     HM_LAYER_CONCAT,     /* Parallel branches whose output channels are concatenated. */
     HM_LAYER_BRANCH,     /* A sequence of layers: one branch of a concat layer, or a shortcut. */
     HM_LAYER_REPEAT,     /* A sequence of layers that is repeated `times` times. */
-    HM_LAYER_SCALE,      /* Output = input times children(input), one factor for each channel. */
+    HM_LAYER_SCALE,      /* Multiplies each channel of the input by a factor from the children. */
     HM_LAYER_SIDE,       /* Layers that read a second input, a vector of `units` values. */
-    HM_LAYER_CONDITION,  /* Output = input + a linear map of a vector of `units` values, one value
-                            for each channel. */
-    HM_LAYER_INTERACT,   /* Output = vector of the side layers, and then the dot products of all
+    HM_LAYER_CONDITION,  /* Adds a linear function of a vector of `units` values to the input, one
+                            value for each channel. */
+    HM_LAYER_INTERACT,   /* Output: the vector of the side layers, and then the dot products of all
                             pairs of that vector and the vectors of the sequence. */
     HM_LAYER_KINDS
 };
 
 enum hm_bias {
     HM_BIAS_NONE,
-    HM_BIAS_SHARED,   /* One bias per unit or feature map. */
+    HM_BIAS_SHARED,   /* One bias per unit or output channel. */
     HM_BIAS_POSITION, /* One bias per output position, as in LeCun et al. 1989. */
-    HM_BIAS_OUTPUT,   /* attention: only the output projection has biases. */
+    HM_BIAS_OUTPUT,   /* For attention: only the output projection has biases. */
 };
 
 enum hm_cell { HM_CELL_RNN, HM_CELL_GRU, HM_CELL_LSTM };
@@ -84,16 +84,16 @@ struct hm_layer {
     enum hm_layer_kind kind;
     int line; /* Line of the layer in the file, for error messages; 0 if there is no file. */
     const char *name; /* Name for messages and tables, such as "conv" or "gelu"; may be NULL. */
-    double units;     /* Size of the output, >= 1. dense: number of outputs; conv: number of feature
-                         maps; embedding, recurrent: width. side, condition: size of the vector. */
+    double units;     /* Size of the output, >= 1. dense: number of outputs; conv: output channels;
+                         embedding, recurrent: width. side, condition: size of the vector. */
     double kernel_h;  /* conv, pool: height of the window, >= 1. */
     double kernel_w;  /* conv, pool: width of the window, >= 1. */
     double stride;    /* conv, pool: step of the window, >= 1. */
     double border_h;  /* conv, pool: rows of padding, top and bottom together, >= 0. */
     double border_w;  /* conv, pool: columns of padding, left and right together, >= 0. */
     double groups;    /* conv: number of groups, >= 1. */
-    double depth;     /* conv: number of input maps that each filter reads; 0: all maps of its
-                         group. */
+    double depth; /* conv: number of input channels that each filter reads; 0: all channels of its
+                     group. */
     double vocabulary;    /* embedding: number of rows of the table, >= 1. */
     double positions;     /* embedding: number of rows of a learned position table, >= 0. */
     double heads;         /* attention: number of heads, >= 1. */
@@ -145,8 +145,8 @@ struct hm_count {
     const char *name;     /* Name of the layer, borrowed from the network. */
     struct hm_shape out;  /* Shape of the output. */
     double parameters;    /* Number of trained parameters. */
-    double multiply_adds; /* Number of multiply-adds in matrix products and convolutions; 0 for
-                             other layers. */
+    double multiply_adds; /* Number of multiply-adds in matrix products and convolutions, for one
+                             sample; 0 for other layers. */
     double inputs;        /* Number of values that the layer reads. */
     double outputs; /* Number of values that the layer writes and keeps for the backward pass. */
     struct hm_shape in;           /* Shape of the input. */
@@ -159,7 +159,7 @@ struct hm_counts {
     struct hm_count *layers; /* Sizes of each layer; NULL if only the totals of the network are
                                 known. */
     size_t layer_count;
-    double parameters, multiply_adds, outputs; /* Sums over the layers. */
+    double parameters, multiply_adds, outputs; /* Sums of the counts over all layers. */
     double forward_flop; /* Flop of the forward pass: two per multiply-add, or the total that was
                             given. */
 };
@@ -216,7 +216,7 @@ struct hm_recipe {
     enum hm_recipe_kind kind;
     double vertices;   /* Number of vertices: whole, >= 1. */
     double edges;      /* Number of edges: whole, >= 1; ignored for a grid. */
-    double max_degree; /* Power law only: largest degree, whole, >= 1. */
+    double max_degree; /* Largest degree of a power law, whole, >= 1; for other recipes ignored. */
     double seed;       /* Seed of the random graph: whole, >= 0. */
 };
 
@@ -270,7 +270,7 @@ struct hm_parts {
     double edges_max;  /* Number of edges of the most loaded worker, averaged over the random
                           trials. */
     double edges_mean; /* Mean number of edges per worker. */
-    double imbalance;  /* Ratio edges_max / edges_mean. */
+    double imbalance;  /* Imbalance: the ratio edges_max / edges_mean. */
     double low, high;  /* 5th and 95th percentile of edges_max over the random trials. */
     double worst;      /* Largest edges_max over the random trials. */
     double cut;        /* Number of edges between different workers; NaN: unknown. */
@@ -361,9 +361,9 @@ enum hm_overlap {
 
 struct hm_link {
     double bandwidth_bytes_per_s; /* Bandwidth, > 0; 0 or NaN: there is no link. */
-    double latency_s;             /* Latency: seconds until a message arrives, >= 0. */
-    bool reduces; /* Whether the switch sums the messages of an all-reduce, as NVLink SHARP does. */
-    bool mesh; /* Whether each pair of workers has its own link, with a share of the bandwidth. */
+    double latency_s;             /* Latency in seconds until a message arrives, >= 0. */
+    bool reduces; /* True if the switch sums the messages of an all-reduce, as NVLink SHARP does. */
+    bool mesh; /* True if each pair of workers has its own link, with a share of the bandwidth. */
 };
 
 /* Generation of a GPU, which determines the kernels that libraries have for it. */
@@ -378,24 +378,24 @@ enum hm_generation {
     HM_GENERATION_COUNT
 };
 
-/* One figure for each number format of matrix products; 0 or NaN: not known. */
+/* One rate for each number format of matrix products; 0 or NaN: not known. */
 struct hm_rates {
     double fp64, fp32, tf32, bf16, fp16, fp8;
 };
 
 /*
- * The results of measurements on a machine. They replace the figures of a data sheet and the
+ * The results of measurements on a machine. They replace the values of a data sheet and the
  * assumptions about the speed that software reaches. 0 or NaN: not measured.
  */
 struct hm_calibration {
     const char *date;             /* Day of the measurement, such as "2026-11-16"; may be NULL. */
-    double uncertainty;           /* Relative uncertainty of the figures, 0 to 1. */
+    double uncertainty;           /* Relative uncertainty of the measured values, 0 to 1. */
     struct hm_rates flops;        /* Flop/s that the largest matrix products of one worker reach. */
-    struct hm_rates convolutions; /* Speed of convolutions relative to what the model assumes for
-                                     the measured matrix products. */
+    struct hm_rates convolutions; /* Speed of convolutions relative to the speed that the model
+                                     assumes from the measured matrix products. */
     double memory_bandwidth_bytes_per_s; /* Bytes per second that element-wise kernels move. */
     double core_bandwidth_bytes_per_s;   /* Bytes per second that one thread of a CPU moves. */
-    double kernel_s;                     /* Seconds of one small kernel. */
+    double kernel_s;                     /* Seconds that one small kernel takes. */
 };
 
 /* One machine. It has `accelerators` workers; a machine without accelerators has one worker. */
@@ -407,18 +407,18 @@ struct hm_node {
                                       no such units. */
     /* Peak flop/s in fp8 and fp4, dense; 0 or NaN: the worker has no such units. */
     double flops_fp8, flops_fp4;
-    double processors; /* Number of processors of one worker that share a matrix product:
-                          multiprocessors of a GPU. If it is known, training steps of networks
+    double processors; /* Number of processors of one worker that share a matrix product, such as
+                          the multiprocessors of a GPU. If it is known, training steps of networks
                           with layers are modelled by their operations; 0 or NaN: unknown. */
-    double cores;      /* CPU workers: number of cores of one worker. If it is known, training steps
-                          and graph jobs are modelled by the operations of a CPU; 0 or NaN: unknown,
-                          or an accelerator. */
-    double threads;    /* CPU workers: number of threads that compute, >= 1; 0 or NaN: all cores. */
-    double cache_bytes; /* CPU workers: bytes of cache that the cores share; 0 or NaN: unknown. */
+    double cores; /* Number of cores of one worker that is a CPU. If it is known, training steps and
+                     graph jobs are modelled by the operations of a CPU; 0 or NaN: unknown, or an
+                     accelerator. */
+    double threads; /* Number of threads of a CPU worker that compute, >= 1; 0 or NaN: all cores. */
+    double cache_bytes;       /* Bytes of cache that the cores of a CPU share; 0 or NaN: unknown. */
     double matrix_efficiency; /* Fraction of the peak that the largest matrix products reach, in
                                  (0, 1]; 0 or NaN: unknown. */
-    double efficiency; /* Fraction of the peak that is reached, in (0, 1]; 0 or NaN: unknown, and
-                          the full peak is assumed. */
+    double efficiency; /* Fraction of the peak that computing reaches, in (0, 1]; 0 or NaN: unknown,
+                          and the full peak is assumed. */
     double memory_bandwidth_bytes_per_s; /* Memory bandwidth of one worker; 0 or NaN: unknown, and
                                             no roofline is used. */
     double kernel_overhead_s;            /* Seconds to start one kernel, >= 0. */
@@ -428,7 +428,7 @@ struct hm_node {
                                  offloaded states use; 0 or NaN: unknown. */
     struct hm_link link;      /* Link between the workers of one machine. */
     double price_per_s;       /* Money per second of one machine, >= 0; NaN: unknown; 0: free. */
-    struct hm_calibration measured; /* Figures that were measured on this machine. */
+    struct hm_calibration measured; /* Rates and times that were measured on this machine. */
 };
 
 /* The slowness of workers: how much longer than normal some workers or some iterations take. If all
@@ -448,7 +448,7 @@ struct hm_slowness {
     double per_node; /* Number of workers in one machine; 0 means one. */
 };
 
-/* Keys of a cluster that do not describe one worker or its links; values can be combined. */
+/* Keys of a cluster that do not describe one worker or its links, as bits of a set. */
 enum hm_cluster_key {
     HM_CLUSTER_MAX_NODES = 1,
     HM_CLUSTER_PRICE = 2,
@@ -467,7 +467,7 @@ struct hm_cluster {
     const char *fabric_name; /* Name of the fabric; NULL: that of the machine, or no fabric. */
     const char *title, *source, *date; /* Title, source and date of the catalog entry; NULL without
                                           an entry. */
-    const char *assumed; /* Figures of the entry that its source does not give; may be NULL. */
+    const char *assumed; /* Names of the values that the source does not give; may be NULL. */
     struct hm_node node;
     struct hm_link fabric; /* The fabric: the connection of a machine to the other machines. */
     double max_nodes;      /* Number of machines that exist: whole, 1 to 1e6; 0 or NaN: no limit. */
@@ -478,11 +478,11 @@ struct hm_cluster {
                          values of enum hm_cluster_key. */
     const char *note; /* Sentence about keys that were kept from the cluster of the job or that
                          have an old name; NULL: none. */
-    const struct hm_kind *kinds; /* Kinds of a mixed cluster, see howmany.h; NULL: one kind. The
-                                    other fields are then those of the first kind. */
+    const struct hm_kind *kinds; /* Kinds of machines of a mixed cluster, see howmany.h; NULL: one
+                                    kind. The other fields are then those of the first kind. */
     size_t kind_count;
-    enum hm_shares shares; /* Mixed clusters: the samples of each worker. */
-    bool threads_auto; /* Whether hm_plan chooses processes and threads on a machine with cores. */
+    enum hm_shares shares; /* Division of the samples among the workers of a mixed cluster. */
+    bool threads_auto; /* True if hm_plan chooses processes and threads on a machine with cores. */
     void *memory;      /* Owns the texts and speeds; NULL in a cluster that is part of a job. */
 };
 
@@ -558,14 +558,14 @@ struct hm_measured {
     double n, speedup;
 };
 
-/* A figure that hm_validate must reproduce; see docs/reference/job.md. */
+/* A value that hm_validate must reproduce; see docs/reference/job.md. */
 struct hm_expect {
-    const char *what; /* Name of the figure: time, speedup, best_n, best_speedup, mape (mean
+    const char *what; /* Name of the value: time, speedup, best_n, best_speedup, mape (mean
                          absolute percentage error of the speedups), mape_without_reference,
                          mape_random or mape_random_spread (mean and spread of mape over 20
                          random splits of the graph). */
-    double n;         /* Number of workers, for time and speedup; 0 or NaN for other figures. */
-    double value;     /* Expected value of the figure. */
+    double n;         /* Number of workers, for time and speedup; 0 or NaN for other values. */
+    double value;     /* Value that is expected. */
     double digits;    /* Number of significant digits that must agree. */
     double within;    /* Largest allowed difference, used instead of digits, > 0; 0 or NaN: not
                          given. */
@@ -594,15 +594,13 @@ struct hm_job {
                                          file, for error messages; 0 without a file. */
     struct hm_network *network;       /* Neural network to train; NULL: none. */
     struct hm_graph *graph;           /* Graph for message passing; NULL: none. */
-    struct hm_large_job *large;       /* Transformer that is planned by layouts; NULL: none.
-                                         hm_job_set_transformer of howmany_layouts.h and the
-                                         functions that read a job set it. */
-    double states; /* Graph jobs: number of states of the variable at each vertex, >= 2. */
-    struct hm_formula *per_edge; /* Graph jobs: formula of the flop per edge; NULL: the flop of
+    struct hm_large_job *large; /* Transformer to plan; NULL: none. Set by hm_job_set_transformer of
+                                   howmany_layouts.h and by the functions that read a job. */
+    double states; /* For graph jobs: number of states of the variable at each vertex, >= 2. */
+    struct hm_formula *per_edge; /* For graph jobs: formula of the flop per edge; NULL: the flop of
                                     belief propagation. */
-    enum hm_split split;         /* Graph jobs: how the graph is split among workers. */
-    double trials, seed; /* Graph jobs with random splits: number of trials, >= 1, and their seed,
-                            >= 0. */
+    enum hm_split split;         /* For graph jobs: method that splits the graph among workers. */
+    double trials, seed; /* For random splits: number of trials, >= 1, and their seed, >= 0. */
     struct hm_transfer *communicate; /* The communication steps of one iteration. */
     size_t communicate_count; /* Number of communication steps; 0: workers do not communicate. */
     /* True if no steps were given, so that the best all-reduce of gradients is assumed. */
@@ -779,8 +777,8 @@ struct hm_import {
     size_t rows;        /* Number of rows that were read. */
     size_t machines;    /* Number of machines in the resulting text. */
     size_t known;       /* Number of machines whose hardware is in the catalog. */
-    size_t accelerated; /* Number of machines whose figures were taken from an accelerator of the
-                           catalog. */
+    size_t accelerated; /* Number of machines whose hardware data were taken from an accelerator of
+                           the catalog. */
     size_t unpriced;    /* Number of machines without a price. */
 };
 

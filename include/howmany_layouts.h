@@ -1,6 +1,6 @@
 /*
- * howmany_layouts.h - plans of transformers: a network given by its sizes, the layouts in which
- * workers can train it, and the best layout for each number of workers.
+ * howmany: plans of transformers: a network given by its sizes, the layouts in which workers can
+ * train it, and the best layout for each number of workers.
  *
  *     struct hm_transformer network;
  *     hm_catalog_transformer(catalog, "llama-3-8b", &network, &err);
@@ -23,7 +23,7 @@ extern "C" {
 
 /* ---- the network ----------------------------------------------------------------------------- */
 
-/* The linear maps of a layer that have a bias. */
+/* The linear layers of a transformer layer that have a bias. */
 enum hm_linear_bias { HM_LINEAR_BIAS_NONE, HM_LINEAR_BIAS_QKV, HM_LINEAR_BIAS_ALL };
 
 /*
@@ -52,8 +52,8 @@ struct hm_transformer {
     double kv_heads;   /* Number of key and value heads; divides `heads`. */
     double head_dim;   /* Width of one head, >= 1. */
     double vocabulary; /* Number of rows of the embedding table, >= 1. */
-    bool gated;        /* Whether the feed-forward layer has a gate: three maps instead of two. */
-    bool tied;         /* Whether input and output share one embedding table. */
+    bool gated;   /* True if the feed-forward layer has a gate: three matrices instead of two. */
+    bool tied;    /* True if input and output share one embedding table. */
     bool encoder; /* True for an encoder: attention is not causal, and there is no output head. */
     /*
      * Number of decoder layers, which also attend to an encoder (the other layers); 0 if there are
@@ -68,11 +68,11 @@ struct hm_transformer {
     struct hm_latent latent;  /* Multi-head latent attention; all zero: ordinary attention. */
     /* The following members matter only for exact parameter counts. */
     double positions;            /* Number of rows of a learned position table; 0: none. */
-    double norms;                /* Number of norms in one layer. */
-    bool norm_bias;              /* Whether a norm has a bias in addition to its scale. */
-    bool qk_norm;                /* Whether queries and keys of a head are normalised. */
-    enum hm_linear_bias bias;    /* The linear maps that have a bias. */
-    double other_parameters;     /* Parameters that no other field describes. */
+    double norms;                /* Number of normalisations in one layer. */
+    bool norm_bias;              /* True if a norm has a bias in addition to its scale. */
+    bool qk_norm;                /* True if queries and keys of a head are normalised. */
+    enum hm_linear_bias bias;    /* The linear layers that have a bias. */
+    double other_parameters;     /* Number of parameters that no other field describes. */
     double published_parameters; /* Number of parameters in the literature; NaN: not given. */
 };
 
@@ -90,7 +90,7 @@ HM_API int hm_catalog_transformer(const struct hm_catalog *catalog, const char *
 /* The operations that the backward pass recomputes, so that their results need not be kept. */
 enum hm_recompute {
     HM_RECOMPUTE_NONE,
-    HM_RECOMPUTE_SELECTIVE, /* The attention core is recomputed. */
+    HM_RECOMPUTE_SELECTIVE, /* The attention core (scores and weighted values) is recomputed. */
     HM_RECOMPUTE_OP,        /* Every second matrix product is recomputed. */
     HM_RECOMPUTE_LAYER,     /* Every second layer is recomputed. */
     HM_RECOMPUTE_NORM,      /* Norms and activation functions are recomputed. */
@@ -106,7 +106,7 @@ enum hm_offload {
     HM_OFFLOADS
 };
 
-/* Number format of the layers' linear maps. */
+/* Number format of the matrix products in the linear layers. */
 enum hm_number_format {
     HM_FORMAT_BF16,
     HM_FORMAT_FP16,
@@ -126,8 +126,8 @@ struct hm_layout {
     double data;   /* Data parallelism: number of copies of the model. */
     double micro_batch;     /* Number of sequences of one forward pass. */
     double zero;            /* ZeRO stage, 0 to 3: which states data-parallel workers shard. */
-    bool shard_in_node;     /* Whether ZeRO shards within a node and replicates between nodes. */
-    bool sequence_parallel; /* Whether tensor-parallel workers also split the tokens of norms. */
+    bool shard_in_node;     /* True if ZeRO shards within a node and replicates between nodes. */
+    bool sequence_parallel; /* True if tensor-parallel workers also split the tokens of norms. */
     enum hm_recompute recompute;
     enum hm_offload offload;
 };
@@ -180,16 +180,16 @@ struct hm_layout_point {
     double n, nodes; /* Number of workers, and number of machines. */
     size_t machine;  /* Index of the cluster; 0 if the cluster is that of the job. */
     struct hm_layout layout;
-    double time_s;        /* Seconds of one step. */
+    double time_s;        /* Seconds of one training step. */
     double low_s, high_s; /* Interval of time_s that contains 90 % of similar measurements. */
     double total_s;       /* Seconds of the whole job, with failures; NaN: tokens are not given. */
     double cost;          /* Money for the whole job, or for one step without tokens; NaN: no price
                              is known. */
     double tokens_per_s;
     double mfu;          /* Model flop per second, as a share of the 16-bit peak of all workers. */
-    double memory_bytes; /* Bytes that the fullest worker needs. */
+    double memory_bytes; /* Bytes of memory that the fullest worker needs. */
     double memory_limit_bytes; /* Bytes that a job may use on one worker. */
-    bool fits;                 /* True if the memory is sufficient. */
+    bool fits;                 /* True if the layout fits in the memory of the workers. */
     double meets; /* Probability of meeting deadline and budget; NaN: neither is given. */
 };
 

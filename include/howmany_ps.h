@@ -1,6 +1,6 @@
 /*
- * Parameter servers for a program of your own on MPI: tables of numbers that are stored on some
- * ranks (the servers) and read and changed by the others (the workers).
+ * howmany: parameter servers for a program of your own on MPI, that is, tables of numbers that are
+ * stored on some ranks (the servers) and read and changed by the others (the workers).
  *
  *     int main(void)
  *     {
@@ -28,10 +28,10 @@
  *     - perhaps some newer increments of other workers.
  *
  * The read waits until the increments that it must contain have arrived (Ho et al.: More effective
- * distributed ML via a stale synchronous parallel parameter server, NIPS 2013). With staleness 0
- * it contains exactly the increments from clocks before c and the worker's own ones; they are added
- * in the order of the workers, so that runs are repeated bit for bit. A worker that has returned
- * is not waited for.
+ * distributed ML via a stale synchronous parallel parameter server, NIPS 2013). With staleness 0 it
+ * contains exactly the increments from clocks before c and the worker's own ones; they are added in
+ * the order of the workers, so that runs are repeated bit for bit. A worker that has returned is
+ * not waited for.
  *
  * Conventions of errors are those of howmany.h: functions return 0 or a negative code, and err,
  * which may be NULL, receives the details. Wrong arguments change nothing and send nothing.
@@ -88,12 +88,13 @@ typedef int hm_ps_worker_fn(struct hm_ps *ps, void *state, struct hm_err *err);
 
 /* Counters of this worker so far. */
 struct hm_ps_stats {
-    double clocks;        /* Number of clocks finished. */
-    double rows_read;     /* Number of rows read. */
-    double rows_received; /* Number of the rows read that came from a server, not from a copy. */
-    double rows_sent;     /* Number of rows of increments sent. */
-    double bytes;         /* Bytes sent and received. */
-    double wait_s;        /* Seconds spent waiting for servers. */
+    double clocks;        /* Number of clocks that the worker has finished. */
+    double rows_read;     /* Number of rows that the worker has read. */
+    double rows_received; /* Number of row reads that a server answered instead of the worker's own
+                             copy. */
+    double rows_sent;     /* Number of rows of increments that the worker has sent. */
+    double bytes;         /* Number of bytes sent and received by the worker. */
+    double wait_s;        /* Seconds in which the worker waited for servers. */
 };
 
 /* ---- life cycle ------------------------------------------------------------------------------ */

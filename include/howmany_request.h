@@ -1,11 +1,10 @@
 /*
  * howmany: requests.
  *
- * This header is the fifth part of the public interface. A request is a verb (plan, fit, design,
- * recommend, converge, advise, graph, catalog, runs …) and values for the fields of that verb, in
- * the words that people use: "6h", "10 Gbit/s", "1..8". The command line, the HTTP server and
- * programs in other languages all build a request and call hm_request_run, so they get the same
- * answers.
+ * A request is a verb (plan, fit, design, recommend, converge, advise, graph, catalog, runs …) and
+ * values for the fields of that verb, written as people write them: "6h", "10 Gbit/s", "1..8". The
+ * command line, the HTTP server and programs in other languages all build a request and call
+ * hm_request_run, so they get the same answers.
  *
  *     struct hm_request *request = NULL;
  *     struct hm_reply *reply = NULL;
@@ -58,15 +57,15 @@ struct hm_store_access {
     int (*add)(void *data, const char *where, struct hm_store_batch *batch, struct hm_err *err);
 };
 
-/* Limits on the work of a request and on the size of its answer; 0 means no limit. */
+/* Limits on the work of a request and on the size of its answer; for each, 0 means no limit. */
 struct hm_limits {
-    double seconds;      /* Maximum time that hm_request_run may take; beyond it: HM_E_BUDGET. */
-    size_t bytes;        /* Maximum memory that hm_request_run may allocate; beyond it:
-                            HM_E_BUDGET. Memory of other libraries is not counted. */
-    double max_n;        /* Maximum number of workers that a plan may consider. */
-    size_t values;       /* Maximum number of values in a list, and of combinations in a design. */
-    size_t page;         /* Maximum number of runs on one page. */
-    size_t runs;         /* Maximum number of runs of the store that a fit may read. */
+    double seconds; /* Maximum seconds that hm_request_run may take; beyond it: HM_E_BUDGET. */
+    size_t bytes;  /* Maximum bytes that hm_request_run may allocate; beyond it: HM_E_BUDGET. Memory
+                      of other libraries is not counted. */
+    double max_n;  /* Maximum number of workers that a plan may consider. */
+    size_t values; /* Maximum number of values in a list, and of combinations in a design. */
+    size_t page;   /* Maximum number of runs on one page. */
+    size_t runs;   /* Maximum number of runs of the store that a fit may read. */
     size_t answer_bytes; /* Maximum number of bytes of an answer. */
     double split_work;   /* Maximum number of assignments of a vertex or an edge to a worker,
                             over all splits of a graph. */
@@ -82,10 +81,10 @@ struct hm_context {
     const struct hm_store_access *store; /* Access to the store of runs; NULL: there is no store. */
     const struct hm_catalog *catalog; /* Catalog for look-ups, borrowed; NULL: the built-in one. */
     struct hm_limits limits;
-    struct hm_style style; /* Style of text answers. */
+    struct hm_style style; /* Style in which text answers are rendered. */
     /*
-     * Function that receives a long answer in pieces, which are then not part of the reply; may be
-     * NULL. It returns 0, or a negative code that ends the request.
+     * Function that receives a long answer in pieces; these pieces are then not part of the reply.
+     * May be NULL. It returns 0, or a negative code that ends the request.
      */
     int (*write)(void *data, const char *text, size_t length, struct hm_err *err);
     void *write_data;
@@ -109,13 +108,14 @@ struct hm_context {
  */
 struct hm_reply_file {
     const char *path;    /* Path of the file as the request names it; "-" is standard output. */
-    const char *text;    /* Contents of the file, or the script that makes it. */
-    const char *program; /* "gnuplot" if `text` is a script that makes the file; NULL if `text`
-                            is the contents of the file. */
+    const char *text;    /* Contents of the file, or a script that makes the file. */
+    const char *program; /* Name of the program that runs the script `text` to make the file:
+                            "gnuplot"; NULL if `text` is the contents of the file. */
 };
 
 struct hm_reply {
-    bool answered;    /* False if there is no feasible answer; the text then says why. */
+    bool answered; /* True if there is a feasible answer; if false, the text says why there is none.
+                    */
     const char *type; /* Media type: "application/json", "text/csv", "text/plain" or
                          "application/x-ndjson". */
     char *text;       /* The answer, which ends with NUL. */

@@ -33,7 +33,7 @@ HM_API void hm_store_close(struct hm_store *store);
 
 /* ---- runs ------------------------------------------------------------------------------------ */
 
-/* One iteration of a run. Unknown values are NaN. */
+/* Values of one iteration of a run. Unknown values are NaN. */
 struct hm_stored_sample {
     double iteration, seconds, elapsed_s, loss;
 };
@@ -52,7 +52,7 @@ struct hm_stored {
     double batch;      /* Number of samples of one iteration, > 0. */
     double latency;    /* Latency of the network in seconds, >= 0. */
     double bandwidth;  /* Bandwidth of the network in bytes per second, > 0. */
-    double size;       /* Size of the problem, > 0. */
+    double size;       /* Share of the data, or amount of work, > 0. */
     double seconds;    /* Seconds of one iteration, > 0. */
     double total;      /* Seconds of the whole run, > 0. */
     double iterations; /* Iterations of the whole run, > 0. */
@@ -99,12 +99,14 @@ HM_API int hm_store_add(struct hm_store *store, const struct hm_stored *runs, si
 struct hm_store_batch {
     const struct hm_stored *runs;
     size_t count;
-    int64_t *ids; /* Output: the id of each run. May be NULL. */
-    size_t added; /* Output: the number of new runs. */
-    /* Further batches follow at once: the runs are added to the store's indexes with the last of
-     * them, which is faster. Until then, reading pages takes longer. */
+    int64_t *ids; /* Output: array that gets the id of each run. May be NULL. */
+    size_t added; /* Output: number of runs that were not in the store before. */
+    /*
+     * True if further batches follow at once: the runs are added to the store's indexes with the
+     * last batch, which is faster. Until then, reading pages takes longer.
+     */
     bool more;
-    /* All runs have passed hm_stored_check, so they are not checked again. */
+    /* True if all runs have passed hm_stored_check, so that they are not checked again. */
     bool checked;
 };
 

@@ -1,4 +1,6 @@
-/* The communicator of builds without MPI, used in place of mpi_comm.c. It has one rank. */
+/*
+ * Implements the communicator of builds without MPI, used in place of mpi_comm.c. It has one rank.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-/* Matrix products by OpenBLAS if the program was built with it, else by plain loops. */
+/* Multiplies matrices with OpenBLAS if the program was built with it, else with plain loops. */
 #ifndef HM_BLAS_H
 #define HM_BLAS_H
 

@@ -31,7 +31,7 @@ struct links {
     bool quick;
     double *values; /* Buffer for the largest message. */
     int *leaders;   /* For each rank, the lowest rank on its node. */
-    double nodes;   /* Number of nodes. */
+    double nodes;   /* Number of nodes on which the ranks run. */
 };
 
 /* Returns half of the seconds that `times` round trips take on rank 0. */

@@ -1,5 +1,6 @@
 /*
- * Communication over MPI (3.1). Messages longer than 1 GiB are split, since MPI counts are ints.
+ * Implements communication over MPI (3.1). Messages longer than 1 GiB are split, since MPI counts
+ * are ints.
  *
  * Under SimGrid all ranks are contexts of one process, and time is virtual. Work takes its number
  * of floating-point operations divided by the speed of the host. The barrier is SimGrid's own, and

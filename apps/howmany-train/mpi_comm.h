@@ -1,6 +1,6 @@
 /*
- * Communicator over MPI, or over SimGrid's MPI on a simulated cluster. The same source is compiled
- * for both.
+ * Declares the communicator over MPI, or over SimGrid's MPI on a simulated cluster. The same source
+ * is compiled for both.
  */
 #ifndef HM_MPI_COMM_H
 #define HM_MPI_COMM_H

@@ -1,10 +1,12 @@
-/* CPU time and memory of a rank's process. */
+/* Measures the CPU time and the memory of a rank's process. */
 #ifndef HM_PROCESS_H
 #define HM_PROCESS_H
 
 #include "comm.h"
 
-/* Sets the CPU seconds and the resident memory of this process; implements hm_comm_ops.usage. */
+/*
+ * Measures the CPU seconds and the resident memory of this process; implements hm_comm_ops.usage.
+ */
 void process_usage(struct hm_comm *comm, double *ret_cpu_s, double *ret_bytes);
 
 #endif

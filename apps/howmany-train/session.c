@@ -1,6 +1,6 @@
 /*
- * The training run of one rank: loads rows or a field, sets up objective, algorithm and checkpoint,
- * then runs the training loop and writes the trace.
+ * Makes the training run of one rank: loads rows or a field, sets up objective, algorithm and
+ * checkpoint, then runs the training loop and writes the trace.
  */
 #include "session.h"
 
@@ -121,7 +121,10 @@ static int session_begin_run(struct session *s, struct hm_err *err)
 
 /* ---- drivers and servers -------------------------------------------------------------------- */
 
-/* Send w to the driver or the servers. After a failure (rc != 0) shut them down instead. */
+/*
+ * Send the weights w to the driver or the servers, or shut these ranks down after a failure (rc !=
+ * 0).
+ */
 static int session_begin_platform(struct session *s, int rc, struct hm_err *err)
 {
     enum hm_platform platform = s->options->platform;

@@ -1,4 +1,4 @@
-/* The training run of one rank, from the options to the last line of the trace. */
+/* Makes the training run of one rank, from the options to the last line of the trace. */
 #ifndef HM_SESSION_H
 #define HM_SESSION_H
 

@@ -1,6 +1,6 @@
 /*
- * Write the beliefs as CSV in the order of the vertices: the other ranks send their beliefs
- * to rank 0, which writes the file.
+ * Writes the beliefs of belief propagation as CSV in the order of the vertices: the other ranks
+ * send their beliefs to rank 0, which writes the file.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /*
- * Rows of the ranks. Rank 0 reads files and distributes the rows; generated rows are generated on
- * the rank that needs them. Test rows are distributed in the same way, so that all ranks evaluate
- * them.
+ * Loads the rows of the ranks. Rank 0 reads files and distributes the rows; generated rows are
+ * generated on the rank that needs them. Test rows are distributed in the same way, so that all
+ * ranks evaluate them.
  */
 #include <math.h>
 #include <string.h>
@@ -82,8 +82,8 @@ static int rows_fill(struct session *s, const struct hm_data_spec *spec, double 
 }
 
 /*
- * Test rows must not have more columns than the training rows, since w has no weights for
- * additional columns.
+ * Test rows must not have more columns than the training rows, since the model has no weights for
+ * further columns.
  */
 static int rows_read_test(struct session *s, struct hm_err *err)
 {
@@ -120,7 +120,7 @@ static int rows_scale(struct session *s, struct hm_err *err)
 
 /*
  * Checks that every label is a class. A label that the scan of the data did not find is not a
- * class, and w has no weights for it.
+ * class, and the model has no weights for it.
  */
 static int rows_check_classes(const struct session *s, struct hm_err *err)
 {

@@ -1,4 +1,7 @@
-/* The trace as JSON lines. Members that are unknown or do not apply to the problem are omitted. */
+/*
+ * Writes the trace as JSON lines. Members that are unknown or do not apply to the problem are
+ * omitted.
+ */
 #include "trace.h"
 
 #include <math.h>
@@ -231,9 +234,9 @@ void trace_times_release(struct trace_times *times)
 }
 
 /*
- * Adds the seconds of a point that is one iteration after the last one. The mean of several
- * iterations says little about the spread of single ones and is left out, as is every value after
- * memory has run out.
+ * Adds the time of an iteration if the point is one iteration after the previous point. A mean over
+ * several iterations hides their spread, so it is not added. After memory has run out, nothing is
+ * added.
  */
 static void trace_times_add(struct trace_times *times, const struct hm_trace_point *point)
 {

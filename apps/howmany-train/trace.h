@@ -1,4 +1,7 @@
-/* Trace of a run as JSON lines on standard output: a header, one line per evaluation, a summary. */
+/*
+ * Writes the trace of a run as JSON lines on standard output: a header, one line per evaluation, a
+ * summary.
+ */
 #ifndef HM_TRACE_H
 #define HM_TRACE_H
 
@@ -19,7 +22,7 @@ struct trace_head {
 struct trace_times {
     double *seconds;
     size_t count, room;
-    double last; /* Iteration of the last point. */
+    double last; /* Iteration number of the last trace point. */
 };
 
 void trace_head(const struct trace_head *head);

@@ -27,7 +27,7 @@ enum { CANDIDATES_MAX = 4096 };
  */
 static const double LIKELY = 0.5;
 
-/* Probability with which a candidate must reach the goal to count as reaching it. */
+/* Returns the probability with which a candidate must reach the goal to count as reaching it. */
 static double advice_threshold(const struct hm_advice *advice)
 {
     return isnan(advice->certainty) ? LIKELY : advice->certainty;
@@ -305,7 +305,7 @@ static void draws_interval(const struct hm_advising *a, const double *draws, dou
     *ret_high = hm__quantile(values, HM_G_DRAWS, (1 + a->confidence) / 2);
 }
 
-/* Returns the mean of the finite values among the draws; NaN if most values are infinite. */
+/* Returns the mean of the finite values of the draws; NaN if most values are infinite. */
 static double draws_mean(const double *draws)
 {
     double sum = 0, count = 0;

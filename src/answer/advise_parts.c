@@ -17,7 +17,7 @@
 
 enum { LEVELS = 25, LEAD_DRAWS = 16 };
 
-/* A candidate takes the lead when its time is below this fraction of the leader's time. */
+/* Another candidate takes the lead if its time is below this fraction of the leader's time. */
 static const double AHEAD = 0.95;
 /* A run is proposed if it is expected to save more than this fraction of the time, cost or loss. */
 static const double WORTH = 0.01;
@@ -25,9 +25,9 @@ static const double WORTH = 0.01;
 /* ---- leads ----------------------------------------------------------------------------------- */
 
 /*
- * Expected time (or cost) to reach a target loss, as the mean over LEAD_DRAWS draws of the fits;
- * INFINITY if most of these draws do not reach it. `level` is the target as ln(P - P*), where P is
- * the loss and P* the least possible loss.
+ * Returns the expected time (or cost) to reach a target loss, as the mean over LEAD_DRAWS draws of
+ * the fits; INFINITY if most of these draws do not reach it. `level` is the target as ln(P - P*),
+ * where P is the loss and P* the least possible loss.
  */
 static double runner_expected_to(const struct hm_advising *a, const struct hm_runner *r,
                                  double level)
@@ -42,8 +42,8 @@ static double runner_expected_to(const struct hm_advising *a, const struct hm_ru
 }
 
 /*
- * Finds the candidate that reaches a loss (`level`) in the least time or at the least cost. The
- * previous leader is kept unless another candidate is clearly better.
+ * Finds the candidate that reaches a loss, given as ln(P - P*) in `level`, in the least time or at
+ * the least cost. The previous leader is kept unless another candidate is clearly better.
  */
 static const struct hm_runner *advising_leader(const struct hm_advising *a, double level,
                                                const struct hm_runner *before)

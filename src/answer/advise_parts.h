@@ -1,4 +1,4 @@
-/* The state that is shared by the functions which compute an advice. */
+/* Declares the state that the functions share which compute an advice. */
 #ifndef HM_ADVISE_PARTS_H
 #define HM_ADVISE_PARTS_H
 
@@ -21,7 +21,8 @@ struct hm_advising {
     size_t m_count;
     struct hm_runner *runners;
     size_t count;
-    size_t fresh; /* Number of synchronous candidates, which come first in `runners`. */
+    size_t fresh; /* Number of candidates without staleness (synchronous runs), which come first in
+                     `runners`. */
     /*
      * Indices into `runners`, sorted from best to worst; the candidates of the advice have the same
      * order.
@@ -30,7 +31,7 @@ struct hm_advising {
     size_t unknown_pace;
 };
 
-/* Returns the cost of using the workers of a runner for `seconds` seconds. */
+/* Returns the cost of using the workers of a candidate for `seconds` seconds. */
 double hm__advising_price(const struct hm_advising *a, const struct hm_runner *runner,
                           double seconds);
 static inline struct hm_notes hm__advice_notes(struct hm_advising *a)
@@ -38,7 +39,10 @@ static inline struct hm_notes hm__advice_notes(struct hm_advising *a)
     return (struct hm_notes){a->memory, &a->advice->notes, &a->advice->note_count};
 }
 
-/* Number of kinds of stale runs of an algorithm that have times: each is tried on every m. */
+/*
+ * Returns the number of kinds of stale runs (such as ssp with a bound) for which an algorithm has
+ * times; each kind is tried on every number of workers.
+ */
 size_t hm__advising_count_stale(const struct hm_advising *a, const struct hm_g *g);
 /* Adds stale runs and runs with backup workers of an algorithm to the candidates. */
 int hm__advising_add_stale(struct hm_advising *a, const struct hm_g *g, struct hm_err *err);

@@ -1,9 +1,10 @@
 /*
- * Candidates with stale or dropped gradients: bounded staleness (ssp), asynchronous runs and backup
- * workers. Such a run needs c times the iterations of a synchronous one, where c comes from the fit
- * of the loss curves (stale.c), and its iterations take the seconds of runs of the same kind. Each
- * kind that has times becomes a candidate on every m between those that were measured. Limit: kinds
- * without times of their own are left out, because nothing says how long their iterations take.
+ * Adds candidates with stale or dropped gradients: bounded staleness (ssp), asynchronous runs and
+ * backup workers. Such a run needs c times the iterations of a synchronous one, where c comes from
+ * the fit of the loss curves (stale.c), and its iterations take the seconds of runs of the same
+ * kind. Each kind that has times becomes a candidate on every number of workers between those that
+ * were measured. Limit: kinds without times of their own are left out, because the time of their
+ * iterations is not known.
  */
 #include <math.h>
 #include <string.h>
@@ -12,8 +13,10 @@
 #include "budget.h"
 #include "err.h"
 
-/* Returns the cost of staleness for the kind of runs that a pace belongs to; NULL if the fit has no
- * such cost. */
+/*
+ * Returns the cost of staleness for the kind of runs whose iteration times `pace` holds; NULL if
+ * the fit has no such cost.
+ */
 static const struct hm_g_stale *cost_of_pace(const struct hm_g *g, const struct hm_pace *pace)
 {
     const struct hm_g_stale *cost = pace->backups > 0        ? &g->backup
@@ -25,15 +28,19 @@ static const struct hm_g_stale *cost_of_pace(const struct hm_g *g, const struct 
     return cost->traces > 0 ? cost : NULL;
 }
 
-/* Whether a pace belongs to stale runs or runs with backup workers of an algorithm. */
+/*
+ * Whether `pace` holds the iteration times of stale runs, or of runs with backup workers, of an
+ * algorithm.
+ */
 static bool pace_is_stale(const struct hm_pace *pace, const struct hm_g *g)
 {
     return (pace->staleness > 0 || pace->backups > 0) && pace->algorithm &&
            strcmp(pace->algorithm, g->algorithm) == 0 && cost_of_pace(g, pace) != NULL;
 }
 
-/* Returns the source of the times of stale runs: the given times if there are any, otherwise those
- * of the traces. */
+/*
+ * Returns the times of stale runs: the given times if there are any, otherwise those of the traces.
+ */
 static const struct hm_paces *source_at(const struct hm_advising *a, size_t k)
 {
     return a->pace_count > 0 ? a->paces[k] : a->convergence->paces;
@@ -81,7 +88,7 @@ static bool pace_is_beyond(const struct hm_pace *pace, double m)
     return pace->count > 0 && (m < pace->m[0] || m > pace->m[pace->count - 1]);
 }
 
-/* Adds the candidates of one kind of runs. */
+/* Adds the candidates of one kind of stale runs. */
 static int advising_add_kind(struct hm_advising *a, const struct hm_g *g,
                              const struct hm_pace *pace, struct hm_err *err)
 {

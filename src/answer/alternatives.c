@@ -1,10 +1,10 @@
 /*
- * Finds three alternatives among all points of all compared candidates (machines, schemes and
- * platforms) that have a price and meet the limits: the cheapest, the fastest (the fewest workers
- * within the slack of the least time, for the candidate with the least time), and the balanced one,
- * whose sum of time over the least time and cost over the least cost is smallest. For each curve,
- * only the times and costs are kept, because the whole curves of many machines would need much
- * memory.
+ * Finds three alternatives among all compared candidates (machines, schemes and platforms) and
+ * numbers of workers that have a price and meet the limits: the cheapest, the fastest (the fewest
+ * workers within the slack of the least time, for the candidate with the least time), and the
+ * balanced one, whose sum of time over the least time and cost over the least cost is smallest. For
+ * each curve, only the times and costs are kept, because the whole curves of many machines would
+ * need much memory.
  */
 #include "alternatives.h"
 
@@ -57,8 +57,8 @@ static bool trades_least(const struct hm_trades *const *trades, size_t count, do
 }
 
 /*
- * Replaces the index in *place by that of the point of the same candidate that has the fewest
- * workers and a time within the slack of the time at *place.
+ * Moves *place to the point of the same candidate with the fewest workers whose time is within the
+ * slack of the time at *place.
  */
 static void place_shrink(const struct hm_trades *t, double slack, struct hm_trade_place *place)
 {

@@ -1,4 +1,4 @@
-/* The three alternatives of a plan, over all compared machines, schemes and platforms. */
+/* Finds the three alternatives of a plan, over all compared machines, schemes and platforms. */
 #ifndef HM_ALTERNATIVES_H
 #define HM_ALTERNATIVES_H
 

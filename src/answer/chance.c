@@ -1,15 +1,15 @@
 /*
- * Probabilities of meeting a deadline or a budget. A time T is known by its median m and an
- * interval (a, b) of probability q. The distribution that is used is normal in ln T on each side of
- * the median: half of the probability is below m, (1 - q) / 2 below a, and (1 - q) / 2 above b, so
- * that
+ * Computes the probabilities of meeting a deadline or a budget. A time T is known by its median m
+ * and an interval (a, b) of probability q. The distribution that is used is normal in ln T on each
+ * side of the median: half of the probability is below m, (1 - q) / 2 below a, and (1 - q) / 2
+ * above b, so that
  *
  *   P(T <= t) = Phi(z ln(t / m) / ln(b / m))    for t >= m, with z = Phi^-1((1 + q) / 2),
  *   P(T <= t) = Phi(z ln(t / m) / ln(m / a))    for t < m.
  *
  * The same distribution is used for intervals of fits and for those of specification sheets, so
- * that a probability always agrees with the interval beside it. Limit: the tails are assumed, which
- * is why no probability above HM_CHANCE_MOST is stated.
+ * that a stated probability always agrees with the stated interval. Limit: the tails are assumed,
+ * which is why no probability above HM_CHANCE_MOST is stated.
  */
 #include "chance.h"
 
@@ -17,7 +17,7 @@
 
 #include "sheet_error.h"
 
-/* The standard normal distribution function. */
+/* Returns the probability that a standard normal variable is below z. */
 static double normal_below(double z)
 {
     return 0.5 * erfc(-z * M_SQRT1_2);
@@ -46,7 +46,10 @@ bool hm__span_known(const struct hm_span *s)
            s->level > 0 && s->level < 1;
 }
 
-/* Standard deviation of ln T above the median if `above` is true, otherwise below the median. */
+/*
+ * Returns the standard deviation of ln T above the median if `above` is true, otherwise below the
+ * median.
+ */
 static double span_spread(const struct hm_span *s, bool above)
 {
     double z = normal_quantile((1 + s->level) / 2);
@@ -92,8 +95,9 @@ static const double MOST_BEYOND = 0.9;
 
 /*
  * After k runs that agree with a fit, the next one agrees with a probability of (k + 1/2) / (k + 1)
- * if nothing else is known (the rule of succession with Jeffreys' prior). Draws of a fit do not
- * contain terms that so few runs cannot show, so they alone would claim too much.
+ * if nothing else is known (the rule of succession with Jeffreys' prior). The draws of a fit alone
+ * would give too large a probability, because they do not contain terms that so few runs cannot
+ * show.
  */
 double hm__chance_most(size_t runs, bool beyond)
 {

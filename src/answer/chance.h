@@ -1,4 +1,4 @@
-/* Probabilities of a time that is known by its median and an interval (chance.c). */
+/* Computes probabilities of a time that is known by its median and an interval (chance.c). */
 #ifndef HM_CHANCE_H
 #define HM_CHANCE_H
 
@@ -20,7 +20,7 @@ struct hm_span {
     double level; /* Probability that the time is between low and high. */
 };
 
-/* Whether the interval is known. */
+/* Whether the interval of a time is known. */
 bool hm__span_known(const struct hm_span *span);
 /*
  * Returns the probability that the time is at most `limit`. It is never above HM_CHANCE_MOST, and

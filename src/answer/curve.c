@@ -1,6 +1,6 @@
 /*
- * The curve of one combination of job, machine and scheme: a point for every number of workers n
- * that can be rented.
+ * Computes the curve of one combination of job, machine and scheme: a point with time and cost for
+ * every number of workers n that can be rented.
  *
  * If a node has g workers, the values of n are 1 to g and then the multiples of g, since only whole
  * nodes can be rented. Speedup is relative to the time at the reference n; with weak scaling, times
@@ -27,7 +27,7 @@ double hm__search_memory(const struct hm_search *s)
     return !(bytes > 0) ? NAN : s->table ? hm__usable_memory(bytes) : bytes;
 }
 
-/* Largest number of workers in one machine of a cluster. */
+/* Returns the largest number of workers in one machine of a cluster. */
 static double per_node_most(const struct hm_cluster *c)
 {
     double most = c->kind_count > 0 ? 1 : c->node.accelerators;
@@ -85,8 +85,8 @@ struct hm_variant hm__search_variant(const struct hm_search *s)
 }
 
 /*
- * Epochs that the job needs with batches of `batch` samples: measured epochs are interpolated
- * linearly in the logarithm of the batch, and extended beyond the largest batch.
+ * Returns the epochs that the job needs with batches of `batch` samples: measured epochs are
+ * interpolated linearly in the logarithm of the batch, and extrapolated beyond the largest batch.
  */
 static double job_epochs(const struct hm_job *job, double batch)
 {
@@ -105,7 +105,10 @@ static double job_epochs(const struct hm_job *job, double batch)
     return fmax(at[i].epochs + share * (at[i + 1].epochs - at[i].epochs), at[0].epochs);
 }
 
-/* Number of iterations of the job if all gradients are fresh; stale gradients would need more. */
+/*
+ * Returns the number of iterations of the job if all gradients are fresh; stale gradients need
+ * more.
+ */
 static double fresh_iterations(const struct hm_search *s, double work, double n)
 {
     const struct hm_job *job = s->job;
@@ -144,8 +147,8 @@ double hm__search_expense(const struct hm_search *s, const struct hm_point *p)
 }
 
 /*
- * Seconds per unit of work. With strong scaling the unit is a step; with weak scaling it is the
- * share of one worker in a step.
+ * Returns the seconds per unit of work. With strong scaling the unit is a step; with weak scaling
+ * it is the share of one worker in a step.
  */
 static double point_seconds_per_work(const struct hm_search *s, const struct hm_point *p)
 {
@@ -204,7 +207,7 @@ static double grid_n(size_t i, double per_node)
     return n <= per_node ? n : (n - per_node + 1) * per_node;
 }
 
-/* Number of points of the curve up to max_n. */
+/* Returns the number of points of the curve up to max_n workers. */
 static size_t search_point_count(const struct hm_search *s, double max_n, double per_node)
 {
     const struct hm_question *q = s->question;

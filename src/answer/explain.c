@@ -19,8 +19,8 @@ static int check_allocated(const void *pointer, struct hm_err *err)
 }
 
 /*
- * Whether a faster point exists that lacks memory or samples. Then memory or batch is the limit,
- * not the speed of the hardware.
+ * Whether there is a faster point at which memory or samples do not suffice. Then memory or the
+ * batch limits the speedup, not the speed of the hardware.
  */
 static bool answer_limited_by_fit(struct hm_answer *a, const struct hm_search *s,
                                   const struct hm_curve *c)
@@ -40,7 +40,7 @@ static bool answer_limited_by_fit(struct hm_answer *a, const struct hm_search *s
     return false;
 }
 
-/* Seconds of communication in a step that do not overlap with computing. */
+/* Returns the seconds of communication in a step that computation does not hide. */
 static double point_exposed_s(const struct hm_search *s, const struct hm_point *p)
 {
     double both = p->compute_s + p->communicate_s;
@@ -84,9 +84,9 @@ static int explain_stragglers(struct hm_answer *a, const struct hm_search *s,
 }
 
 /*
- * Seconds of computing that do not shrink with more workers. Half as many workers take x seconds
- * longer, where x is the part that is divided among the workers; the rest does not shrink. 0 if x
- * is unknown, or if the work grows with n.
+ * Returns the seconds of computing that do not shrink with more workers. Half as many workers take
+ * x seconds longer, where x is the part that is divided among the workers; the rest does not
+ * shrink. Returns 0 if x is unknown, or if the work grows with n.
  */
 static double point_serial_s(const struct hm_search *s, const struct hm_model *model,
                              const struct hm_point *p)
@@ -113,8 +113,10 @@ static int explain_serial(struct hm_answer *a, const struct hm_search *s, const 
     return check_allocated(a->why, err);
 }
 
-/* Explains communication that a formula of the job gives, and says so if the communication does not
- * grow with n. */
+/*
+ * Explains communication whose time is given by a formula of the job, and says so if it does not
+ * grow with n.
+ */
 static int explain_formula(struct hm_answer *a, const struct hm_model *model,
                            const struct hm_point *p, double exposed, struct hm_err *err)
 {
@@ -234,7 +236,7 @@ struct lever {
 
 /*
  * Whether a quantity of the job is the amount of work: half of it halves the time of computing. If
- * the changed job is not valid, the answer is false.
+ * the changed job is not valid, returns false.
  */
 static bool quantity_is_work(const struct hm_search *s, const struct hm_model *model, double n,
                              const char *name)
@@ -309,8 +311,7 @@ static int help_quantities(struct hm_answer *a, const struct hm_search *s,
 }
 
 /*
- * Evaluates another split of the graph at the best n only; the table of splits for other n is not
- * changed.
+ * Evaluates another split of the graph at the best n only; the splits for other n are not changed.
  */
 static int help_split(struct hm_answer *a, const struct hm_search *s, const struct hm_curve *c,
                       enum hm_split split, const char *what, struct hm_err *err)
@@ -336,8 +337,8 @@ static int help_split(struct hm_answer *a, const struct hm_search *s, const stru
 }
 
 /*
- * Adds the gain from better splits of the graph: greedy and METIS splits, and the even split as an
- * upper bound.
+ * Adds the gain from better splits of the graph among the workers: greedy and METIS splits, and the
+ * even split as an upper bound.
  */
 static int help_splits(struct hm_answer *a, const struct hm_search *s, const struct hm_curve *c,
                        struct hm_err *err)

@@ -13,7 +13,7 @@
 
 enum { STAGES_TEXT = 160 };
 
-/* Writes the rows of each stage, such as "1-9, 10-20". */
+/* Writes the range of layers of each stage, such as "1-9, 10-20". */
 static void stages_text(const struct hm_pipeline_choice *c, char *text, size_t room)
 {
     size_t used = 0, from = 1;

@@ -73,7 +73,7 @@ struct draw_tally {
      * value is within the slack of the best.
      */
     double best, near;
-    size_t count;   /* Number of values of `chosen`. */
+    size_t count;   /* Number of elements of `chosen`. */
     double *chosen; /* Best n of each evaluated draw of the fit. */
 };
 
@@ -92,8 +92,8 @@ static void curve_apply_draw(const struct hm_search *s, const double *x, size_t 
 }
 
 /*
- * Loss from choosing a point of a curve: (value - least value) / least value, at most 1. It is 1 if
- * the point may not be chosen.
+ * Returns the loss from choosing a point of a curve: (value - least value) / least value, at most
+ * 1. It is 1 if the point may not be chosen.
  */
 static double point_loss(const struct hm_search *s, const struct hm_point *p, double least)
 {
@@ -181,7 +181,7 @@ int hm__search_fit_intervals(const struct hm_search *s, const struct hm_model *m
         rc = hm__fail_nomem(err);
     for (size_t i = 0; rc == 0 && i < count && !hm__budget_spent("max_n"); i++) {
         struct hm_point *p = &points[i];
-        /* The times of a changed job differ from those of the fit by this factor. */
+        /* Ratio of the times of a changed job to those of the fit. */
         double changed = p->time_s / hm__fit_seconds(fit, x, count, i, HM_NONE);
         for (size_t d = 0; d < draws; d++) {
             times[d] = changed * hm__fit_run_seconds(fit, x, count, i, d);

@@ -1,7 +1,7 @@
 /*
- * Notes on what a plan of a transformer assumes about its machines: figures that the cluster does
- * not give and that are as usual in the generation of its devices, and figures of the catalog that
- * are not from a data sheet.
+ * Adds notes on what a plan of a transformer assumes about its machines: values that the cluster
+ * does not give, for which those of the generation of its devices are used, and values of the
+ * catalog that are not from a data sheet.
  */
 #include <stdio.h>
 #include <string.h>
@@ -20,7 +20,7 @@ static bool has_point(const struct hm_large_answer *a, const struct hm_large_mac
     return false;
 }
 
-/* Appends a figure to the list of those that are assumed. */
+/* Appends a value to the list of those that are assumed. */
 static void list_figure(char *text, size_t room, const char *format, double value)
 {
     size_t used = strlen(text);
@@ -31,7 +31,7 @@ static void list_figure(char *text, size_t room, const char *format, double valu
         snprintf(text + used, room - used, format, value);
 }
 
-/* Adds the note on figures that the cluster does not give and on which the answer depends. */
+/* Adds the note on values that the cluster does not give and on which the answer depends. */
 static void note_usual(struct hm_large_answer *a, const struct hm_large_machine *m, int index,
                        const char *name)
 {
@@ -55,8 +55,8 @@ static void note_usual(struct hm_large_answer *a, const struct hm_large_machine 
 }
 
 /*
- * Adds the note on assumed figures of the catalog. The efficiency of matrix products is left out:
- * this model has its own, fitted to measured steps.
+ * Adds the note on assumed values of the catalog. The efficiency of matrix products is left out:
+ * this model has its own efficiency, fitted to measured steps.
  */
 static void note_catalog(struct hm_large_answer *a, const char *name, const char *assumed)
 {

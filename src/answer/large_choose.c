@@ -12,13 +12,13 @@
 /* Probability that the interval of a prediction for large networks contains the true time. */
 static const double LARGE_LEVEL = 0.9;
 
-/* Seconds of the whole job, or of one step if the length of the job is not given. */
+/* Returns the seconds of the whole job, or of one step if the length of the job is not given. */
 static double choice_total_s(const struct hm_large_choice *c)
 {
     return isnan(c->total_s) ? c->step.time_s : c->total_s;
 }
 
-/* Cost of a choice: money if there is a price, otherwise node-seconds. */
+/* Returns the cost of a choice: money if there is a price, otherwise node-seconds. */
 static double choice_expense(const struct hm_large_choice *c)
 {
     return isnan(c->cost) ? c->nodes * choice_total_s(c) : c->cost;
@@ -63,8 +63,8 @@ double hm__large_bound(const struct hm_large_answer *a, const struct hm_large_ch
 }
 
 /*
- * Sets the probability of meeting the limits, and the factor by which they are exceeded. Time and
- * money include what failures and checkpoints take, if the length of the job is given.
+ * Sets the probability of meeting the deadline and the budget, and the factor by which they are
+ * exceeded. If the length of the job is given, time and money include failures and checkpoints.
  */
 static void choice_judge(const struct hm_large_answer *a, struct hm_large_choice *c,
                          const struct hm_large_question *q, double certainty)
@@ -87,7 +87,9 @@ static bool choice_allowed(const struct hm_large_choice *c)
     return c->fits && !(c->excess > 1);
 }
 
-/* Index of the allowed point with the least value for a goal; HM_NONE if there is none. */
+/*
+ * Returns the index of the allowed point with the least value for a goal; HM_NONE if there is none.
+ */
 static size_t points_best(const struct hm_large_answer *a, enum hm_goal goal, const double least[2])
 {
     size_t best = HM_NONE;
@@ -101,8 +103,8 @@ static size_t points_best(const struct hm_large_answer *a, enum hm_goal goal, co
 }
 
 /*
- * Index of the allowed point with the fewest workers whose value is within the slack of the best;
- * the smaller value decides between equal numbers of workers.
+ * Returns the index of the allowed point with the fewest workers whose value is within the slack of
+ * the best; among equal numbers of workers, the smaller value decides.
  */
 static size_t points_recommended(const struct hm_large_answer *a, enum hm_goal goal,
                                  const double least[2], size_t best)
@@ -122,7 +124,8 @@ static size_t points_recommended(const struct hm_large_answer *a, enum hm_goal g
 }
 
 /*
- * Index of the knee of the recommended machine: its point with the largest value of speedup^2 / n.
+ * Returns the index of the knee of the recommended machine: its point with the largest value of
+ * speedup^2 / n.
  */
 static size_t points_knee(const struct hm_large_answer *a)
 {
@@ -141,8 +144,8 @@ static size_t points_knee(const struct hm_large_answer *a)
 }
 
 /*
- * If no point is allowed, takes the one that exceeds the limits least; if no point fits, the one
- * with the most workers, which needs the least memory.
+ * If no point is allowed, chooses the one that exceeds the limits least; if no point fits in
+ * memory, the one with the most workers, which needs the least memory for each worker.
  */
 static void choose_nearest(struct hm_large_answer *a, const struct hm_large_question *q)
 {

@@ -52,7 +52,7 @@ static void add_changes(struct hm_large_answer *a, const struct hm_large_machine
             add_change(a, m, &changed, "batch", changed.work.batch);
     }
     for (double factor = .5; factor <= 2; factor *= 4) {
-        changed = *job; /* The batch keeps its number of tokens. */
+        changed = *job; /* The number of tokens of a batch does not change. */
         changed.work.sequence = factor * job->work.sequence;
         changed.work.batch = job->work.batch / factor;
         if (changed.work.batch >= 1 && changed.work.batch == floor(changed.work.batch) &&
@@ -119,8 +119,8 @@ static void set_room(struct hm_large_answer *a, const struct hm_large_machine *m
 }
 
 /*
- * Advises a run of the recommended layout with as few copies of the model as fit in memory, on at
- * least one whole node. The batch of each copy is that of the job.
+ * Advises a run of the recommended layout with as few data-parallel copies of the model as
+ * possible, on at least one whole node. The batch of each copy is that of the job.
  */
 static void set_advised(struct hm_large_answer *a, const struct hm_large_machine *m)
 {
@@ -146,7 +146,7 @@ static void set_advised(struct hm_large_answer *a, const struct hm_large_machine
         n /= 2;
     }
     struct hm_large_step known = best->step;
-    known.slow_host_s = 0; /* The run will show how fast the host is. */
+    known.slow_host_s = 0; /* The advised run will show how fast the host launches kernels. */
     struct hm_large_interval after = hm__large_narrow(
         hm__large_interval(&hm__large_spreads[0].spread, &m->device, &m->work, &known),
         hm__large_after_run(&m->situation, &l));

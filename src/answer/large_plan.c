@@ -244,7 +244,10 @@ static int machine_init(struct hm_large_machine *m, const struct hm_large_job *j
     return 0;
 }
 
-/* Adds other layouts at the recommended n whose time is at most 5 % above the recommended one. */
+/*
+ * Adds other layouts at the recommended n whose time exceeds that of the recommended layout by at
+ * most 5 %.
+ */
 static void add_runners(struct hm_large_answer *a, const struct hm_large_machine *machines,
                         const struct hm_large_job *job)
 {
@@ -262,7 +265,7 @@ static void add_runners(struct hm_large_answer *a, const struct hm_large_machine
         }
 }
 
-/* Adds a hint if the search finds a layout that fits. */
+/* Adds a hint if the search finds a layout that fits in memory. */
 static void try_hint(struct hm_large_answer *a, const struct hm_large_machine *m,
                      const struct hm_large_job *changed, const char *what, double n)
 {
@@ -281,8 +284,10 @@ static void try_hint(struct hm_large_answer *a, const struct hm_large_machine *m
     a->hints[at] = hint;
 }
 
-/* If the recommended layout does not fit, adds the single changes that make it fit, fastest
- * first. */
+/*
+ * If the recommended layout does not fit in memory, adds the single changes that make it fit,
+ * fastest first.
+ */
 static void add_hints(struct hm_large_answer *a, const struct hm_large_machine *machines,
                       const struct hm_large_job *job)
 {
@@ -405,7 +410,7 @@ int hm__large_points(const struct hm_job *job, const struct hm_large_job *large,
     return rc;
 }
 
-/* Copies the figures of the job into its answer. */
+/* Copies the sizes of the job and its network into the answer. */
 static void describe_job(const struct hm_job *job, const struct hm_large_job *large,
                          const struct hm_large_question *q, struct hm_large_answer *a)
 {

@@ -20,7 +20,8 @@ struct hm_large_question {
     /* Measured steps of the job, which correct the model; borrowed. */
     const struct hm_large_measured *runs;
     size_t run_count;
-    double parameters; /* Parameters to which the network is scaled; INFINITY: the plan chooses. */
+    double parameters; /* Number of parameters to which the network is scaled; INFINITY: the plan
+                          chooses the number. */
 };
 
 /* Plan a job with job->large on one or more clusters. The answer borrows the names of the job and
@@ -36,7 +37,7 @@ void hm__large_choose(struct hm_large_answer *answer, const struct hm_large_ques
 enum { HM_LARGE_TOP = 8 };
 struct hm_large_tops {
     double n;
-    struct hm_large_choice top[HM_LARGE_TOP]; /* Layouts that fit, fastest first. */
+    struct hm_large_choice top[HM_LARGE_TOP]; /* Layouts that fit in memory, fastest first. */
     size_t count;
     /* The layout with the least memory; its n is 0 if there is no layout. */
     struct hm_large_choice least;
@@ -51,7 +52,7 @@ struct hm_large_machine {
     struct hm_large_case situation; /* Inputs of the model; points to the members above. */
     struct hm_large_tops *tops;     /* Best layouts for each n, `count` elements; owned. */
     size_t count;
-    bool gpus; /* Whether texts call the workers GPUs. */
+    bool gpus; /* True if texts should call the workers GPUs. */
 };
 
 /* The machines of a plan; released with hm__large_machines_release. */
@@ -66,7 +67,7 @@ int hm__large_points(const struct hm_job *job, const struct hm_large_job *large,
                      const struct hm_large_question *question, struct hm_large_machines *machines,
                      struct hm_large_answer *answer, struct hm_err *err);
 void hm__large_machines_release(struct hm_large_machines *machines);
-/* Set the figures of a layout that follow from its time and memory. */
+/* Set the values of a layout that follow from its time and memory, such as its cost. */
 void hm__large_finish(const struct hm_large_case *x, const struct hm_large_job *job,
                       struct hm_large_choice *choice);
 /*
@@ -85,15 +86,17 @@ int hm__large_resize(const struct hm_job *job, struct hm_large_job *large,
                      const struct hm_cluster *const *clusters, size_t cluster_count,
                      const struct hm_large_question *question, struct hm_large_answer *answer,
                      struct hm_err *err);
-/* Set the loss that scaling laws predict, and notes about the batch. */
+/* Set the loss that scaling laws predict, and add notes about the batch. */
 void hm__large_outlook(const struct hm_large_job *large, const struct hm_large_question *question,
                        struct hm_large_answer *answer);
 /* Add a note to the answer; notes that do not fit are left out. */
 void hm__large_note(struct hm_large_answer *answer, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Add notes on figures of the machines that are assumed because the clusters do not give them
- * (large_assumed.c). `clusters` has one element for each machine; NULL: the job's own cluster. */
+/*
+ * Add notes on values of the machines that are assumed because the clusters do not give them
+ * (large_assumed.c). `clusters` has one element for each machine; NULL: the job's own cluster.
+ */
 void hm__large_note_assumed(const struct hm_large_machines *machines, const struct hm_job *job,
                             const struct hm_cluster *const *clusters,
                             struct hm_large_answer *answer);

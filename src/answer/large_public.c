@@ -1,4 +1,4 @@
-/* Plans of transformers for other programs: hm_plan_layouts of howmany_layouts.h. */
+/* Implements hm_plan_layouts of howmany_layouts.h: plans of transformers for other programs. */
 #include <math.h>
 
 #include "checks.h"

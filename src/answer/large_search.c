@@ -59,11 +59,11 @@ struct search {
     size_t count;
     /* Times of layers for the current tensor, context, expert and micro_batch. */
     struct hm_large_times times;
-    bool timed; /* Whether `times` is set. */
+    bool timed; /* True if `times` is set. */
     double candidates;
 };
 
-/* Multiplies a step and all its parts by a factor. */
+/* Multiplies the seconds of a step and of all its components by a factor. */
 static void step_scale(struct hm_large_step *step, double factor)
 {
     double *parts = &step->time_s;
@@ -80,7 +80,7 @@ static void choice_eval(const struct hm_large_case *x, const struct hm_large_tim
     hm__large_step(x, &choice->layout, times, &choice->step);
     if (x->correction) {
         step_scale(&choice->step, hm__large_known(x->correction, &choice->layout, &narrower));
-        choice->step.slow_host_s = 0; /* Measured steps show how fast the host is. */
+        choice->step.slow_host_s = 0; /* Measured steps show how fast the host launches kernels. */
     } else if (choice->layout.offload != HM_OFFLOAD_NONE)
         narrower = 2; /* Offloading was not measured, so the interval is twice as wide. */
     struct hm_large_interval interval = hm__large_narrow(
@@ -117,7 +117,7 @@ static void ensure_times(struct search *s, const struct hm_layout *layout)
 
 /*
  * Returns the bytes of the host that each of n workers can use for offloaded states; NaN: unknown.
- * A tenth of the host's memory is left to the system and to the reading of data.
+ * A tenth of the host's memory is reserved for the system and for reading data.
  */
 static double host_limit(const struct hm_large_device *device, double n)
 {

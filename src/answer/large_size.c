@@ -5,9 +5,9 @@
  * A network of another size keeps the proportions of the job's network: the ratio of hidden size to
  * layers, the width of heads, the groups of keys and values, the ratio of the feed-forward layer,
  * and the vocabulary. For a budget or a deadline, each size gets as many tokens as its cheapest or
- * fastest layout can process within the limits, with the probability that is asked for; the size
- * with the least loss is chosen. For a loss, the size that reaches it at the least value of the
- * goal is chosen.
+ * fastest layout can process within the limits, with the required probability; the size with the
+ * least loss is chosen. For a loss, the size that reaches it at the least value of the goal is
+ * chosen.
  */
 #include <math.h>
 #include <stdarg.h>
@@ -19,7 +19,7 @@
 #include "memory.h"
 #include "scaling.h"
 
-/* The smallest number of parameters that is considered, and the factor between two sizes. */
+/* Smallest number of parameters that is considered, and the ratio of two successive sizes. */
 static const double SIZE_LEAST = 1e8, SIZE_STEP = 1.4142135623730951;
 enum { SIZE_STEPS = 28, HEADS_MOST = 512 };
 
@@ -103,8 +103,8 @@ static int check_laws(const struct hm_large_job *large, const struct hm_large_qu
 }
 
 /*
- * Returns the median over all laws of the tokens that a loss needs with the batch of the job;
- * INFINITY if the loss is never reached.
+ * Returns the number of tokens that are needed to reach a loss with the batch of the job, as the
+ * median over all scaling laws; INFINITY if the loss is never reached.
  */
 static double tokens_for(const struct hm_large_job *large, double loss)
 {
@@ -129,7 +129,10 @@ static int set_tokens(struct hm_large_job *large, double loss, struct hm_err *er
     return HM_E_RANGE;
 }
 
-/* Returns the median over all laws of the loss after some tokens with the batch of the job. */
+/*
+ * Returns the loss after a number of tokens with the batch of the job, as the median over all
+ * scaling laws.
+ */
 static double loss_after(const struct hm_large_job *large, double tokens)
 {
     double parameters = hm__large_parameters(&large->network);
@@ -199,7 +202,10 @@ static double size_value(const struct sizing *s, const struct hm_large_job *larg
     return isnan(s->q->loss) ? size->loss : best;
 }
 
-/* Evaluates one size; *ret_value is INFINITY if the network does not fit or misses the limits. */
+/*
+ * Evaluates one size; *ret_value is INFINITY if the network does not fit in memory or misses the
+ * limits.
+ */
 static int size_eval(const struct sizing *s, struct hm_large_job *large, struct hm_large_size *size,
                      double *ret_value, struct hm_err *err)
 {
@@ -220,7 +226,7 @@ static int size_eval(const struct sizing *s, struct hm_large_job *large, struct 
         *ret_value = size_value(s, large, a, size);
     hm__large_machines_release(&machines);
     hm__large_answer_free(a);
-    if (rc == HM_E_CONFLICT) /* The given part of the layout does not suit this size. */
+    if (rc == HM_E_CONFLICT) /* The given degrees of the layout do not suit this size. */
         return 0;
     if (rc && err)
         *err = own;

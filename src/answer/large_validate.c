@@ -1,4 +1,4 @@
-/* Predictions of measured training steps of large networks; see large_validate.h. */
+/* Predicts measured training steps of large networks; see large_validate.h. */
 #include "large_validate.h"
 
 #include <math.h>
@@ -100,7 +100,7 @@ static struct hm_large_score score_source(const struct hm_large_prediction *p, s
             continue;
         /*
          * A crash may have other causes, but in a sweep of layouts the cause is mostly a lack of
-         * memory.
+         * memory, so it counts as out of memory.
          */
         if (!row->recompute_unknown) {
             score.outcomes++;
@@ -125,7 +125,10 @@ static struct hm_large_score score_source(const struct hm_large_prediction *p, s
     return score;
 }
 
-/* Returns the means over all sources; the memory error and the outcomes are those of all rows. */
+/*
+ * Returns the means of the errors over all sources; the memory error and the share of right
+ * outcomes are those of all rows.
+ */
 static struct hm_large_score score_all(const struct hm_large_prediction *p, size_t count,
                                        const struct hm_large_score *scores, size_t sources,
                                        double *errors)

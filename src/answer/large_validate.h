@@ -1,10 +1,10 @@
-/* Predictions of measured training steps of large networks, and their errors by source. */
+/* Predicts measured training steps of large networks, and computes the errors by source. */
 #ifndef HM_LARGE_VALIDATE_H
 #define HM_LARGE_VALIDATE_H
 
 #include "large_rows_eval.h"
 
-/* The prediction of one row by constants that were fitted without its source. */
+/* The prediction of one row with constants that were fitted without the rows of its source. */
 struct hm_large_prediction {
     const struct hm_large_row *row; /* The measured row; borrowed. */
     /* Predicted seconds and 90 % interval; NaN if the row has no time. */
@@ -16,14 +16,17 @@ struct hm_large_prediction {
                    */
 };
 
-/* Errors of one source, as fractions (1 is 100 %). A figure without rows is NaN. */
+/* Errors of the rows of one source, as fractions (1 is 100 %). A value is NaN if no row has it. */
 struct hm_large_score {
     const char *source;  /* Name of the source; NULL: all sources with equal weights. */
-    double rows;         /* Number of times that are compared. */
-    double mean, median; /* Mean and median of |predicted/measured - 1|. */
+    double rows;         /* Number of rows whose times are compared. */
+    double mean, median; /* Mean and median of |predicted/measured - 1| over these rows. */
     double inside;       /* Share of the measured times inside the interval. */
     double memory_rows, memory_median;
-    /* Number of known outcomes, and share of them that is predicted correctly. */
+    /*
+     * Number of rows whose outcome (fits in memory or not) is known, and share of these outcomes
+     * that is predicted correctly.
+     */
     double outcomes, outcomes_right;
 };
 

@@ -1,12 +1,14 @@
 /*
- * Chooses the mix of machines for each number of workers on a cluster with several kinds.
+ * Chooses the mix of machines for each number of workers on a cluster with several kinds of
+ * machines.
  *
  * All mixes of 0 to count_k machines of each kind k are evaluated. If there are more than MIXES_MAX
  * of them, each kind has a limited number of levels that are spread evenly over 0 to count_k, and
  * always include 0, 1 and count_k. A mix uses all workers of its machines, except that a single
  * machine may use some of its workers. For each number of workers, the mix with the best value of
- * the goal is kept; mixes that meet deadline and budget are preferred. The plan then is a search
- * over n, as for other clusters. Limit: what-if questions keep the mix of each n.
+ * the goal is kept; mixes that meet deadline and budget are preferred. The plan is then a search
+ * over the number of workers n, as for other clusters. Limit: the evaluation of changed hardware or
+ * batches keeps the mix of each n.
  */
 #include "mixes.h"
 
@@ -22,7 +24,10 @@
 
 enum { MIXES_MAX = 1024 };
 
-/* Number of levels (numbers of machines to try) of a kind if no kind has more than `most`. */
+/*
+ * Returns the number of levels (numbers of machines to try) of a kind of machines if no kind has
+ * more than `most` levels.
+ */
 static double kind_levels(const struct hm_kind *kind, double most)
 {
     return fmin(kind->count + 1, most);
@@ -53,7 +58,10 @@ bool hm__mixes_partial(const struct hm_cluster *c)
     return false;
 }
 
-/* Number of machines at a level of a kind: 0, 1, then evenly spread up to the count. */
+/*
+ * Returns the number of machines at a level of a kind of machines: 0, 1, then evenly spread up to
+ * the count.
+ */
 static double level_machines(const struct hm_kind *kind, double level, double levels)
 {
     if (level < 2 || levels > kind->count)
@@ -123,7 +131,7 @@ static int points_add(struct mix_points *all, const struct hm_model *model,
     return rc;
 }
 
-/* Evaluates some of the workers of one machine of each kind. */
+/* For each kind of machines, evaluates one machine of which only some workers are used. */
 static int points_add_parts(struct mix_points *all, const struct hm_search *s,
                             const struct hm_model *model, double max_n, struct hm_err *err)
 {

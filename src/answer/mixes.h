@@ -1,4 +1,6 @@
-/* The mixes of machines that a plan considers for a cluster with several kinds. */
+/*
+ * Chooses the mixes of machines that a plan considers for a cluster with several kinds of machines.
+ */
 #ifndef HM_MIXES_H
 #define HM_MIXES_H
 
@@ -10,12 +12,12 @@ enum { HM_MIX_WORKERS = 65536 };
 
 /*
  * Chooses the best mix for each number of workers of a search on a mixed cluster, for the goal and
- * the limits of the search. Step tables are taken from `shared`, mixes of the same cluster, if it
- * is not NULL; `shared` must then outlive the result.
+ * the limits of the search. If `shared` is not NULL, the tables of step times are taken from it; it
+ * must be for the same cluster; `shared` must then outlive the result.
  */
 int hm__mixes_new(const struct hm_search *search, const struct hm_mixes *shared,
                   struct hm_mixes **ret_mixes, struct hm_err *err);
-/* Frees mixes; the step tables only if `tables` is true. */
+/* Frees mixes; their tables of step times are freed only if `tables` is true. */
 void hm__mixes_free(struct hm_mixes *mixes, bool tables);
 /* Returns for how many numbers of workers up to max_n there is a mix. */
 size_t hm__mixes_count(const struct hm_mixes *mixes, double max_n);

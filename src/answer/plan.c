@@ -55,7 +55,7 @@ struct plan_work {
     struct candidate *candidates;
     /* Number of candidates that are still compared, and number of elements of the array. */
     size_t count, allocated;
-    struct hm_parts *parts; /* Splits of the job's graph for n = 1..part_count; owned. */
+    struct hm_parts *parts; /* Splits of the graph among n workers, n = 1..part_count; owned. */
     size_t part_count;
     /* Straggler tables, one for each cluster that needs one; owned. */
     struct hm_stragglers **stragglers;
@@ -103,7 +103,7 @@ static void candidate_release(struct candidate *c)
     c->model = NULL;
 }
 
-/* For a combination in which no point meets the limits, takes the point that misses them least. */
+/* If no point of a combination meets the limits, chooses the point that misses them least. */
 static int candidate_find_miss(struct candidate *c, struct hm_err *err)
 {
     struct hm_arena *arena = hm__arena_new();
@@ -158,7 +158,10 @@ static void candidate_drop(struct candidate *c, const char *missed)
     c->value = INFINITY;
 }
 
-/* A machine without a price cannot be compared by cost with machines that have one. */
+/*
+ * Whether a machine has no price while others have one, so that it cannot be compared with them by
+ * cost.
+ */
 static bool candidate_lacks_price(const struct candidate *c, bool any_priced)
 {
     return any_priced && !candidate_is_priced(c) &&
@@ -457,7 +460,7 @@ static int plan_evaluate(struct plan_work *p, struct hm_err *err)
             break;
         size_t pick = group_pick(p, from, to);
         struct candidate chosen = p->candidates[pick];
-        /* The curve, its model and its trades (times and costs) now belong to `chosen`. */
+        /* The curve, its model and the times and costs of its points now belong to `chosen`. */
         p->candidates[pick].model = NULL;
         p->candidates[pick].trades = (struct hm_trades){0};
         for (size_t i = from; i < to; i++) {
@@ -693,8 +696,10 @@ static int plan_answer(struct plan_work *p, struct hm_err *err)
     return rc;
 }
 
-/* Returns the seconds of the best point of one process on all cores of the best machine; NaN if
- * there is no choice of processes. */
+/*
+ * Returns the seconds of the best point for one process on all cores of the best machine; NaN if
+ * the plan does not choose the number of processes.
+ */
 static double plan_single_s(const struct plan_work *p)
 {
     const struct hm_search *best = &p->candidates[0].search;

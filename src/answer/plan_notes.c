@@ -1,7 +1,7 @@
 /*
- * The notes of an answer: the assumptions of the fit, the platform, the model and the question.
- * Each note is one sentence that a user should read before relying on the figures. Limit: only the
- * first FIT_NOTES notes of a fit are repeated.
+ * Writes the notes of an answer: the assumptions of the fit, the platform, the model and the
+ * question. Each note is one sentence that a user should read before relying on the numbers. Limit:
+ * only the first FIT_NOTES notes of a fit are repeated.
  */
 #include <math.h>
 
@@ -30,7 +30,10 @@ static int note_if(int rc, bool condition, struct hm_answer *a, const char *text
     return rc || !condition ? rc : hm__notes_add(answer_notes(a), err, "%s", text);
 }
 
-/* Adds the notes of the fit, and a note on how far the chosen n lies beyond its runs. */
+/*
+ * Adds the notes of the fit, and a note on how far the chosen n is beyond the largest n of its
+ * runs.
+ */
 static int note_fit(struct hm_answer *a, const struct hm_fit *fit, struct hm_err *err)
 {
     double n = a->best != HM_NONE ? a->points[a->best].n : 0;

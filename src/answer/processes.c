@@ -4,8 +4,8 @@
  * p processes of a machine are p workers: each has cores/p threads, and a p-th of the peak, the
  * memory bandwidth, the cache and the memory. They share the machine's port to the fabric, and
  * exchange messages through its memory, which a copy reads and writes. More processes divide the
- * batch further, so that products with few blocks of results occupy all cores; fewer processes
- * send fewer messages and keep fewer copies of the model. The plan compares all choices.
+ * batch further, so that matrix products with few blocks of results occupy all cores; fewer
+ * processes send fewer messages and keep fewer copies of the model. The plan compares all choices.
  *
  * Limits: only networks with layers on a machine whose cores are known; processes on one machine do
  * not disturb each other.
@@ -27,7 +27,7 @@ static bool can_choose(const struct hm_job *job, const struct hm_cluster *c)
            c->node.cores > 1 && hm__model_by_operations(job, c);
 }
 
-/* Returns the number of divisors of the number of cores. */
+/* Returns the number of choices: the divisors of the number of cores. */
 static size_t choices_count(double cores)
 {
     size_t count = 0;
@@ -47,7 +47,7 @@ static void divide_rates(struct hm_rates *rates, double p)
     rates->fp8 /= p;
 }
 
-/* Changes a machine with one process into the machine of p processes. */
+/* Describes a machine with one process as a machine with p processes. */
 static void cluster_divide(struct hm_cluster *c, double p)
 {
     struct hm_node *node = &c->node;

@@ -1,4 +1,4 @@
-/* Processes and threads on the machines of a plan. */
+/* Chooses the numbers of processes and threads on the machines of a plan. */
 #ifndef HM_PROCESSES_H
 #define HM_PROCESSES_H
 

@@ -66,13 +66,13 @@ static enum hm_goal recommend_goal(const struct hm_recommend_question *q)
     return q->deadline_s > 0 ? HM_GOAL_COST : HM_GOAL_TIME;
 }
 
-/* Probability with which limits must be met; NaN if the question has no limits. */
+/* Returns the probability with which limits must be met; NaN if the question has no limits. */
 static double recommend_certainty(const struct hm_recommend_question *q)
 {
     return q->deadline_s > 0 || q->budget > 0 ? hm__certainty_or_default(q->certainty) : NAN;
 }
 
-/* A limit of the question; NaN if it is not given. */
+/* Returns a limit of the question; NaN if it is not given. */
 static double known_limit(double limit)
 {
     return limit > 0 ? limit : NAN;
@@ -201,7 +201,7 @@ static int note_not_run(struct hm_recommending *w, struct hm_err *err)
                                list, others == 1 && list[0] == '1' && used == 1 ? "" : "s");
 }
 
-/* Warns about a file whose last value may be cut. */
+/* Warns about a file whose last value may be truncated. */
 static int note_cut(struct hm_recommending *w, struct hm_err *err)
 {
     if (!w->runs || !w->runs->cut)

@@ -46,7 +46,7 @@ struct hm_recommending {
     struct hm_recommend_candidate *candidates;
     size_t count;
     size_t draw_count;
-    /* Number of workers of the node that contains all runs; NaN if there is no such node. */
+    /* Number of workers per node if all runs used one node; NaN otherwise. */
     double node_workers;
     size_t fitted; /* Number of runs in the fits that give times; 0: no time is from a fit. */
     /* Money per worker-second, from the column cost; NaN if the runs have no such column. */
@@ -132,9 +132,7 @@ enum { HM_PLACE_TEXT = 256 };
  * text[HM_PLACE_TEXT].
  */
 const char *hm__recommend_place_text(const struct hm_at *at, size_t count, char *text);
-/*
- * Writes the number of workers, such as "1 worker" or "4 workers", into text, which has 40 bytes.
- */
+/* Writes the number of workers, such as "1 worker" or "4 workers", into text[40]. */
 const char *hm__recommend_workers(double n, char *text);
 
 #endif

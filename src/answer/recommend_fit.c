@@ -77,7 +77,7 @@ struct recommend_fits {
     /* One fit to all runs, whatever their number of workers; NULL if such a fit is not used. */
     struct hm_fit *all;
     struct hm_off all_off;            /* Errors of the fit `all` for left-out runs. */
-    struct hm_at at[HM_RECOMMEND_AT]; /* Quantities in the terms of the fit `all`. */
+    struct hm_at at[HM_RECOMMEND_AT]; /* Quantities that the terms of the fit `all` use. */
     size_t at_count;
     const char *against; /* Reason why the fit `all` is not used. */
     /*
@@ -252,8 +252,8 @@ struct own_terms {
      */
     bool reaches;
     /*
-     * True if each quantity that has a single value in the runs has the same or a more demanding
-     * value in the question; the times of the runs are then a lower bound.
+     * True if each quantity that has a single value in the runs has the same value in the question,
+     * or one with which a run takes longer; the times of the runs are then a lower bound.
      */
     bool floor;
 };
@@ -359,8 +359,8 @@ static int candidate_draw(struct hm_recommending *w, struct hm_recommend_candida
 /*
  * Widens the interval of a time. The interval of the fit assumes that the terms are right; the
  * errors for left-out configurations show how wrong the terms are. The new interval reaches at
- * least as far as the quantile of these errors (a jackknife interval), and the draws are stretched
- * by the same factor.
+ * least as far as the quantile of these errors (a jackknife interval), and the deviations of the
+ * draws from the time are multiplied by the same factor.
  */
 static void candidate_stretch(struct hm_recommend_candidate *t, size_t draws, double reach)
 {
@@ -398,8 +398,8 @@ static int candidate_take_time(struct hm_recommending *w, struct hm_recommend_ca
 }
 
 /*
- * Takes a lower bound of the time from the runs with the candidate's n, if these runs are less
- * demanding than the question.
+ * Sets a lower bound of the time from the runs with the candidate's n, if these runs take less time
+ * than the configuration of the question.
  */
 static int candidate_take_floor(struct hm_recommend_candidate *t, const struct hm_fit *fit,
                                 const struct own_terms *own, struct hm_err *err)

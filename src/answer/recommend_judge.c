@@ -14,8 +14,8 @@
 #include "student.h"
 
 /*
- * Cost of a candidate that takes time_s seconds: money, or worker-seconds if a cost is not known
- * for every candidate.
+ * Returns the cost of a candidate that takes time_s seconds: money, or worker-seconds if a cost is
+ * not known for every candidate.
  */
 static double candidate_expense(const struct hm_recommending *w,
                                 const struct hm_recommend_candidate *t, double time_s)
@@ -138,7 +138,10 @@ static double candidate_bound_s(const struct hm_recommending *w,
     return !(w->out->certainty > 0) ? t->r.time_s : hm__span_bound(&span, w->out->certainty);
 }
 
-/* Probability that a candidate meets the limits; NaN if there are no limits or it is unknown. */
+/*
+ * Returns the probability that a candidate meets the limits; NaN if there are no limits or it is
+ * unknown.
+ */
 static double candidate_meets(const struct hm_recommending *w,
                               const struct hm_recommend_candidate *t)
 {

@@ -45,8 +45,8 @@ static int set_next(struct hm_recommending *w, double n, const char *why, struct
 /* ---- after rows ------------------------------------------------------------------------------ */
 
 /*
- * Probability that a candidate without a matching run is better than the best candidate, which has
- * one.
+ * Returns the probability that a candidate without a matching run is better than the best
+ * candidate, which has one.
  */
 static double candidate_beats_best(const struct hm_recommending *w,
                                    const struct hm_recommend_candidate *t)
@@ -99,8 +99,8 @@ static int next_after_rows(struct hm_recommending *w, struct hm_err *err)
 /* ---- after a fit ----------------------------------------------------------------------------- */
 
 /*
- * Expected saving from knowing the time of candidate i, as a fraction of the value of the first
- * candidate.
+ * Returns the expected saving from knowing the time of candidate i, as a fraction of the value of
+ * the first candidate.
  */
 static double candidate_gain(const struct hm_recommending *w, size_t i)
 {

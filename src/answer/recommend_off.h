@@ -1,4 +1,4 @@
-/* Errors of a fit for configurations that it was not fitted to. */
+/* Computes the errors of a fit for configurations that it was not fitted to. */
 #ifndef HM_RECOMMEND_OFF_H
 #define HM_RECOMMEND_OFF_H
 
@@ -9,7 +9,7 @@ struct hm_off {
     double *errors; /* Error of each configuration; owned. */
     size_t count;
     double reach; /* Quantile of the errors at the confidence level. */
-    double usual; /* Root mean square of the errors. */
+    double usual; /* Root mean square of these errors. */
 };
 
 /*
@@ -18,8 +18,8 @@ struct hm_off {
  */
 int hm__off_find(const struct hm_fit *fit, double level, struct hm_off *off, struct hm_err *err);
 /*
- * Sum of the squared errors at n workers, or at all n if n is NaN; *ret_count is the number of
- * errors.
+ * Returns the sum of the squared errors at n workers, or at all n if n is NaN; *ret_count is the
+ * number of errors.
  */
 double hm__off_at(const struct hm_fit *fit, const struct hm_off *off, double n, double *ret_count);
 

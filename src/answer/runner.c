@@ -1,6 +1,6 @@
 /*
- * Computes the path of the loss of an algorithm on m workers. There is one path for each random
- * draw of the fit.
+ * Computes the path of the loss, that is, the loss over iterations, of an algorithm on m workers.
+ * There is one path for each random draw of the fit.
  *
  * If traces on m workers exist, a path follows one of them, shifted by the noise that remains in
  * the mean of these traces. Beyond the end of the trace, it continues like the draw of the fitted
@@ -117,8 +117,8 @@ static void laid_curves_fill(struct hm_runner *r, double best, struct laid_curve
 }
 
 /*
- * Slope of ln(P - P*) of a trace with respect to ln i, where i is the iteration, over the second
- * half of the trace's range of ln i.
+ * Returns the slope of ln(P - P*) of a trace with respect to ln i, where i is the iteration, over
+ * the second half of the trace's range of ln i.
  */
 static double curve_last_slope(const struct hm_grid *grid, const double *curve, size_t end)
 {
@@ -181,9 +181,9 @@ static double last_before_divergence(const struct hm_g *g, double m)
 }
 
 /*
- * Returns the iteration after which a path on m workers is assumed to diverge: the larger one of
- * the values at the two neighbouring measured numbers of workers, or, outside the measured range,
- * the value at the nearest one.
+ * Returns the iteration after which a path on m workers is assumed to diverge: the larger of the
+ * values for the two neighbouring measured numbers of workers or, outside the measured range, the
+ * value for the nearest number.
  */
 static double last_valid_iteration(const struct hm_g *g, double m)
 {
@@ -336,8 +336,8 @@ void hm__runner_release(struct hm_runner *runner)
 }
 
 /*
- * Index of the first grid point at which a falling path is at most `level`; `count` if there is
- * none.
+ * Returns the index of the first grid point at which a falling path is at most `level`; `count` if
+ * there is none.
  */
 static size_t path_first_at(const double *y, size_t count, double level)
 {

@@ -31,7 +31,7 @@ struct hm_runner {
     struct hm_grid grid;
     double seconds;               /* f(m), the seconds of an iteration. */
     double paces[HM_G_DRAWS];     /* Seconds of an iteration in each draw of the fit. */
-    struct hm_pace_spread spread; /* Spread of single iterations around their mean. */
+    struct hm_pace_spread spread; /* Spread of the seconds of single iterations. */
     double luck[HM_G_DRAWS]; /* Standard normal random number of each draw, which varies the seconds
                                 of a run. */
     /* y[d * grid.count + p] is the least ln(P - P*) up to grid point p in draw d; owned. */
@@ -62,11 +62,13 @@ void hm__runner_vary(struct hm_runner *runner, struct hm_pace_spread spread, dou
  * iterations the loss of a synchronous run after i / c iterations. */
 void hm__runner_delay(struct hm_runner *runner, const struct hm_g_stale *cost, double staleness);
 /*
- * Seconds of a number of iterations in a draw of the fits. The sum of k iterations with a relative
- * standard deviation s deviates by s / sqrt(k).
+ * Returns the seconds of a number of iterations in a draw of the fits. The sum of k iterations with
+ * a relative standard deviation s has the relative deviation s / sqrt(k).
  */
 double hm__runner_time(const struct hm_runner *runner, size_t draw, double iterations);
-/* Number of whole iterations within some seconds in a draw of the fits. */
+/*
+ * Returns the number of whole iterations that take at most the given seconds in a draw of the fits.
+ */
 double hm__runner_within(const struct hm_runner *runner, size_t draw, double seconds);
 void hm__runner_release(struct hm_runner *runner);
 /*

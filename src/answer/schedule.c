@@ -31,7 +31,7 @@ enum { LEVELS = 400 };
 /* Smallest relative gain for which a schedule is proposed. */
 static const double WORTH = 0.01;
 /*
- * Smallest relative gain of a single change of the number of workers. It prevents alternating
+ * Smallest relative gain for which the number of workers is changed. It prevents alternating
  * between two equally good numbers.
  */
 static const double BOTHER = 1e-3;
@@ -257,7 +257,10 @@ static size_t schedule_best_fixed(const struct schedule_plan *p)
     return fixed;
 }
 
-/* Relative gain of a schedule over the best fixed number of workers, in one draw of the fits. */
+/*
+ * Returns the relative gain of a schedule over the best fixed number of workers, in one draw of the
+ * fits.
+ */
 static double schedule_draw_gain(struct schedule_plan *p, const struct schedule_steps *steps,
                                  const struct fixed_rival *rival, size_t draw)
 {

@@ -1,4 +1,4 @@
-/* Internal interface of the search for an answer, shared by the files that compute its parts. */
+/* Internal interface of the search for an answer, shared by the files that compute it. */
 #ifndef HM_SEARCH_H
 #define HM_SEARCH_H
 
@@ -18,7 +18,7 @@ struct hm_search {
     enum hm_goal goal;
     /* Scheme (enum hm_scheme) of all-reduce steps; -1 keeps the schemes that the job specifies. */
     int scheme;
-    struct hm_way way; /* Platform and consistency of the search. */
+    struct hm_way way; /* Platform and consistency that are searched. */
     /*
      * Straggler table of the cluster, shared by all searches on that cluster; NULL if all workers
      * are equally fast.
@@ -33,7 +33,7 @@ struct hm_search {
     /* Splits of the job's graph for n = 1..part_count; NULL if the job has no graph. */
     const struct hm_parts *parts;
     size_t part_count;
-    const struct hm_mixes *mixes; /* Mixed clusters: the mix for each n; NULL for other clusters. */
+    const struct hm_mixes *mixes; /* Mix of machines for each n; NULL: the cluster is not mixed. */
 };
 
 /* Returns the bytes that a job may use on one worker of the search's cluster; NaN: not known. */
@@ -60,14 +60,17 @@ double hm__search_max_n(const struct hm_search *search, bool *ret_ceiling);
  * what-if questions.
  */
 struct hm_variant hm__search_variant(const struct hm_search *search);
-/* Whether every worker gets at least one sample; memory is not considered. There must be a job. */
+/*
+ * Whether every worker gets at least one sample of the batch; memory is not considered. There must
+ * be a job.
+ */
 bool hm__point_sampled(const struct hm_search *search, const struct hm_point *point);
 /* Evaluates the curve up to max_n; released with hm__curve_release. */
 int hm__curve_init(struct hm_curve *curve, const struct hm_search *search,
                    const struct hm_model *model, double work, double max_n, struct hm_err *err);
 /*
- * Does what hm__curve_init does. Points with the same n as the first ones of `known`, a curve of
- * the same search and model, are copied instead of evaluated; NULL: all points are evaluated.
+ * Same as hm__curve_init, but points with the same n as the first points of `known`, a curve of the
+ * same search and model, are copied instead of evaluated; NULL: all points are evaluated.
  */
 int hm__curve_extend(struct hm_curve *curve, const struct hm_search *search,
                      const struct hm_model *model, const struct hm_curve *known, double work,
@@ -105,7 +108,7 @@ bool hm__search_by_runs(const struct hm_search *search);
  * multiplies the number of samples.
  */
 double hm__search_iterations(const struct hm_search *search, double work, double n);
-/* Cost of a point: money, or node-seconds if no price is known. */
+/* Returns the cost of a point: money, or node-seconds if no price is known. */
 double hm__search_expense(const struct hm_search *search, const struct hm_point *point);
 /*
  * Whether a point has enough memory and samples and meets deadline and budget with the probability
@@ -116,8 +119,8 @@ bool hm__search_allows(const struct hm_search *search, const struct hm_point *po
 double hm__search_value(const struct hm_search *search, const struct hm_point *point);
 
 /*
- * Index of the best point, or HM_NONE if no point meets the limits. If several are equally good,
- * the one with the fewest workers is taken.
+ * Returns the index of the best point, or HM_NONE if no point meets the limits. If several are
+ * equally good, the one with the fewest workers is taken.
  */
 size_t hm__curve_best(const struct hm_search *search, const struct hm_curve *curve);
 /*
@@ -127,11 +130,11 @@ size_t hm__curve_best(const struct hm_search *search, const struct hm_curve *cur
 void hm__curve_least(const struct hm_search *search, const struct hm_curve *curve, double *time_s,
                      double *expense);
 
-/* Slack of the recommendation: that of the question, or HM_DEFAULT_SLACK. */
+/* Returns the slack of the recommendation: that of the question, or HM_DEFAULT_SLACK. */
 double hm__search_slack(const struct hm_search *search);
 /*
- * Index of the recommended point: the first one that meets the limits and whose value is at most 1
- * + slack times that of the point `best`. HM_NONE if `best` is HM_NONE.
+ * Returns the index of the recommended point: the first one that meets the limits and whose value
+ * is at most 1 + slack times that of the point `best`. Returns HM_NONE if `best` is HM_NONE.
  */
 size_t hm__curve_recommended(const struct hm_search *search, const struct hm_curve *curve,
                              size_t best);
@@ -141,7 +144,7 @@ int hm__plan_check(const struct hm_job *job, const struct hm_cluster *const *clu
                    size_t cluster_count, const enum hm_scheme *schemes, size_t scheme_count,
                    const struct hm_question *question, struct hm_err *err);
 
-/* Each of the following functions fills in one part of the answer from the curve. */
+/* Each of the following functions fills in some fields of the answer from the curve. */
 int hm__answer_choose(struct hm_answer *answer, const struct hm_search *search,
                       const struct hm_curve *curve, struct hm_err *err);
 /* Sets the recommended point; the best point and the knee must be set before. */

@@ -1,7 +1,8 @@
 /*
  * Sets the uncertainty of a plan without runs: each point gets the 90 % interval of its kind of job
  * and hardware from the table of measured errors (src/model/sheet_spread.c). If the machine was
- * calibrated, the uncertainty of its figures is added; both are independent, so their squares add.
+ * calibrated, the uncertainty of its measured rates is added; both errors are independent, so their
+ * squares are added.
  */
 #include "sheet_error.h"
 

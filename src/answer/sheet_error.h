@@ -1,4 +1,4 @@
-/* The uncertainty of a plan without runs, and the runs that would reduce it. */
+/* Computes the uncertainty of a plan without runs, and finds the runs that would reduce it. */
 #ifndef HM_SHEET_ERROR_H
 #define HM_SHEET_ERROR_H
 

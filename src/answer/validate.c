@@ -1,8 +1,8 @@
 /*
- * Compares a job with the literature. A job may contain published figures that the model must
+ * Compares a job with the literature. A job may contain published values that the model must
  * reproduce, and k measured speedups. The mean absolute percentage error of the predicted speedups
  * s, 100/k sum |s - s_measured| / s_measured, can be compared with a published error too, with and
- * without the reference point, which is exact by construction. Limit: figures are compared at the n
+ * without the reference point, which is exact by construction. Limit: values are compared at the n
  * of the curve only.
  */
 #include <math.h>
@@ -149,8 +149,8 @@ static int fail_off_curve(const struct hm_job *job, double n, const char *field,
 }
 
 /*
- * Checks that the curve has a point at the n of each figure. If a figure is an error of speedups,
- * the job must have measured speedups.
+ * Checks that the curve has a point at the n of each published value. If a value is an error of
+ * speedups, the job must have measured speedups.
  */
 static int check_points(const struct hm_job *job, const struct hm_answer *a, struct hm_err *err)
 {

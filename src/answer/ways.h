@@ -1,12 +1,12 @@
-/* The platforms that a plan compares. */
+/* Lists the platforms that a plan compares, and chooses their numbers of servers. */
 #ifndef HM_WAYS_H
 #define HM_WAYS_H
 
 #include "search.h"
 
 /*
- * Number of platforms to evaluate for a question: each given platform, counted once for every
- * number of servers to try; 1 if the question gives no platform.
+ * Returns the number of platforms to evaluate for a question: each given platform, counted once for
+ * every number of servers to try; 1 if the question gives no platform.
  */
 size_t hm__ways_count(const struct hm_question *question);
 /*

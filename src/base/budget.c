@@ -1,4 +1,4 @@
-/* The budget of time and memory of the request that a thread runs. */
+/* Checks the limits of time and memory (the budget) of the request that a thread runs. */
 #include "budget.h"
 
 #include <time.h>
@@ -99,7 +99,7 @@ int hm__budget_check(const char *field, struct hm_err *err)
 int hm__budget_result(int rc, struct hm_err *err)
 {
     if (current && current->cause == HM_BUDGET_LEFT && current->missed && rc != HM_E_NOMEM) {
-        /* A document that could not be read for want of memory may look like a wrong one. */
+        /* If memory runs out, a document that could not be read may look like an invalid one. */
         if (err)
             *err = (struct hm_err){0};
         return hm__fail_nomem(err);

@@ -1,6 +1,6 @@
 /*
- * The budget of a request: how long it may run, how much memory it may use, and whether its result
- * is still wanted.
+ * Limits a request by a budget: how long it may run, how much memory it may use, and whether its
+ * result is still wanted.
  *
  * A thread that runs a request enters a budget. The readers and engines that it calls check the
  * budget in every loop whose length depends on the input. Once the budget is spent, all checks
@@ -8,8 +8,8 @@
  * computed after that moment are meaningless; the function that entered the budget discards them
  * and returns the error of hm__budget_result instead.
  *
- * The budget of a thread is thread-local, because allocations and most loops have no parameter
- * that could carry it. Without a budget, a check costs one comparison.
+ * The budget of a thread is thread-local, because allocations and most loops have no parameter that
+ * could carry it. Without a budget, a check costs one comparison.
  */
 #ifndef HM_BUDGET_H
 #define HM_BUDGET_H
@@ -24,8 +24,8 @@ enum hm_budget_cause {
 };
 
 struct hm_budget {
-    double seconds; /* Time limit; 0: no limit. */
-    size_t bytes;   /* Memory limit; 0: no limit. */
+    double seconds; /* Time limit in seconds; 0: no limit. */
+    size_t bytes;   /* Memory limit in bytes; 0: no limit. */
     /*
      * Function that returns true if the result is no longer wanted; may be NULL. The thread that
      * runs the request calls it at most once per HM_BUDGET_ASK_S.
@@ -37,10 +37,10 @@ struct hm_budget {
     long checks;
 
     /* The functions below set the following fields. */
-    /* Times at which the budget ends and at which `cancelled` is called next. */
+    /* Times (in seconds) at which the budget ends and at which `cancelled` is called next. */
     double end_s, ask_s;
     long long used;             /* Bytes allocated by this thread since the budget was entered. */
-    enum hm_budget_cause cause; /* Why the budget is spent. */
+    enum hm_budget_cause cause; /* Reason why the budget is spent. */
     bool missed;                /* True if the machine had no memory for an allocation. */
     /*
      * Name of the input field that determined the length of the loop in which the budget was spent;

@@ -1,4 +1,6 @@
-/* Errors: a caller-owned record with fixed-size texts, so that reporting never allocates. */
+/*
+ * Fills in errors: a caller-owned record with fixed-size texts, so that reporting never allocates.
+ */
 #include "err.h"
 
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /*
- * Functions that fill in a struct hm_err. hm__fail returns its code, so callers write `return
- * hm__fail(...)`.
+ * Declares functions that fill in a struct hm_err. hm__fail returns its code, so callers write
+ * `return hm__fail(...)`.
  */
 #ifndef HM_ERR_H
 #define HM_ERR_H
@@ -10,7 +10,9 @@
 /* Record a code and a message, unless err already has an error. err may be NULL. */
 int hm__fail(struct hm_err *err, int code, const char *format, ...) HM_PRINTF(3, 4);
 int hm__fail_nomem(struct hm_err *err);
-/* Add a hint, a field, or a source with a line to the error. A part that is already set is kept. */
+/*
+ * Add a hint, a field, or a source with a line to the error. A member that is already set is kept.
+ */
 void hm__err_hint(struct hm_err *err, const char *format, ...) HM_PRINTF(2, 3);
 void hm__err_field(struct hm_err *err, const char *field);
 void hm__err_at(struct hm_err *err, const char *source, int line);

@@ -1,4 +1,4 @@
-/* Writing JSON: members of open objects and lists, strings with escapes, and numbers. */
+/* Writes JSON: members of open objects and lists, strings with escapes, and numbers. */
 #include "json.h"
 
 #include <assert.h>

@@ -1,6 +1,6 @@
 /*
- * The writer of JSON that all modules use. It keeps track of open objects and lists, so that
- * commas, quotes and line breaks are decided in one place:
+ * Declares the writer of JSON that all modules use. It keeps track of open objects and lists, so
+ * that commas, quotes and line breaks are decided in one place:
  *
  *     struct hm_json json = {.out = &text};
  *     hm__json_open(&json, NULL, HM_JSON_OBJECT | HM_JSON_LINES);
@@ -31,7 +31,7 @@ struct hm_json {
     struct hm_text *out; /* Text that receives the JSON; borrowed. */
     size_t depth;
     unsigned char layouts[HM_JSON_DEPTH]; /* Layout of each object or list that is open. */
-    bool filled[HM_JSON_DEPTH]; /* Whether each object or list that is open already has a member. */
+    bool filled[HM_JSON_DEPTH]; /* True for each open object or list that already has a member. */
 };
 
 /* Open an object or a list; key is NULL at the top level and inside a list. */

@@ -1,4 +1,4 @@
-/* Loading shared libraries at run time with dlopen. */
+/* Loads shared libraries at run time with dlopen. */
 #include "library.h"
 
 #include <dlfcn.h>

@@ -1,5 +1,5 @@
 /*
- * Loading shared libraries at run time, for features that few runs use and whose libraries load
+ * Loads shared libraries at run time, for features that few runs use and whose libraries load
  * slowly.
  */
 #ifndef HM_LIBRARY_H

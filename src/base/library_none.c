@@ -1,4 +1,4 @@
-/* A program that is linked statically loads no shared libraries. */
+/* Replaces library.c in a program that is linked statically and cannot load shared libraries. */
 #include "err.h"
 #include "library.h"
 

@@ -1,5 +1,5 @@
 /*
- * Checked allocation, and an arena.
+ * Implements checked allocation, and an arena.
  *
  * Jobs, catalogs and answers contain many small strings and arrays that are freed together. Each
  * object owns one arena, so a partly built object is freed in the same way as a complete one.

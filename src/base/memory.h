@@ -1,4 +1,4 @@
-/* Memory: checked allocation that tests can make fail, and an arena that is freed as a whole. */
+/* Declares checked allocation, which tests can make fail, and an arena that is freed as a whole. */
 #ifndef HM_MEMORY_H
 #define HM_MEMORY_H
 

@@ -1,5 +1,5 @@
 /*
- * The random number generator Philox4x32-10, and distributions drawn from it.
+ * Implements the random number generator Philox4x32-10, and draws from distributions.
  *
  * Binomial numbers are drawn exactly: by inversion if few successes are expected, else by
  * transformed rejection (BTRS; Hormann: The generation of binomial random variates, 1993), whose

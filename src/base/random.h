@@ -1,5 +1,5 @@
 /*
- * Random numbers that depend only on (seed, stream, index), so that they do not depend on the
+ * Generates random numbers that depend only on (seed, stream, index), and therefore not on the
  * number of machines. The generator is Philox4x32-10 (Salmon, Moraes, Dror, Shaw: Parallel random
  * numbers: as easy as 1, 2, 3, SC 2011).
  */
@@ -11,7 +11,7 @@
 
 /* A stream of random numbers. hm__random_init initialises it; a copy continues independently. */
 struct hm_random {
-    uint32_t key[2];     /* The seed, as two words. */
+    uint32_t key[2];     /* The seed of the stream, as two words. */
     uint32_t counter[4]; /* Index in the stream (two words), and number of the stream (two
                             words). */
     uint32_t block[4];   /* The four numbers that were generated last. */

@@ -42,7 +42,7 @@ struct scaled {
     int exponent;  /* Decimal exponent of the first digit of the number. */
     uint64_t head; /* The first 17 digits of N = m 10^k, truncated. */
     wide rest;     /* The remainder after the first 17 digits, in units of 2^-s. */
-    bool even;     /* Whether the integer m of the double is even. */
+    bool even;     /* True if the integer m of the double is even. */
 };
 
 static wide power_of_ten(int k)

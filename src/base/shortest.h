@@ -1,4 +1,4 @@
-/* Fast conversion of doubles to decimals. */
+/* Converts doubles to decimals fast. */
 #ifndef HM_SHORTEST_H
 #define HM_SHORTEST_H
 

@@ -1,4 +1,4 @@
-/* Growing texts, spelling suggestions, and reading of decimal numbers. */
+/* Implements growing texts, spelling suggestions, and reading of decimal numbers. */
 #include "text.h"
 
 #include <math.h>

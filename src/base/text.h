@@ -1,4 +1,7 @@
-/* Texts: a growing buffer, spelling suggestions, and numbers read independently of the locale. */
+/*
+ * Declares a growing text, spelling suggestions, and functions that read numbers independently of
+ * the locale.
+ */
 #ifndef HM_TEXT_H
 #define HM_TEXT_H
 

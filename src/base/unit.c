@@ -1,5 +1,5 @@
 /*
- * Units and dimensions.
+ * Converts units and checks dimensions.
  *
  * Internally all quantities are in SI units, with the byte for information: 1 bit is 1/8 byte, 1
  * Gbit/s is 125e6 byte/s. Decimal prefixes are powers of 1000; KiB, MiB, GiB and TiB are powers of

@@ -1,5 +1,5 @@
 /*
- * Units: conversion of texts such as "1 Gbit/s", "20 ms" and "$3.06/h" to SI units, and dimensions.
+ * Converts texts such as "1 Gbit/s", "20 ms" and "$3.06/h" to SI units, and describes dimensions.
  */
 #ifndef HM_UNIT_H
 #define HM_UNIT_H

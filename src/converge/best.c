@@ -66,8 +66,8 @@ static void curve_cost(const struct hm_g_curve *curve, double best, double *ret_
 }
 
 /*
- * The criterion for P*, summed over all curves. Each curve counts with its weight times its
- * residual degrees of freedom.
+ * Returns the criterion for P*, summed over all curves. The term of a curve is multiplied by its
+ * weight times its residual degrees of freedom.
  */
 static double search_criterion(const struct best_search *s, const double *squares, const double *ys,
                                const double *weights)
@@ -112,7 +112,7 @@ static size_t search_least(const struct best_search *s, const double *squares, c
     return best;
 }
 
-/* Drop of the loss over the last quarter of a trace. */
+/* Returns the drop of the loss over the last quarter of a trace. */
 static double trace_last_drop(const struct hm_trace *t)
 {
     size_t from = t->count - (t->count + 3) / 4;

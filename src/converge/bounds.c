@@ -1,8 +1,9 @@
 /*
- * Intervals of the parameters of a loss curve g(i, m). An interval covers the random draws, which
- * show how the parameters would differ if other numbers of workers had been measured. It is never
- * narrower than the residuals of the fit allow: if the loss is the same on every number of workers,
- * all draws are equal, although the parameters are known only as well as g describes the points.
+ * Computes intervals of the parameters of a loss curve g(i, m). An interval covers the random
+ * draws, which show how the parameters would differ if other numbers of workers had been measured.
+ * It is never narrower than the residuals of the fit allow: if the loss is the same on every number
+ * of workers, all draws are equal, although the parameters are known only as well as g describes
+ * the points.
  *
  * The least width comes from linear least squares at the fitted parameters. With x_k the derivative
  * of y = ln(P - P*) with respect to parameter k, s the root mean square of the residuals, A the
@@ -110,7 +111,7 @@ static bool curves_are_alike(const struct hm_g_curve *a, const struct hm_g_curve
     return sum <= ALIKE * ALIKE * noise * noise * (double)a->count;
 }
 
-/* Number of curves that are not like an earlier one. */
+/* Returns the number of curves that are not like an earlier one. */
 static double count_different_curves(const struct hm_g *g, double best, double noise)
 {
     double count = 0;

@@ -1,6 +1,6 @@
 /*
- * Internal interface of convergence: the points of traces used in a fit, the terms and the other
- * forms of the loss curve g, the cost of staleness, and the loss along the iterations.
+ * Internal interface of the fits of convergence: the points of traces used in a fit, the terms and
+ * the other forms of the loss curve g, the cost of staleness, and the loss along the iterations.
  *
  * All fits are of y = ln(P(i, m) - P*), where P is the loss after iteration i on m workers and P*
  * is the optimal loss. The fitted function is the loss curve, y = g(i, m). "An m" is one of the
@@ -181,13 +181,15 @@ int hm__g_fit_stale(struct hm_g *g, struct hm_arena *arena, const struct hm_trac
 
 /* ---- f(m) ------------------------------------------------------------------------------------ */
 
-/* Runs of one algorithm that share a pace (seconds of an iteration). If `fresh` is true, only runs
- * with this staleness and this number of backups belong to them; otherwise all runs of the
- * algorithm do. */
+/*
+ * Selects the runs of one algorithm whose iterations take the same seconds (pace). If `fresh` is
+ * true, only runs with this staleness and this number of backups are selected; otherwise all runs
+ * of the algorithm.
+ */
 struct hm_pace_of {
     const char *algorithm;
     double staleness, backups;
-    bool fresh; /* Whether the algorithm has fresh traces. */
+    bool fresh; /* True if the algorithm has fresh traces. */
 };
 
 static inline bool hm__pace_of_takes(const struct hm_pace_of *of, const struct hm_trace *trace)
@@ -215,7 +217,7 @@ struct hm_pace_spread {
 };
 
 struct hm_pace_spread hm__pace_spread(const struct hm_pace *pace, double m);
-/* Mean seconds of an iteration of a trace; NaN if the trace has no times. */
+/* Returns the mean seconds of an iteration of a trace; NaN if the trace has no times. */
 double hm__trace_mean_seconds(const struct hm_trace *trace);
 /*
  * Computes the seconds of an iteration on m workers: *ret_seconds, and one value for each of
@@ -253,8 +255,8 @@ void hm__g_path_values(const struct hm_g_path *path, size_t draw, size_t from, d
  */
 size_t hm__g_find(const struct hm_g *g, double m);
 /*
- * Standard deviation of ln(P - P*) of one new run on m workers around the loss curve g, estimated
- * from the numbers of workers that were held out.
+ * Returns the standard deviation of ln(P - P*) of one new run on m workers around the loss curve g,
+ * estimated from the numbers of workers that were held out.
  */
 double hm__g_spread(const struct hm_g *g, double m);
 /*

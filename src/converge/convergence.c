@@ -29,7 +29,8 @@ static struct hm_notes convergence_notes(struct hm_convergence *c)
 }
 
 /*
- * Mean of ln(P - P*) over the last quarter of a trace, where P is the loss and P* the optimal loss.
+ * Returns the mean of ln(P - P*) over the last quarter of a trace, where P is the loss and P* the
+ * optimal loss.
  */
 static double trace_end_level(const struct hm_trace *t, double best)
 {
@@ -189,8 +190,8 @@ static int measure_spread(struct hm_g *g, const struct hm_g_data *data, struct h
 }
 
 /*
- * Mean square of the residuals of one curve, ln(P - P*) minus the loss curve g, after a straight
- * line that corrects g on this number of workers was subtracted.
+ * Returns the mean square of the residuals of one curve, ln(P - P*) minus the loss curve g, after a
+ * straight line that corrects g on this number of workers was subtracted.
  */
 static int curve_mean_square(const struct hm_g *g, const struct hm_g_curve *curve, double best,
                              double *ret_square, struct hm_err *err)
@@ -385,7 +386,10 @@ static int convergence_fill(struct hm_convergence *c, const struct hm_traces *tr
     return rc ? rc : hm_paces_from_traces(traces, &c->paces, err);
 }
 
-/* Converts traces to one number of rows, and fits the loss curves to the converted traces. */
+/*
+ * Converts traces on samples of the data to one number of rows, and fits the loss curves to the
+ * converted traces.
+ */
 static int convergence_fill_sized(struct hm_convergence *c, const struct hm_traces *traces,
                                   const struct hm_converge_settings *settings, struct hm_err *err)
 {
@@ -483,12 +487,12 @@ int hm_convergence_new(const struct hm_traces *traces, const struct hm_converge_
 /* ---- prediction ------------------------------------------------------------------------------ */
 
 /*
- * The loss curve g one standard deviation of ln i earlier and later. Between and beyond them, y is
- * linear in the shift.
+ * The loss curve g, shifted by one standard deviation of ln i to earlier and to later iterations.
+ * Between and beyond these two curves, y is linear in the shift.
  */
 struct shifted_paths {
-    double *iterations; /* Those of both paths; owned. NULL: there is no shift. */
-    double *y;          /* Room for the values of one path; owned. */
+    double *iterations; /* Values of both shifted paths; owned. NULL: there is no shift. */
+    double *y;          /* Buffer for the values of one path; owned. */
     struct hm_g_path early, late;
 };
 
@@ -520,7 +524,7 @@ static int shifted_paths_init(struct shifted_paths *s, const struct hm_g_path *p
     return rc ? rc : hm__g_path_init(&s->late, path->g, path->m, s->iterations + count, count, err);
 }
 
-/* Moves the values y of draw d along the iterations by `away` standard deviations. */
+/* Shifts the values y of draw d along the iterations by `away` standard deviations. */
 static void shifted_paths_move(const struct shifted_paths *s, size_t d, double away, double *y)
 {
     hm__g_path_values(away < 0 ? &s->early : &s->late, d, 0, s->y);

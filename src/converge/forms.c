@@ -1,5 +1,5 @@
 /*
- * The forms of the loss curve g(i, m) that theory gives, fitted by least squares in y = ln(P - P*),
+ * Fits the forms of the loss curve g(i, m) that theory gives by least squares in y = ln(P - P*),
  * where P is the loss after i iterations on m workers and P* the optimal loss:
  *
  *     rate     y = a + d ln m + i ln(1 - c0 / m^c1)             strongly convex, dual methods
@@ -99,7 +99,7 @@ void hm__g_form_values(enum hm_g_form form, const double *theta, double m, const
 struct form_problem {
     const struct g_form *form;
     const struct hm_g_data *data;
-    double weights[HM_G_FOLDS]; /* Weight of each fold. */
+    double weights[HM_G_FOLDS]; /* Weight of each cross-validation fold. */
     double start[HM_G_SHAPE_MAX];
     /*
      * Logarithm of the iteration of each point. Owned; the arrays below use the same memory block.
@@ -269,7 +269,7 @@ static double form_minimise(const struct form_problem *p, double *theta, int ste
 
 /* ---- the fit --------------------------------------------------------------------------------- */
 
-/* Mean square error on the points of one fold, with the parameters theta. */
+/* Returns the mean square error on the points of one fold, with the parameters theta. */
 static double form_fold_error(const struct form_problem *p, size_t fold, const double *theta)
 {
     double sum = 0, weight = 0;

@@ -1,12 +1,12 @@
 /*
  * Measures the error of the loss curve g(i, m) on data that it was not fitted to, as in the
  * Hemingway paper (Pan et al. 2017), in two ways:
- *     leave an m out: fit again without the traces on m workers, then predict these traces;
- *     look ahead: from a window of a trace, predict its loss some iterations or seconds later.
- * To look ahead, several small models are fitted to the window: linear in i, in sqrt(i), in ln i,
- * in i and ln i, and in the values of g fitted to the other m. The model that best predicts the end
- * of the window from its beginning is used. Errors are differences of log10(P - P*), where P is the
- * loss and P* the optimal loss. Limit: leaving out an m needs at least three values of m.
+ *     leave out a number of workers m: fit again without the traces on m workers, then predict
+ * these traces; look ahead: from a window of a trace, predict its loss some iterations or seconds
+ * later. To look ahead, several small models are fitted to the window: linear in i, in sqrt(i), in
+ * ln i, in i and ln i, and in the values of g fitted to the other m. The model that best predicts
+ * the end of the window from its beginning is used. Errors are differences of log10(P - P*), where
+ * P is the loss and P* the optimal loss. Limit: leaving out an m needs at least three values of m.
  */
 #include <float.h>
 #include <math.h>
@@ -162,7 +162,7 @@ static int trial_leave_each_out(struct holdout_trial *t, struct hm_arena *arena,
 
 /* ---- looking ahead --------------------------------------------------------------------------- */
 
-/* A trace, and the values to which the models that look ahead are fitted. */
+/* One trace, and the values to which small models are fitted to predict its later points. */
 struct trace_view {
     const struct hm_trace *trace;
     /*

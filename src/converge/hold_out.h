@@ -1,4 +1,4 @@
-/* Internal interface of predictions of traces that were held out: lists of errors. */
+/* Internal interface for predicting traces that were held out: lists of errors. */
 #ifndef HM_HOLD_OUT_H
 #define HM_HOLD_OUT_H
 
@@ -11,7 +11,9 @@ struct hm_error_list {
     double squares;
 };
 
-/* Median of the errors from index `from` on, which are sorted; NaN if there are none. */
+/*
+ * Returns the median of the errors from index `from` on, which are sorted; NaN if there are none.
+ */
 double hm__error_list_median(struct hm_error_list *list, size_t from);
 
 /*

@@ -1,8 +1,8 @@
 /*
  * Measures how well samples of the training data predict a larger number of rows: the loss curves
  * are fitted to the traces on fewer rows and converted to that number (size.c), and compared with
- * the traces on it. Errors are differences of log10(P - P*), where P* belongs to the rows of each
- * trace. Limit: at least two smaller numbers of rows are needed.
+ * the traces on that number of rows. Errors are differences of log10(P - P*), where P* belongs to
+ * the rows of each trace. Limit: at least two smaller numbers of rows are needed.
  */
 #include <math.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /*
- * The pace f(m), which is the seconds of an iteration on m workers, from traces, from a fit of runs
+ * Computes the pace f(m), the seconds of an iteration on m workers, from traces, from a fit of runs
  * or from the curve of a plan. At measured m, the measured seconds are used. At other m, the terms
  * of a fit are used or, without terms, ln f is interpolated linearly in ln m between measured
  * neighbours. Limit: without terms, f is unknown for m outside the measured range.

@@ -1,6 +1,6 @@
 /*
- * The spread of the seconds of single iterations around their mean f(m): the 5th and the 95th
- * percentile, as the error bars of Hemingway's Figure 1a (Pan et al. 2016), and the relative
+ * Computes the spread of the seconds of single iterations around their mean f(m): the 5th and the
+ * 95th percentile, as the error bars of Hemingway's Figure 1a (Pan et al. 2016), and the relative
  * standard deviation. A trace whose points are several iterations apart only has means of several
  * iterations: its deviation is multiplied by the root of their number, and it has no percentiles.
  * If iterations are independent, the standard deviation of the seconds of k iterations is sqrt(k)
@@ -89,9 +89,11 @@ int hm__pace_add_spread(struct hm_pace *pace, struct hm_arena *arena,
     return rc;
 }
 
-/* Returns the value of a table on m workers, divided by the measured seconds if `relative` is true.
+/*
+ * Returns the value of a table on m workers, divided by the measured seconds if `relative` is true.
  * It is interpolated in ln m between measured m; outside their range it is the value at the nearest
- * measured m. NaN if it is unknown there. */
+ * measured m. Returns NaN if the value is unknown.
+ */
 static double table_at(const struct hm_pace *pace, const double *values, bool relative, double m)
 {
     size_t right = 0;

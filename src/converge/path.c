@@ -1,7 +1,8 @@
 /*
- * The loss of an algorithm on m workers along the iterations: the loss curve y = g(i, m), with the
- * fitted parameters or those of a random draw, and the spread of runs around this curve. Limit:
- * outside the measured m, the spread is an extrapolation that grows with the distance in ln m.
+ * Computes the loss of an algorithm on m workers along the iterations: the loss curve y = g(i, m),
+ * with the fitted parameters or those of a random draw, and the spread of runs around this curve.
+ * Limit: outside the measured m, the spread is an extrapolation that grows with the distance in ln
+ * m.
  */
 #include <math.h>
 #include <string.h>
@@ -96,8 +97,8 @@ size_t hm__g_find(const struct hm_g *g, double m)
 }
 
 /*
- * The spread of runs around the loss curve g at the k-th number of workers: the error of a fit
- * without this number if there is one, otherwise the residual of the fit.
+ * Returns the spread of runs around the loss curve g at the k-th number of workers: the error of a
+ * fit without this number if there is one, otherwise the residual of the fit.
  */
 static double g_spread_at(const struct hm_g *g, size_t k)
 {

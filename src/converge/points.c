@@ -116,7 +116,7 @@ static size_t data_curves_of(const struct hm_g_data *data, double m)
     return count;
 }
 
-/* Index of the block that contains iteration i; blocks have equal length in ln i. */
+/* Returns the index of the block that contains iteration i; blocks have equal length in ln i. */
 static size_t data_block(const struct hm_g_data *data, double i)
 {
     double share = data->last > 1 ? log(fmax(i, 1)) / log(data->last) : 0;

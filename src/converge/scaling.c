@@ -1,5 +1,6 @@
 /*
- * Published scaling laws of dense transformers that were trained from scratch; see scaling.h.
+ * Evaluates published scaling laws of dense transformers that were trained from scratch; see
+ * scaling.h.
  *
  * Hoffmann et al. 2022 (Chinchilla, arXiv 2203.15556), approach 3, with the digits of the paper's
  * source; Besiroglu et al. 2024 (arXiv 2404.10102), a new fit of the same runs; Muennighoff et al.

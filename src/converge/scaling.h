@@ -1,7 +1,7 @@
 /*
- * The loss curve g of language models without traces: the loss of a transformer of N parameters
- * after D tokens, by published scaling laws L(N, D) = E + A/N^alpha + B/D^beta, and the batch size
- * beyond which a larger batch saves little time.
+ * Predicts the loss curve g of language models without traces: the loss of a transformer of N
+ * parameters after D tokens, by published scaling laws L(N, D) = E + A/N^alpha + B/D^beta, and the
+ * batch size beyond which a larger batch saves little time.
  */
 #ifndef HM_SCALING_H
 #define HM_SCALING_H
@@ -20,15 +20,17 @@ struct hm_scaling_law {
 enum { HM_SCALING_LAWS = 3 };
 extern const struct hm_scaling_law hm__scaling_laws[HM_SCALING_LAWS];
 
-/* The least, the median and the largest value of a figure over all laws. */
+/* The least, the median and the largest value of a quantity over all laws. */
 struct hm_scaling_range {
     double low, middle, high;
 };
 
 /* Returns the loss of a network with `parameters` parameters after `tokens` tokens, by one law. */
 double hm__scaling_loss(const struct hm_scaling_law *law, double parameters, double tokens);
-/* Returns the number of tokens after which the loss is reached, by one law; INFINITY if it never
- * is. */
+/*
+ * Returns the number of tokens after which a loss is reached, by one law; INFINITY if it is never
+ * reached.
+ */
 double hm__scaling_tokens(const struct hm_scaling_law *law, double parameters, double loss);
 /* Returns the number of parameters N with the least loss if training costs `flop` = 6 N D
  * operations, where D is the number of tokens. */

@@ -1,10 +1,10 @@
 /*
- * Traces that follow published scaling laws, so that `advise` can treat a language model without
- * measured traces like any other job. For each number of workers there are three traces: the median
- * loss over the laws, which is also what a plan with a loss uses, and the same curve with the
- * tokens divided and multiplied by a factor. The factor is half the distance between the laws, on a
- * logarithmic scale, in the tokens of a usual training run, so that the spread of the traces
- * becomes the uncertainty of the loss curve g.
+ * Makes traces that follow published scaling laws, so that `advise` can treat a language model
+ * without measured traces like any other job. For each number of workers there are three traces:
+ * the median loss over the laws, which is also what a plan with a loss uses, and the same curve
+ * with the tokens divided and multiplied by a factor. The factor is half the distance between the
+ * laws, on a logarithmic scale, in the tokens of a usual training run, so that the spread of the
+ * traces becomes the uncertainty of the loss curve g.
  */
 #include <math.h>
 
@@ -32,7 +32,10 @@ static double median_loss(double parameters, double batch, double tokens)
     return hm__scaling_loss_range(parameters, useful).middle;
 }
 
-/* Returns how much the laws differ from their median, as a factor on the number of tokens. */
+/*
+ * Returns how much the laws differ from their median, as a factor on the number of tokens that
+ * reach the same loss.
+ */
 static double law_factor(double parameters)
 {
     double loss = hm__scaling_loss_range(parameters, USUAL_PER_PARAMETER * parameters).middle;

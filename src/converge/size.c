@@ -1,5 +1,5 @@
 /*
- * The dependence of the loss curve on the number of rows of the training data. Traces on samples of
+ * Fits how the loss curve depends on the number of rows of the training data. Traces on samples of
  * the rows are converted to traces on R rows, to which everything else is then fitted. With y =
  * ln(P - P*), where P is the loss after i iterations on m workers and P* the optimal loss of the
  * same sample, a trace on r rows becomes
@@ -44,9 +44,9 @@ static const double PULL = 0.01;
  * deviations: TYPICAL_ERROR of log10(P - P*), which counts as much as TYPICAL_WEIGHT errors of the
  * algorithm itself, since one error says little about the next one; TYPICAL_SHIFT of ln i, because
  * an error of the power moves a curve along the iterations, which changes P - P* most where the
- * curve is steep; and TYPICAL_SHARE of what power and scale themselves change, because a large
- * conversion is less certain than a small one. They are those of greatest likelihood for 32
- * predictions, by four algorithms on four sets of traces (docs/reference/converge.md).
+ * curve is steep; and TYPICAL_SHARE of the change by power and scale, because a large conversion is
+ * less certain than a small one. The values have the greatest likelihood for 32 predictions, by
+ * four algorithms on four sets of traces (docs/reference/converge.md).
  */
 static const double TYPICAL_ERROR = 0.2, TYPICAL_SHIFT = 0.1, TYPICAL_SHARE = 0.3;
 static const double TYPICAL_STEP = 5, TYPICAL_WEIGHT = 2;
@@ -265,7 +265,8 @@ static bool model_fit(struct size_work *w, struct size_model *model)
 /* ---- the error for the largest size ---------------------------------------------------------- */
 
 /*
- * Value of y = ln(P - P*) of a curve, converted to `rows` rows, at ln i; NaN outside the curve.
+ * Returns the value of y = ln(P - P*) of a curve, converted to `rows` rows, at ln i; NaN outside
+ * the curve.
  */
 static double curve_at(const struct size_curve *curve, const struct size_model *model, double rows,
                        double log_i)
@@ -289,7 +290,9 @@ static double curve_at(const struct size_curve *curve, const struct size_model *
     return NAN;
 }
 
-/* The largest number of rows below `rows` of the curves on m workers; 0 if there is none. */
+/*
+ * Returns the largest number of rows below `rows` of the curves on m workers; 0 if there is none.
+ */
 static double work_next_rows(const struct size_work *w, double m, double rows)
 {
     double most = 0;
@@ -301,8 +304,8 @@ static double work_next_rows(const struct size_work *w, double m, double rows)
 }
 
 /*
- * Root mean square error of log10(P - P*) when the curves on `rows` rows are predicted by those of
- * the next smaller size on the same m; NaN if no point can be predicted.
+ * Returns the root mean square error of log10(P - P*) when the curves on `rows` rows are predicted
+ * by those of the next smaller size on the same m; NaN if no point can be predicted.
  */
 static double model_error(const struct size_work *w, const struct size_model *model, double rows)
 {
@@ -411,7 +414,10 @@ static int fit_seconds(const struct hm_traces *traces, struct hm_arena *arena,
     return rc == HM_E_NOMEM ? hm__fail_nomem(err) : 0;
 }
 
-/* Seconds of an iteration on m workers and all rows, by the fit; NaN if they are unknown. */
+/*
+ * Returns the seconds of an iteration on m workers and all rows, by the fit; NaN if they are
+ * unknown.
+ */
 static double fitted_seconds(const struct hm_fit *fit, double m)
 {
     const struct hm_at whole = {.name = "size", .value = 1};
@@ -467,9 +473,9 @@ static bool trace_is_surpassed(const struct hm_traces *traces, const struct hm_t
 
 /*
  * Sets the standard deviations of ln(P - P*) and of ln i that the conversion to more rows adds, in
- * proportion to its distance on the scale of ln(rows). That of ln(P - P*) is the mean of the
- * typical error of such predictions and of the algorithm's own error for its largest size, but at
- * least that; a share of what the scale changes is added. Both are 0 if there are traces on as many
+ * proportion to the distance in ln(rows). That of ln(P - P*) is the mean of the typical error of
+ * such predictions and of the algorithm's own error for its largest size, but at least the latter;
+ * a share of the change by the scale is added. Both are 0 if there are traces on that number of
  * rows.
  */
 static void size_set_spread(struct hm_g_size *size, double rows, const double *all, size_t count)

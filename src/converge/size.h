@@ -1,5 +1,7 @@
-/* Internal interface for training data of several sizes: converts traces on samples of the rows to
- * traces on one number of rows. */
+/*
+ * Internal interface for training data of several sizes: converts traces on samples of the rows of
+ * the data to traces on one number of rows.
+ */
 #ifndef HM_SIZE_H
 #define HM_SIZE_H
 
@@ -15,12 +17,12 @@ struct hm_size {
 /* Traces that were converted to one number of rows. All memory is in the arena of the caller. */
 struct hm_sizes {
     double rows;     /* Number of rows to which the traces were converted. */
-    double best;     /* Optimal loss P* of the converted traces. */
+    double best;     /* Optimal loss P* of the traces after their conversion to `rows` rows. */
     bool best_known; /* True if there are traces on `rows` rows, so that P* is that of the whole
                         data; otherwise P* is that of the largest sample. */
     bool estimated;  /* True if P* was estimated for at least one of the numbers of rows. */
     double *bests;   /* Optimal loss P* of each of the original traces. */
-    struct hm_traces traces; /* The converted traces. */
+    struct hm_traces traces; /* Traces after their conversion to `rows` rows. */
     struct hm_size *sizes;   /* Dependence on the number of rows, one element for each algorithm. */
     size_t count;
 };

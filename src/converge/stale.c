@@ -1,5 +1,5 @@
 /*
- * The cost of staleness, as a factor c on the number of iterations. A gradient computed from old
+ * Fits the cost of staleness, a factor c on the number of iterations. A gradient computed from old
  * model weights is worth less: after i iterations, a run with staleness s has the loss that a fresh
  * run has after i / c iterations. With y = ln(P - P*), where P is the loss on m workers and P* the
  * optimal loss, and the loss curve g of fresh runs, the model is
@@ -48,7 +48,7 @@ static const double WIDTH = 0.2, REACH = 4, FEW = 0.02;
  */
 struct stale_shape {
     struct hm_g_path path;
-    bool known; /* Whether there are fresh traces on this number of workers. */
+    bool known; /* True if there are fresh traces on this number of workers. */
     /*
      * Difference from g, interpolated between other numbers of workers; used if `known` is false.
      */
@@ -101,8 +101,8 @@ static double log_cost(const double *theta, double exponent, double staleness, d
 }
 
 /*
- * Value of a loss curve of fresh runs (shape) at ln i, interpolated on the grid and constant
- * outside it. *ret_slope is the derivative with respect to ln i; ret_slope may be NULL.
+ * Returns the value of a loss curve of fresh runs (shape) at ln i, interpolated on the grid and
+ * constant outside it. *ret_slope is the derivative with respect to ln i; ret_slope may be NULL.
  */
 static double stale_shape_at(const struct stale_work *w, const struct stale_shape *shape,
                              double log_i, double *ret_slope)
@@ -192,8 +192,9 @@ static double curve_weight(const struct stale_work *w, size_t c)
 }
 
 /*
- * Residual of point p of stale curve c if `cost` is the logarithm of the curve's cost of staleness.
- * *ret_slope is the derivative of the fresh loss curve with respect to ln i; ret_slope may be NULL.
+ * Returns the residual of point p of stale curve c if `cost` is the logarithm of the curve's cost
+ * of staleness. *ret_slope is the derivative of the fresh loss curve with respect to ln i;
+ * ret_slope may be NULL.
  */
 static double curve_residual(const struct stale_work *w, size_t c, size_t p, double cost,
                              double *ret_slope)
@@ -204,7 +205,10 @@ static double curve_residual(const struct stale_work *w, size_t c, size_t p, dou
     return y - stale_shape_at(w, w->shape[c], log(curve->iteration[p]) - cost, ret_slope);
 }
 
-/* Logarithm of the cost of staleness for the curve with index c, limited to LEAST..MOST. */
+/*
+ * Returns the logarithm of the cost of staleness for the curve with index c, limited to
+ * LEAST..MOST.
+ */
 static double curve_log_cost(const struct stale_work *w, const double *theta, size_t c)
 {
     double cost = log_cost(theta, w->exponent, w->staleness[c], w->curves[c].m);
@@ -329,8 +333,8 @@ static void stale_fit(const struct stale_work *w, double theta[COUNT])
 }
 
 /*
- * Root mean square error of log10(P - P*) over all curves or, if `only` is not NaN, over the curves
- * with that staleness.
+ * Returns the root mean square error of log10(P - P*) over all curves or, if `only` is not NaN,
+ * over the curves with that staleness.
  */
 static double stale_error(const struct stale_work *w, const double *theta, double only)
 {
@@ -363,8 +367,8 @@ static size_t list_staleness(const struct stale_work *w, double *values)
 }
 
 /*
- * Root mean square error of predicting the curves of each staleness from a fit to the curves of all
- * other values of staleness.
+ * Returns the root mean square error of predicting the curves of each staleness from a fit to the
+ * curves of all other values of staleness.
  */
 static double stale_hold_out(struct stale_work *w, const double *values, size_t count)
 {
@@ -453,10 +457,10 @@ static void stale_work_insert(struct stale_work *w, struct hm_g_curve curve, dou
     w->staleness[at] = staleness;
 }
 
-/* The parts of the cost of staleness: bounded staleness, asynchronous runs, backup workers. */
+/* Kinds of runs with a cost of staleness: bounded staleness, asynchronous runs, backup workers. */
 enum stale_part { PART_SSP, PART_ASYNC, PART_BACKUPS, PARTS };
 
-/* Returns the part that a trace belongs to; PARTS if it is fresh, or stale with backup workers. */
+/* Returns the kind of staleness of a trace; PARTS if it is fresh, or stale with backup workers. */
 static enum stale_part trace_part(const struct hm_trace *t)
 {
     if (t->backups > 0)
@@ -567,10 +571,10 @@ static struct hm_stale_cost stale_cost_at(const struct hm_g_stale *stale, double
 }
 
 /*
- * Factor by which the deviations of draws are multiplied. Draws vary too little for two reasons:
- * parameters in use reduce the degrees of freedom, as in hm__g_bound; and with n fresh traces on
- * the same number of workers, random weights show only (n - 1) / (n + 1) of the variance of their
- * mean.
+ * Returns the factor by which the deviations of draws are multiplied. Draws vary too little for two
+ * reasons: parameters in use reduce the degrees of freedom, as in hm__g_bound; and with n fresh
+ * traces on the same number of workers, random weights show only (n - 1) / (n + 1) of the variance
+ * of their mean.
  */
 static double draws_widening(const struct stale_work *w)
 {
@@ -595,11 +599,12 @@ static double draws_widening(const struct stale_work *w)
 enum { ENOUGH = 3 };
 
 /*
- * Standard error of ln c, where c is the cost of staleness, that follows from the residuals of the
- * stale curves alone: s / (slope sqrt(N)), where s is the root mean square of the residuals, slope
- * that of the derivative of y with respect to ln i, and N the number of independent residuals. A
- * curve counts as HM_G_BLOCKS residuals, because those of neighbouring points are similar. Draws
- * with random weights of curves would not vary at all if all curves had the same cost.
+ * Returns the standard error of ln c, where c is the cost of staleness, that follows from the
+ * residuals of the stale curves alone: s / (slope sqrt(N)), where s is the root mean square of the
+ * residuals, slope that of the derivative of y with respect to ln i, and N the number of
+ * independent residuals. A curve counts as HM_G_BLOCKS residuals, because those of neighbouring
+ * points are similar. Draws with random weights of curves would not vary at all if all curves had
+ * the same cost.
  */
 static double stale_noise(const struct stale_work *w, const double *theta)
 {

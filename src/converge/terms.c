@@ -1,6 +1,6 @@
 /*
- * Terms in the iteration i and the number of workers m for the linear model of ln(P - P*), where P
- * is the loss and P* the optimal loss.
+ * Defines the terms in the iteration i and the number of workers m for the linear model of ln(P -
+ * P*), where P is the loss and P* the optimal loss.
  *
  * The library contains the terms that the theory of these algorithms suggests, and further terms
  * that allow deviations from the theory. A linear rate of convergence gives terms such as i/m^c, a

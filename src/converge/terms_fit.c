@@ -1,5 +1,5 @@
 /*
- * The loss curve g(i, m) as a sum of terms x_k, chosen by the Lasso: for y = ln(P - P*),
+ * Fits the loss curve g(i, m) as a sum of terms x_k, chosen by the Lasso: for y = ln(P - P*),
  *
  *     minimise 1/2 sum of weight (y - a - sum theta_k x_k)^2 + penalty sum |theta_k| sd(x_k)
  *
@@ -38,8 +38,8 @@ struct terms_work {
      */
     double without[HM_G_FOLDS][HM_LASSO_MAX + 1];
     /*
-     * Whether a term has a nonzero coefficient in theta, in a random draw or in a fit without a
-     * fold.
+     * True for each term that has a nonzero coefficient in theta, in a random draw or in a fit
+     * without a fold.
      */
     bool used[HM_LASSO_MAX];
 };

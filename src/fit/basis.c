@@ -1,8 +1,8 @@
 /*
- * The terms of a fit as formulas over the columns of the runs. Columns are plain numbers in SI
- * units; the coefficient of a term has the unit that converts the term to seconds. Limits: at most
- * HM_TERMS_MAX terms and HM_QUANTITIES_MAX columns, and a term must be finite and not negative at
- * every run.
+ * Compiles the terms of a fit, which are formulas over the columns of the runs. Columns are plain
+ * numbers in SI units; the coefficient of a term has the unit that converts the term to seconds.
+ * Limits: at most HM_TERMS_MAX terms and HM_QUANTITIES_MAX columns, and a term must be finite and
+ * not negative at every run.
  */
 #include "basis.h"
 

@@ -1,7 +1,7 @@
 /*
- * The terms of a fit and their values at a run. Terms are either formulas over the columns of the
- * runs, or the parts of the time that a job's specification sheet predicts, plus overheads that a
- * specification sheet does not contain.
+ * Defines the terms of a fit and computes their values at a run. Terms are either formulas over the
+ * columns of the runs, or the components of the time that the model predicts from a job's
+ * specification sheet, plus overheads that the sheet does not contain.
  */
 #ifndef HM_BASIS_H
 #define HM_BASIS_H
@@ -14,7 +14,10 @@
 
 enum {
     HM_QUANTITIES_MAX = 64,
-    /* Number of overhead terms that are added to the parts of a specification sheet. */
+    /*
+     * Number of overhead terms that are added to the components of the time from a specification
+     * sheet.
+     */
     HM_SHEET_EXTRAS = 3,
     /* Number of rows with times of overlapped communication; see struct hm_basis. */
     HM_OVERLAP_KNOTS = 15
@@ -36,7 +39,7 @@ struct hm_basis {
     size_t quantity_count;
     const char *texts[HM_TERMS_MAX];
     enum hm_role roles[HM_TERMS_MAX];
-    /* Whether the term is a part of the time that the specification sheet predicts. */
+    /* True if the term is a component of the time that the specification sheet predicts. */
     bool parts[HM_TERMS_MAX];
     size_t count;
     /* Compiled terms; NULL if the terms come from a specification sheet. Owned by the arena. */
@@ -44,10 +47,10 @@ struct hm_basis {
     /* Specification sheet; NULL if the terms are formulas. Owned by the arena. */
     struct hm_sheet *sheet;
     /*
-     * Whether communication overlaps with computing. Then the time is not linear in the factors of
-     * the first two terms, compute (c) and communication (m): it is c * t(m / c), where t(r) is the
-     * time of the sheet if communication takes r times as long. HM_OVERLAP_KNOTS rows after the
-     * terms hold t at fixed r, and overlap.h evaluates it.
+     * True if communication overlaps with computing. The time is then not linear in the factors of
+     * the first two terms, c for computing and m for communication: it is c * t(m / c), where t(r)
+     * is the time that the specification sheet predicts if communication takes r times as long.
+     * HM_OVERLAP_KNOTS rows after the terms hold t at fixed ratios r, and overlap.h evaluates it.
      */
     bool overlaps;
     /* Priors of the factors of the terms; used only with a specification sheet. */
@@ -57,7 +60,7 @@ struct hm_basis {
 /* Sets the quantities of a basis to the columns of the runs that a formula can use. */
 int hm__basis_quantities(struct hm_basis *basis, struct hm_arena *arena, const struct hm_runs *runs,
                          struct hm_err *err);
-/* Index of the quantity with this name, or -1 if there is none. */
+/* Returns the index of the quantity with this name, or -1 if there is none. */
 int hm__basis_find(const struct hm_basis *basis, const char *name);
 
 /* Compiles formulas into the terms of a basis. The formulas may use only the names of the
@@ -82,16 +85,16 @@ enum hm_scaled_terms {
 int hm__basis_library(struct hm_basis *basis, struct hm_arena *arena, const bool *varies,
                       enum hm_scaled_terms scaled, struct hm_err *err);
 /*
- * Makes a basis whose terms are the parts of the time that a job's specification sheet predicts.
- * `width` is the standard deviation of the prior of each factor. The job, the cluster and the table
- * of the job's steps, which may be NULL, are borrowed.
+ * Makes a basis whose terms are the components of the time that a job's specification sheet
+ * predicts. `width` is the standard deviation of the prior of each factor. The job, the cluster and
+ * the table of the job's steps, which may be NULL, are borrowed.
  */
 int hm__basis_sheet(struct hm_basis *basis, struct hm_arena *arena, const struct hm_job *job,
                     const struct hm_cluster *cluster, struct hm_step_table *table, double width,
                     struct hm_err *err);
 /*
- * Seconds that the specification sheet predicts, without corrections, at the job's reference number
- * of workers.
+ * Returns the seconds that the specification sheet predicts, without corrections, at the job's
+ * reference number of workers.
  */
 double hm__sheet_reference_s(const struct hm_sheet *sheet);
 /*
@@ -102,8 +105,8 @@ double hm__sheet_reference_s(const struct hm_sheet *sheet);
 void hm__sheet_set_drift(const struct hm_sheet *sheet, double n_most, struct hm_fit_rule *rule,
                          double *one_node);
 /*
- * Records in the sheet that the column size of the runs is proportional to n. With weak scaling,
- * the size of one worker is then constant.
+ * Records in the specification sheet that the column size of the runs is proportional to n. With
+ * weak scaling, the size per worker is then constant.
  */
 void hm__sheet_set_size_by_n(struct hm_sheet *sheet);
 
@@ -113,22 +116,25 @@ void hm__sheet_set_size_by_n(struct hm_sheet *sheet);
  */
 bool hm__basis_needs(const struct hm_basis *basis, const bool *in, size_t quantity);
 
-/* Index of the row that holds ln n, after the terms and the knots. */
+/* Returns the index of the row that holds ln n, after the terms and the knots of overlap. */
 static inline size_t hm__basis_log_row(const struct hm_basis *basis)
 {
     return basis->count + (basis->overlaps ? HM_OVERLAP_KNOTS : 0);
 }
 
-/* Number of rows of the values of the terms: the terms, the knots of overlap, and ln n. */
+/*
+ * Returns the number of rows of the values of the terms: the terms, the knots of overlap, and ln n.
+ */
 static inline size_t hm__basis_rows(const struct hm_basis *basis)
 {
     return hm__basis_log_row(basis) + 1;
 }
 
 /*
- * Computes the terms at `count` places: x[k * count + i] is term k at place i, where quantity q has
- * the value columns[q][i]; x has hm__basis_rows rows. Fails if a term is negative or not finite;
- * then err->line is 1 + i, which the caller replaces by the line of the run.
+ * Computes the terms at `count` configurations: x[k * count + i] is term k at configuration i,
+ * where quantity q has the value columns[q][i]; x has hm__basis_rows rows. Fails if a term is
+ * negative or not finite; then err->line is 1 + i, which the caller replaces by the line of the
+ * run.
  */
 int hm__basis_eval(const struct hm_basis *basis, const double *const *columns, size_t count,
                    double *x, struct hm_err *err);

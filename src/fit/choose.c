@@ -31,10 +31,11 @@ static const double STEEP_MUST_HALVE = 2;
 static const double HOPELESS = 0.15;
 
 /*
- * The default rule: the one that all sources of published curves together choose
- * (docs/explain/accuracy.md). A steep term needs several configurations, because many curves fit
- * few points. The weight of a set of terms counts few runs, because errors along one curve are
- * correlated. The drift is the error that no set of terms describes.
+ * The default rule for the choice of terms: the one that all sources of published curves together
+ * choose (docs/explain/accuracy.md). A steep term, which grows faster than ln n, needs several
+ * configurations, because many curves fit few points. The weight of a set of terms is computed as
+ * if there were few runs, because errors along one curve are correlated. The drift is the error
+ * that no set of terms describes.
  */
 struct hm_fit_rule hm_fit_rule_default(void)
 {
@@ -54,7 +55,7 @@ struct hm_fit_rule hm_fit_rule_default(void)
 /* Relative errors below this value do not distinguish sets of terms. */
 static const double LEAST_ERROR = 0.01;
 
-/* Largest number of terms that the given number of configurations can determine. */
+/* Returns the largest number of terms that the given number of configurations can determine. */
 static size_t choice_most_terms(size_t configurations, struct hm_repeats repeats)
 {
     size_t most = configurations / 2 + 1;
@@ -106,7 +107,10 @@ static bool choice_init(const struct hm_basis *basis, unsigned set, size_t most,
         work = work || basis->roles[k] == HM_ROLE_WORK;
         choice->steep = choice->steep || basis->roles[k] == HM_ROLE_STEEP;
     }
-    /* A single steep term is allowed: then the whole time is overhead of additional workers. */
+    /*
+     * A set of a single steep term is allowed: the whole time is then overhead of additional
+     * workers.
+     */
     return work || (choice->count == 1 && choice->steep);
 }
 

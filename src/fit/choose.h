@@ -10,12 +10,12 @@ enum { HM_CHOSEN_MAX = 4, HM_FOLDS_MAX = 64, HM_CHOICES_MAX = 2000 };
 struct hm_choice {
     size_t terms[HM_CHOSEN_MAX];
     size_t count;
-    bool steep; /* Whether one of the terms grows faster than ln n. */
+    bool steep; /* True if one of the terms grows faster than ln n. */
     /* Mean square leave-one-out error of the weighted seconds, over all runs. */
     double error;
     /* Weight of the set in the intervals of a fit; the weights of all sets add up to 1. */
     double weight;
-    bool misses; /* Whether the residual is larger than the spread of repeats allows. */
+    bool misses; /* True if the residual is larger than the spread of repeats allows. */
 };
 
 /*

@@ -115,7 +115,7 @@ static int design_set_basis(struct design_work *w, struct hm_err *err)
     return hm__basis_compile(&w->basis, arena, sizes ? ernest : plain, 4, err);
 }
 
-/* Seconds that the fit of the job predicts for a candidate; NaN without a job. */
+/* Returns the seconds that the fit of the job predicts for a candidate; NaN without a job. */
 static double candidate_seconds(const struct design_work *w, const double *x, size_t count,
                                 size_t i)
 {
@@ -267,7 +267,7 @@ static void add_known(struct design_work *w, const double *f)
             w->programme.known[a][b] += f[a] * f[b];
 }
 
-/* Adds a run to the rows of a later fit of the job; f holds the scaled features of the run. */
+/* Adds a run to the rows of a later fit of the job; f holds the scaled terms of the run. */
 static void design_add_run(struct design_work *w, const double *f)
 {
     double terms[HM_TERMS_MAX];
@@ -431,8 +431,8 @@ static size_t round_shares(struct design_work *w, const struct ranked_share *ran
 }
 
 /*
- * Text of the quantities of a candidate other than n and size, such as "latency = 0.01, batch =
- * 64"; NULL if there are none.
+ * Returns a text of the quantities of a candidate other than n and size, such as "latency = 0.01,
+ * batch = 64"; NULL if there are none.
  */
 static const char *candidate_text(const struct design_work *w, size_t row)
 {
@@ -450,8 +450,8 @@ static const char *candidate_text(const struct design_work *w, size_t row)
 }
 
 /*
- * The criterion of the design with a small ridge added to the information matrix, so that the
- * criterion is finite even if the runs do not determine the coefficients.
+ * Returns the criterion of the design with a small ridge added to the information matrix, so that
+ * the criterion is finite even if the runs do not determine the coefficients.
  */
 static double ridged_value(const struct hm_programme *p, const double *whole)
 {
@@ -538,7 +538,10 @@ static int programme_of_made(const struct design_work *w, const struct ranked_sh
     return 0;
 }
 
-/* Index of the run that improves the criterion most when it is added to the runs in whole[]. */
+/*
+ * Returns the index of the run that improves the criterion most when it is added to the runs in
+ * whole[].
+ */
 static size_t most_informative(const struct hm_programme *p, double *whole)
 {
     size_t best = HM_NONE;
@@ -608,7 +611,10 @@ static void design_sum_up(struct design_work *w)
     d->money = w->fit && c && c->node.price_per_s >= 0 ? d->seconds * c->node.price_per_s : NAN;
 }
 
-/* Sets how exactly the time at the target will be known; there must be a job and a target. */
+/*
+ * Sets how exactly the time at the target will be known after the runs of the design; there must be
+ * a job and a target.
+ */
 static void design_set_within(struct design_work *w, const struct ranked_share *ranked)
 {
     const struct hm__fit *f = w->fit ? w->fit->inside : NULL;

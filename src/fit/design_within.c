@@ -27,7 +27,7 @@ void hm__design_add_row(struct hm_design_rows *rows, const double *terms)
 double hm__design_within(const struct hm_design_rows *rows, const struct hm_prior *priors,
                          double noise, const double *target)
 {
-    /* The expected noise counts as much as one run, as in a fit. */
+    /* The expected noise has the weight of one run, as in a fit. */
     const struct hm_noise expected = {1, noise, 0};
     struct hm_draw draws[DRAWS];
     double seconds[DRAWS * RUNS];

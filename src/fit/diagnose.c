@@ -1,5 +1,5 @@
 /*
- * Residuals of a fit, and notes that a user should read before trusting the fit.
+ * Computes the residuals of a fit, and adds notes that a user should read before trusting the fit.
  *
  * The leverage h, the leave-one-out error e / (1 - h) of a residual e, and Cook's distance follow
  * Cook and Weisberg 1982. They use the terms with a coefficient above 0 and the final weights. A
@@ -104,7 +104,7 @@ static void residual_init(const struct hm_fit *fit, const struct active_terms *a
         residual_is_outlier(off / sqrt(f->data.groups[group].evidence), h, plain, free, runs);
 }
 
-/* The sum of squared residuals with equal weights for all repeats. */
+/* Returns the sum of squared residuals with equal weights for all repeats. */
 static double residual_plain_sum(const struct hm_fit *fit)
 {
     const struct hm__fit *f = fit->inside;
@@ -149,7 +149,9 @@ static int fill_residuals(struct hm_fit *fit, struct hm_err *err)
 
 /* ---- notes ----------------------------------------------------------------------------------- */
 
-/* Fraction of term k, 0..1, that is not a linear combination of the other terms in use. */
+/*
+ * Returns the fraction of term k, 0..1, that is not a linear combination of the other terms in use.
+ */
 static double term_own_share(const struct hm_lsq *lsq, const bool *in, size_t k)
 {
     struct hm_lsq part;
@@ -165,7 +167,7 @@ static double term_own_share(const struct hm_lsq *lsq, const bool *in, size_t k)
 }
 
 /*
- * Cosine of the angle between two terms as vectors over the runs; 1 means that they are
+ * Returns the cosine of the angle between two terms as vectors over the runs; 1 means that they are
  * proportional.
  */
 static double term_cosine(const struct hm_lsq *lsq, size_t a, size_t b)
@@ -178,8 +180,8 @@ static double term_cosine(const struct hm_lsq *lsq, size_t a, size_t b)
 }
 
 /*
- * Fraction of term k that would not be a combination of the other terms if a run on n workers were
- * added.
+ * Returns the fraction of term k that would not be a combination of the other terms if a run on n
+ * workers were added.
  */
 static double term_share_with(const struct hm_fit *fit, size_t k, double n)
 {
@@ -203,8 +205,8 @@ static double term_share_with(const struct hm_fit *fit, size_t k, double n)
 }
 
 /*
- * The number of workers of an additional run, at least twice the largest measured number, that
- * would distinguish term k from the other terms.
+ * Returns the number of workers of an additional run, at least twice the largest measured number,
+ * that would distinguish term k from the other terms.
  */
 static double distinguishing_n(const struct hm_fit *fit, size_t k, double share)
 {
@@ -216,8 +218,8 @@ static double distinguishing_n(const struct hm_fit *fit, size_t k, double share)
 }
 
 /*
- * If less than this fraction of a term is independent of the other terms, its coefficient is hardly
- * determined, or not at all.
+ * If less than the fraction HARDLY (NOT_AT_ALL) of a term is independent of the other terms, the
+ * runs hardly determine (do not determine) its coefficient.
  */
 static const double HARDLY = 0.03, NOT_AT_ALL = 1e-8;
 
@@ -325,7 +327,7 @@ static int note_labels(struct hm_fit *fit, struct hm_err *err)
 
     for (size_t c = 0; rc == 0 && c < data->runs->column_count; c++) {
         const struct hm_column *column = &data->runs->columns[c];
-        /* Start times always differ, so they do not show different kinds of runs. */
+        /* Start times always differ, so they do not show that the runs are of different kinds. */
         if (strcmp(column->name, "started") == 0)
             continue;
         const char *first = column->labels ? column->labels[data->rows[0]] : NULL;

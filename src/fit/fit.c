@@ -2,12 +2,12 @@
  * hm_fit_new: computes coefficients from runs, and draws of the coefficients for intervals.
  *
  * Runs are grouped by configuration. The terms are given by the caller, chosen from a library, or
- * the parts of the time that a specification sheet predicts. The coefficients are found by weighted
- * non-negative least squares. With relative errors, the weight of a run is 1 / fitted time, because
- * weights from the measured time would favour runs that were fast by chance. The fit is repeated
- * with the weights of the previous fit until they no longer change (iteratively reweighted least
- * squares). Limits: errors are independent and normal, and their spread is either constant in
- * seconds or proportional to the time.
+ * the components of the time that a specification sheet predicts. The coefficients are found by
+ * weighted non-negative least squares. With relative errors, the weight of a run is 1 / fitted
+ * time, because weights from the measured time would favour runs that were fast by chance. The fit
+ * is repeated with the weights of the previous fit until they no longer change (iteratively
+ * reweighted least squares). Limits: errors are independent and normal, and their spread is either
+ * constant in seconds or proportional to the time.
  */
 #include "fit.h"
 
@@ -116,7 +116,7 @@ struct hm_noise hm__fit_noise(const struct hm_fit_settings *s)
                   : (struct hm_noise){0, 0, 0};
 }
 
-/* Smallest mean seconds of a configuration; 1 with relative errors. */
+/* Returns the smallest mean seconds of a configuration; 1 with relative errors. */
 static double smallest_run(const struct hm_fit *fit)
 {
     const struct hm_fit_data *data = &fit->inside->data;
@@ -313,7 +313,10 @@ static void fit_nothing(struct hm_fit *fit, const struct hm_fit_settings *s)
     f->typical = 1;
 }
 
-/* Returns a constant text for the unit of the runs, which may be freed before the fit. */
+/*
+ * Returns a static string with the name of the unit; the string of the runs is not kept, because
+ * the runs may be freed before the fit.
+ */
 static const char *unit_text(const char *unit)
 {
     static const char *const units[] = {"sample", "token", "epoch"};

@@ -1,6 +1,7 @@
 /*
- * Internal state of a fit, shared by its steps, and the functions that compute answers from a fit:
- * the time on n workers with the fitted coefficients and with those of each draw.
+ * Declares the internal state of a fit, which its steps share, and the functions that compute
+ * answers from a fit: the time on n workers with the fitted coefficients and with those of each
+ * draw.
  */
 #ifndef HM_FIT_H
 #define HM_FIT_H
@@ -23,20 +24,21 @@ struct hm__fit {
     struct hm_basis basis;
     struct hm_fit_rule rule;
     /*
-     * Drift of each draw beyond the runs, in units of its standard deviation; NULL without drift.
-     * It has one value for all n, so that a draw remains a smooth curve.
+     * Random deviation (drift) of each draw outside the range of the runs, in units of its standard
+     * deviation; NULL without drift. It is the same for all n, so that a draw remains a smooth
+     * curve.
      */
     double *drift;
     struct hm_fit_data data; /* The measured runs; data.count is 0 if there are none. */
     /*
-     * Whether the seconds are those of a fixed amount of work (a sample, an epoch, the work of the
+     * True if the seconds are those of a fixed amount of work (a sample, an epoch, the work of the
      * reference) instead of those of an iteration.
      */
     bool of_work;
-    bool weak_runs; /* Whether the batch of each worker stayed the same as n grew. */
-    /* Whether the runs state their scaling, so that weak_runs is not a guess. */
+    bool weak_runs; /* True if the batch of each worker stayed the same as n grew. */
+    /* True if the runs state their scaling, so that weak_runs is not a guess. */
     bool scaling_stated;
-    bool in[HM_TERMS_MAX]; /* Whether each term is in use. */
+    bool in[HM_TERMS_MAX]; /* True for each term that is in use. */
     /*
      * Reported coefficients: the most probable ones, or the means of the draws with a specification
      * sheet. A term that is not in use has 0.
@@ -46,9 +48,9 @@ struct hm__fit {
      * Standard deviation of the noise: relative to the time with relative errors, else in seconds.
      */
     double spread;
-    double typical;        /* Smallest mean seconds of a configuration; 1 with relative errors. */
-    double *x;             /* x[k * group_count + g] is the value of term k at group g. */
-    double *scale;         /* Factor by which the runs of each group are weighted. */
+    double typical; /* Smallest mean seconds of a configuration; 1 with relative errors. */
+    double *x;      /* x[k * group_count + g] is the value of term k in configuration (group) g. */
+    double *scale;  /* Factor by which the runs of each configuration (group) are weighted. */
     struct hm_lsq lsq;     /* The weighted least-squares problem with all terms. */
     struct hm_draw *draws; /* Draws of the coefficients of all terms. */
     /* Noise of a new run in each draw, in units of the standard deviation. */
@@ -93,11 +95,11 @@ int hm__fit_shrink(struct hm_fit *fit, struct hm_random *random, struct hm_err *
 void hm__fit_take_mean(struct hm__fit *f);
 /* Lists the terms in use with the intervals of their coefficients. */
 int hm__fit_list(struct hm_fit *fit, struct hm_err *err);
-/* Priors of the coefficients; NULL without a specification sheet. */
+/* Returns the priors of the coefficients; NULL without a specification sheet. */
 const struct hm_prior *hm__fit_priors(const struct hm__fit *f);
 /*
- * The prior of the noise. If the fit has a specification sheet, the prior counts as much as one
- * measured run; otherwise its weight is 0.
+ * Returns the prior of the noise. If the fit has a specification sheet, the prior has the weight of
+ * one measured run; otherwise its weight is 0.
  */
 struct hm_noise hm__fit_noise(const struct hm_fit_settings *settings);
 /* Sets terms[] to the indices of the terms in use, and returns their number. */
@@ -130,23 +132,27 @@ int hm__fit_terms(const struct hm_fit *fit, const struct hm_model *model, const 
 int hm__fit_terms_at(const struct hm_fit *fit, const struct hm_at *at, size_t at_count,
                      const double *n, size_t count, double **ret_x, struct hm_err *err);
 /*
- * Seconds at the i-th of `count` places; x holds the values of the terms at all places. Uses the
- * reported coefficients if draw is HM_NONE, and otherwise those of the given draw.
+ * Returns the seconds at the i-th of `count` configurations; x holds the values of the terms at all
+ * configurations. Uses the reported coefficients if draw is HM_NONE, and otherwise those of the
+ * given draw.
  */
 double hm__fit_seconds(const struct hm_fit *fit, const double *x, size_t count, size_t i,
                        size_t draw);
 /*
- * Seconds of one further run at place i in a draw: the seconds of the draw, changed by the noise of
- * a run.
+ * Returns the seconds of one further run at configuration i in a draw: the seconds of the draw,
+ * changed by the noise of a run.
  */
 double hm__fit_run_seconds(const struct hm_fit *fit, const double *x, size_t count, size_t i,
                            size_t draw);
-/* Seconds at place i that decrease with n: the work that is divided among the workers. */
+/*
+ * Returns the seconds at configuration i that decrease with n: the time of the work that is divided
+ * among the workers.
+ */
 double hm__fit_shared(const struct hm_fit *fit, const double *x, size_t count, size_t i);
 size_t hm__fit_draw_count(const struct hm_fit *fit);
 /*
- * Value of a term, where `used` is its position among the terms in use, from 0; x holds the terms
- * of one place only.
+ * Returns the value of a term, where `used` is its position among the terms in use, from 0; x holds
+ * the terms of one configuration only.
  */
 double hm__fit_term_at(const struct hm_fit *fit, const double *x, size_t used);
 

@@ -206,8 +206,8 @@ int hm__fit_data_relative(const struct hm_fit_data *data)
 }
 
 /*
- * The spread of few repeats is a poor estimate, so it is averaged with the usual spread, which has
- * the weight of this many degrees of freedom.
+ * The spread of few repeats is a poor estimate, so it is averaged with the usual spread, which gets
+ * the weight of this number of degrees of freedom.
  */
 static const double SHARED = 4;
 
@@ -242,8 +242,8 @@ static bool spreads_differ(const struct hm_fit_data *data, bool relative, double
 }
 
 /*
- * Square of the usual spread: the median over the configurations with repeats; 0 when out of
- * memory.
+ * Returns the square of the usual spread: the median over the configurations with repeats; 0 when
+ * out of memory.
  */
 static double usual_square(const struct hm_fit_data *data, bool relative)
 {

@@ -1,4 +1,4 @@
-/* Runs prepared for a fit: the runs that have a time, grouped by configuration. */
+/* Prepares runs for a fit: keeps the runs that have a time, and groups them by configuration. */
 #ifndef HM_FIT_DATA_H
 #define HM_FIT_DATA_H
 
@@ -22,7 +22,7 @@ struct hm_fit_data {
     double *seconds;    /* Time of each run, in seconds. */
     struct hm_group *groups;
     size_t group_count;
-    const double **places; /* places[q][g] is the value of quantity q in group g. */
+    const double **places; /* places[q][g] is the value of quantity q in configuration (group) g. */
     /* Smallest and largest value of each quantity; INFINITY and -INFINITY if no run has a value. */
     double low[HM_QUANTITIES_MAX], high[HM_QUANTITIES_MAX];
     /* First row without a value of the quantity; HM_NONE if all rows have one. */

@@ -1,6 +1,6 @@
 /*
- * Draws of the coefficients, from which all intervals of a fit are computed, and the list of its
- * terms with the intervals of their coefficients.
+ * Draws the coefficients, from which all intervals of a fit are computed, and lists the terms with
+ * the intervals of their coefficients.
  */
 #include <math.h>
 #include <string.h>
@@ -55,7 +55,10 @@ static void draw_choices(struct hm__fit *f, const struct hm_fit_settings *s,
     }
 }
 
-/* Weighted sum of squares of the runs around a draw, with or without the curvature of overlap. */
+/*
+ * Returns the weighted sum of squares of the runs around a draw, with or without the curvature of
+ * overlap.
+ */
 static double draw_residual(const struct hm_fit *fit, size_t draw, bool curved)
 {
     const struct hm__fit *f = fit->inside;
@@ -101,11 +104,16 @@ static void draws_reject(struct hm_fit *fit, struct hm_random *random)
     f->draw_count = kept;
 }
 
-/* Degrees of freedom of the drift: published curves have a few large errors and many small ones. */
+/*
+ * Degrees of freedom of the distribution of the drift: published curves have a few large errors and
+ * many small ones.
+ */
 enum { DRIFT_FREE = 4 };
 
-/* Draws the drift beyond the runs from Student's distribution, scaled so that its 90 % interval is
- * that of a normal distribution. */
+/*
+ * Draws the drift (the deviation outside the range of the runs) from Student's distribution, scaled
+ * so that its 90 % interval is that of a normal distribution.
+ */
 static int fit_draw_drift(struct hm_fit *fit, const struct hm_fit_settings *s, struct hm_err *err)
 {
     struct hm__fit *f = fit->inside;
@@ -175,7 +183,10 @@ static bool term_falls(const struct hm_fit *fit, size_t k)
     double x[2 * (HM_TERMS_MAX + 1)];
     struct hm_err ignored = {0};
 
-    /* In a specification sheet, compute and the evenly divided work decrease with n. */
+    /*
+     * With a specification sheet, the terms of computing and of evenly divided work decrease with
+     * n.
+     */
     if (f->basis.sheet)
         return k == 0 || k == f->basis.count - HM_SHEET_EXTRAS;
     /* With weak scaling, the constant term is the work of each worker. */

@@ -103,7 +103,7 @@ static int note_startup(struct hm_fit *fit, struct hm_err *err)
                          fit->with_startup, fit->run_count);
 }
 
-/* Warns about a file whose last value may be cut. */
+/* Warns about a file whose last value may be truncated. */
 static int note_cut(struct hm_fit *fit, struct hm_err *err)
 {
     const struct hm_runs *runs = fit->inside->data.runs;

@@ -119,8 +119,8 @@ static bool scaling_is_weak(const struct hm__fit *f, const char *name)
 
 /*
  * Finds the factor that converts the seconds of the runs to seconds of an iteration of the job:
- * speedups are relative to the sheet's reference time; times of a sample or an epoch are multiplied
- * by the samples of an iteration. Without a job, the seconds keep their unit.
+ * speedups are relative to the reference time of the specification sheet; times of a sample or an
+ * epoch are multiplied by the samples of an iteration. Without a job, the seconds keep their unit.
  */
 static int runs_unit(const struct hm_fit *fit, const struct hm_runs *runs,
                      const struct hm_fit_settings *s, struct hm_unit *ret_unit, struct hm_err *err)
@@ -232,8 +232,8 @@ static void decide_errors(struct hm_fit *fit, const struct hm_fit_settings *s)
 }
 
 /*
- * The number of workers in a node: the number that the runs state, otherwise the largest number
- * that any run had in a node; NaN if neither is known.
+ * Returns the number of workers in a node: the number that the runs state, otherwise the largest
+ * number that any run had in a node; NaN if neither is known.
  */
 static double node_workers(const struct hm__fit *f)
 {
@@ -288,8 +288,8 @@ static void fit_set_defaults(struct hm__fit *f)
 }
 
 /*
- * Median, over the configurations, of the measured time divided by the time that the specification
- * sheet predicts.
+ * Returns the median, over the configurations, of the measured time divided by the time that the
+ * specification sheet predicts.
  */
 static double median_sheet_ratio(struct hm__fit *f)
 {
@@ -307,8 +307,8 @@ static double median_sheet_ratio(struct hm__fit *f)
 }
 
 /*
- * The measured time divided by that of the sheet at the smallest n, which has the least
- * communication.
+ * Returns the measured time divided by that of the specification sheet at the smallest n, which has
+ * the least communication.
  */
 static double least_n_ratio(const struct hm__fit *f)
 {
@@ -326,7 +326,7 @@ static double least_n_ratio(const struct hm__fit *f)
 /*
  * If the specification sheet is wrong by more than a factor of two in the median (another machine,
  * another unit), all its times are multiplied by the median ratio: its shape is still useful, and
- * no single part is responsible. If communication overlaps with computing, only computing is
+ * no single component is responsible. If communication overlaps with computing, only computing is
  * multiplied, by the ratio at the smallest n: the time of hidden communication is not visible. A
  * note reports the factor.
  */

@@ -1,6 +1,6 @@
 /*
- * The Lasso on Gram matrices: coordinate descent, then an active-set method that ends at the exact
- * solution.
+ * Solves the Lasso on Gram matrices: coordinate descent, then an active-set method that ends at the
+ * exact solution.
  *
  * Sums around the means are updated row by row (West 1979). Two sets of rows with the total weights
  * V and W, whose means differ by delta, are merged by the formula of Chan, Golub and LeVeque 1983:
@@ -365,7 +365,7 @@ static double active_set_step(const struct hm_lasso *lasso, double penalty, stru
 }
 
 /*
- * Moves b along the step until the first term reaches 0; returns the place of that term in the
+ * Moves b along the step until the first term reaches 0; returns the position of that term in the
  * active set, or the size of the set if no term reaches 0.
  */
 static size_t active_set_advance(const struct active_set *a, const double *step, double length,

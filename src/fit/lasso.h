@@ -1,5 +1,6 @@
 /*
- * The Lasso: least squares with a penalty on the size of coefficients, so that most of them are 0.
+ * Solves the Lasso: least squares with a penalty on the size of coefficients, so that most of them
+ * are 0.
  *
  *     min over a, b of  1/2 sum w (y - a - z b)^2 / sum w  +  penalty |b|_1
  *
@@ -44,7 +45,7 @@ void hm__gram_add(struct hm_gram *gram, const double *x, double y, double weight
  * remaining rows instead.
  */
 void hm__gram_merge(struct hm_gram *gram, const struct hm_gram *other, double factor);
-/* Mean square error over all rows if y is predicted by intercept + theta x. */
+/* Returns the mean square error over all rows if y is predicted by intercept + theta x. */
 double hm__gram_error(const struct hm_gram *gram, double intercept, const double *theta);
 
 /* The Lasso problem in standardised terms. A constant term has scale 0 and is never used. */
@@ -62,7 +63,7 @@ struct hm_lasso {
 
 /* Makes the problem in standardised terms from the sums over rows. Requires gram->weight > 0. */
 void hm__lasso_init(struct hm_lasso *lasso, const struct hm_gram *gram);
-/* Smallest penalty at which all coefficients are 0. */
+/* Returns the smallest penalty at which all coefficients are 0. */
 double hm__lasso_penalty_max(const struct hm_lasso *lasso);
 /*
  * Solves the Lasso for a penalty above 0. b holds the start values and, on return, the coefficients

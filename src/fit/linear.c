@@ -1,5 +1,5 @@
 /*
- * Least squares by Givens rotations, and non-negative least squares.
+ * Solves least squares by Givens rotations, and non-negative least squares.
  *
  * Fits have a handful of unknowns and from five to a million rows. Rotating each row into a small
  * triangle (Gentleman 1973) needs one pass and no memory for the rows, and is as accurate as a QR
@@ -23,7 +23,7 @@ void hm__lsq_init(struct hm_lsq *lsq, size_t count)
 {
     assert(count <= HM_TERMS_MAX);
     lsq->count = count;
-    /* Clear only the part that is used, because this function is called often. */
+    /* Clear only the elements that are used, because this function is called often. */
     for (size_t i = 0; i <= count; i++)
         memset(lsq->r[i], 0, (count + 1) * sizeof(double));
 }
@@ -137,8 +137,8 @@ static bool lsq_solve_set(const struct hm_lsq *lsq, const bool *in, double *thet
 }
 
 /*
- * Index of the unknown outside the set whose increase lowers the sum of squares most, or -1 if none
- * lowers it.
+ * Returns the index of the unknown outside the set whose increase lowers the sum of squares most,
+ * or -1 if none lowers it.
  */
 static int lsq_steepest(const struct hm_lsq *lsq, const bool *in, const bool *barred,
                         const double *theta)

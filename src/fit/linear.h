@@ -28,9 +28,9 @@ void hm__lsq_merge(struct hm_lsq *lsq, const struct hm_lsq *other);
 /* Makes the problem that has only some of the unknowns; the other coefficients are then 0. */
 void hm__lsq_pick(const struct hm_lsq *from, const size_t *unknowns, size_t count,
                   struct hm_lsq *ret_lsq);
-/* Sum of squared residuals with the coefficients theta. */
+/* Returns the sum of squared residuals with the coefficients theta. */
 double hm__lsq_residual(const struct hm_lsq *lsq, const double *theta);
-/* Euclidean norm of a column of x over all rows. */
+/* Returns the Euclidean norm of a column of x over all rows. */
 double hm__lsq_norm(const struct hm_lsq *lsq, size_t column);
 /*
  * Solves without bounds on theta. Returns false if columns are dependent; *ret_column is then one

@@ -1,11 +1,12 @@
 /*
- * Time of a step whose communication overlaps with computing, after a fit has corrected both.
+ * Computes the time of a step whose communication overlaps with computing, after a fit has
+ * corrected the times of both.
  *
  * With factors c on computing and m on communication the time is c * t(m / c), where t(r) is the
- * time that the specification sheet predicts if communication takes r times as long. t is
- * tabulated at the knots and interpolated linearly; beyond the last knot it continues with the last
- * slope. The time is homogeneous in (c, m), so that at fixed m / c it equals c * t_c + m * t_m with
- * its two partial derivatives: these are the terms of the least-squares problem.
+ * time that the specification sheet predicts if communication takes r times as long. t is tabulated
+ * at the knots and interpolated linearly; beyond the last knot it continues with the last slope.
+ * The time is homogeneous in (c, m), so that at fixed m / c it equals c * t_c + m * t_m with its
+ * two partial derivatives: these are the terms of the least-squares problem.
  */
 #ifndef HM_OVERLAP_H
 #define HM_OVERLAP_H
@@ -14,15 +15,20 @@
 
 /*
  * hm__overlap_ratios holds the ratio m / c of each knot; it is 1 at the knot HM_OVERLAP_ONE, where
- * the time is that of the sheet.
+ * the time is that of the specification sheet.
  */
 enum { HM_OVERLAP_ONE = 7 };
 extern const double hm__overlap_ratios[HM_OVERLAP_KNOTS];
 
-/* Seconds at place i with the factors c and m; x has the rows of hm__basis_eval. */
+/*
+ * Returns the seconds at configuration i with the factors c and m; x has the rows of
+ * hm__basis_eval.
+ */
 double hm__overlap_seconds(const struct hm_basis *basis, const double *x, size_t count, size_t i,
                            double c, double m);
-/* Sets the first two terms of all places to the partial derivatives of the time at (c, m). */
+/*
+ * Sets the first two terms of all configurations to the partial derivatives of the time at (c, m).
+ */
 void hm__overlap_linearise(const struct hm_basis *basis, double c, double m, double *x,
                            size_t count);
 

@@ -16,8 +16,8 @@
 #include "budget.h"
 
 /*
- * Draws from the gamma distribution, for shape >= 1 by the method of Marsaglia and Tsang (2000). A
- * smaller shape uses a draw for shape + 1, times a power of a uniform number.
+ * Draws a number from the gamma distribution, for shape >= 1 by the method of Marsaglia and Tsang
+ * (2000). A smaller shape uses a draw for shape + 1, times a power of a uniform number.
  */
 static double gamma_draw(struct hm_random *random, double shape)
 {

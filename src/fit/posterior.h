@@ -1,5 +1,6 @@
 /*
- * Uncertainty of a fit: draws of its coefficients and of its noise, given the runs.
+ * Draws the coefficients and the noise of a fit, given the runs, to express the uncertainty of the
+ * fit.
  *
  * The model is linear, y = x theta + noise, with theta >= 0, a normal prior for each coefficient
  * (or none) and an unknown spread of the noise. All intervals and probabilities of a fit are

@@ -1,7 +1,7 @@
 /*
- * Predictions of a fit: the time on n workers, its interval, and the speedup. The time t(n) is the
- * sum of coefficient * term at n; the bounds of the interval are quantiles of the draws. Limit:
- * beyond the measured n, the interval is right only if the terms are right.
+ * Computes the predictions of a fit: the time on n workers, its interval, and the speedup. The time
+ * t(n) is the sum of coefficient * term at n; the bounds of the interval are quantiles of the
+ * draws. Limit: beyond the measured n, the interval is right only if the terms are right.
  */
 #include <math.h>
 #include <string.h>
@@ -27,8 +27,8 @@ size_t hm__fit_draw_count(const struct hm_fit *fit)
 }
 
 /*
- * Factor on the time of a draw beyond the runs, for the error that no set of terms describes:
- * exp(z s), where s is the spread at that n and z the drift of the draw.
+ * Returns the factor on the time of a draw beyond the runs, for the error that no set of terms
+ * describes: exp(z s), where s is the spread at that n and z the drift of the draw.
  */
 static double drift_factor(const struct hm_fit *fit, const double *x, size_t count, size_t i,
                            size_t draw)
@@ -102,7 +102,7 @@ static const char *quantity_name(const void *context, size_t i)
     return i < basis->quantity_count ? basis->quantities[i] : NULL;
 }
 
-/* The values of all quantities other than n in a prediction, and how they depend on n. */
+/* Values of all quantities other than n in a prediction, and how these values depend on n. */
 struct place_values {
     double values[HM_QUANTITIES_MAX];
     enum hm_by_n by_n[HM_QUANTITIES_MAX];
@@ -236,7 +236,7 @@ int hm__fit_terms_at(const struct hm_fit *fit, const struct hm_at *at, size_t at
     return rc ? rc : eval_terms_at(fit, &place, n, count, ret_x, err);
 }
 
-/* Factor by which n is above or below the measured range; 1 inside the range. */
+/* Returns the factor by which n is above or below the measured range; 1 inside the range. */
 static double factor_beyond(const struct hm_fit *fit, double n)
 {
     if (fit->run_count == 0)
@@ -244,7 +244,7 @@ static double factor_beyond(const struct hm_fit *fit, double n)
     return n > fit->n_max ? n / fit->n_max : n < fit->n_min ? fit->n_min / n : 1;
 }
 
-/* Values of one prediction in all draws: mean time, time of a new run, and speedup. */
+/* Values of one prediction in all draws: the mean time, the time of a new run, and the speedup. */
 struct prediction_draws {
     double *mean, *run, *speedup;
 };
@@ -261,8 +261,8 @@ static void draws_interval(double *values, size_t count, double level, double va
 }
 
 /*
- * Makes the prediction at place i of the `count` places in x; the last place is n = 1, the
- * reference of the speedup.
+ * Makes the prediction at configuration i of the `count` configurations in x; the last one is n =
+ * 1, the reference of the speedup.
  */
 static void prediction_init(const struct hm_fit *fit, const double *x, size_t count, size_t i,
                             const struct prediction_draws *sample, struct hm_prediction *p)

@@ -1,12 +1,13 @@
 /*
- * An interior-point method for the convex programme in programme.h: Newton steps on t * criterion +
- * logarithmic barriers of all bounds, with t growing until the barriers are negligible (Boyd and
- * Vandenberghe, Convex Optimization, 2004, chapter 11). Limit: the final Newton steps without
- * barriers handle at most FREE_MAX shares strictly between 0 and 1.
+ * Implements an interior-point method for the convex programme in programme.h: Newton steps on t *
+ * criterion + logarithmic barriers of all bounds, with t growing until the barriers are negligible
+ * (Boyd and Vandenberghe, Convex Optimization, 2004, chapter 11). Limit: the final Newton steps
+ * without barriers handle at most FREE_MAX shares strictly between 0 and 1.
  *
  * With J candidates and k terms, the Hessian of the criterion has rank at most k^2, however large J
- * is. Let f_i be the features of candidate i, M = L L' the information matrix, u_i = L^-1 f_i and
- * v_i = M^-1 f_i, and let g be the target of criterion I. The element (i, j) of the Hessian is
+ * is. Let f_i be the features (values of the terms) of candidate i, M = L L' the information
+ * matrix, u_i = L^-1 f_i and v_i = M^-1 f_i, and let g be the target of criterion I. The element
+ * (i, j) of the Hessian is
  *
  *     criterion A  2 (u_i.u_j)(v_i.v_j)
  *     criterion D  (u_i.u_j)^2
@@ -31,7 +32,7 @@ static const double GROWTH = 30, BARRIER_GAP = 1e-6;
 
 struct programme_work {
     const struct hm_programme *p;
-    size_t rank; /* Number of columns of `factors`. */
+    size_t rank; /* Number of columns of the matrix `factors`. */
     /* Cholesky factor L of the information matrix, M = L L'. */
     double lower[HM_TERMS_MAX][HM_TERMS_MAX];
     /* For each candidate with the features f: L^-1 f in u, and M^-1 f in v. M is the information
@@ -315,12 +316,12 @@ static int programme_certify(struct programme_work *w, const double *shares, dou
 
 /* ---- Newton steps without barriers ----------------------------------------------------------- */
 
-/* The shares strictly between 0 and 1. */
+/* The shares that are strictly between 0 and 1. */
 struct free_shares {
     size_t at[FREE_MAX], count;
-    bool tight; /* Whether the budget is used up. */
+    bool tight; /* True if the budget is used up. */
     double step[FREE_MAX], price[FREE_MAX];
-    double hessian[]; /* Square matrix with one row for each of at most FREE_MAX candidates. */
+    double hessian[]; /* Hessian, with one row for each of at most FREE_MAX shares. */
 };
 
 /*

@@ -1,7 +1,8 @@
 /*
- * The convex programme of a design of experiments: find shares l_j of candidate runs, 0 <= l_j <=
- * 1, with the total cost sum c_j l_j <= budget, that minimise a criterion of the information matrix
- * M(l) = M0 + sum l_j f_j f_j', where f_j are the features and c_j the cost of candidate j.
+ * Solves the convex programme of a design of experiments: it finds shares l_j of candidate runs, 0
+ * <= l_j <= 1, with the total cost sum c_j l_j <= budget, that minimise a criterion of the
+ * information matrix M(l) = M0 + sum l_j f_j f_j', where f_j are the features and c_j the cost of
+ * candidate j.
  */
 #ifndef HM_PROGRAMME_H
 #define HM_PROGRAMME_H
@@ -22,8 +23,8 @@ struct hm_programme {
 };
 
 /*
- * Value of the criterion for the given shares: trace(M^-1) for A, -log det M for D, g'M^-1 g for I,
- * where M is the information matrix and g the target. INFINITY if M is singular.
+ * Returns the value of the criterion for the given shares: trace(M^-1) for A, -log det M for D,
+ * g'M^-1 g for I, where M is the information matrix and g the target. INFINITY if M is singular.
  */
 double hm__programme_value(const struct hm_programme *programme, const double *shares);
 

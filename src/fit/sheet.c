@@ -1,10 +1,10 @@
 /*
- * A job's specification sheet as the terms of a fit.
+ * Uses the times that a job's specification sheet predicts as the terms of a fit.
  *
- * Each part of the time that the sheet predicts (compute, and every communication step) is a term
- * whose factor is 1 if the sheet is right. Three terms that a sheet does not contain are added, as
- * fractions of the time t1 of one worker: evenly divided work (in case the sheet assumes an
- * imbalance that does not exist), a part that grows with ln n, and a part that each additional
+ * Each component of the time that the sheet predicts (compute, and every communication step) is a
+ * term whose factor is 1 if the sheet is right. Three terms that a sheet does not contain are
+ * added, as fractions of the time t1 of one worker: evenly divided work (in case the sheet assumes
+ * an imbalance that does not exist), a part that grows with ln n, and a part that each additional
  * worker adds. All factors have normal priors, truncated at 0:
  *
  *     part         1 +- width   (0.5: right within a factor of about 1.5)
@@ -148,8 +148,8 @@ int hm__basis_eval_model(const struct hm_basis *basis, const struct hm_model *mo
 }
 
 /*
- * Returns the changes to the specification sheet at place i: the amount of work, the latency and
- * the bandwidth, if the runs have a column for them.
+ * Returns the changes to the specification sheet at configuration i: the amount of work, the
+ * latency and the bandwidth, if the runs have a column for them.
  */
 static struct hm_variant sheet_variant_at(const struct hm_basis *basis,
                                           const double *const *columns, size_t i)
@@ -180,8 +180,8 @@ static bool variant_equal(const struct hm_variant *a, const struct hm_variant *b
 }
 
 /*
- * Computes the terms at all places that have the same variant of the specification sheet as place
- * `first`, and marks these places in done[].
+ * Computes the terms at all configurations that have the same variant of the specification sheet as
+ * configuration `first`, and marks them in done[].
  */
 static int sheet_eval_alike(const struct hm_basis *basis, const double *const *columns,
                             size_t count, size_t first, bool *done, double *n, double *part_x,
@@ -280,16 +280,16 @@ static int basis_name_parts(struct hm_basis *basis, struct hm_arena *arena,
                        basis->overlaps ? width * 1e-6 : width);
     basis_add_overhead(basis, "t1*ln(n)", width / 50);
     /*
-     * The model by operations has the costs of collectives on many nodes; measured steps leave
-     * hardly any room for a further cost of each worker.
+     * The model by operations includes the costs of collectives on many nodes, and measured steps
+     * show hardly any further cost of each worker.
      */
     basis_add_overhead(basis, "t1*(n-1)", operations ? width / 5000 : width / 200);
     return 0;
 }
 
 /*
- * Computes the times that the specification sheet predicts without corrections, by which the
- * overheads are scaled, and names the terms.
+ * Computes the times that the specification sheet predicts without corrections, which scale the
+ * overheads, and names the terms.
  */
 static int sheet_measure(struct hm_basis *basis, struct hm_arena *arena, double width,
                          struct hm_err *err)

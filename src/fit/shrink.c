@@ -1,5 +1,5 @@
 /*
- * Shrinkage of predictions beyond the runs towards the loss of efficiency that is usual.
+ * Shrinks predictions beyond the runs towards the usual loss of parallel efficiency.
  *
  * The loss at a doubling of n is ln(T(2n) / T(n)), plus ln 2 if the work is divided among the
  * workers: 0 is perfect scaling. On published curves, the loss beyond the runs differs little from
@@ -39,7 +39,10 @@ static const double GROWTH = 8;
 /* Share of the draws that may show a smaller growth of the loss than the one that is used. */
 static const double DOUBT = 0.2;
 
-/* Returns the loss of efficiency per doubling of n between the places `from` and `to` in a draw. */
+/*
+ * Returns the loss of efficiency per doubling of n in a draw, between the numbers of workers with
+ * the indices `from` and `to`.
+ */
 static double draw_loss(const struct hm_fit *fit, const double *x, const double *n, size_t from,
                         size_t to, size_t draw)
 {
@@ -50,7 +53,7 @@ static double draw_loss(const struct hm_fit *fit, const double *x, const double 
     return (log(ratio) + (fit->weak ? 0 : more)) * log(2) / more;
 }
 
-/* Returns the usual change of the loss beyond the runs; 0 if none is expected. */
+/* Returns the usual change of the loss of efficiency beyond the runs; 0 if none is expected. */
 static double usual_turn(const struct hm_fit *fit)
 {
     const struct hm__fit *f = fit->inside;
@@ -59,8 +62,9 @@ static double usual_turn(const struct hm_fit *fit)
 }
 
 /*
- * Returns the growth of the loss in the last quarter of the runs' range on which most draws agree;
- * 0: the loss does not grow, or the draws differ. `growths` is memory for one number per draw.
+ * Returns the growth of the loss of efficiency in the last quarter of the runs' range on which most
+ * draws agree; 0: the loss does not grow, or the draws differ. `growths` is memory for one number
+ * per draw.
  */
 static double agreed_growth(const struct hm_fit *fit, const double *x, const double *n,
                             double *growths)
@@ -99,8 +103,8 @@ static double draws_weigh(const struct hm_fit *fit, const double *x, const doubl
 }
 
 /*
- * Resamples the draws: their number stays the same, and each occurs as often as its weight says.
- * The weights are laid end to end, and evenly spaced points with one random offset select draws.
+ * Resamples the draws in proportion to their weights; their number stays the same. The weights are
+ * placed one after another on a line, and evenly spaced points with one random offset select draws.
  */
 static void draws_select(struct hm__fit *f, const struct hm_draw *before, const double *weights,
                          double sum, double offset)

@@ -1,13 +1,16 @@
 /*
- * Tail probabilities of Student's t and Fisher's F by the incomplete beta function, which is
- * evaluated as a continued fraction (Lentz's method; Press et al., Numerical Recipes, section 6.4).
- * Quantiles are found by bisection, which needs no starting guess.
+ * Computes tail probabilities of Student's t and Fisher's F by the incomplete beta function, which
+ * is evaluated as a continued fraction (Lentz's method; Press et al., Numerical Recipes, section
+ * 6.4). Quantiles are found by bisection, which needs no starting guess.
  */
 #include "student.h"
 
 #include <math.h>
 
-/* Continued fraction of the incomplete beta function; it converges fast for x < (a+1)/(a+b+2). */
+/*
+ * Evaluates the continued fraction of the incomplete beta function, which converges fast for x <
+ * (a+1)/(a+b+2).
+ */
 static double beta_fraction(double a, double b, double x)
 {
     const double tiny = 1e-300;
@@ -35,8 +38,8 @@ static double beta_fraction(double a, double b, double x)
 }
 
 /*
- * The regularised incomplete beta function I_x(a, b); y = 1 - x is passed separately, because
- * computing it from x would lose digits.
+ * Returns the regularised incomplete beta function I_x(a, b); y = 1 - x is passed separately,
+ * because computing it from x would lose digits.
  */
 static double incomplete_beta(double a, double b, double x, double y)
 {
@@ -85,7 +88,7 @@ double hm__fisher_tail(double d1, double d2, double x)
 }
 
 /*
- * Partitions the values only around the wanted place (Hoare's FIND algorithm) instead of sorting
+ * Partitions the values only around the wanted position (Hoare's FIND algorithm) instead of sorting
  * all of them.
  */
 double hm__quantile(double *values, size_t count, double fraction)

@@ -1,5 +1,5 @@
 /*
- * Evaluating a compiled formula for a vector of values of n.
+ * Evaluates a compiled formula for a vector of values of n.
  *
  * The vector is processed in blocks that fit into the first-level cache. Nodes that do not depend
  * on n are computed once. Each operation is a plain loop over a block, so the compiler can

@@ -1,6 +1,6 @@
 /*
- * The public functions of formulas: compiling over named variables, and evaluating one value at a
- * time.
+ * Implements the public functions of formulas: compiling over named variables, and evaluating one
+ * value at a time.
  */
 #include "formula.h"
 

@@ -1,6 +1,6 @@
 /*
- * Formulas over n and named quantities: compiled once, evaluated for many n at a time. The language
- * is described in docs/reference/formulas.md. It has no loops, so every evaluation ends.
+ * Compiles formulas over n and named quantities once, and evaluates them for many n at a time. The
+ * language is described in docs/reference/formulas.md. It has no loops, so every evaluation ends.
  */
 #ifndef HM_FORMULA_H
 #define HM_FORMULA_H

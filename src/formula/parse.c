@@ -1,6 +1,5 @@
 /*
- * The parser of formulas: recursive descent with one function per level of precedence, lowest
- * first:
+ * Parses formulas by recursive descent with one function per level of precedence, lowest first:
  *
  *     a ? b : c    ||    &&    == !=    < <= > >=    + -    * /    unary - !    ^    ( ) f(x) names
  *

@@ -1,4 +1,4 @@
-/* The compiled form of a formula, shared by the parser, the builder and the evaluator. */
+/* Defines the compiled form of a formula, which the parser, the builder and the evaluator share. */
 #ifndef HM_PROGRAM_H
 #define HM_PROGRAM_H
 
@@ -42,11 +42,11 @@ enum hm__op {
 struct hm__node {
     enum hm__op op;
     int operand[3]; /* Indices of the nodes that are the operands; -1: unused. */
-    int symbol;     /* HM__OP_SYMBOL: index of the symbol in the scope. */
-    int definition; /* HM__OP_DEFINE: index of the definition in names; otherwise -1. */
-    double value;   /* HM__OP_CONST: value of the constant. */
+    int symbol;     /* Index of the symbol in the scope, for HM__OP_SYMBOL. */
+    int definition; /* Index of the definition in `names`, for HM__OP_DEFINE; otherwise -1. */
+    double value;   /* Value of the constant, for HM__OP_CONST. */
     struct hm_dim dim;
-    bool varies; /* Whether the value depends on n. */
+    bool varies; /* True if the value depends on n. */
     bool zero;   /* True if the node is the literal 0, which is accepted for every dimension. */
 };
 
@@ -81,7 +81,7 @@ int hm__function_find(const char *name, size_t length, int *ret_arity);
 /* Returns the name of function i, NULL after the last. */
 const char *hm__function_name(const void *unused, size_t i);
 
-/* Returns the result of one operation. */
+/* Returns the result of one operation of a formula. */
 double hm__apply(enum hm__op op, double a, double b, double c);
 
 #endif

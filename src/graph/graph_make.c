@@ -21,7 +21,7 @@
 #include "names.h"
 #include "random.h"
 
-enum { CHECK_EVERY = 4096 }; /* Number of edges after which the budget is checked. */
+enum { CHECK_EVERY = 4096 }; /* Number of edges between two checks of the limits of the request. */
 
 /*
  * Returns the mean degree if degrees 1..most have probabilities proportional to d^-g; logs[d] is ln

@@ -1,7 +1,7 @@
 /*
- * METIS k-way partitioning (Karypis and Kumar 1998), weighted by degree, so that parts have about
- * equal numbers of edge ends and few edges between them. This is the only file that uses METIS.
- * Limits: 32-bit indices, and at least ten vertices for each part on average.
+ * Partitions a graph with METIS (k-way, Karypis and Kumar 1998), weighted by degree, so that parts
+ * have about equal numbers of edge ends and few edges between them. This is the only file that uses
+ * METIS. Limits: 32-bit indices, and at least ten vertices for each part on average.
  */
 #include "split.h"
 
@@ -21,12 +21,13 @@
 #define HM__METIS_VERTICES 0.1
 
 /*
- * METIS draws from rand(), whose state belongs to the whole process: two threads in METIS at the
- * same time would get other parts than one. The mutex is global, because that state is.
+ * METIS draws from rand(), whose state belongs to the whole process: if two threads run METIS at
+ * the same time, the results differ from those of one thread. The mutex is global, because that
+ * state is global.
  */
 static pthread_mutex_t metis_mutex = PTHREAD_MUTEX_INITIALIZER;
 
-/* A graph for METIS_PartGraphKway; costs may be NULL. */
+/* A graph in the form of METIS_PartGraphKway; costs may be NULL. */
 struct metis_graph {
     idx_t vertices, *starts, *rows, *weights, *costs;
 };

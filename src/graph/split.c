@@ -5,18 +5,17 @@
  * edges between two of its own vertices, which the sum counts twice. With V vertices and E edges,
  * the number of edges inside a worker is estimated as
  *     1/2 (V/n - 1) (V/n) E / (V (V-1) / 2)
- * (Ulanov et al. 2016, Section IV-B). If the edges are known, the figures are exact instead.
+ * (Ulanov et al. 2016, Section IV-B). If the edges are known, the numbers are exact instead.
  *
  * Vertices of one degree are interchangeable, so the cost grows with the number of distinct
  * degrees, not of vertices:
- *     dealt    round robin in the order of degree: in a whole round every worker gets one vertex,
- *              and the remainder goes to consecutive workers by a difference array;
- *     random   the vertices of a degree are distributed by a multinomial distribution, drawn
- *              exactly as a chain of binomials (or one by one if there are few vertices);
- *     greedy   the vertices of a degree fill the least loaded workers up to a common load.
- * The expected number of copies of a vertex with d random neighbours is
- *     1 + (n-1) (1 - (1-1/n)^d).
- * Limits: from degrees alone, cut edges are unknown and neighbours are assumed to be random.
+ *     dealt    vertices round robin in the order of degree: in a whole round every worker gets one
+ * vertex, and the remainder goes to consecutive workers by a difference array; random   the
+ * vertices of a degree are distributed by a multinomial distribution, drawn exactly as a chain of
+ * binomials (or one by one if there are few vertices); greedy   the vertices of a degree fill the
+ * least loaded workers up to a common load. The expected number of copies of a vertex with d random
+ * neighbours is 1 + (n-1) (1 - (1-1/n)^d). Limits: from degrees alone, cut edges are unknown and
+ * neighbours are assumed to be random.
  */
 #include "split.h"
 
@@ -187,7 +186,7 @@ static double try_degrees(const struct hm_graph *g, enum hm_split split, double 
     return largest_load(loads, n) - edges_counted_twice(g, n);
 }
 
-/* Makes one trial with known edges, and sets the figures in *parts. */
+/* Makes one trial with known edges, and sets the counts in *parts. */
 static int try_edges(const struct hm_graph *g, const struct hm_adjacency *rows, enum hm_split split,
                      double seed, uint32_t trial, uint32_t n, uint32_t *owner,
                      struct hm_parts *parts, struct hm_err *err)

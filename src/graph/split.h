@@ -18,7 +18,7 @@ int hm__assign_vertices(const struct hm_graph *graph, const struct hm_adjacency 
                         enum hm_split split, double seed, uint32_t trial, uint32_t n,
                         uint32_t *owner, struct hm_err *err);
 /*
- * Computes exact figures for an assignment of vertices: sets edges_max, edges_mean, cut and
+ * Computes exact counts for an assignment of vertices: sets edges_max, edges_mean, cut and
  * replicas.
  */
 int hm__measure_vertices(const struct hm_graph *graph, const struct hm_adjacency *rows,

@@ -1,5 +1,6 @@
 /*
- * The time of an all-reduce of M bytes among n workers on N nodes, with g workers in each node.
+ * Computes the time of an all-reduce of M bytes among n workers on N nodes, with g workers in each
+ * node.
  *
  * The workers of a node add up their messages over the links inside it, each sending 2(g-1)/g M
  * bytes; the nodes exchange the sums through their ports, 2(N-1)/N M bytes each. Both stages run as
@@ -11,10 +12,10 @@
  *
  * Larger ones are sent with a protocol that reaches the full bandwidth and synchronises more often
  * (NCCL calls it Simple), which costs up to `floor` seconds more (half of that at M = `half`). The
- * floor has a constant part for the links, which a switch that adds up does not need, and several
- * fabric latencies for each hop between nodes. Until the pipeline is full another fill * x/(fill+x)
- * seconds are lost; between nodes the pipeline holds a constant number of bytes, so that slow ports
- * take longer to fill.
+ * floor has a constant component for the links, which a switch that adds up does not need, and
+ * several fabric latencies for each hop between nodes. Until the pipeline is full another fill *
+ * x/(fill+x) seconds are lost; between nodes the pipeline holds a constant number of bytes, so that
+ * slow ports take longer to fill.
  *
  * Limits: only one collective runs at a time, and the fabric is ideal except that each doubling of
  * the nodes loses a share of the bandwidth.

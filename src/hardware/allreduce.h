@@ -1,4 +1,6 @@
-/* Time of an all-reduce as collective libraries (NCCL, RCCL) run it on accelerators. */
+/*
+ * Computes the time of an all-reduce as collective libraries (NCCL, RCCL) run it on accelerators.
+ */
 #ifndef HM_ALLREDUCE_H
 #define HM_ALLREDUCE_H
 

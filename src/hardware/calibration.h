@@ -1,6 +1,6 @@
 /*
- * Describes a machine from the times of single operations: which operations to time, the figures
- * with which the model of operations and collectives predicts the measured times, and the
+ * Describes a machine from the times of single operations: which operations to time, the rates and
+ * latencies with which the model of operations and collectives predicts the measured times, and the
  * description of the machine as YAML.
  */
 #ifndef HM_CALIBRATION_H
@@ -24,26 +24,28 @@ size_t hm__calibration_cpu_ops(bool quick, double cores, struct hm_timing rows[H
  */
 size_t hm__calibration_sizes(bool quick, double ret_bytes[32]);
 
-/* Floating-point operations of a timed operation; 0 if it has no products. */
+/* Returns the floating-point operations of a timed operation; 0 if it has no matrix products. */
 double hm__timing_flop(const struct hm_timing *timing);
 
 /*
- * The seconds of one round: the first quartile of the samples, since interruptions only add time.
- * Sorts the samples.
+ * Returns the seconds of one round: the first quartile of the samples, since interruptions only add
+ * time. Sorts the samples.
  */
 double hm__samples_quartile(double *samples, size_t count);
-/* Median of the values; NaN if there are none. Sorts the values. */
+/* Returns the median of the values; NaN if there are none. Sorts the values. */
 double hm__values_median(double *values, size_t count);
 /* Set seconds and spread of an operation from the seconds of several rounds. Sorts the rounds. */
 void hm__timing_set(struct hm_timing *timing, double *rounds, size_t count);
 
 /* Results of a calibration. */
 struct hm_calibrated {
-    struct hm_node node;   /* The worker; its flops are known if operations were timed. */
+    struct hm_node node;   /* The worker; its rates are known if operations were timed. */
     struct hm_link fabric; /* Link between nodes; its bandwidth is NaN if it was not measured. */
-    bool timed;            /* Whether operations of a worker were timed, not only messages. */
-    bool gpu;              /* Whether workers are GPUs, whose all-reduces are those of NCCL. */
-    /* Figures that were not measured and are not from a data sheet; NULL: none. */
+    bool timed;            /* True if operations of a worker were timed, not only messages. */
+    bool gpu;              /* True if workers are GPUs, whose all-reduces are those of NCCL. */
+    /*
+     * Text that names the values that were not measured and are not from a data sheet; NULL: none.
+     */
     const char *assumed;
     /* Median error of the model on the timed operations; NaN: none were timed. */
     double model_error;
@@ -51,12 +53,15 @@ struct hm_calibrated {
 };
 
 /*
- * Find the figures of a machine. `sheet` is the entry of the accelerator in the catalog; NULL if it
- * is not known. Fails if the times do not determine the figures.
+ * Find the rates and latencies of a machine. `sheet` is the entry of the accelerator in the
+ * catalog; NULL if it is not known. Fails if the times do not determine them.
  */
 int hm__calibrate(const struct hm_timings *timings, const struct hm_node *sheet,
                   struct hm_calibrated *ret_machine, struct hm_err *err);
-/* Seconds that the calibrated machine predicts for a timed operation; NaN if no model covers it. */
+/*
+ * Returns the seconds that the calibrated machine predicts for a timed operation; NaN if no model
+ * covers it.
+ */
 double hm__calibrated_time(const struct hm_calibrated *machine, const struct hm_timing *timing);
 
 /*

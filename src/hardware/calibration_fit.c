@@ -1,20 +1,20 @@
 /*
- * Computes the figures of a worker from the times of its operations.
+ * Computes the rates and bandwidths of a worker from the times of its operations.
  *
  * On a GPU the model of operations (device.c) is inverted: the time of a small kernel is measured
  * directly; the memory bandwidth is the median of bytes / (time - kernel) over kernels that move
- * many bytes; for each precision, the rate of the largest products is the one for which the median
- * of ln(model / measured) over all timed products is 0, and the speed of convolutions likewise.
- * Because of the median, a few shapes with bad kernels have little effect.
+ * many bytes; for each precision, the rate of the largest matrix products is the one for which the
+ * median of ln(model / measured) over all timed matrix products is 0, and the speed of convolutions
+ * likewise. Because of the median, a few shapes with bad kernels have little effect.
  *
  * A CPU is described by its cores, by the memory bandwidth of all threads and of one thread, and by
- * one rate for each precision, which is that of the fastest product. The rate of the largest
- * products inverts the model of CPUs (cpu.c) in the same way. Jobs that have no layers use the
- * fraction of the rate that products with the sizes of layers reach in the median.
+ * one rate for each precision, which is that of the fastest matrix product. The rate of the largest
+ * matrix products inverts the model of CPUs (cpu.c) in the same way. Jobs that have no layers use
+ * the median fraction of the rate that matrix products with the sizes of layers reach.
  *
  * The uncertainty is the root mean square of the spreads of all operations; a spread is the
- * relative distance between the fastest round and the median. It says how well a figure repeats,
- * not how well the model fits: model_error is the median of |model / measured - 1|.
+ * relative distance between the fastest round and the median. It says how well a measurement
+ * repeats, not how well the model fits: model_error is the median of |model / measured - 1|.
  */
 #include "calibration.h"
 
@@ -26,8 +26,8 @@
 #include "err.h"
 
 /*
- * Fraction of the peak that the largest products are assumed to reach, if no data sheet gives the
- * peak.
+ * Fraction of the peak that the largest matrix products are assumed to reach, if no data sheet
+ * gives the peak.
  */
 static const double TYPICAL_REACH = 0.75;
 /*
@@ -60,7 +60,8 @@ void hm__timing_set(struct hm_timing *timing, double *rounds, size_t count)
 {
     timing->seconds = hm__values_median(rounds, count);
     /*
-     * Interruptions only add time, so rounds slower than the median say nothing about the machine.
+     * The spread is computed from rounds faster than the median: interruptions only add time, so
+     * slower rounds say nothing about the machine.
      */
     timing->spread = count > 1 ? 1 - rounds[0] / timing->seconds : NAN;
 }
@@ -93,12 +94,12 @@ static double conv_time(const struct hm_device *d, const struct hm_timing *t)
                                                             : HM_PASS_WEIGHT);
 }
 
-/* Seconds of an operation on a GPU; NaN if the node has no rate for it. */
+/* Returns the seconds of an operation on a GPU; NaN if the node has no rate for it. */
 static double gpu_time(const struct hm_node *node, const struct hm_timing *t)
 {
     struct hm_device d;
     enum hm_math math = t->math == HM_MATH_AUTO ? HM_MATH_FP32 : t->math;
-    /* Layouts are not changed around a single convolution, so the software is not eager. */
+    /* The memory layout is not changed for a single convolution, so the software is not eager. */
     enum hm_software software = is_conv(t->what) ? HM_SOFTWARE_COMPILED : HM_SOFTWARE_EAGER;
 
     if (!hm__device_init(&d, node, math, 32, software, NULL) || d.math != math)
@@ -112,7 +113,7 @@ static double gpu_time(const struct hm_node *node, const struct hm_timing *t)
                                         : NAN;
 }
 
-/* Seconds of an operation on a CPU; NaN if no model covers it. */
+/* Returns the seconds of an operation on a CPU; NaN if no model covers it. */
 static double cpu_time(const struct hm_node *node, const struct hm_timing *t)
 {
     double rate = t->math == HM_MATH_FP64 ? node->flops_64 : node->flops_32;
@@ -129,23 +130,23 @@ static double cpu_time(const struct hm_node *node, const struct hm_timing *t)
 }
 
 /*
- * A search for the figure of a node that explains the times of one kind of operation in one
- * precision.
+ * State of the search for a rate of a node with which the model best predicts the measured times of
+ * one kind of operation in one precision.
  */
 struct figure_search {
     const struct hm_timings *timings;
     struct hm_node *node;
-    double *value; /* The member of `node` that is searched for. */
+    double *value; /* Address of the rate in `node` that is searched for. */
     enum hm_math math;
-    /* Whether the operations are convolutions; otherwise they are matrix products. */
+    /* True if the operations are convolutions; otherwise they are matrix products. */
     bool convolutions;
     double cores; /* Number of cores of a CPU; only operations that ran on all cores are used. 0 for
                      a GPU. */
 };
 
 /*
- * Returns the median of ln(model / measured) if the figure has the value x; NaN if no such
- * operation was timed.
+ * Returns the median of ln(model / measured) if the rate has the value x; NaN if no such operation
+ * was timed.
  */
 static double search_error(const struct figure_search *g, double x)
 {
@@ -165,9 +166,9 @@ static double search_error(const struct figure_search *g, double x)
 }
 
 /*
- * Finds the figure with which the model is right in the median, by bisection of its logarithm: the
- * faster the machine, the shorter the time. Sets the figure to 0 if the operations were not timed,
- * or if no figure gives their times, because memory traffic limits them.
+ * Finds the rate with which the model is right in the median, by bisection of its logarithm: the
+ * faster the machine, the shorter the time. Sets the rate to 0 if the operations were not timed, or
+ * if no rate gives their times, because memory traffic limits them.
  */
 static void search_solve(const struct figure_search *g, double low, double high)
 {
@@ -205,7 +206,10 @@ static double *flops_at(struct hm_node *node, enum hm_math math)
                                   : &node->flops_fp8;
 }
 
-/* Rate of the fastest product in a precision, in flop/s; 0 if no product was timed. */
+/*
+ * Returns the rate of the fastest matrix product in a precision, in flop/s; 0 if no matrix product
+ * was timed.
+ */
 static double fastest_product(const struct hm_timings *t, enum hm_math math, double workers)
 {
     double best = 0;
@@ -217,7 +221,7 @@ static double fastest_product(const struct hm_timings *t, enum hm_math math, dou
     return best;
 }
 
-/* Median of the seconds of a kind of operation; 0 if it was not timed. */
+/* Returns the median of the seconds of a kind of operation; 0 if it was not timed. */
 static double median_seconds(const struct hm_timings *t, enum hm_timed what)
 {
     double values[HM_CALIBRATION_OPS];
@@ -229,7 +233,10 @@ static double median_seconds(const struct hm_timings *t, enum hm_timed what)
     return count ? hm__values_median(values, count) : 0;
 }
 
-/* Bytes per second of the kernels that move at least `least` bytes; 0 if there are none. */
+/*
+ * Returns the bytes per second of the kernels that move at least `least` bytes; 0 if there are
+ * none.
+ */
 static double stream_rate(const struct hm_timings *t, double least, double workers, double kernel)
 {
     double values[HM_CALIBRATION_OPS];
@@ -244,7 +251,10 @@ static double stream_rate(const struct hm_timings *t, double least, double worke
     return count ? hm__values_median(values, count) : 0;
 }
 
-/* Sets the peaks: those of the data sheet, or typical ones for the products that were timed. */
+/*
+ * Sets the peak rates: those of the data sheet, or typical ones derived from the timed matrix
+ * products.
+ */
 static void set_peaks(const struct hm_timings *t, const struct hm_node *sheet,
                       struct hm_calibrated *m)
 {
@@ -370,8 +380,7 @@ static void set_errors(const struct hm_timings *t, struct hm_calibrated *m)
 }
 
 /*
- * Checks that the figures are those of a possible machine, because recorded times may have any
- * value.
+ * Checks that the rates are those of a possible machine, because recorded times may have any value.
  */
 static int check_machine(const struct hm_calibrated *m, struct hm_err *err)
 {

@@ -98,7 +98,7 @@ double hm__links_time(const struct hm_calibrated *m, const struct hm_timing *t)
     return allreduce_time(m, t);
 }
 
-/* Median of ln(model / measured) of rows first .. first + count - 1. */
+/* Returns the median of ln(model / measured) of rows first .. first + count - 1. */
 static double rows_error(const struct hm_calibrated *m, const struct link_rows *r, size_t first,
                          size_t count)
 {
@@ -110,8 +110,9 @@ static double rows_error(const struct hm_calibrated *m, const struct link_rows *
 }
 
 /*
- * Finds the figure of a link in [low, high] with which the median error of the model over rows
- * first .. first + count - 1 is 0. `falls` is true if the time falls as the figure grows.
+ * Finds the latency or bandwidth of a link, in [low, high], with which the median error of the
+ * model over rows first .. first + count - 1 is 0. `falls` is true if the time falls as the value
+ * grows.
  */
 static void solve_figure(struct hm_calibrated *m, const struct link_rows *r, size_t first,
                          size_t count, double *figure, double low, double high, bool falls)
@@ -125,8 +126,10 @@ static void solve_figure(struct hm_calibrated *m, const struct link_rows *r, siz
     }
 }
 
-/* Finds latency and bandwidth of a link from all-reduces, by turns: each is found while the other
- * is kept fixed. */
+/*
+ * Finds the latency and the bandwidth of a link from all-reduces: alternately, one is found while
+ * the other is fixed.
+ */
 static void fit_allreduce(struct hm_calibrated *m, const struct link_rows *r, struct hm_link *link)
 {
     size_t few = r->count > 4 ? r->count / 4 : 1;

@@ -1,4 +1,4 @@
-/* Latency and bandwidth of links from the times of messages and all-reduces. */
+/* Computes the latency and bandwidth of links from the times of messages and all-reduces. */
 #ifndef HM_CALIBRATION_LINKS_H
 #define HM_CALIBRATION_LINKS_H
 
@@ -8,7 +8,10 @@
  * timed. It is an error if nothing at all was timed. */
 int hm__links_fit(const struct hm_timings *timings, struct hm_calibrated *machine,
                   struct hm_err *err);
-/* Seconds of a message or an all-reduce on the links of the machine; NaN: the link is unknown. */
+/*
+ * Returns the seconds of a message or an all-reduce on the links of the machine; NaN: the link is
+ * unknown.
+ */
 double hm__links_time(const struct hm_calibrated *machine, const struct hm_timing *timing);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * The operations that a calibration times. Matrix products have the shapes of layers: square ones,
- * those of transformers and of fully connected layers, gradients of the weights (few rows, long
- * sums) and small ones, so that fast and slow shapes are included. Convolutions are those of
+ * Lists the operations that a calibration times. Matrix products have the shapes of layers: square
+ * ones, those of transformers and of fully connected layers, gradients of the weights (few rows,
+ * long sums) and small ones, so that fast and slow shapes are included. Convolutions are those of
  * ResNet-50.
  */
 #include <math.h>
@@ -20,8 +20,8 @@ static const double cpu_products[][3] = {{64, 512, 512},     {128, 1024, 1024}, 
                                          {1024, 1024, 1024}, {2048, 2048, 2048}};
 static const double cpu_quick_products[][3] = {{32, 128, 128}, {192, 192, 192}};
 /*
- * Columns: images, input maps, output maps, side of the image, side of the kernel, stride. There
- * are enough images that their values do not fit into a cache.
+ * Columns: images, input channels, output channels, side of the image, side of the kernel, stride.
+ * There are enough images that their values do not fit into a cache.
  */
 static const double convolutions[][6] = {
     {256, 64, 64, 56, 3, 1},   {256, 128, 128, 28, 3, 1},  {256, 256, 64, 56, 1, 1},

@@ -41,7 +41,7 @@ static void put_text(struct hm_text *out, const char *key, const char *text)
     hm__text_add(out, "\n");
 }
 
-/* Writes a map of figures by precision on one line, or nothing if no figure is known. */
+/* Writes a map of rates by precision on one line, or nothing if no rate is known. */
 static void put_rates(struct hm_text *out, const char *key, const struct hm_rates *rates,
                       const char *unit)
 {

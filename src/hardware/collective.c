@@ -1,6 +1,6 @@
 /*
- * Collective operations in the latency-bandwidth model: a message of M bytes takes a + M*b seconds
- * on a link of latency a and 1/b bytes per second.
+ * Computes the times of collective operations in the latency-bandwidth model: a message of M bytes
+ * takes a + M*b seconds on a link of latency a and 1/b bytes per second.
  *
  *     linear              (n-1)(a + Mb)                  one master, which is also a worker
  *     tree                ceil(log2 n)(a + Mb)           binomial tree, one direction
@@ -70,7 +70,7 @@ struct hm_server_load hm__collective_server(double n, double bytes, const struct
     bool inside = !w->outside && w->per_node > 1 && n <= w->per_node;
     const struct hm_link *on = inside ? &w->link : &w->fabric;
     double mb = bytes / on->bandwidth_bytes_per_s;
-    double here = inside ? 1 : fmin(n, w->per_node); /* Number of workers that share one port. */
+    double here = inside ? 1 : fmin(n, w->per_node); /* Number of workers per network port. */
     struct hm_server_load load = {on->latency_s, here * mb, n * mb / w->servers};
 
     if (!w->colocated)

@@ -1,4 +1,4 @@
-/* Seconds to move a message among n workers with each communication scheme. */
+/* Computes the seconds to move a message among n workers with each communication scheme. */
 #ifndef HM_COLLECTIVE_H
 #define HM_COLLECTIVE_H
 
@@ -18,7 +18,7 @@ struct hm_wires {
     bool outside;
 };
 
-/* The two parts of a time in seconds: one due to latency, one due to bandwidth. */
+/* A time in seconds, split into the time due to latency and the time due to bandwidth. */
 struct hm_wire_time {
     double latency_s, bandwidth_s;
 };
@@ -33,8 +33,9 @@ struct hm_wire_time hm__collective_eval(enum hm_scheme scheme, double n, double 
  * sides. */
 struct hm_server_load {
     double latency_s;
-    double worker_s; /* Seconds at the port of a worker's node. */
-    double server_s; /* Seconds at the port of a server, for the messages of all n workers. */
+    double worker_s; /* Seconds that the port of a worker's node needs for the transfer. */
+    double server_s; /* Seconds that the network port of a server needs to transfer the messages of
+                        all n workers. */
 };
 
 struct hm_server_load hm__collective_server(double n, double bytes, const struct hm_wires *wires);

@@ -1,8 +1,9 @@
 /*
- * Constants of the model of a training step on an accelerator. They describe software (kernels,
- * frameworks, collective libraries) and are the same for all accelerators; figures that differ
- * between accelerators are in the catalog. Their values were chosen by cross-validation over the
- * tables in data/ with tools/fit_step.c; docs/explain/accuracy.md has the errors.
+ * Defines the constants of the model of a training step on an accelerator. They describe software
+ * (kernels, frameworks, collective libraries) and are the same for all accelerators; rates and
+ * sizes that differ between accelerators are in the catalog. The constants were fitted with
+ * cross-validation over the tables in data/ with tools/fit_step.c; docs/explain/accuracy.md has the
+ * errors.
  */
 #ifndef HM_CONSTANTS_H
 #define HM_CONSTANTS_H
@@ -81,7 +82,7 @@ struct hm_constants {
 #define HM_CONSTANT_MEMBER(name, value, low, high, doc) double name;
     HM_CONSTANT_MAP(HM_CONSTANT_MEMBER)
 #undef HM_CONSTANT_MEMBER
-    const struct hm_cpu_constants *cpu; /* Constants of CPUs; borrowed. */
+    const struct hm_cpu_constants *cpu; /* Constants of the model of CPUs; borrowed. */
     /* Costs of frameworks, one element for each enum hm_framework; borrowed. */
     const struct hm_framework_costs *frameworks;
 };

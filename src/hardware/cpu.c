@@ -1,16 +1,16 @@
 /*
- * Times of operations on the cores of a CPU.
+ * Computes the times of operations on the cores of a CPU.
  *
  * A matrix product takes the time of its arithmetic, at a fraction of the peak rate of the threads
  * in use, or the time to move its operands, whichever is longer. Small dimensions lower the
- * fraction, and a product with few blocks of 64 x 64 results occupies few threads. Bytes that fit
- * in the cache move at the rate of the cache; the others at the rate of the memory, of which one
- * thread reaches only a part.
+ * fraction, and a matrix product with few blocks of 64 x 64 results occupies few threads. Bytes
+ * that fit in the cache move at the rate of the cache; the others at the rate of the memory, of
+ * which one thread reaches only a part.
  *
  * Belief propagation reads and writes both messages of an edge and reads its two ends and its
- * weight, in order. The product of the first end stays in the cache because edges are sorted by it;
- * that of the second end is a random access, which moves a cache line in both directions unless the
- * products of all vertices fit in the cache.
+ * weight, in order. The product of messages of the first end stays in the cache because edges are
+ * sorted by it; that of the second end is a random access, which moves a cache line in both
+ * directions unless the products of all vertices fit in the cache.
  *
  * Limits: all cores are equal, hyperthreads add nothing, and memory of several sockets is one
  * memory. Sources: docs/explain/accuracy.md.
@@ -19,7 +19,8 @@
 
 #include <math.h>
 
-static const double BLOCK = 64; /* Rows and columns of the block that one thread computes. */
+static const double BLOCK =
+    64; /* Rows and columns of the block of results that one thread computes. */
 /* Bytes of cache of each core if the node does not give them. */
 static const double CACHE_OF_CORE = 2e6;
 static const double CACHE_LINE = 64; /* Bytes of a cache line. */

@@ -1,12 +1,17 @@
-/* Times of operations on the cores of a CPU, and the constants of the software that runs them. */
+/*
+ * Computes the times of operations on the cores of a CPU; defines the constants of the software
+ * that runs them.
+ */
 #ifndef HM_CPU_H
 #define HM_CPU_H
 
 #include "howmany.h"
 
-/* Columns: name, value, smallest and largest sensible value, meaning. The values were chosen by
- * cross-validation over data/platforms.csv with tools/fit_platform.c; docs/explain/accuracy.md has
- * the errors. Times are in microseconds. */
+/*
+ * Columns: name, value, smallest and largest sensible value, meaning. The values were fitted to
+ * data/platforms.csv by tools/fit_platform.c, with cross-validation; docs/explain/accuracy.md has
+ * the errors. Times are in microseconds.
+ */
 /* clang-format off */
 #define HM_CPU_CONSTANT_MAP(X)                                                                     \
     X(reach, 0.8, 0.5, 0.98, "of the peak, largest matrix products")                              \
@@ -32,7 +37,7 @@ struct hm_cpu_constants {
 #undef HM_CPU_CONSTANT_MEMBER
 };
 
-/* The constants of this version. */
+/* The constants of CPUs of this version of the model. */
 extern const struct hm_cpu_constants hm__cpu_constants;
 
 /* The cores of one worker that compute. */
@@ -41,21 +46,25 @@ struct hm_cpu {
     const struct hm_cpu_constants *k;
     double threads, cores; /* Number of threads, and of cores that they occupy. */
     double rate;           /* Peak flop/s of the occupied cores. */
-    double reach;          /* Fraction of the peak that the largest products reach. */
+    double reach;          /* Fraction of the peak that the largest matrix products reach. */
     double bandwidth;      /* Bytes/s that the threads move to and from memory. */
     double cache;          /* Bytes of the cache that the threads share. */
     double value_bytes;    /* Bytes of one number in the precision of the job. */
     double algebra;        /* Speed of the framework's matrix products relative to a tuned BLAS. */
 };
 
-/* Initialises the cores from a node; `rate` is the peak flop/s of the whole node. Measured figures
- * of the node replace those of its data sheet and the constants. Returns false if the cores or the
- * memory bandwidth of the node are unknown. */
+/*
+ * Initialises the cores from a node; `rate` is the peak flop/s of the whole node. Measured rates of
+ * the node replace those of its data sheet and the constants. Returns false if the cores or the
+ * memory bandwidth of the node are unknown.
+ */
 bool hm__cpu_init(struct hm_cpu *cpu, const struct hm_node *node, double rate, double value_bytes,
                   const struct hm_cpu_constants *constants);
 
-/* Returns the seconds of `batch` products of an m x k matrix and a k x n matrix, at a fraction
- * `efficiency` of the speed of a matrix product. */
+/*
+ * Returns the seconds of `batch` matrix products of an m x k matrix and a k x n matrix, at a
+ * fraction `efficiency` of the usual speed.
+ */
 double hm__cpu_gemm(const struct hm_cpu *cpu, double m, double n, double k, double batch,
                     double efficiency);
 /* Returns the seconds in which one operation on each element moves `bytes`. */

@@ -1,12 +1,12 @@
 /*
- * Times of operations on one accelerator.
+ * Computes the times of operations on one accelerator.
  *
  * A matrix product is divided into tiles; each multiprocessor computes one tile at a time, so the
  * product takes a whole number of waves (tile and wave quantisation), and a small inner dimension k
- * leaves the pipeline partly empty. The time of a product is that of the best of several tile
- * sizes, or the time to move the operands, whichever is longer. Sides that are not multiples of 16
- * bytes prevent the fastest kernels. A convolution is modelled as a matrix product with its own
- * efficiency, plus the changes of memory layout that an eager framework makes. Other operations
+ * leaves the pipeline partly empty. The time of a matrix product is that of the best of several
+ * tile sizes, or the time to move the operands, whichever is longer. Sides that are not multiples
+ * of 16 bytes prevent the fastest kernels. A convolution is modelled as a matrix product with its
+ * own efficiency, plus the changes of memory layout that an eager framework makes. Other operations
  * move bytes at a fraction of the memory bandwidth. Limits: caches are not modelled, and all
  * kernels that a library may choose have the same efficiency. Sources: docs/explain/accuracy.md.
  */
@@ -81,7 +81,7 @@ double hm__rate_of(const struct hm_rates *rates, enum hm_math math)
     return all[math];
 }
 
-/* Replaces figures from constants and data sheets by those that were measured on the machine. */
+/* Replaces rates from constants and data sheets by those that were measured on the machine. */
 static void device_set_measured(struct hm_device *d, const struct hm_calibration *m)
 {
     double flops = hm__rate_of(&m->flops, d->math), speed = hm__rate_of(&m->convolutions, d->math);
@@ -176,8 +176,10 @@ static const struct tile {
 } tiles[] = {{256, 128, 1},  {128, 256, 1},  {128, 128, 0.93},
              {128, 64, 0.8}, {64, 128, 0.8}, {64, 64, 0.6}};
 
-/* Returns the seconds of the arithmetic of a product with the best tile size and the best split of
- * the inner dimension k. */
+/*
+ * Returns the seconds of the arithmetic of a matrix product with the best tile size and the best
+ * split of the inner dimension k.
+ */
 static double tiles_time(const struct hm_device *d, double m, double n, double k, double batch,
                          double efficiency)
 {
@@ -230,7 +232,9 @@ static double depthwise_time(const struct hm_device *d, const struct hm_conv *c,
     return hm__device_stream_slow(d, values * d->value_bytes * fmax(1, c->window / 9), rate);
 }
 
-/* Efficiency of a pass of a convolution relative to a matrix product of the same size. */
+/*
+ * Returns the efficiency of a pass of a convolution relative to a matrix product of the same size.
+ */
 static double conv_efficiency(const struct hm_device *d, const struct hm_conv *c, enum hm_pass pass)
 {
     const struct hm_constants *k = d->k;
@@ -280,16 +284,20 @@ double hm__device_conv(const struct hm_device *d, const struct hm_conv *c, enum 
         return depthwise_time(d, c, pass);
     double efficiency = conv_efficiency(d, c, pass), groups = c->groups;
     if (groups > 1) {
-        /* Kernels for grouped convolutions compute all groups at once, although each group has few
-         * maps. */
+        /*
+         * Kernels for grouped convolutions compute all groups at once, although each group has few
+         * channels.
+         */
         out = c->out;
         groups = 1;
     }
     double time = pass == HM_PASS_FORWARD ? product_time(d, places, out, deep, groups, efficiency)
                   : pass == HM_PASS_DATA  ? product_time(d, places, deep, out, groups, efficiency)
                                           : product_time(d, out, deep, places, groups, efficiency);
-    /* Eager frameworks store images map by map, but matrix units need all maps of a position
-     * together. */
+    /*
+     * Eager frameworks store images channel by channel (NCHW), but matrix units need all channels
+     * of a position together (NHWC), so the layout is converted.
+     */
     bool moves =
         d->software == HM_SOFTWARE_EAGER && d->matrix_units && (c->window > 1 || c->stride > 1);
     if (moves) {

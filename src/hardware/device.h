@@ -1,5 +1,8 @@
-/* One accelerator as the model of a training step uses it: times of matrix products, convolutions,
- * attention and element-wise operations, at one precision and with one kind of software. */
+/*
+ * Describes one accelerator for the model of a training step: times of matrix products,
+ * convolutions, attention and element-wise operations, at one precision and with one kind of
+ * software.
+ */
 #ifndef HM_DEVICE_H
 #define HM_DEVICE_H
 
@@ -7,16 +10,16 @@
 #include "howmany.h"
 
 struct hm_device {
-    enum hm_math math; /* Number format of products; never HM_MATH_AUTO. */
+    enum hm_math math; /* Number format of matrix products; never HM_MATH_AUTO. */
     enum hm_software software;
     double rate;        /* Peak flop/s of matrix products. */
-    double reach;       /* Fraction of the peak that the largest products reach. */
+    double reach;       /* Fraction of the peak that the largest matrix products reach. */
     double bandwidth;   /* Peak bytes/s of the memory. */
-    double processors;  /* Number of multiprocessors that share a product. */
-    double value_bytes; /* Bytes of an activation. */
+    double processors;  /* Number of multiprocessors that share a matrix product. */
+    double value_bytes; /* Number of bytes of one activation. */
     double kernel_s;    /* Seconds of a small kernel from its start to its end. */
     double conv_speed;  /* Measured speed of convolutions relative to that of the constants. */
-    bool matrix_units;  /* Whether products run on matrix units, which need aligned sides. */
+    bool matrix_units;  /* True if matrix products run on matrix units, which need aligned rows. */
     const struct hm_constants *k;
     /* The cores of a worker without an accelerator; cpu.k is NULL if the worker has an
      * accelerator. */
@@ -24,10 +27,10 @@ struct hm_device {
 };
 
 /*
- * Peak flop/s of a worker for the number format `math`; NaN if no rate is known. *ret_math is the
- * format in use. HM_MATH_AUTO is decided by the bits of a parameter, and at 32 bits by whether the
- * worker has matrix units for mixed precision. If the worker lacks a format, bf16 and fp8 fall back
- * to the other 16-bit format and then to fp32, and TF32 falls back to fp32.
+ * Returns the peak flop/s of a worker for the number format `math`; NaN if no rate is known.
+ * *ret_math is the format in use. HM_MATH_AUTO is decided by the bits of a parameter, and at 32
+ * bits by whether the worker has matrix units for mixed precision. If the worker lacks a format,
+ * bf16 and fp8 fall back to the other 16-bit format and then to fp32, and TF32 falls back to fp32.
  */
 double hm__node_rate(const struct hm_node *node, enum hm_math math, double bits,
                      enum hm_math *ret_math);
@@ -39,10 +42,10 @@ double hm__node_rate(const struct hm_node *node, enum hm_math math, double bits,
 bool hm__device_init(struct hm_device *device, const struct hm_node *node, enum hm_math math,
                      double bits, enum hm_software software, const struct hm_constants *constants);
 
-/* Returns the figure of a number format; NaN for HM_MATH_AUTO. */
+/* Returns the rate of a number format; NaN for HM_MATH_AUTO. */
 double hm__rate_of(const struct hm_rates *rates, enum hm_math math);
 
-/* Returns the seconds of `batch` products of an m x k matrix and a k x n matrix. */
+/* Returns the seconds of `batch` matrix products of an m x k matrix and a k x n matrix. */
 double hm__device_gemm(const struct hm_device *d, double m, double n, double k, double batch);
 /* Returns the seconds in which one kernel moves `bytes` at a fraction of the memory bandwidth. */
 double hm__device_stream(const struct hm_device *d, double bytes, double fraction);
@@ -53,8 +56,8 @@ enum hm_pass { HM_PASS_FORWARD, HM_PASS_DATA, HM_PASS_WEIGHT };
 
 /* A convolution of `batch` images. */
 struct hm_conv {
-    double batch, in, out;        /* Numbers of images, input maps and output maps. */
-    double in_places, out_places; /* Numbers of positions of an input and an output map. */
+    double batch, in, out;        /* Numbers of images, input channels and output channels. */
+    double in_places, out_places; /* Numbers of positions of an input and an output channel. */
     double window;                /* Number of positions of the kernel window. */
     double groups;
     double stride;

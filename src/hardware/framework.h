@@ -1,4 +1,7 @@
-/* Costs of the frameworks that run a step, in addition to its arithmetic and its messages. */
+/*
+ * Computes the costs of the frameworks that run a step, in addition to its arithmetic and its
+ * messages.
+ */
 #ifndef HM_FRAMEWORK_H
 #define HM_FRAMEWORK_H
 

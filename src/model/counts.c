@@ -4,18 +4,19 @@
  * Fully connected: in*out weights (+ out biases) and as many multiply-adds as weights, at every
  * step of a sequence. Convolution: c = (l - k + b) div s + 1 positions on a side of length l, where
  * k is the kernel size, s the stride and b the total border (padding); maps*(kh*kw*d + bias)
- * weights and maps*kh*kw*d*c*c multiply-adds, where d is the number of input maps that a filter
- * reads. Attention on t steps of width w: four w*w projections, and 2*t*t*w multiply-adds for the
- * scores and the weighted sum of values (all positions, not halved for causal attention).
- * To another sequence of u steps of width x, keys and values have x*w weights, and there are
- * 2*t*u*w multiply-adds. Recurrent, with h units and inputs of width x: g gates of h*(x + h)
- * weights, at every step. Conditions on a vector of x values: (x + 1) weights for each channel.
- * Interaction of t vectors of width w with one more: (t + 1)^2*w multiply-adds.
+ * weights and maps*kh*kw*d*c*c multiply-adds, where d is the number of input channels that a filter
+ * reads, and maps the number of output channels. Attention on t steps of width w: four w*w
+ * projections, and 2*t*t*w multiply-adds for the scores and the weighted sum of values (all
+ * positions, not halved for causal attention). To another sequence of u steps of width x, keys and
+ * values have x*w weights, and there are 2*t*u*w multiply-adds. Recurrent, with h units and inputs
+ * of width x: g gates of h*(x + h) weights, at every step. Conditions on a vector of x values: (x +
+ * 1) weights for each channel. Interaction of t vectors of width w with one more: (t + 1)^2*w
+ * multiply-adds.
  *
  * Normalisation, activation, pooling and joining move values but have no multiply-adds; published
- * figures count the same way. Limits: at most 10000 unrolled layers, and attention kernels that
- * recompute scores are not modelled. Source: Ulanov et al. 2016, Section V-A; checked against the
- * parameter counts of torchvision and GPT-2 in tests/unit/test_counts.c.
+ * counts are made in the same way. Limits: at most 10000 unrolled layers, and attention kernels
+ * that recompute scores are not modelled. Source: Ulanov et al. 2016, Section V-A; checked against
+ * the parameter counts of torchvision and GPT-2 in tests/unit/test_counts.c.
  */
 #include "howmany.h"
 
@@ -38,7 +39,8 @@ struct counter {
      * repeats.
      */
     size_t visits;
-    double side; /* Number of values that the most recent side layers give; 0 if there were none. */
+    double side; /* Number of values in the output of the most recent side layers; 0 if there were
+                    none. */
     const char *source;
     struct hm_err *err;
 };
@@ -90,8 +92,8 @@ static int counter_add_row(struct counter *c, const struct hm_layer *layer,
 }
 
 /*
- * Number of positions of a window along a side of length l: (l - k + b) div s + 1 for kernel size
- * k, total border b and stride s; ceil mode rounds up.
+ * Returns the number of positions of a window along a side of length l: (l - k + b) div s + 1 for
+ * kernel size k, total border b and stride s; ceil mode rounds up.
  */
 static double window_positions(double side, double kernel, double border, double stride, bool up)
 {
@@ -249,7 +251,10 @@ static int count_embedding(struct counter *c, const struct hm_layer *l, struct h
     return 0;
 }
 
-/* Counts a layer that has no child layers, and changes *shape from its input to its output. */
+/*
+ * Counts a layer that has no child layers, and changes *shape from the shape of its input to that
+ * of its output.
+ */
 static int count_simple(struct counter *c, const struct hm_layer *l, struct hm_shape *shape)
 {
     struct hm_count row = {

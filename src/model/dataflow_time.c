@@ -1,5 +1,6 @@
 /*
- * Dataflow platforms such as Spark (Zaharia et al. 2012; Zhang, Alqahtani and Demirbas 2017).
+ * Models the times of dataflow platforms such as Spark (Zaharia et al. 2012; Zhang, Alqahtani and
+ * Demirbas 2017).
  *
  * The data set has P partitions, and a stage has one task for each. n workers have S slots
  * together. Tasks run in ceil(P / S) waves, so computing takes ceil(P / S) S / P times as long as
@@ -21,15 +22,17 @@
 /* Number of waves in which the large task is tried, evenly spaced if there are more waves. */
 enum { WAVES_TRIED = 64 };
 
-/* Number of equal tasks that end by the time t, if one slot runs the large task, which takes
- * `large`, from the time `start` on. Times are in units of an equal task. */
+/*
+ * Returns the number of equal tasks that end by the time t, if one slot runs the large task, which
+ * takes `large`, from the time `start` on. Times are in units of an equal task.
+ */
 static double tasks_done(double t, double slots, double start, double large)
 {
     return (slots - 1) * floor(t) + fmin(start, floor(t)) +
            fmax(0, floor(t - start - large + 1e-9));
 }
 
-/* Time at which all of `tasks` equal tasks have ended. */
+/* Returns the time at which all of `tasks` equal tasks have ended. */
 static double equal_end(double tasks, double slots, double start, double large)
 {
     double low = 0, high = ceil(tasks / slots) + ceil(large) + 1;

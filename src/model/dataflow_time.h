@@ -1,4 +1,7 @@
-/* Times of dataflow platforms such as Spark: waves of tasks, their scheduling, and lost workers. */
+/*
+ * Models the times of dataflow platforms such as Spark: waves of tasks, their scheduling, and lost
+ * workers.
+ */
 #ifndef HM_DATAFLOW_TIME_H
 #define HM_DATAFLOW_TIME_H
 
@@ -46,7 +49,7 @@ struct hm_dataflow_parts {
 struct hm_dataflow_parts hm__model_dataflow_parts(const struct hm_model *model, double n);
 /* Adds the effects of waves and skew to the computing times of points. */
 void hm__model_dataflow_work(const struct hm_model *model, struct hm_point *points, size_t count);
-/* Adds the expected time that lost workers cost. */
+/* Adds the expected time lost because workers fail. */
 void hm__model_dataflow_losses(const struct hm_model *model, struct hm_point *points, size_t count);
 /* Returns the slowness of a cluster whose slow tasks are repeated by speculative copies. */
 struct hm_slowness hm__dataflow_slowness(const struct hm_dataflow *dataflow,

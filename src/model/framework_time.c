@@ -1,6 +1,6 @@
 /*
- * The costs of a job's framework: a constant for each iteration of a worker, the conversion of
- * samples from text, the scheduling of tasks by a driver, and the software of parameter servers.
+ * Models the costs of a job's framework: a constant for each iteration of a worker, the conversion
+ * of samples from text, the scheduling of tasks by a driver, and the software of parameter servers.
  *
  * A server of a framework handles one message at a time, in either direction. With BSP, all workers
  * send and then all receive, so a step contains the messages of all workers in both directions.

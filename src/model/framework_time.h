@@ -1,4 +1,4 @@
-/* The costs of a job's framework in the model of its iterations. */
+/* Models the costs of a job's framework as part of its iterations. */
 #ifndef HM_FRAMEWORK_TIME_H
 #define HM_FRAMEWORK_TIME_H
 

@@ -1,8 +1,8 @@
 /*
- * One training step of a transformer for any layout: the seconds of its parts, and the parts of the
- * memory of the fullest worker. Everything is computed from the sizes of the network and the data
- * sheet of the device; only the constants in struct hm_large_constants are fitted to published
- * measurements. All functions are pure.
+ * Models one training step of a transformer for any layout: the seconds of computing and
+ * communication, and the memory of the fullest worker, each split by cause. Everything is computed
+ * from the sizes of the network and the data sheet of the device; only the constants in struct
+ * hm_large_constants are fitted to published measurements. All functions are pure.
  */
 #ifndef HM_LARGE_H
 #define HM_LARGE_H
@@ -11,7 +11,7 @@
 
 /* ---- counts ---------------------------------------------------------------------------------- */
 
-/* Returns the number of parameters. */
+/* Returns the number of parameters of a network. */
 double hm__large_parameters(const struct hm_transformer *network);
 /* Returns the number of parameters that process one token: experts_per_token experts instead of all
  * experts, one embedding table (the output head), and no norms. */
@@ -24,7 +24,10 @@ double hm__large_flop(const struct hm_transformer *network, double sequence, dou
 /* Same as hm__large_flop, but only for the operations that full recomputation repeats. */
 double hm__large_flop_again(const struct hm_transformer *network, double sequence, double share);
 
-/* Parameters of one layer: `dense` is split over tensor-parallel workers, `expert` is not. */
+/*
+ * Numbers of parameters of one layer: `dense` are split over tensor-parallel workers, `expert` are
+ * not.
+ */
 struct hm_large_layer_count {
     double dense, expert;
 };
@@ -61,7 +64,7 @@ enum hm_large_family {
     HM_FAMILIES
 };
 
-/* Figures that a cluster does not give; they are as usual in the generation of its devices. */
+/* Values that a cluster does not give, so that those of its devices' generation are assumed. */
 enum {
     HM_LARGE_ASSUMED_FABRIC = 1,
     HM_LARGE_ASSUMED_LINK = 2,
@@ -69,13 +72,13 @@ enum {
     HM_LARGE_ASSUMED_MEMORY = 8
 };
 
-/* One worker, its node and the network: the figures that the model uses. */
+/* The rates and sizes of one worker, its node and the network that the model uses. */
 struct hm_large_device {
     enum hm_large_family family;
     double flops_16, flops_8, flops_4; /* Peak flop/s with 16, 8 and 4 bits; 0: not supported. */
-    double bandwidth_bytes_per_s;      /* Bandwidth of the memory of one worker. */
+    double bandwidth_bytes_per_s;      /* Memory bandwidth of one worker. */
     double memory_bytes;               /* Bytes of the memory of one worker that tensors can use. */
-    double processors;                 /* Number of streaming multiprocessors. */
+    double processors;                 /* Number of streaming multiprocessors of one worker. */
     double link_bytes_per_s;    /* Bandwidth of a worker to other workers of the node, one way. */
     double per_node;            /* Number of workers in one node. */
     double network_bytes_per_s; /* Network bandwidth of one node, one way. */
@@ -90,12 +93,14 @@ struct hm_large_device {
     double speed;
     double price_per_s; /* Money per second of one node; NaN: unknown. */
     double max_nodes;   /* Number of nodes that exist; NaN: no limit. */
-    unsigned assumed;   /* Figures that are assumed, as a sum of HM_LARGE_ASSUMED_... */
+    unsigned assumed;   /* Values that are assumed, as a sum of HM_LARGE_ASSUMED_... */
 };
 
-/* Set a device from a cluster. This is the only function through which figures of the catalog enter
- * the model of large networks. If a cluster gives only rates, the figures that it does not give are
- * those of the most similar generation. */
+/*
+ * Set a device from a cluster. This is the only function through which data of the catalog enter
+ * the model of large networks. If a cluster gives only rates, the values that it does not give are
+ * those of the most similar generation.
+ */
 int hm__large_device_set(const struct hm_cluster *cluster, struct hm_large_device *ret_device,
                          struct hm_err *err);
 /* Returns the bytes per second of a copy between a worker and its host, one way. */
@@ -174,25 +179,25 @@ extern const struct hm_large_set hm__large_sets[];
 
 /* Groups of jobs whose predictions have errors of the same size. */
 enum hm_large_group {
-    HM_GROUP_OLD,       /* Dense networks, tuned software, devices before Hopper. */
-    HM_GROUP_HOPPER,    /* Dense networks, tuned software, Hopper devices. */
-    HM_GROUP_BLACKWELL, /* Dense networks, tuned software, Blackwell devices. */
-    HM_GROUP_PLAIN,     /* Dense networks, eager or compiled software. */
-    HM_GROUP_EXPERTS,   /* Networks with a mixture of experts. */
+    HM_GROUP_OLD,       /* Group of dense networks with tuned software on devices before Hopper. */
+    HM_GROUP_HOPPER,    /* Group of dense networks with tuned software on Hopper devices. */
+    HM_GROUP_BLACKWELL, /* Group of dense networks with tuned software on Blackwell devices. */
+    HM_GROUP_PLAIN,     /* Group of dense networks with eager or compiled software. */
+    HM_GROUP_EXPERTS,   /* Group of networks with a mixture of experts. */
     HM_LARGE_GROUPS
 };
 enum hm_large_group hm__large_group(const struct hm_large_device *device,
                                     const struct hm_large_work *work);
 /*
- * The ends of the interval of ln(measured/predicted), each a sum of parts that depend on what is
- * uncertain about a step. `experts` is added for mixtures of experts. `recent` is added for dense
- * networks with tuned software on devices since Hopper, whose software still becomes faster.
+ * The ends of the interval of ln(measured/predicted), each a sum of components that depend on what
+ * is uncertain about a step. `experts` is added for mixtures of experts. `recent` is added for
+ * dense networks with tuned software on devices since Hopper, whose software still becomes faster.
  * `waiting` is multiplied by the share of the step in which workers wait for messages, for the
  * pipeline or for the host.
  */
 struct hm_large_spread {
     double high, high_experts, high_recent, high_waiting;
-    /* Parts of the distance by which the lower end lies below 0. */
+    /* Components of the distance by which the lower end lies below 0. */
     double low, low_experts, low_recent;
 };
 /* A spread that was estimated from all rows, or from all except those of one source. */
@@ -228,26 +233,31 @@ extern const struct hm_large_constants hm__large_reference;
 
 /* Seconds of one layer on one worker for one micro-batch, without recomputation. */
 struct hm_large_layer {
-    double share;             /* Share of the layers that are of this kind; 0 if there are none. */
-    double forward, backward; /* Seconds of computing on the device. */
+    double share; /* Share of the layers that are of this kind (dense, or with experts); 0 if there
+                     are none. */
+    double forward, backward; /* Seconds in which the device computes, in each pass. */
     /*
-     * Seconds of the forward pass of the linear maps of attention, and of the feed-forward layer.
+     * Seconds of the forward pass of the linear layers of attention, and of the feed-forward layer.
      */
     double maps, mlp;
-    double core, core_backward; /* Seconds of the attention core, forward and backward. */
+    double core, core_backward; /* Seconds of the attention core (scores and weighted values),
+                                   forward and backward. */
     double traffic;             /* Forward seconds of operations that memory bandwidth limits. */
     double host_forward, host_backward; /* Seconds in which the host launches kernels. */
-    /* The same if the host is as slow as with eager software. */
+    /* Seconds in which the host launches kernels if it is as slow as with eager software. */
     double slow_forward, slow_backward;
     double tensor; /* Seconds of the all-reduces of tensor parallelism in one pass. */
     double expert; /* Seconds of the exchange of tokens with experts in one pass. */
     double context_forward, context_backward;
 };
 
-/* Times that depend only on the fields tensor, context, expert, micro_batch and sequence_parallel
- * of a layout. */
+/*
+ * Times of layers that depend only on the fields tensor, context, expert, micro_batch and
+ * sequence_parallel of a layout.
+ */
 struct hm_large_times {
-    struct hm_large_layer layers[2]; /* [0]: dense layers; [1]: layers with experts. */
+    struct hm_large_layer layers[2]; /* layers[0] has the times of dense layers, layers[1] those of
+                                        layers with experts. */
     double head_forward, head_backward, embed_forward, embed_backward;
 };
 
@@ -260,8 +270,10 @@ struct hm_large_case {
     const struct hm_large_correction *correction;
 };
 
-/* Returns the seconds of the product of an m x k and a k x n matrix on a device with a peak of
- * `peak` flop/s. */
+/*
+ * Returns the seconds of a matrix product of an m x k and a k x n matrix on a device with a peak of
+ * `peak` flop/s.
+ */
 double hm__large_gemm(const struct hm_large_case *x, double peak, double m, double n, double k);
 /* Returns the bytes per second of a collective of `ranks` ranks, of which `per_node` are in each
  * node. */
@@ -280,8 +292,10 @@ void hm__large_step(const struct hm_large_case *x, const struct hm_layout *layou
 void hm__large_memory(const struct hm_large_case *x, const struct hm_layout *layout,
                       struct hm_large_memory *ret_memory);
 
-/* Number of layers in the last pipeline stage and in each other stage, if the output head counts as
- * head_in_layers layers. */
+/*
+ * Number of layers in the last pipeline stage and in each other stage, if the output head takes as
+ * long as head_in_layers layers.
+ */
 struct hm_large_stages {
     double last, other;
 };

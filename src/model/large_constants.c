@@ -1,4 +1,4 @@
-/* Choice of the constants and intervals of the model of large networks; see large.h. */
+/* Chooses the constants and intervals of the model of large networks; see large.h. */
 #include "large.h"
 
 #include <math.h>
@@ -50,8 +50,10 @@ struct hm_large_interval hm__large_interval(const struct hm_large_spread *spread
                                             const struct hm_large_work *work,
                                             const struct hm_large_step *step)
 {
-    /* Factor on the logarithms of the interval of a device without measurements; it is a guess that
-     * is not based on data. */
+    /*
+     * Factor on the logarithms of the ends of the interval of a device without measurements; it is
+     * a guess that is not based on data.
+     */
     static const double UNMEASURED = 2.5;
     const enum hm_large_group group = hm__large_group(device, work);
     const bool other = device->family == HM_FAMILY_OTHER, experts = group == HM_GROUP_EXPERTS;

@@ -1,5 +1,5 @@
 /*
- * Corrections of the model of large networks by measured steps; see large_correct.h.
+ * Corrects the model of large networks by measured steps; see large_correct.h.
  *
  * Two factors are estimated: one on computing and memory traffic (clocks, power limits, kernels),
  * and one on the time of the host, which limits a layer whose time does not fall with the
@@ -14,7 +14,7 @@
 
 /* Quantile of the normal distribution for intervals of 90 %. */
 static const double NORMAL_90 = 1.6449;
-/* Standard deviation of the logarithm of the factor on the host. */
+/* Prior standard deviation of the logarithm of the factor on the time of the host. */
 static const double HOST_SPREAD = .5;
 
 /*
@@ -107,7 +107,7 @@ static void correction_init(const struct hm_large_case *x, size_t count,
 void hm__large_correct(const struct hm_large_case *x, const struct hm_large_measured *rows,
                        size_t count, struct hm_large_correction *ret)
 {
-    enum { HALF = 4 }; /* A grid has 2 HALF + 1 values in each direction. */
+    enum { HALF = 4 }; /* A search grid has 2 HALF + 1 values in each direction. */
     struct hm_large_correction best;
     double spread, prior;
 

@@ -17,15 +17,18 @@ struct hm_large_measured {
     /* Number of sequences of one step, and number of tokens of a sequence; NaN means those of the
      * job. */
     double batch, sequence;
-    double time_s; /* Seconds of one step. */
+    double time_s; /* Measured seconds of one step. */
 };
 
 enum { HM_LARGE_MEASURED_MOST = 64 };
 
-/* Factors on the seconds of the model, and the errors that remain for the measured layouts. */
+/*
+ * Factors on the seconds that the model predicts, and the errors that remain for the measured
+ * layouts.
+ */
 struct hm_large_correction {
     double compute; /* Factor on the seconds of computing and of memory traffic. */
-    double host;    /* Factor on the seconds of the host. */
+    double host;    /* Factor on the seconds in which the host launches kernels. */
     size_t rows;    /* Number of measured steps. */
     struct hm_layout layouts[HM_LARGE_MEASURED_MOST];
     double errors[HM_LARGE_MEASURED_MOST]; /* ln(measured/corrected) of each measured step. */
@@ -34,7 +37,7 @@ struct hm_large_correction {
      * layout, and of the error of a run.
      */
     double common, layout, run;
-    double all; /* Variance of the error without measured steps. */
+    double all; /* Variance of the error if no step was measured. */
 };
 
 /* Find the factors for measured steps whose layouts are complete; at most HM_LARGE_MEASURED_MOST

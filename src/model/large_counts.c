@@ -87,15 +87,17 @@ double hm__large_active(const struct hm_transformer *x)
            (x->encoder ? 0 : x->vocabulary * x->hidden);
 }
 
-/* Returns the forward flop of the two attention products of all layers for one token, with the full
- * matrix. */
+/*
+ * Returns the forward flop of the two matrix products of attention in all layers for one token,
+ * with the full attention matrix.
+ */
 static double core_flop(const struct hm_transformer *x, double sequence)
 {
     double whole = 4 * x->layers * x->heads * hm__large_widths(x).core * sequence;
 
     /*
-     * With an encoder and a decoder, the mean share over all attention blocks is counted; the
-     * factor 2 cancels the share of 0.5 that callers pass.
+     * With an encoder and a decoder, the mean share of the attention matrix over all attention
+     * blocks is counted; the factor 2 cancels the share of 0.5 that callers pass.
      */
     return x->cross_layers > 0 ? 2 * hm__transformer_core_share(x) * whole : whole;
 }

@@ -1,6 +1,6 @@
 /*
- * Devices of the model of large networks: the conversion of a cluster. The catalog describes
- * accelerators: rates, processors, memory and generation. A cluster that gives rates without a
+ * Converts a cluster to a device of the model of large networks. The catalog describes the rates,
+ * processors, memory and generation of accelerators. A cluster that gives rates without a
  * generation is compared with the usual devices of each generation. Rates are those of the data
  * sheets without sparsity; memory is the amount that tensors can take.
  */
@@ -14,10 +14,11 @@
 #include "err.h"
 
 /*
- * The usual figures of a generation, for clusters that give only rates; cards are described in the
- * catalog. Columns: generation, flop/s with 16 bits, flop/s with 8 and 4 bits relative to that,
- * memory bandwidth, memory, processors, bandwidth of a link, bandwidth of a worker's share of the
- * network (in the vendor's servers: half a port of 100 Gbit/s, then one of 200 or 400 Gbit/s).
+ * The usual rates and sizes of the devices of a generation, for clusters that give only rates;
+ * cards are described in the catalog. Columns: generation, flop/s with 16 bits, flop/s with 8 and 4
+ * bits relative to that, memory bandwidth, memory, processors, bandwidth of a link, bandwidth of a
+ * worker's share of the network (in the vendor's servers: half a port of 100 Gbit/s, then one of
+ * 200 or 400 Gbit/s).
  */
 static const struct usual {
     enum hm_large_family family;
@@ -49,8 +50,9 @@ static double usual_distance(const struct usual *usual, const struct hm_node *no
 }
 
 /*
- * Sets the figures that were measured on the machine. The constants of this model describe the
- * usual machine, so the rate of products is set relative to the rate that follows from the catalog.
+ * Sets the rates that were measured on the machine. The constants of this model describe the usual
+ * machine, so the rate of matrix products is set relative to the rate that follows from the
+ * catalog.
  */
 static void set_measured(const struct hm_node *node, struct hm_large_device *device)
 {
@@ -97,8 +99,8 @@ static const struct usual *nearest_usual(const struct hm_node *node)
 }
 
 /*
- * Returns a device with the rates of a node. Figures that the node does not give are those of its
- * generation, or of the most similar one; a machine that differs much from all of them has an
+ * Returns a device with the rates of a node. Values that the node does not give are those of its
+ * generation, or of the most similar one; a machine that differs much from all generations has an
  * unknown generation.
  */
 static struct hm_large_device node_device(const struct hm_node *node)

@@ -1,12 +1,13 @@
 /*
- * The seconds that one transformer layer takes on one worker for one micro-batch.
+ * Computes the seconds that one transformer layer takes on one worker for one micro-batch.
  *
  * A matrix product takes the time of its arithmetic with the best tile size, or that of its memory
  * traffic, whichever is longer. Each processor computes one tile at a time, so the tiles are
- * computed in waves; the constant k0 is added to the inner dimension, so that products with a small
- * one are less efficient. Flash attention is limited by its flop, and operations between matrix
- * products by the memory bandwidth. Small layers are limited by the host, which launches kernels
- * one by one: a layer takes the time of the device or of the host, whichever is longer.
+ * computed in waves; the constant k0 is added to the inner dimension, so that matrix products with
+ * a small inner dimension are less efficient. Flash attention is limited by its flop, and
+ * operations between matrix products by the memory bandwidth. Small layers are limited by the host,
+ * which launches kernels one by one: a layer takes the time of the device or of the host, whichever
+ * is longer.
  */
 #include "large.h"
 
@@ -17,7 +18,10 @@ static const struct {
 } tiles[] = {{256, 128, 1},  {128, 256, 1},  {128, 128, .93},
              {128, 64, .80}, {64, 128, .80}, {64, 64, .60}};
 
-/* Least number of values in each part when the inner dimension k is split into 2, 4 or 8 parts. */
+/*
+ * Least number of values in each piece when the inner dimension k of a matrix product is split into
+ * 2, 4 or 8 pieces.
+ */
 static const double SPLIT_LEAST = 512;
 
 static double gemm_efficiency(const struct hm_large_case *x)
@@ -72,13 +76,15 @@ double hm__large_gemm(const struct hm_large_case *x, double peak, double m, doub
     return fmax(best, 2 * (m * k + k * n + m * n) / bandwidth);
 }
 
-/* Seconds of the forward and of the backward pass. */
+/* Seconds of the forward pass and of the backward pass. */
 struct pair {
     double forward, backward;
 };
 
-/* Returns the seconds of a linear map of `rows` tokens from k to n values: one product forward, two
- * backward. Weights that are not trained need no gradient. */
+/*
+ * Returns the seconds of a linear layer for `rows` tokens from k to n values: one matrix product
+ * forward, two backward. Weights that are not trained need no gradient.
+ */
 static struct pair linear_time(const struct hm_large_case *x, double peak, double rows, double n,
                                double k)
 {
@@ -93,7 +99,7 @@ static void pair_add(struct pair *sum, struct pair term, double times)
     sum->backward += times * term.backward;
 }
 
-/* Returns the peak rate of the linear maps, in the number format of the job. */
+/* Returns the peak rate of the linear layers, in the number format of the job. */
 static double linear_peak(const struct hm_large_case *x)
 {
     const struct hm_large_device *d = x->device;
@@ -123,7 +129,10 @@ static double flash_efficiency(const struct hm_large_case *x)
     return new ? c->flash3_blackwell : c->flash3_hopper;
 }
 
-/* Returns the seconds of one batched attention product of one head, without a fused kernel. */
+/*
+ * Returns the seconds of one batched matrix product of attention for one head, without a fused
+ * kernel.
+ */
 static double score_product(const struct hm_large_case *x, double rows, double n, double k)
 {
     double rate = x->device->flops_16 * gemm_efficiency(x) * power_factor(x);
@@ -152,7 +161,7 @@ static struct pair core_time(const struct hm_large_case *x, const struct hm_layo
     return (struct pair){forward, 2.5 * forward / x->constants->flash_backward};
 }
 
-/* Returns the seconds of the linear maps of attention. */
+/* Returns the seconds of the linear layers of attention. */
 static struct pair attention_maps(const struct hm_large_case *x, const struct hm_layout *l,
                                   double rows)
 {
@@ -178,8 +187,10 @@ static struct pair attention_maps(const struct hm_large_case *x, const struct hm
     return sum;
 }
 
-/* Returns the seconds of the products of a feed-forward layer of `width` values; a gate doubles the
- * first product. */
+/*
+ * Returns the seconds of the matrix products of a feed-forward layer of `width` values; a gate
+ * doubles the first product.
+ */
 static struct pair mlp_maps(const struct hm_large_case *x, double rows, double width)
 {
     const struct hm_transformer *net = x->work->network;

@@ -1,5 +1,5 @@
 /*
- * The memory of the fullest worker: states (weights, gradients, optimizer) after sharding,
+ * Computes the memory of the fullest worker: states (weights, gradients, optimizer) after sharding,
  * activations that are kept for the backward pass, logits and buffers.
  *
  * Each layer keeps per token, with hidden size h: 4 h bytes for inputs of norms, 4 h for their
@@ -80,12 +80,14 @@ static struct kept layer_kept(const struct hm_large_case *x, const struct hm_lay
     }
 }
 
-/* Number of parameters on the fullest worker: those in the layers of its stage and those in
- * tables. */
+/*
+ * Numbers of parameters on the fullest worker: in the layers of its pipeline stage, and in
+ * embedding tables.
+ */
 struct held {
     /* Parameters of all layers of the stage, outside of experts and in experts. */
     double dense, expert;
-    double one; /* Parameters of one layer. */
+    double one; /* Number of parameters of one layer. */
     double tables;
     double layers; /* Number of layers of the stage. */
 };
@@ -114,7 +116,10 @@ static struct held count_held(const struct hm_large_work *w, const struct hm_lay
     return held;
 }
 
-/* Adds the states of `count` parameters that are sharded over `group` workers. */
+/*
+ * Adds the weights, gradients and optimizer states of `count` parameters that are sharded over
+ * `group` workers.
+ */
 static void add_states(struct hm_large_memory *m, const struct hm_large_work *w,
                        const struct hm_layout *l, double zero, double count, double group)
 {
@@ -166,7 +171,10 @@ static void set_activations(const struct hm_large_case *x, const struct hm_layou
                        ? fmax(dense.whole, expert.whole) * rows
                        : 0;
     bool plain = w->software == HM_SOFTWARE_EAGER && net->gated;
-    /* Logits with 16 bits, a copy with 32 bits, and the gradient unless it overwrites the copy. */
+    /*
+     * Bytes of a logit: 16 bits, a copy with 32 bits, and the gradient unless it overwrites the
+     * copy.
+     */
     double bytes = w->fused_loss ? 6 : plain ? x->constants->eager_logits : 10;
     double logits = net->encoder ? 0 : bytes * rows * net->vocabulary / l->tensor;
     if (p > 1 && l->interleave > 1) {
@@ -203,7 +211,7 @@ void hm__large_memory(const struct hm_large_case *x, const struct hm_layout *l,
         add_states(&m, w, l, zero, held.expert, fmax(1, expert_group));
     const double own_weights = m.weights;
     if (zero == 3)
-        /* Adds the weights of gathered layers and tables. */
+        /* Adds the weights of gathered layers and embedding tables. */
         m.weights += 8 * held.one + 6 * held.tables;
     offload_states(w, l, &held, own_weights, &m);
     set_activations(x, l, held.layers, &m);

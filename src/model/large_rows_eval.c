@@ -1,4 +1,4 @@
-/* Predictions for measured training steps of large networks; see large_rows_eval.h. */
+/* Predicts measured training steps of large networks; see large_rows_eval.h. */
 #include "large_rows_eval.h"
 
 #include <math.h>
@@ -11,8 +11,10 @@
 enum { SWEEP_ROWS = 10 };
 static const double HEALTHY_SHARE = .4;
 
-/* Bytes per second of the network of a node if a row does not state it: 3,200 Gbit/s, as in most
- * clusters with H100, from which 33 of the 43 rows on several nodes are. */
+/*
+ * Network bandwidth of a node, in bytes per second, for rows that do not state it: 3,200 Gbit/s, as
+ * in most clusters with H100; 33 of the 43 rows on several nodes are from such clusters.
+ */
 static const double UNSTATED_NETWORK = 400e9;
 
 /* Returns the largest power of two that fits in memory as the micro-batch. */

@@ -1,4 +1,4 @@
-/* Predictions for measured training steps of large networks. */
+/* Predicts measured training steps of large networks. */
 #ifndef HM_LARGE_ROWS_EVAL_H
 #define HM_LARGE_ROWS_EVAL_H
 

@@ -1,6 +1,6 @@
 /*
- * The time of one training step: the slots of the pipeline, the communication of data parallelism
- * and sharding that does not overlap with computing, and the optimizer.
+ * Computes the time of one training step: the slots of the pipeline, the communication of data
+ * parallelism and sharding that does not overlap with computing, and the optimizer.
  *
  * pipe = m w + (sum of all stages - w)/v + messages, where w is the time of the slowest stage, m
  * the number of micro-batches and v the number of chunks per stage. With ZeRO-3, computing (F
@@ -24,10 +24,11 @@ static const double TORUS_HOP_S = 1e-6;
 
 /* Seconds of one micro-batch in a layer, as a mean over all layers. */
 struct mean_layer {
-    double forward, backward; /* Seconds of the device or of the host, whichever are longer. */
-    double comm_forward, comm_backward; /* Seconds of communication without overlap. */
-    double attention, traffic, host;    /* Parts of forward + backward, in seconds. */
-    double slow; /* Seconds that forward + backward take longer if the host is slow. */
+    double forward, backward; /* Seconds in which the device computes or the host launches kernels,
+                                 whichever are longer. */
+    double comm_forward, comm_backward; /* Seconds of communication that computing does not hide. */
+    double attention, traffic, host;    /* Components of the forward and backward seconds. */
+    double slow; /* Additional seconds of forward + backward if the host is slow. */
     double tensor, expert, context; /* Seconds of communication in both passes, by kind. */
 };
 
@@ -58,10 +59,12 @@ static double host_back(double forward, double backward, enum hm_recompute recom
                                                         : .4 * forward);
 }
 
-/* Returns the seconds in which the gradients of one layer are added to their sum over
- * micro-batches, if this is not part of a fused product: the gradients are read, and the sum is
- * read and written. Weights in 32 bits are converted before each pass. With ZeRO-3, the sum is
- * sharded. */
+/*
+ * Returns the seconds in which the gradients of one layer are added to their sum over
+ * micro-batches, if this is not part of a fused matrix product: the gradients are read, and the sum
+ * is read and written. Weights in 32 bits are converted before each pass. With ZeRO-3, the sum is
+ * sharded.
+ */
 static double accumulate_time(const struct hm_large_case *x, const struct hm_layout *l,
                               double batches, bool expert)
 {
@@ -103,7 +106,10 @@ static void add_layer(struct mean_layer *mean, const struct hm_large_layer *a,
     mean->context += a->share * (a->context_backward + a->context_forward * (1 + again));
 }
 
-/* Parameters of one kind on one worker, and the number of workers that hold copies of them. */
+/*
+ * Number of parameters of one kind on one worker, and the number of workers that hold copies of
+ * them.
+ */
 struct group {
     double count, ranks, per_node;
 };
@@ -230,8 +236,10 @@ static double sharded_time(const struct hm_large_case *x, const struct hm_layout
     return time;
 }
 
-/* Returns the part of x seconds of communication that does not overlap, if each chunk computes for
- * `window` seconds. */
+/*
+ * Returns the seconds, out of x seconds of communication, that do not overlap with computing if
+ * each chunk computes for `window` seconds.
+ */
 static double shown_time(double x, double window, const struct hm_layout *l)
 {
     double v = l->interleave;
@@ -241,7 +249,7 @@ static double shown_time(double x, double window, const struct hm_layout *l)
 
 /*
  * Returns the seconds of gradient sums with sharding within nodes: first a sum inside each node,
- * then a sum between nodes, in which each worker sums its own part.
+ * then a sum between nodes, in which each worker sums its own shard.
  */
 static double in_node_sum(const struct hm_large_case *x, const struct group *groups, int count)
 {
@@ -336,7 +344,9 @@ static double optimizer_time(const struct hm_large_case *x, const struct hm_layo
            (x->device->bandwidth_bytes_per_s * x->constants->memory);
 }
 
-/* Sets the parts of the step that belong to the pipeline; returns the seconds of the pipeline. */
+/*
+ * Sets the components of the step that belong to the pipeline; returns the seconds of the pipeline.
+ */
 static double pipeline_time(const struct hm_large_case *x, const struct hm_layout *l,
                             const struct hm_large_times *t, const struct mean_layer *mean,
                             double batches, struct hm_large_step *s)

@@ -1,7 +1,7 @@
 /*
- * The graph of a network's layers. The layers are visited in the order in which counts.c lists
- * them, so each visited layer is the next row of the counts. Residual blocks and scale layers read
- * their input twice, and concat layers read all their branches. Flattening has no row.
+ * Builds the graph of a network's layers. The layers are visited in the order in which counts.c
+ * lists them, so each visited layer is the next row of the counts. Residual blocks and scale layers
+ * read their input twice, and concat layers read all their branches. Flattening has no row.
  */
 #include "layer_graph.h"
 
@@ -106,7 +106,7 @@ static size_t visit_layers(struct visitor *v, const struct hm_layer *layers, siz
     return input;
 }
 
-/* Ends a unit after each row that no edge skips. */
+/* Ends a unit of layers after each row that no edge skips. */
 static int graph_set_units(struct hm_layer_graph *g, struct hm_err *err)
 {
     size_t *far = hm__calloc(g->row_count + 1, sizeof(*far));

@@ -1,15 +1,15 @@
 /*
- * The operations of a layer, forward and backward, as frameworks run them: matrix products and
- * convolutions with their shapes, and the bytes that normalisations, activations, residual
+ * Lists the operations of a layer, forward and backward, as frameworks run them: matrix products
+ * and convolutions with their shapes, and the bytes that normalisations, activations, residual
  * additions, pooling, look-ups, conversions of precision and the loss move. The host launches
  * operations one after another; each kind of layer has a number of operations, counted from traces
  * of PyTorch, in units of a simple element-wise operation.
  *
- * Mixed precision (autocast) keeps 32-bit weights: each product converts its weights, and the
- * gradient of the weights back. Normalisations and residual sums of sequences stay in 32 bits.
- * Limits: the kernels are those of one library version, and the traffic of fused software is a
- * fixed share of that of eager software. The sizes are those of one sample; b samples are computed
- * together.
+ * Mixed precision (autocast) keeps 32-bit weights: each matrix product converts its weights, and
+ * the gradient of the weights is converted back. Normalisations and residual sums of sequences stay
+ * in 32 bits. Limits: the kernels are those of one library version, and the traffic of fused
+ * software is a fixed share of that of eager software. The sizes are those of one sample; b samples
+ * are computed together.
  */
 #include "layer_ops.h"
 
@@ -21,16 +21,16 @@ struct ops {
     const struct hm_device *d;
     const struct hm_count *l;
     const struct hm_layer_place *place;
-    double b;       /* Number of samples. */
+    double b;       /* Number of samples that are computed together. */
     double in, out; /* Number of values that b samples read, and number that they write. */
     double a;       /* Number of bytes of one activation. */
     double wide;    /* Bytes of one value that stays in 32 bits. */
-    bool mixed;     /* Whether weights are wider than activations. */
+    bool mixed;     /* True if weights have more bits than activations. */
     double forward_ops, backward_ops, casts; /* Number of operations that the host launches. */
     struct hm_layer_step step;
 };
 
-/* Seconds of an element-wise kernel that software may fuse with its neighbours. */
+/* Returns the seconds of an element-wise kernel that software may fuse with its neighbours. */
 static double ops_stream(const struct ops *o, double bytes)
 {
     return hm__device_stream(o->d, bytes * hm__device_kept_traffic(o->d), o->d->k->stream);
@@ -43,7 +43,9 @@ static void ops_host(struct ops *o, double forward, double backward, double cast
     o->casts += casts;
 }
 
-/* Adds the conversions of the weights of a product and of their gradient. */
+/*
+ * Adds the conversions of the weights of a matrix product and of their gradient between precisions.
+ */
 static void ops_cast_weights(struct ops *o, double weights)
 {
     if (!o->mixed)
@@ -52,7 +54,9 @@ static void ops_cast_weights(struct ops *o, double weights)
     o->step.backward_s += hm__device_stream(o->d, 6 * weights, o->d->k->stream);
 }
 
-/* Adds a fully connected map of `rows` rows from `in` to `out` values, with its two gradients. */
+/*
+ * Adds a fully connected layer for `rows` rows from `in` to `out` values, with its two gradients.
+ */
 static void ops_linear(struct ops *o, double rows, double in, double out, bool bias)
 {
     o->step.forward_s += hm__device_gemm(o->d, rows, out, in, 1);
@@ -235,7 +239,10 @@ static void ops_attention(struct ops *o)
     ops_linear(o, o->b * length, width, width, layer->bias != HM_BIAS_NONE);
     o->step.forward_s += hm__device_attention(o->d, o->b, layer->heads, side, head, false);
     o->step.backward_s += hm__device_attention(o->d, o->b, layer->heads, side, head, true);
-    /* Splitting into heads and joining them copies values, and inputs are converted. */
+    /*
+     * Splitting values into heads and joining them again copies the values, and inputs are
+     * converted to the precision of the activations.
+     */
     double moved = o->d->k->attention_bytes * o->out * o->a / 2;
     o->step.forward_s += ops_stream(o, moved);
     o->step.backward_s += ops_stream(o, moved);
@@ -243,8 +250,10 @@ static void ops_attention(struct ops *o)
     o->step.kept_bytes += 5 * o->out * o->a;
 }
 
-/* Adds a linear map of a vector to all positions of each channel; its gradient is a sum over these
- * positions. */
+/*
+ * Adds a linear layer of a vector whose result is added to all positions of each channel; its
+ * gradient is a sum over these positions.
+ */
 static void ops_condition(struct ops *o)
 {
     ops_linear(o, o->b, o->l->layer->units, o->l->out.channels, true);
@@ -253,7 +262,9 @@ static void ops_condition(struct ops *o)
     ops_host(o, 4, 4, 4);
 }
 
-/* Adds the products of all pairs of vectors of each sample, and the copies of their lower half. */
+/*
+ * Adds the dot products of all pairs of vectors of each sample, and the copies of their lower half.
+ */
 static void ops_interact(struct ops *o)
 {
     double vectors = o->l->in.height + 1, width = o->l->in.channels;
@@ -277,8 +288,10 @@ static void ops_embedding(struct ops *o)
     o->step.kept_bytes += o->out * 4;
 }
 
-/* Recurrent layers multiply the inputs of all steps at once. The products with the state are made
- * step by step, because each waits for the previous one. */
+/*
+ * Adds a recurrent layer: the inputs of all steps are multiplied at once, but the matrix products
+ * with the state are made step by step, because each waits for the previous one.
+ */
 static void ops_recurrent(struct ops *o)
 {
     const struct hm_layer *layer = o->l->layer;
@@ -308,7 +321,7 @@ static void ops_loss(struct ops *o)
     o->step.kept_bytes += o->out * (o->mixed ? 10 : 8);
 }
 
-/* Returns the factor by which the kind of software changes the time of the host. */
+/* Returns the factor of the job's software (eager, fused or compiled) on the time of the host. */
 static double host_factor(const struct hm_device *d)
 {
     return d->software == HM_SOFTWARE_EAGER      ? 1

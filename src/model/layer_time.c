@@ -1,5 +1,5 @@
 /*
- * Time to compute a network on one worker.
+ * Computes the time of a network's computation on one worker.
  *
  * Without a memory bandwidth, a layer takes flop / F seconds on a worker that reaches F flop per
  * second. With a memory bandwidth, one pass over b samples takes the longer of its matrix products
@@ -39,7 +39,10 @@ static void layer_costs_add(struct hm_layer_costs *costs, const struct hm_layer_
     costs->layers[costs->count++] = *cost;
 }
 
-/* Cost of one layer; all fields are 0 for a layer that takes no time and has no gradient. */
+/*
+ * Returns the cost of one layer; all fields are 0 for a layer that takes no time and has no
+ * gradient.
+ */
 static struct hm_layer_cost layer_cost_of(const struct hm_count *l, double flops,
                                           double memory_bandwidth, double kernel_overhead_s,
                                           double weight_bytes)
@@ -105,8 +108,8 @@ void hm__layer_costs_release(struct hm_layer_costs *costs)
 enum { BLOCK = 64 };
 
 /*
- * Adds the time of one layer to each case of a block, where a case is a number of samples b. Plain
- * loops over arrays let the compiler vectorise.
+ * Adds the time of one layer to each case of a block of cases, where a case is a number of samples
+ * b. Plain loops over arrays let the compiler vectorise.
  */
 static void layer_cost_eval_block(const struct hm_layer_cost *l, const double *restrict b,
                                   double *restrict forward, double *restrict both)

@@ -1,4 +1,4 @@
-/* Time to compute a network on one worker, layer by layer. */
+/* Computes the time of a network's computation on one worker, layer by layer. */
 #ifndef HM_LAYER_TIME_H
 #define HM_LAYER_TIME_H
 
@@ -6,11 +6,11 @@
 
 /* Cost of one layer on one worker. */
 struct hm_layer_cost {
-    double flop_s; /* Seconds of matrix products for one sample and one pass. */
-    double
-        moved_s; /* Seconds of moving values for one sample and one pass; 0 without a roofline. */
+    double flop_s;   /* Seconds of matrix products for one sample and one pass. */
+    double moved_s;  /* Seconds to move activations for one sample and one pass; 0 without a
+                        roofline. */
     double weight_s; /* Seconds of reading the weights once; 0 without a roofline. */
-    double start_s;  /* Seconds of kernel overhead for one pass. */
+    double start_s;  /* Seconds of kernel launches in one pass. */
     double backward; /* Number of backward passes: 2 with matrix products, 1 without. */
     double bytes;    /* Bytes of the gradient that the layer sends. */
     double times;    /* Number of equal layers that this entry represents. */
@@ -45,15 +45,18 @@ int hm__layer_costs_init(struct hm_layer_costs *costs, const struct hm_counts *c
                          struct hm_err *err);
 void hm__layer_costs_release(struct hm_layer_costs *costs);
 
-/* Seconds of the forward pass and of forward plus backward, for `count` cases with b[i] samples. */
+/*
+ * Computes the seconds of the forward pass and of forward plus backward, for `count` cases with
+ * b[i] samples.
+ */
 void hm__layer_costs_eval(const struct hm_layer_costs *costs, const double *b, size_t count,
                           double *ret_forward_s, double *ret_both_s);
 
 /*
- * Seconds from the start of the backward pass until the last gradient has been reduced. Each
- * layer's all-reduce starts when its gradient is ready and the previous all-reduce has ended.
- * `count` cases are evaluated at once: case i has b[i] samples, and a message of M bytes takes
- * latency_s[i] + M * per_byte_s[i].
+ * Computes the seconds from the start of the backward pass until the last gradient has been
+ * reduced. Each layer's all-reduce starts when its gradient is ready and the previous all-reduce
+ * has ended. `count` cases are evaluated at once: case i has b[i] samples, and a message of M bytes
+ * takes latency_s[i] + M * per_byte_s[i].
  */
 void hm__layer_costs_overlap(const struct hm_layer_costs *costs, const double *b,
                              const double *latency_s, const double *per_byte_s, size_t count,

@@ -1,4 +1,7 @@
-/* Mixes of several kinds of machines in one cluster, and the time of an iteration on a mix. */
+/*
+ * Represents mixes of several kinds of machines in one cluster, and computes the time of an
+ * iteration on a mix.
+ */
 #ifndef HM_MIX_H
 #define HM_MIX_H
 
@@ -21,7 +24,7 @@ struct hm_mixes {
     size_t count;      /* Number of elements of `at`. */
 };
 
-/* Number of workers of a mix that uses all workers of its machines. */
+/* Returns the number of workers of a mix that uses all workers of its machines. */
 double hm__mix_workers(const struct hm_cluster *cluster, const struct hm_mix *mix);
 /* Evaluates one mix at point->n, which is at most the number of workers of the mix, like
  * hm__model_eval_slowed; also sets `machines` and `price_per_s`. */

@@ -1,5 +1,6 @@
 /*
- * Time of a superstep on n workers: t(n) = compute(n) + communicate(n), or less with overlap.
+ * Computes the time of an iteration (superstep) on n workers: t(n) = compute(n) + communicate(n),
+ * or less with overlap.
  *
  * compute is the job's formula, or the flop of the local batch divided by the rate that a worker
  * reaches (with a roofline if the memory bandwidth is known), or, for a graph, the work of the
@@ -101,9 +102,7 @@ static bool model_needs_flops(const struct hm_model *m)
     return needs;
 }
 
-/*
- * Adds a note which says that the figures of the machine were measured, and how uncertain they are.
- */
+/* Adds a note that the rates of the machine were measured, and how uncertain they are. */
 static void note_measured(struct hm_model *m)
 {
     const struct hm_calibration *c = &m->cluster->node.measured;
@@ -142,7 +141,9 @@ static int set_hardware(struct hm_model *m, struct hm_err *err)
     return rc;
 }
 
-/* Sets the counts of the network: those of a shared table, which describes the same network. */
+/*
+ * Sets the counts of the layers of the network; they are those of a shared table if there is one.
+ */
 static int set_counts(struct hm_model *m, struct hm_err *err)
 {
     if (m->variant.table) {
@@ -383,8 +384,8 @@ static bool step_is_by_layers(const struct hm_model *m, const struct hm_transfer
 }
 
 /*
- * Returns the connections (wires) for a step, with the number of its servers: at most one server
- * per node if servers are colocated with workers.
+ * Returns the links (wires) for a step, with the number of its servers: at most one server per node
+ * if servers are colocated with workers.
  */
 static struct hm_wires step_wires(const struct hm_model *m, const struct hm_transfer *t, double n)
 {
@@ -519,7 +520,7 @@ static void combine_overlap(const struct hm_model *m, struct hm_point *p)
     case HM_OVERLAP_AUTO:
         p->time_s = a + b;
         break;
-    /* Dividing by the larger part avoids an overflow for large exponents p. */
+    /* Dividing by the larger of the two times avoids an overflow for large exponents p. */
     case HM_OVERLAP_NORM:
         p->time_s = most > 0 ? most * pow(pow(a / most, e) + pow(b / most, e), 1 / e) : 0;
         break;
@@ -633,8 +634,10 @@ static int eval_servers(const struct hm_model *m, const struct eval_space *space
     return rc;
 }
 
-/* Whether the latency and bandwidth parts of the time are known, which requires that no step is
- * given as a formula of its time. */
+/*
+ * Whether latency and bandwidth components of the time are known, which requires that no step is
+ * given as a formula of its time.
+ */
 static bool steps_are_split(const struct hm_model *m)
 {
     for (size_t i = 0; i < m->step_count; i++)

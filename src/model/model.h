@@ -1,7 +1,7 @@
 /*
- * The model of a job from its specification sheet: f(n), the seconds of one iteration on n workers,
- * split into computing and communicating. The functions are pure: they do no input or output and
- * keep no state between calls.
+ * Models a job from its specification sheet: f(n), the seconds of one iteration on n workers, split
+ * into computing and communicating. The functions are pure: they do no input or output and keep no
+ * state between calls.
  */
 #ifndef HM_MODEL_H
 #define HM_MODEL_H
@@ -33,36 +33,39 @@ static inline int hm__model_eval(const struct hm_model *model, struct hm_point *
 }
 
 /*
- * Number of parts that add up to the time: compute and each communication step; or, with overlap,
- * compute and the communication that is not hidden.
+ * Returns the number of components that add up to the time: compute and each communication step;
+ * or, with overlap, compute and the communication that is not hidden.
  */
 size_t hm__model_part_count(const struct hm_model *model);
 /*
- * Writes the name of a part into text, such as "compute", "parameters by torrent" or "communicate".
+ * Writes the name of a component of the time into text, such as "compute", "parameters by torrent"
+ * or "communicate".
  */
 void hm__model_part_name(const struct hm_model *model, size_t part, char *text, size_t room);
-/* Sets parts[k * count + i] to the seconds of part k on n[i] workers. */
+/* Sets parts[k * count + i] to the seconds of component k on n[i] workers. */
 int hm__model_parts(const struct hm_model *model, const double *n, size_t count, double *parts,
                     struct hm_err *err);
 
 /* Returns the kind of overlap of the model's computing and communicating; never HM_OVERLAP_AUTO. */
 enum hm_overlap hm__model_overlap(const struct hm_model *model);
-/* Work factor of the variant that the model was made with: the factor on the samples of an
- * iteration. */
+/*
+ * Returns the work factor of the variant that the model was made with: the factor on the samples of
+ * an iteration.
+ */
 double hm__model_work(const struct hm_model *model);
 
 /*
- * Index of the communication step that takes longest on n workers, or -1 if there is none;
- * *ret_scheme is set to its scheme.
+ * Returns the index of the communication step that takes longest on n workers, or -1 if there is
+ * none; *ret_scheme is set to its scheme.
  */
 int hm__model_dominant(const struct hm_model *model, double n, enum hm_scheme *ret_scheme);
 /* Returns a communication step of the job or, if a platform is given, of the platform. */
 const struct hm_transfer *hm__model_step(const struct hm_model *model, size_t step);
-/* The i-th note about the model's assumptions, or NULL after the last one. Borrowed. */
+/* Returns the i-th note about the model's assumptions, or NULL after the last one. Borrowed. */
 const char *hm__model_note(const struct hm_model *model, size_t i);
 /*
- * Elasticity of the time on n workers: the relative change of the time t per relative change of a
- * quantity q, d ln t / d ln q.
+ * Computes the elasticity of the time on n workers: the relative change of the time t per relative
+ * change of a quantity q, d ln t / d ln q.
  */
 int hm__model_elasticity(const struct hm_model *model, double n, const char *quantity,
                          double *ret_elasticity, struct hm_err *err);

@@ -1,5 +1,5 @@
 /*
- * Time of an iteration on machines of several kinds.
+ * Computes the time of an iteration on machines of several kinds.
  *
  * Each kind k has a model of its own. With equal shares every worker has batch/n samples. With
  * shares by speed a worker of kind k has the share v_k / sum_j w_j v_j of the batch, where w_j is
@@ -67,7 +67,10 @@ static void link_slower(struct hm_link *link, const struct hm_link *other)
     link->reduces = link->reduces && other->reduces;
 }
 
-/* Returns the links of a mix: the slowest of all kinds in use. */
+/*
+ * Returns the links of a mix of machines: the smallest bandwidth and the largest latency of the
+ * kinds of machines in use.
+ */
 static struct hm_wires mix_wires(const struct hm_model *m, const struct hm_mix *mix)
 {
     struct hm_wires wires = m->wires;
@@ -89,7 +92,10 @@ static struct hm_wires mix_wires(const struct hm_model *m, const struct hm_mix *
     return wires;
 }
 
-/* Copies the model of a kind, with other links and `share` times its share of the batch. */
+/*
+ * Copies the model of one kind of machines, with other links and `share` times its share of the
+ * batch.
+ */
 static void kind_model(const struct hm_model *kind, const struct hm_wires *wires, double share,
                        struct hm_model *ret_model)
 {
@@ -103,7 +109,10 @@ static void kind_model(const struct hm_model *kind, const struct hm_wires *wires
     ret_model->symbols[HM_SYMBOL_LATENCY] = wires->fabric.latency_s;
 }
 
-/* Evaluates n workers as if all were of kind k, with `share` times the equal share of the batch. */
+/*
+ * Evaluates n workers as if all machines were of kind k, with `share` times the equal share of the
+ * batch.
+ */
 static int kind_eval(const struct hm_model *m, size_t k, const struct hm_wires *wires, double share,
                      double n, double factor, struct hm_point *ret_point, struct hm_err *err)
 {
@@ -115,8 +124,8 @@ static int kind_eval(const struct hm_model *m, size_t k, const struct hm_wires *
 }
 
 /*
- * Sets the share of each kind relative to an equal share, by the computing times with equal
- * shares. A kind that computes in no time has an equal share.
+ * Sets the share of each kind of machines relative to an equal share, by the computing times with
+ * equal shares. A kind that computes in no time has an equal share.
  */
 static int mix_shares(const struct hm_model *m, const double *workers, const struct hm_wires *wires,
                       double n, double factor, double *shares, struct hm_err *err)

@@ -1,10 +1,10 @@
 /*
- * A network whose layers are placed on several workers (model parallelism), which form a pipeline.
- * n workers are divided into n/k pipelines of k stages; each pipeline has an equal part of the
- * batch, in micro-batches of a power of two samples. For each k that divides n and each
- * micro-batch, the layers are placed by dynamic programming (place.h); the best one is then
- * compared with the placement that METIS finds for the graph of layers, which may cut inside a
- * block. Gradients of a stage are summed over the pipelines after the last micro-batch.
+ * Places the layers of a network on several workers (model parallelism), which form a pipeline. n
+ * workers are divided into n/k pipelines of k stages; each pipeline has an equal part of the batch,
+ * in micro-batches of a power of two samples. For each k that divides n and each micro-batch, the
+ * layers are placed by dynamic programming (place.h); the best one is then compared with the
+ * placement that METIS finds for the graph of layers, which may cut inside a block. Gradients of a
+ * stage are summed over the pipelines after the last micro-batch.
  *
  * Limits: at most HM_STAGES_MAX stages; stages of one pipeline are all in one node or all use the
  * fabric; nothing overlaps with the sums of gradients.
@@ -24,7 +24,7 @@
 
 enum { SIZES_MAX = 13 }; /* The possible micro-batches are 1, 2, 4, ... 4096 samples. */
 
-/* Times of the rows of a network for one micro-batch. */
+/* Times of the layers of a network (rows of its counts) for one micro-batch. */
 struct row_times {
     /* Arrays with one value for each row; NULL until they are needed. */
     double *time_s, *kept_bytes;
@@ -58,7 +58,7 @@ void hm__pipeline_free(struct hm_pipeline *p)
     hm__free(p);
 }
 
-/* Bytes of a value that a stage sends to the next. */
+/* Returns the bytes of a value that a stage sends to the next. */
 static double value_bytes(const struct hm_model *m)
 {
     enum hm_math math = m->table ? hm__step_table_device(m->table)->math : HM_MATH_FP32;
@@ -189,7 +189,10 @@ static double units_least(const struct hm_place_unit *units, size_t count,
     return total + (c->micro_batches - 1) * fmax(most, total / (double)c->stages);
 }
 
-/* Seconds of the sum of gradients of the largest stage over all pipelines, and of the update. */
+/*
+ * Returns the seconds of summing the gradients of the largest stage over all pipelines, and of the
+ * update.
+ */
 static double case_finish(const struct hm_model *m, const struct pipeline_case *c,
                           double parameters)
 {

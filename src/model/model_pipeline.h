@@ -1,4 +1,4 @@
-/* A network whose layers are placed on several workers, which form a pipeline. */
+/* Places the layers of a network on several workers, which form a pipeline. */
 #ifndef HM_MODEL_PIPELINE_H
 #define HM_MODEL_PIPELINE_H
 
@@ -12,8 +12,8 @@ struct hm_pipeline_choice {
                                           micro-batches in a step. */
     double busy_s;       /* Seconds in which a worker computes, averaged over the stages. */
     double send_s;       /* Seconds of messages between stages and among replicas. */
-    double time_s;       /* Seconds of a step. */
-    double memory_bytes; /* Memory of the fullest stage. */
+    double time_s;       /* Seconds of one training step. */
+    double memory_bytes; /* Bytes of memory of the fullest stage. */
     bool fits;
     bool metis; /* True if METIS found the placement; false if it was found for the chain of units.
                  */

@@ -2,8 +2,10 @@
 #include "model.h"
 #include "model_state.h"
 
-/* Adds the derivative of a formula with respect to a quantity of the job. The built-in parts do not
- * depend on these quantities and add nothing. */
+/*
+ * Adds the derivative of a formula with respect to a quantity of the job. Components without a
+ * formula do not depend on these quantities and add nothing.
+ */
 static int add_slope(const struct hm_model *m, const struct hm_formula *f, double times, double n,
                      const char *quantity, double *slope, struct hm_err *err)
 {

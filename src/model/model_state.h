@@ -1,4 +1,4 @@
-/* The state of a model, shared by the files that evaluate it. */
+/* Declares the state of a model, which the files that evaluate it share. */
 #ifndef HM_MODEL_STATE_H
 #define HM_MODEL_STATE_H
 
@@ -14,8 +14,8 @@ struct hm_model {
     const struct hm_cluster *cluster; /* Hardware; NULL when the job consists of formulas only. */
     struct hm_variant variant;
     /*
-     * Layers of the network; NULL when the job has none. own_counts is NULL if they belong to a
-     * shared table.
+     * Counts of the network's layers; NULL when the job has no network. own_counts is NULL if they
+     * belong to a shared table.
      */
     const struct hm_counts *counts;
     struct hm_counts *own_counts;
@@ -46,8 +46,10 @@ struct hm_model {
     double memory_fixed, memory_per_sample;
     char notes[NOTES_MAX][NOTE_TEXT];
     size_t note_count;
-    /* Mixed clusters: the mix for each n, borrowed, and the model of each kind, owned; NULL for
-     * other clusters. */
+    /*
+     * If the cluster is mixed, the mix of machines for each n (borrowed) and the model of each kind
+     * of machines (owned); NULL for other clusters.
+     */
     const struct hm_mixes *mixes;
     struct hm_pipeline *pipeline; /* Placement of layers; NULL if every worker has all layers. */
     struct hm_model *kinds[HM_KINDS_MAX];
@@ -57,19 +59,21 @@ struct hm_model {
 int hm__model_new_mixed(const struct hm_job *job, const struct hm_cluster *cluster,
                         const struct hm_variant *variant, struct hm_model **ret_model,
                         struct hm_err *err);
-/* Same as hm__model_eval_slowed, for a model of machines of one kind. */
+/* Same as hm__model_eval_slowed, for a model of one kind of machines. */
 int hm__model_eval_kind(const struct hm_model *m, struct hm_point *points, size_t count,
                         double factor, struct hm_err *err);
-/* Sets *ret_model to a copy of the model of the first kind with the slowest links of the mix of n
- * workers. The copy must not be freed. */
+/*
+ * Sets *ret_model to a copy of the model of the first kind of machines, with the slowest links of
+ * the mix of n workers. The copy must not be freed.
+ */
 int hm__model_mix_links(const struct hm_model *m, double n, struct hm_model *ret_model,
                         struct hm_err *err);
 
 void hm__model_add_note(struct hm_model *m, const char *text);
 /*
- * The number format that the job asks for. HM_MATH_AUTO at 32 bits means mixed precision for
- * networks with layers only; formulas, totals and graphs keep the rate of 32 bits, since they do
- * not reach a fixed fraction of the rate of matrix units.
+ * Returns the number format of matrix products that the job asks for. HM_MATH_AUTO at 32 bits means
+ * mixed precision for networks with layers only; formulas, totals and graphs keep the rate of 32
+ * bits, since they do not reach a fixed fraction of the rate of matrix units.
  */
 enum hm_math hm__model_math(const struct hm_job *job);
 int hm__model_fail_missing(const struct hm_model *m, const char *field, const char *message,

@@ -1,7 +1,7 @@
 /*
- * The model of a job whose steps are timed by their operations: a network with layers on an
- * accelerator that the catalog describes. Jobs that state flops or an efficiency themselves are
- * timed by their layers at that rate (layer_time.c).
+ * Models a job whose steps are timed by their operations: a network with layers on an accelerator
+ * that the catalog describes. Jobs that state flops or an efficiency themselves are timed by their
+ * layers at that rate (layer_time.c).
  */
 #include "model_step.h"
 

@@ -1,4 +1,4 @@
-/* Tables of step times that models of one job on one cluster can share. */
+/* Makes tables of step times that models of one job on one cluster can share. */
 #ifndef HM_MODEL_STEP_H
 #define HM_MODEL_STEP_H
 

@@ -1,4 +1,7 @@
-/* The stragglers of a model: notes about them, and the table of the times that they cause. */
+/*
+ * Adds the stragglers of a cluster to its model: notes about them, and the table of the times that
+ * they cause.
+ */
 #include "dataflow_time.h"
 #include "slowness.h"
 

@@ -1,9 +1,10 @@
 /*
- * The strategies of TensorFlow (tf.distribute) and what they need from a machine. Most strategies
- * are other names of platforms. Central storage keeps the variables in the memory of the host: each
- * accelerator sends its gradients to the host and fetches the variables, through PCI Express or
- * through the link of the machine if that is slower, and the host is modelled as a server whose
- * port is such a link. Limit: a host with several PCI Express root complexes is faster than this.
+ * Models the strategies of TensorFlow (tf.distribute) and checks what they need from a machine.
+ * Most strategies are other names of platforms. Central storage keeps the variables in the memory
+ * of the host: each accelerator sends its gradients to the host and fetches the variables, through
+ * PCI Express or through the link of the machine if that is slower, and the host is modelled as a
+ * server whose port is such a link. Limit: a host with several PCI Express root complexes is faster
+ * than this.
  */
 #include <math.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /*
- * Memory that one worker needs for training.
+ * Computes the memory that one worker needs for training.
  *
  * With 32 or 64 bits, a worker keeps each parameter, its gradient, and the states of the optimizer
  * (momentum: one, Adam: two) in that precision. 16 bits mean mixed precision (Micikevicius et al.,

@@ -1,14 +1,16 @@
 /*
- * Memory that one worker needs for training: parameters, gradients, states of the optimizer, and
- * activations.
+ * Computes the memory that one worker needs for training: parameters, gradients, states of the
+ * optimizer, and activations.
  */
 #ifndef HM_NEED_H
 #define HM_NEED_H
 
 #include "howmany_inputs.h"
 
-/* Bytes that a worker keeps for each parameter: the parameter, its gradient and the optimizer's
- * states. */
+/*
+ * Returns the bytes that a worker keeps for each parameter: the parameter, its gradient and the
+ * optimizer's states.
+ */
 double hm__need_parameter_bytes(enum hm_optimizer optimizer, double precision);
 
 /*

@@ -1,6 +1,6 @@
 /*
- * Placement of a chain of layers over devices (model parallelism) with the least time of its
- * pipeline.
+ * Places a chain of layers on devices (model parallelism) so that the pipeline takes the least
+ * time.
  *
  * The time of a step with m micro-batches is sum(t_s) + sum(c_s) + (m - 1) max(t_s, c_s), with t_s
  * the seconds of stage s and c_s those of the link after it. sum(t_s) does not depend on the

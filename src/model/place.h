@@ -1,5 +1,7 @@
-/* Placement of a chain of layers on devices, with one stage on each device, and the time of the
- * resulting pipeline. */
+/*
+ * Places a chain of layers on devices, with one stage on each device, and computes the time of the
+ * resulting pipeline.
+ */
 #ifndef HM_PLACE_H
 #define HM_PLACE_H
 

@@ -1,7 +1,7 @@
 /*
- * Predictions for comparison with measurements. The bounds of the interval of an all-reduce are the
- * 5th and 95th percentiles of measured / predicted time over the rows whose source was held out
- * when the constants were chosen (tools/fit_step.c prints them); intervals of steps are in
+ * Makes predictions for comparison with measurements. The bounds of the interval of an all-reduce
+ * are the 5th and 95th percentiles of measured / predicted time over the rows whose source was held
+ * out when the constants were chosen (tools/fit_step.c prints them); intervals of steps are in
  * sheet_spread.c.
  */
 #include "predict.h"

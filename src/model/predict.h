@@ -1,4 +1,4 @@
-/* Predictions of single steps and collectives, with intervals, for comparison with measurements. */
+/* Predicts single steps and collectives, with intervals, for comparison with measurements. */
 #ifndef HM_PREDICT_H
 #define HM_PREDICT_H
 

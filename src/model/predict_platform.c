@@ -1,4 +1,4 @@
-/* Predictions of iterations on a platform, for comparison with measurements. */
+/* Predicts iterations on a platform, for comparison with measurements. */
 #include "predict_platform.h"
 
 #include "model_step.h"

@@ -1,4 +1,4 @@
-/* Predictions of iterations on a platform, for comparison with measurements. */
+/* Predicts iterations on a platform, for comparison with measurements. */
 #ifndef HM_PREDICT_PLATFORM_H
 #define HM_PREDICT_PLATFORM_H
 

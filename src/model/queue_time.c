@@ -1,9 +1,14 @@
-/* The time of workers that queue at the links of servers; queue_time.h has the equations. */
+/*
+ * Computes the time of workers that queue at the links of servers; queue_time.h has the equations.
+ */
 #include "queue_time.h"
 
 #include <math.h>
 
-/* Factor and exponent of Suri, Sahu and Vernon, which they fitted to exact solutions. */
+/*
+ * Factor and exponent in the formula of Suri, Sahu and Vernon, which they fitted to exact
+ * solutions.
+ */
 static const double PLACES_FACTOR = 4.464, PLACES_POWER = 0.676;
 
 /* Largest number of steps of the root finder; about ten are needed. */

@@ -1,12 +1,13 @@
 /*
- * Errors of the predictions of a specification sheet, found by comparison with measured steps.
+ * Estimates the errors of the predictions of a specification sheet by comparison with measured
+ * steps.
  *
- * The table has, for each kind of job and hardware, mean and standard deviation of
- * r = ln(measured / predicted) over the measurements in data/steps.csv and data/platforms.csv. The
- * predictions are those of constants that were chosen without the source of the row, or without its
- * network for CPUs and frameworks (column held_out_s), so the spread is that of a source that the
- * model has not seen. `howmany validate --steps` computes the figures
- * again from the tables, and docs/explain/accuracy.md reports how the intervals hold.
+ * The table has, for each kind of job and hardware, mean and standard deviation of r = ln(measured
+ * / predicted) over the measurements in data/steps.csv and data/platforms.csv. The predictions are
+ * made with constants that were fitted without the source of the row, or without its network for
+ * CPUs and frameworks (column held_out_s), so the spread is that of a source that the model has not
+ * seen. `howmany validate --steps` estimates these values again from the tables, and
+ * docs/explain/accuracy.md reports how often the intervals contain the measurement.
  *
  * Every source has the same weight, however many rows it has. With k sources of means m_s, the mean
  * is m = sum m_s / k, the variance of a row is v, the mean over the sources of the mean of (r -

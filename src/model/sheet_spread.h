@@ -1,5 +1,7 @@
-/* Errors of the times that a specification sheet predicts, by kind of job and hardware, and the
- * estimate of these figures from measured steps. */
+/*
+ * Declares the errors of the times that a specification sheet predicts, by kind of job and
+ * hardware, and the functions that estimate them from measured steps.
+ */
 #ifndef HM_SHEET_SPREAD_H
 #define HM_SHEET_SPREAD_H
 
@@ -10,9 +12,9 @@
  * catalog.
  */
 enum hm_sheet_kind {
-    HM_SHEET_DEVICE,    /* A network on one accelerator of the catalog. */
+    HM_SHEET_DEVICE,    /* Prediction for a network on one accelerator of the catalog. */
     HM_SHEET_NODE,      /* A network on several accelerators in one node. */
-    HM_SHEET_NODES,     /* A network on accelerators of several nodes. */
+    HM_SHEET_NODES,     /* A network on the accelerators of several nodes. */
     HM_SHEET_COMPILED,  /* A network on any number of accelerators, with compiled software. */
     HM_SHEET_SERVER,    /* Parameter servers or a driver, and workers with accelerators. */
     HM_SHEET_DRIVER,    /* Parameter servers or a driver on CPUs, with an unknown framework. */
@@ -52,7 +54,7 @@ struct hm_interval hm__sheet_interval(const struct hm_sheet_error *error);
 /*
  * Spread of ln(measured / predicted) for other n after a job was measured on one n: HM_SHEET_DRIFT
  * for each doubling of n beyond the measured one, HM_SHEET_CROSSING if n needs several nodes and
- * the measured n was inside one node. Both were chosen on the curves of data/steps.csv.
+ * the measured n was inside one node. Both were fitted to the curves of data/steps.csv.
  */
 #define HM_SHEET_DRIFT 0.02
 #define HM_SHEET_CROSSING 0.15

@@ -1,5 +1,5 @@
 /*
- * The fields of struct hm_slow, shared by slow_time.c (order statistics) and slow_stale.c
+ * Declares the fields of struct hm_slow, shared by slow_time.c (order statistics) and slow_stale.c
  * (recursion of stale workers).
  */
 #ifndef HM_SLOW_PARTS_H
@@ -22,7 +22,7 @@ struct hm_slow {
     size_t class_count, ordinary;
     double *counts; /* Number of workers in each class for the current n. */
     /*
-     * Whether the tables of the quadrature over time are filled; times are in units of one
+     * True if the tables of the quadrature over time are filled; times are in units of one
      * iteration.
      */
     bool tabulated;

@@ -1,5 +1,5 @@
 /*
- * Mean time of an iteration when workers need not wait for each other at every step.
+ * Computes the mean time of an iteration when workers need not wait for each other at every step.
  *
  * Async: each worker runs on its own, so n workers finish n iterations in n / sum_i(1 / t_i)
  * seconds, where t_i is the mean time of worker i. SSP (Ho et al. 2013): the fastest worker is at
@@ -23,13 +23,13 @@ enum {
     BANK = 65521,
     /* Largest number of workers that is simulated; more are extrapolated over log2(n). */
     WORKERS = 2048,
-    FEWEST = 400, /* Smallest number of iterations of a simulation. */
+    FEWEST = 400, /* Least number of iterations that are simulated. */
     /* Number of draws of all workers together, unless FEWEST iterations need more. */
     DRAWS = 200000,
     PER_STALENESS = 16, /* Smallest number of iterations for each unit of staleness. */
 };
 
-/* Expected seconds of an iteration on the given worker, counted from 0. */
+/* Returns the expected seconds of an iteration on the given worker, counted from 0. */
 static double mean_seconds(const struct hm_slow *w, double worker, double n, double seconds)
 {
     const struct hm_slowness *s = w->slowness;

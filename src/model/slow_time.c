@@ -1,5 +1,5 @@
 /*
- * Order statistics of slowed iterations by quadrature.
+ * Computes order statistics of the times of slowed iterations by quadrature.
  *
  * An iteration of one second takes T = F e^(s Z) on a worker, or F f e^(s Z) + pause with
  * probability p (slowness.h), where F is the permanent factor of the worker, f the factor of a slow
@@ -131,7 +131,10 @@ static double lognormal_above(double ratio, double spread)
     return 0.5 * erfc(log(ratio) / spread * M_SQRT1_2);
 }
 
-/* P(T > t) of a class, where T and t are relative to the time of an iteration without delays. */
+/*
+ * Returns P(T > t) of a class of workers, where T and t are relative to the time of an iteration
+ * without delays.
+ */
 static double class_not_done(const struct hm_slow *w, size_t class, double t)
 {
     const struct hm_slowness *s = w->slowness;
@@ -263,7 +266,10 @@ static double prob_few_late(struct hm_slow *w, size_t node, size_t late)
     return all;
 }
 
-/* Factor on the time of the slowest worker that is waited for, if there are no random draws. */
+/*
+ * Returns the factor on the time of the slowest worker that is waited for, if there are no random
+ * draws.
+ */
 static double steady_order(struct hm_slow *w, double late)
 {
     double slowest = 0, passed = 0;

@@ -1,7 +1,7 @@
 /*
- * Time of n workers with different and varying speeds (slowness.h models each worker): the expected
- * time until all of them, or all but a few, have finished an iteration; and the time for n
- * iterations in total when workers need not wait for each other at every step.
+ * Computes times of n workers with different and varying speeds (slowness.h models each worker):
+ * the expected time until all of them, or all but a few, have finished an iteration; and the time
+ * for n iterations in total when workers need not wait for each other at every step.
  */
 #ifndef HM_SLOW_TIME_H
 #define HM_SLOW_TIME_H
@@ -15,29 +15,29 @@ int hm__slow_new(const struct hm_slowness *slowness, struct hm_slow **ret_slow, 
 void hm__slow_free(struct hm_slow *slow);
 
 /*
- * Expected seconds until all but `late` of n workers have finished an iteration of `seconds`, which
- * is the (n - late)-th smallest of their n times. Requires 0 <= late < n and late <=
- * HM_BACKUPS_MOST.
+ * Returns the expected seconds until all but `late` of n workers have finished an iteration of
+ * `seconds`, which is the (n - late)-th smallest of their n times. Requires 0 <= late < n and late
+ * <= HM_BACKUPS_MOST.
  */
 double hm__slow_order(struct hm_slow *slow, double n, double late, double seconds);
 /*
- * Seconds in which n workers finish n iterations when no worker waits for another. An iteration
- * takes `seconds`, slowed by the worker's factor, plus `extra`, which is not slowed.
+ * Returns the seconds in which n workers finish n iterations when no worker waits for another. An
+ * iteration takes `seconds`, slowed by the worker's factor, plus `extra`, which is not slowed.
  */
 double hm__slow_async(const struct hm_slow *slow, double n, double seconds, double extra);
 /*
- * Mean seconds of an iteration of all n workers when the fastest is never more than `staleness`
- * iterations ahead of the slowest: iteration c of worker i ends at
- *     x_i(c) = max(x_i(c-1), max_j x_j(c-1-staleness)) + d_i(c).
- * The recursion runs on random draws with a fixed seed. With staleness 0, the result equals that of
- * hm__slow_order. A staleness above HM_SLOW_STALENESS is treated as HM_SLOW_STALENESS.
+ * Returns the mean seconds of an iteration of all n workers when the fastest is never more than
+ * `staleness` iterations ahead of the slowest: iteration c of worker i ends at x_i(c) =
+ * max(x_i(c-1), max_j x_j(c-1-staleness)) + d_i(c). The recursion runs on random draws with a fixed
+ * seed. With staleness 0, the result equals that of hm__slow_order. A staleness above
+ * HM_SLOW_STALENESS is treated as HM_SLOW_STALENESS.
  */
 int hm__slow_stale(struct hm_slow *slow, double n, double staleness, double seconds, double extra,
                    double *ret_seconds, struct hm_err *err);
 enum { HM_SLOW_STALENESS = 256 };
 /*
- * Factor by which every worker is slower when work is distributed in proportion to speed: the
- * harmonic mean of the speeds.
+ * Returns the factor by which every worker is slower when work is distributed in proportion to
+ * speed: the harmonic mean of the speeds.
  */
 double hm__slow_even(const struct hm_slow *slow, double n);
 

@@ -1,9 +1,9 @@
 /*
- * A training step: forward, backward, update. The device runs the operations of the layers one
- * after another; the host launches them. Both work at the same time, so a step takes the time of
- * the host or of the device, whichever is longer. Gradients are collected in buckets in the order
- * of the backward pass; the all-reduce of a bucket starts when it is full and the previous one has
- * ended (PyTorch's DistributedDataParallel, Li et al. 2020).
+ * Computes the time of a training step: forward, backward, update. The device runs the operations
+ * of the layers one after another; the host launches them. Both work at the same time, so a step
+ * takes the time of the host or of the device, whichever is longer. Gradients are collected in
+ * buckets in the order of the backward pass; the all-reduce of a bucket starts when it is full and
+ * the previous one has ended (PyTorch's DistributedDataParallel, Li et al. 2020).
  *
  * Times are computed for batches of 2^k and 3*2^k samples and interpolated linearly between them.
  */
@@ -29,7 +29,7 @@ struct step_kind {
 };
 
 struct hm_step_table {
-    struct hm_counts *counts; /* Counts of the network; owned. */
+    struct hm_counts *counts; /* Counts of the layers of the network; owned. */
     const struct hm_job *job;
     struct hm_device device;
     struct step_kind *kinds; /* Kinds of layers, kind_count elements; owned. */
@@ -44,12 +44,15 @@ struct hm_step_table {
      * Parts of the step for each tabulated batch; an entry is NULL until it is first needed. Owned.
      */
     struct hm_step_parts *nodes[NODES_MAX];
-    struct hm_step_parts between; /* Parts of the last batch that was interpolated. */
-    /* The last batch, 0 before the first one, and its parts: an entry of `nodes`, or `between`. */
+    struct hm_step_parts between; /* Components of the step for the last interpolated batch. */
+    /*
+     * The last batch, 0 before the first one, and the components of its step: an entry of `nodes`,
+     * or `between`.
+     */
     double last_batch;
     const struct hm_step_parts *last;
     /*
-     * Different sizes of buckets, and the size of each bucket as an index: equal buckets take
+     * Different sizes of buckets, and for each bucket the index of its size: equal buckets take
      * equal times, and most layers of a network have the size of another one.
      */
     double sizes[HM_BUCKETS_MAX];
@@ -197,7 +200,7 @@ static double table_memory(const struct hm_step_table *t, double b, double kept)
            fmax(weight * p, held + 0.6 * weight * p);
 }
 
-/* Computes the parts of a step for b samples. */
+/* Computes the components of a step for b samples. */
 static void table_compute(struct hm_step_table *t, double b, struct hm_step_parts *parts)
 {
     struct hm_layer_step sum = {0};
@@ -268,7 +271,10 @@ static const struct hm_step_parts *table_node(struct hm_step_table *t, size_t i)
     return t->nodes[i];
 }
 
-/* Sets the parts between two entries p and q of the table, at the share x of the way to q. */
+/*
+ * Interpolates the components of a step between the entries p and q of the table, at the fraction x
+ * of the way to q.
+ */
 static void table_interpolate(struct hm_step_table *t, const struct hm_step_parts *p,
                               const struct hm_step_parts *q, double x)
 {

@@ -1,6 +1,6 @@
 /*
- * The time of a training step of one worker, by batch, from the operations of its layers; and the
- * overlap of its backward pass with the all-reduces of buckets of gradients.
+ * Computes the time of a training step of one worker, by batch, from the operations of its layers;
+ * and the overlap of its backward pass with the all-reduces of buckets of gradients.
  */
 #ifndef HM_STEP_TIME_H
 #define HM_STEP_TIME_H
@@ -10,7 +10,7 @@
 
 enum { HM_BUCKETS_MAX = 256 };
 
-/* The parts of a step for one batch. The parts add up to the time of a step on one worker. */
+/* The components of a step for one batch. They add up to the time of a step on one worker. */
 struct hm_step_parts {
     double forward_s, backward_s, update_s;
     /* Total seconds of the host and of the device; a step takes the larger one. */
@@ -33,18 +33,18 @@ int hm__step_table_new(const struct hm_job *job, const struct hm_device *device,
                        double bucket_bytes, struct hm_step_table **ret_table, struct hm_err *err);
 void hm__step_table_free(struct hm_step_table *table);
 
-/* The device that the table was made for; borrowed. */
+/* Returns the device that the table was made for; borrowed. */
 const struct hm_device *hm__step_table_device(const struct hm_step_table *table);
-/* The counts of the network that the table was made for; borrowed. */
+/* Returns the counts of the network that the table was made for; borrowed. */
 const struct hm_counts *hm__step_table_counts(const struct hm_step_table *table);
 /*
- * Finds the parts for a batch of b samples; less than one sample counts as one. The parts belong to
- * the table and are valid until the next call for another batch.
+ * Finds the components of a step for a batch of b samples; less than one sample counts as one. They
+ * belong to the table and are valid until the next call for another batch.
  */
 int hm__step_table_eval(struct hm_step_table *table, double b,
                         const struct hm_step_parts **ret_parts, struct hm_err *err);
 
-/* Communication of a step on n workers. */
+/* Time of the communication of a step on n workers. */
 struct hm_step_sent {
     /* Seconds of latency and of transfer, summed over the messages of all buckets. */
     double latency_s, bandwidth_s;

@@ -18,15 +18,15 @@ struct hm_variant {
     struct hm_scaled quantity;    /* Factor on one quantity of the job's `where:`. */
     const struct hm_parts *parts; /* Splits of a graph for n = 1..part_count; borrowed. */
     size_t part_count;
-    bool balanced;     /* Whether each worker gets the mean number of edges. */
-    struct hm_way way; /* Platform and consistency. */
+    bool balanced;     /* True if each worker gets the mean number of edges. */
+    struct hm_way way; /* Platform and consistency of the model. */
     /* Straggler table of the cluster; borrowed. NULL: the model makes its own. */
     struct hm_stragglers *stragglers;
     /* Times of steps of the job on the cluster; borrowed. NULL: the model makes its own. */
     struct hm_step_table *table;
-    bool steady;   /* Whether the cluster's stragglers are ignored. */
-    bool by_speed; /* Whether each worker gets a share of the batch in proportion to its speed. */
-    const struct hm_mixes *mixes; /* Mixed clusters: the mix for each n; borrowed. */
+    bool steady;   /* True if the cluster's stragglers are ignored. */
+    bool by_speed; /* True if each worker gets a share of the batch in proportion to its speed. */
+    const struct hm_mixes *mixes; /* Mix of machines for each n; NULL: not mixed. Borrowed. */
 };
 
 /* clang-format off */

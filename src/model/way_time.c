@@ -1,6 +1,6 @@
 /*
- * Platforms: their communication steps, their synchronisation, and the limits of the servers'
- * links.
+ * Models platforms: their communication steps, their synchronisation, and the limits of the
+ * servers' links.
  *
  * BSP waits for all workers but the backups (Chen et al. 2016); with SSP and async, workers may be
  * in different iterations (Ho et al. 2013, Recht et al. 2011). Workers that make local steps send
@@ -173,7 +173,7 @@ void hm__stragglers_free(struct hm_stragglers *p)
     hm__free(p);
 }
 
-/* Seconds that a worker would compute at the cluster's nominal speed. */
+/* Returns the seconds that a worker would compute at the cluster's nominal speed. */
 static double worker_share_s(const struct hm_stragglers *p, const struct hm_point *point)
 {
     return point->compute_s * (p->dealt ? hm__slow_even(p->dealt, point->n) : 1);
@@ -191,7 +191,7 @@ struct pace_request {
     const double *queue_s;
 };
 
-/* Seconds in which a worker sends and receives, after it has computed. */
+/* Returns the seconds in which a worker sends and receives, after it has computed. */
 static double worker_extra_s(const struct pace_request *request, const struct hm_point *points,
                              size_t i)
 {
@@ -200,8 +200,8 @@ static double worker_extra_s(const struct pace_request *request, const struct hm
 }
 
 /*
- * Seconds of an iteration of a worker that waits for no other; the pace of SSP is relative to this
- * time. p may be NULL.
+ * Returns the seconds of an iteration of a worker that waits for no other; the pace of SSP is
+ * relative to this time. p may be NULL.
  */
 static double worker_alone_s(const struct hm_stragglers *p, const struct pace_request *request,
                              const struct hm_point *points, size_t i)
@@ -246,8 +246,10 @@ static int pace_seconds_at(struct hm_stragglers *p, const struct pace_request *r
     return 0;
 }
 
-/* Largest n up to which every point is evaluated; above it, evaluated values of n are at least 5 %
- * (BSP) or 20 % (SSP) apart. */
+/*
+ * Returns the largest n up to which every point is evaluated; above it, evaluated values of n are
+ * at least 5 % (BSP) or 20 % (SSP) apart.
+ */
 static double pace_exact_limit(const struct hm_stragglers *p, bool together)
 {
     const struct hm_slowness *s = &p->slowness;
@@ -309,16 +311,18 @@ int hm__stragglers_wait(struct hm_stragglers *p, const struct hm_way *way, struc
 }
 
 /*
- * Seconds that a server's link needs for the gradients of an iteration. The port of a colocated
- * server also carries its worker's messages.
+ * Returns the seconds that a server's link needs for the gradients of an iteration. The port of a
+ * colocated server also carries its worker's messages.
  */
 static double server_links_s(const struct hm_way *way, const struct hm_ports *ports, size_t i)
 {
     return ports->server[i] + (way->colocated ? ports->worker[i] : 0);
 }
 
-/* Seconds in which the messages of an iteration wait at the servers' links if workers never wait
- * for each other. */
+/*
+ * Computes the seconds in which the messages of an iteration wait at the servers' links if workers
+ * never wait for each other.
+ */
 static void queue_eval(const struct hm_stragglers *p, const struct hm_way *way,
                        const struct pace_request *request, const struct hm_point *points,
                        size_t count, double *queue_s)

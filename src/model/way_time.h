@@ -1,6 +1,6 @@
 /*
- * The pace of a platform: which messages it sends in an iteration, which workers it waits for, and
- * how stragglers change the time.
+ * Computes the pace of a platform: which messages it sends in an iteration, which workers it waits
+ * for, and how stragglers change the time.
  */
 #ifndef HM_WAY_TIME_H
 #define HM_WAY_TIME_H
@@ -23,15 +23,18 @@ int hm__stragglers_new(const struct hm_slowness *slowness, bool by_speed,
                        struct hm_stragglers **ret_stragglers, struct hm_err *err);
 void hm__stragglers_free(struct hm_stragglers *stragglers);
 
-/* Number of nodes that a platform needs in addition to those of the workers. */
+/* Returns the number of nodes that a platform needs in addition to those of the workers. */
 double hm__way_nodes(const struct hm_way *way);
-/* Number of workers out of n whose gradients are used. */
+/* Returns the number of workers out of n whose gradients are used. */
 double hm__way_used(const struct hm_way *way, double n);
 /* Whether workers may be in different iterations: async, or SSP with a staleness above 0. */
 bool hm__way_stale(const struct hm_way *way);
-/* Factor by which stale gradients increase the number of iterations on n workers; at least 1. */
+/*
+ * Returns the factor by which stale gradients increase the number of iterations on n workers; at
+ * least 1.
+ */
 double hm__way_stale_cost(const struct hm_way *way, double n);
-/* Writes the platform's communication steps into steps[HM_WAY_STEPS]. */
+/* Writes the communication steps of a platform into steps[HM_WAY_STEPS]. */
 int hm__way_steps(const struct hm_way *way, const struct hm_job *job, struct hm_transfer *steps,
                   size_t *ret_count, struct hm_err *err);
 
@@ -62,7 +65,9 @@ int hm__stragglers_apart(struct hm_stragglers *stragglers, const struct hm_way *
                          const struct hm_ports *ports, struct hm_point *points, size_t count,
                          struct hm_err *err);
 
-/* The fraction of an iteration in which a server's link is busy, in the busier direction. */
+/*
+ * Returns the fraction of an iteration in which a server's link is busy, in the busier direction.
+ */
 double hm__way_server_share(const struct hm_way *way, const struct hm_ports *ports, size_t i,
                             double time_s);
 

@@ -1,4 +1,4 @@
-/* Renderers of an advice, and phrases that both its text and the report of a study use. */
+/* Renders an advice; declares phrases that both its text and the report of a study use. */
 #ifndef HM_ADVICE_RENDER_H
 #define HM_ADVICE_RENDER_H
 

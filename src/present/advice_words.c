@@ -1,4 +1,4 @@
-/* Phrases about an advice that both its text and the report of a study use. */
+/* Writes phrases about an advice that both its text and the report of a study use. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /*
- * The first lines of an answer as text: the recommended machines with the time and the money of the
- * whole job, then the time of an iteration, how sure the times are, and the alternatives.
+ * Writes the first lines of an answer as text: the recommended machines with the time and the money
+ * of the whole job, then the time of an iteration, how sure the times are, and the alternatives.
  */
 #include "answer_headline.h"
 
@@ -11,7 +11,7 @@
 #include "format.h"
 
 /*
- * If a recommendation needs more than this many times the machine-hours of the knee, a warning is
+ * If a recommendation needs more machine-hours than this many times those of the knee, a warning is
  * added.
  */
 static const double COSTLY = 2;

@@ -1,4 +1,4 @@
-/* The first lines of an answer as text. All functions append to `out`. */
+/* Writes the first lines of an answer as text. All functions append to `out`. */
 #ifndef HM_ANSWER_HEADLINE_H
 #define HM_ANSWER_HEADLINE_H
 

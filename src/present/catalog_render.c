@@ -1,6 +1,6 @@
 /*
- * Renders machines, fabrics and neural networks of the catalog. An unknown figure is "?" in text
- * and null in JSON.
+ * Renders machines, fabrics and neural networks of the catalog. An unknown value is "?" in text and
+ * null in JSON.
  */
 #include "catalog_render.h"
 
@@ -92,7 +92,7 @@ void hm__render_machine(struct hm_text *out, const struct hm_cluster *c)
         hm__text_addf(out, "%-16s %s\n", "measured", c->node.measured.date);
 }
 
-/* Writes a figure of a machine; a figure that is 0 or less is unknown and becomes null. */
+/* Writes a value of a machine; a value that is 0 or less is unknown and becomes null. */
 static void put_figure(struct hm_json *json, const char *key, double value)
 {
     hm__json_put_number(json, key, value > 0 ? value : NAN);

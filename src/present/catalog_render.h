@@ -1,6 +1,5 @@
 /*
- * Renderers of the entries of the catalog: as lines of a table, as text with every figure, and as
- * JSON.
+ * Renders the entries of the catalog: as lines of a table, as text with every value, and as JSON.
  */
 #ifndef HM_CATALOG_RENDER_H
 #define HM_CATALOG_RENDER_H

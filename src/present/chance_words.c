@@ -1,6 +1,6 @@
 /*
- * Phrases about probabilities: how sure a recommendation is, and with which probability it meets a
- * deadline or a budget. No phrase says 100 %.
+ * Writes phrases about probabilities: how sure a recommendation is, and with which probability it
+ * meets a deadline or a budget. No phrase says 100 %.
  */
 #include "chance_words.h"
 

@@ -1,4 +1,4 @@
-/* Phrases about probabilities that several answers share. */
+/* Writes phrases about probabilities that several answers share. */
 #ifndef HM_CHANCE_WORDS_H
 #define HM_CHANCE_WORDS_H
 
@@ -7,7 +7,7 @@
 /* A deadline and a budget, and the probabilities with which they are met and must be met. */
 struct hm_limits_met {
     double deadline_s; /* Deadline in seconds; NaN or 0: no deadline. */
-    double budget;     /* Budget; NaN: no budget. */
+    double budget;     /* Largest money that the job may cost; NaN: no budget. */
     double meets;      /* Probability of meeting deadline and budget; NaN: unknown. */
     /* Probability with which the question requires that deadline and budget are met. */
     double certainty;

@@ -233,8 +233,8 @@ static void chart_draw_speedup(struct hm_text *out, const struct hm_answer *a,
 }
 
 /*
- * Chooses the points for which a bar is drawn: both ends, the knee, the recommended one, the best,
- * and points between them.
+ * Chooses the points for which a bar is drawn: both ends, the knee, the recommended point, the best
+ * point, and points between them.
  */
 static size_t chart_choose_bars(const struct hm_answer *a, size_t *chosen)
 {

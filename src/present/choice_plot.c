@@ -111,8 +111,10 @@ static bool is_repeated(const struct hm_advice *a, size_t end)
     return false;
 }
 
-/* The value that candidates are compared by: the time or the cost to the loss, or the loss that is
- * reached; with its interval. */
+/*
+ * The value by which candidates are compared, with its interval: the time or the cost to reach the
+ * loss, or the loss that is reached.
+ */
 struct candidate_figure {
     double value, low, high;
 };
@@ -223,9 +225,11 @@ int hm__plot_advice(struct hm_text *out, const struct hm_advice *a, const char *
 /* ---- designs ----------------------------------------------------------------------------------
  */
 
-/* Adds the runs as rows "place label cost", and the value of the criterion after each run as rows
- * "place variance". Returns the number of the latter; the smallest and largest are in
- * `variance`. */
+/*
+ * Adds the runs as rows "place label cost", and the value of the criterion after each run as rows
+ * "place variance". Returns the number of rows of the second kind; `variance` gets their smallest
+ * and largest value.
+ */
 static size_t design_data(struct hm_text *out, const struct hm_design *d, bool sizes,
                           struct hm_plot_span *variance)
 {

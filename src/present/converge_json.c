@@ -114,7 +114,10 @@ static void json_staleness(struct hm_json *json, const char *key, const struct h
     hm__json_close(json);
 }
 
-/* Writes the dependence on the rows; leaves the key out if all traces have the same rows. */
+/*
+ * Writes how the convergence depends on the number of rows of the training data; leaves the key out
+ * if all traces have the same number.
+ */
 static void json_size(struct hm_json *json, const struct hm_g_size *size)
 {
     if (size->count == 0)

@@ -1,6 +1,6 @@
 /*
- * Renderers of g(i, m), the loss after i iterations on m workers. All functions except the one for
- * plots append to a text.
+ * Renders g(i, m), the loss after i iterations on m workers. All functions except the one for plots
+ * append to a text.
  */
 #ifndef HM_CONVERGE_RENDER_H
 #define HM_CONVERGE_RENDER_H

@@ -1,4 +1,4 @@
-/* A cluster as a platform of SimGrid; see emit_simgrid.h. */
+/* Writes a cluster as a platform of SimGrid; see emit_simgrid.h. */
 #include "emit_simgrid.h"
 
 #include <math.h>

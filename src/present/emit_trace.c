@@ -1,4 +1,4 @@
-/* A predicted step as a Chrome trace; see emit_trace.h. */
+/* Writes a predicted step as a Chrome trace; see emit_trace.h. */
 #include "emit_trace.h"
 
 #include <math.h>
@@ -10,7 +10,7 @@
 
 enum { ROWS_MOST = 64 };
 
-/* The writer of the events of one row. */
+/* State of writing the events of one row of the trace. */
 struct emit_row {
     struct hm_json *json;
     int pid;

@@ -1,4 +1,4 @@
-/* Renderers of fits and designs; all append to a text. */
+/* Renders fits and designs; all functions append to a text. */
 #ifndef HM_FIT_RENDER_H
 #define HM_FIT_RENDER_H
 

@@ -137,7 +137,7 @@ static void fit_add_residuals(struct hm_text *out, const struct hm_fit *fit)
                   "off", "left out", "leverage", "influence");
     for (size_t i = 0; i < fit->residual_count; i++) {
         const struct hm_residual *r = &fit->residuals[i];
-        influence[0] = '\0'; /* Unknown if the fit has no degrees of freedom left. */
+        influence[0] = '\0'; /* The value is unknown if the fit has no degrees of freedom left. */
         if (isfinite(r->influence))
             snprintf(influence, sizeof(influence), "%.2g", r->influence);
         hm__text_addf(out, "%6d %6g %10s %10s %+7.1f%% %10s %8.2f %9s%s\n", r->line, r->n,

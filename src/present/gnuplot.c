@@ -22,7 +22,10 @@ static void plot_curve_data(struct hm_text *out, const struct hm_answer *a)
     hm__text_add(out, "EOD\n");
 }
 
-/* Writes a data block with one point of the curve, which is marked; none without the point. */
+/*
+ * Writes a data block with one point of the curve, which is to be marked; writes nothing if there
+ * is no such point.
+ */
 static void plot_mark_data(struct hm_text *out, const struct hm_answer *a, const char *name,
                            size_t at)
 {

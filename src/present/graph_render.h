@@ -1,4 +1,4 @@
-/* Renderers of graphs and of their splits among workers, as text, JSON and plots. */
+/* Renders graphs and their splits among workers, as text, JSON and plots. */
 #ifndef HM_GRAPH_RENDER_H
 #define HM_GRAPH_RENDER_H
 

@@ -1,6 +1,6 @@
 /*
- * Writes layouts as options of other software; see large_emit.h. If a format cannot express a part
- * of the layout, the part is not dropped: an error names the key to change.
+ * Writes layouts as options of other software; see large_emit.h. If a format cannot express a
+ * setting of the layout, the setting is not dropped: an error names the key to change.
  */
 #include "large_emit.h"
 
@@ -42,7 +42,7 @@ static double emitter_copies(const struct emitter *e)
     return l->shard_in_node ? fmax(1, l->data / fmax(1, floor(e->per_node / l->tensor))) : 1;
 }
 
-/* Reports a part of the layout that a format cannot express. */
+/* Reports a setting of the layout that a format cannot express. */
 static int emit_refuse(struct hm_err *err, const char *format, const char *key, const char *reason,
                        const char *instead)
 {
@@ -211,7 +211,7 @@ static int emit_megatron(const struct emitter *e, struct hm_err *err)
     return 0;
 }
 
-/* Writes the part of a DeepSpeed file about sharding and offload. */
+/* Writes the section of a DeepSpeed file about sharding and offload. */
 static void put_zero(struct hm_json *json, const struct emitter *e)
 {
     static const char *const parts[] = {"offload_optimizer", "offload_param"};
@@ -323,7 +323,7 @@ static int emit_torchtitan(const struct emitter *e, struct hm_err *err)
     return 0;
 }
 
-/* Adds the part of an accelerate file about sharding by DeepSpeed. */
+/* Adds the lines of an accelerate file about sharding by DeepSpeed. */
 static void emit_accelerate_deepspeed(const struct emitter *e)
 {
     const struct hm_layout *l = &e->choice->layout;
@@ -335,7 +335,7 @@ static void emit_accelerate_deepspeed(const struct emitter *e)
                   l->offload == HM_OFFLOAD_ALL ? "cpu" : "none");
 }
 
-/* Adds the part of an accelerate file about sharding by FSDP and other parallelism. */
+/* Adds the lines of an accelerate file about sharding by FSDP and other parallelism. */
 static void emit_accelerate_fsdp(const struct emitter *e)
 {
     const struct hm_layout *l = &e->choice->layout;

@@ -14,7 +14,10 @@ static double choice_time(const struct hm_large_choice *c)
     return isnan(c->total_s) ? c->step.time_s : c->total_s / 3600;
 }
 
-/* Writes the points that fit (or those that do not) of a machine: n, rate, time, low and high. */
+/*
+ * Writes the points of a machine that fit in memory (or those that do not): n, rate, time, low and
+ * high.
+ */
 static size_t add_block(struct hm_text *out, const struct hm_large_answer *a, int machine,
                         bool fits)
 {

@@ -6,7 +6,7 @@
 #include "large_job.h"
 #include "text.h"
 
-/* A part of a step that can limit it, and what would help. */
+/* A component of a step that can limit it, and what would help. */
 struct hm_large_part {
     const char *name;
     double seconds;
@@ -15,15 +15,15 @@ struct hm_large_part {
 
 enum { HM_LARGE_PARTS = 11 };
 
-/* List the parts of a step, the longest first. */
+/* List the components of a step, the longest first. */
 void hm__large_list_parts(const struct hm_large_step *step,
                           struct hm_large_part parts[HM_LARGE_PARTS]);
 
 /* Write the changed value of a job, such as "1024" or "fp8". */
 void hm__large_change_value(const struct hm_large_change *change, char *text, size_t room);
 /*
- * Returns the name of the part of the step that grew most at the point where scaling breaks; the
- * answer must have such a point.
+ * Returns the name of the component of the step that grew most at the point where scaling breaks;
+ * the answer must have such a point.
  */
 const char *hm__large_breaks_part(const struct hm_large_answer *answer);
 

@@ -14,7 +14,7 @@
 enum { LAYOUT_TEXT = 160, BAR_WIDTH = 40 };
 
 /*
- * If a recommendation needs more than this many times the machine-hours of the knee, a warning is
+ * If a recommendation needs more machine-hours than this many times those of the knee, a warning is
  * added.
  */
 static const double COSTLY = 2;
@@ -259,7 +259,10 @@ static void add_outlook(struct hm_text *out, const struct hm_large_answer *a,
     hm__render_taken_line(out, style, "loss", &line);
 }
 
-/* Adds how far the layout can grow, and where scaling breaks. */
+/*
+ * Adds how far the micro-batch and the sequence can grow, and the number of workers at which
+ * scaling breaks.
+ */
 static void add_room(struct hm_text *out, const struct hm_large_answer *a,
                      const struct hm_style *style)
 {

@@ -1,7 +1,7 @@
 /*
- * The palette of Okabe and Ito with two additional colours. The colours are darkened for a white
- * background, so that lines have a contrast of at least 3 to 1. Charts also use different shapes of
- * points, so that no information depends on colour alone.
+ * Defines the palette of Okabe and Ito with two additional colours. The colours are darkened for a
+ * white background, so that lines have a contrast of at least 3 to 1. Charts also use different
+ * shapes of points, so that no information depends on colour alone.
  */
 #include "palette.h"
 

@@ -1,4 +1,4 @@
-/* Colours that colour-blind people can distinguish, on white and on black. */
+/* Defines colours that colour-blind people can distinguish, on white and on black. */
 #ifndef HM_PALETTE_H
 #define HM_PALETTE_H
 

@@ -1,4 +1,4 @@
-/* The common style of all pictures that gnuplot draws. */
+/* Sets the common style of all pictures that gnuplot draws. */
 #include "plot_style.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 /*
- * The style of all pictures that gnuplot draws: fonts, colours of the palette, frame, grid, the
- * axes, and the key, which is below the plot so that it covers no data.
+ * Sets the style of all pictures that gnuplot draws: fonts, colours of the palette, frame, grid,
+ * the axes, and the legend, which is below the plot so that it covers no data.
  */
 #ifndef HM_PLOT_STYLE_H
 #define HM_PLOT_STYLE_H
@@ -18,7 +18,7 @@ enum {
     HM_PLOT_KNEE = 4,
     HM_PLOT_MEASURED = 6,
     HM_PLOT_BEST = 8,
-    HM_PLOT_GREY = 9, /* The ideal line, and numbers of workers that are not possible. */
+    HM_PLOT_GREY = 9, /* The ideal line, and impossible numbers of workers. */
 };
 /* Style in which an interval is filled; it follows `with filledcurves`. */
 #define HM_PLOT_BAND "fs transparent solid 0.18 noborder"

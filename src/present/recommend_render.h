@@ -1,4 +1,4 @@
-/* Renderers of a recommendation; all append to a text. */
+/* Renders a recommendation; all functions append to a text. */
 #ifndef HM_RECOMMEND_RENDER_H
 #define HM_RECOMMEND_RENDER_H
 

@@ -1,4 +1,7 @@
-/* Renderers of an answer, one for each format, and helpers for text; all append to a text. */
+/*
+ * Renders an answer, with one function for each format, and has helpers for text; all functions
+ * append to a text.
+ */
 #ifndef HM_RENDER_H
 #define HM_RENDER_H
 

@@ -1,4 +1,6 @@
-/* Stored runs as logs of MLPerf and as tables of the OSU micro-benchmarks; see run_export.h. */
+/*
+ * Writes stored runs as logs of MLPerf and as tables of the OSU micro-benchmarks; see run_export.h.
+ */
 #include "run_export.h"
 
 #include <math.h>
@@ -38,7 +40,7 @@ static void open_entry(struct hm_json *json, double ms, const char *event, const
 
 static void close_entry(struct hm_json *json)
 {
-    hm__json_close(json); /* Close the metadata. */
+    hm__json_close(json); /* Closes the metadata of the entry. */
     hm__json_close(json);
     hm__text_add(json->out, "\n");
 }

@@ -1,4 +1,4 @@
-/* Renderers of stored runs as text, JSON and CSV; all functions append to a text. */
+/* Renders stored runs as text, JSON and CSV; all functions append to a text. */
 #ifndef HM_STORED_RENDER_H
 #define HM_STORED_RENDER_H
 

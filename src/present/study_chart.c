@@ -19,7 +19,10 @@ static void *page_alloc(struct hm_page *page, size_t count, size_t size)
     return memory;
 }
 
-/* Writes a label such as "name, m = 8" into the arena of the page; NULL if memory runs out. */
+/*
+ * Writes a label such as "name, m = 8" (m is the number of workers) into the arena of the page;
+ * NULL if memory runs out.
+ */
 static const char *page_curve_label(struct hm_page *page, const char *algorithm, double m)
 {
     const char *text =
@@ -35,8 +38,8 @@ static const char *algorithm_label(const char *algorithm)
 }
 
 /*
- * Begins a figure with its caption and its chart. Returns false, and adds nothing, if the chart has
- * no points or memory ran out before.
+ * Begins a chart with its caption. Returns false, and adds nothing, if the chart has no points or
+ * memory ran out before.
  */
 static bool page_begin_figure(struct hm_page *page, struct hm_svg_chart *chart)
 {
@@ -69,8 +72,8 @@ static void details_end(struct hm_text *out)
 }
 
 /*
- * Adds a figure of curves of the loss, with a collapsed table. The table has at most about
- * ROWS_SHOWN points of each curve, including the last one.
+ * Adds a chart of loss curves, with a collapsed table. The table has at most about ROWS_SHOWN
+ * points of each curve, including the last one.
  */
 static void page_add_curves(struct hm_page *page, struct hm_svg_chart *chart, const char *x_name,
                             const char *const *labels)
@@ -171,7 +174,7 @@ void hm__chart_iterations(struct hm_page *page, const struct hm_convergence *c, 
 
 /* ---- loss against time ----------------------------------------------------------------------- */
 
-/* Measured seconds of one iteration on m workers; NaN when there is no measurement. */
+/* Returns the measured seconds of one iteration on m workers; NaN when there is no measurement. */
 static double pace_seconds(const struct hm_paces *paces, const char *algorithm, double m)
 {
     double found = NAN;

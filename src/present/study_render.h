@@ -1,4 +1,4 @@
-/* Parts of HTML reports: of studies, and of steered trainings. */
+/* Writes the sections of HTML reports: of studies, and of steered trainings. */
 #ifndef HM_STUDY_RENDER_H
 #define HM_STUDY_RENDER_H
 

@@ -1,4 +1,4 @@
-/* Small charts as inline SVG: axes, lines, points, error bars and a legend. */
+/* Draws small charts as inline SVG: axes, lines, points, error bars and a legend. */
 #ifndef HM_SVG_H
 #define HM_SVG_H
 

@@ -1,6 +1,6 @@
 /*
- * A run of parameter servers on a communicator: the settings are checked and compared on all ranks;
- * the first ranks become workers, and the last ranks become servers.
+ * Runs parameter servers on a communicator: the settings are checked and compared on all ranks; the
+ * first ranks become workers, and the last ranks become servers.
  */
 #include "ps.h"
 
@@ -83,7 +83,7 @@ int hm__ps_check(const struct hm_ps_settings *settings, hm_ps_worker_fn *worker,
     return HM_E_RANGE;
 }
 
-/* Returns a number that differs with high probability if the settings differ. */
+/* Returns a hash of the settings, by which ranks with different settings are detected. */
 static double settings_number(const struct hm_ps_settings *settings)
 {
     uint64_t sum = (uint64_t)settings->servers;
@@ -98,7 +98,7 @@ static double settings_number(const struct hm_ps_settings *settings)
     return (double)(sum >> 11);
 }
 
-/* Collective: whether all ranks have the same settings. */
+/* Checks that all ranks have the same settings. Collective. Returns 0 or HM_E_CONFLICT. */
 static int settings_compare(struct hm_comm *world, const struct hm_ps_settings *settings,
                             struct hm_err *err)
 {

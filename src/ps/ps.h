@@ -1,6 +1,6 @@
 /*
- * The parameter server of include/howmany_ps.h on any communicator, and the messages between its
- * workers and servers.
+ * Declares the parameter server of include/howmany_ps.h on any communicator, and the messages
+ * between its workers and servers.
  *
  * A message is a header, often followed by a body of doubles, both on the non-blocking channel. A
  * worker that waits for replies accepts them in any order, and a server never waits until a reply
@@ -54,7 +54,7 @@ int hm__ps_check(const struct hm_ps_settings *settings, hm_ps_worker_fn *worker,
 int hm__ps_run(struct hm_comm *world, const struct hm_ps_settings *settings,
                hm_ps_worker_fn *worker, void *state, struct hm_err *err);
 
-/* The tables of a server. */
+/* A server with its rows of the tables. */
 struct hm_ps_server;
 int hm__ps_server_new(struct hm_comm *world, const struct hm_ps_layout *layout,
                       struct hm_ps_server **ret_server, struct hm_err *err);

@@ -1,8 +1,8 @@
 /*
- * A worker's connection to the servers: copies of the rows that it has read, and the sums of its
- * increments since its last clock. A read returns the copy plus the increments that have not been
- * sent. When increments are sent they are also added to the copies, so that a worker always reads
- * its own increments.
+ * Implements a worker's connection to the servers: a cache with copies of the rows that it has
+ * read, and the sums of its increments since its last clock. A read returns the copy plus the
+ * increments that have not been sent. When increments are sent they are also added to the copies,
+ * so that a worker always reads its own increments.
  */
 #include <math.h>
 #include <string.h>
@@ -30,7 +30,7 @@ struct hm_ps {
      * 3 * servers.
      */
     void **requests;
-    size_t *all; /* The numbers 0, 1, ... of rows, for reads and increments of whole tables. */
+    size_t *all; /* Row numbers 0, 1, ..., for reads and increments of whole tables. */
     size_t all_count;
     double clock;
     struct hm_ps_stats stats;
@@ -289,7 +289,7 @@ static double client_needed_clock(const struct hm_ps *ps, size_t table)
     return fmax(0, ps->clock - ps->layout->tables[table].staleness);
 }
 
-/* Whether the copy at `place` may be used. */
+/* Whether the cached copy at index `place` is fresh enough to be used. */
 static bool client_is_fresh(const struct hm_ps *ps, size_t table, size_t place)
 {
     double version = ps->copies[table].version[place];

@@ -1,4 +1,4 @@
-/* Stores some rows of a table, and finds them by their numbers. */
+/* Stores some rows of a table, and finds them by their row numbers. */
 #include "ps_rows.h"
 
 #include <string.h>

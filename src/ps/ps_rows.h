@@ -1,6 +1,6 @@
 /*
- * Some rows of a table: copies of rows that a worker has read, or sums of its increments. The rows
- * are stored without gaps, in the order in which they were added.
+ * Stores some rows of a table: copies of rows that a worker has read, or sums of its increments.
+ * The rows are stored without gaps, in the order in which they were added.
  */
 #ifndef HM_PS_ROWS_H
 #define HM_PS_ROWS_H
@@ -9,10 +9,12 @@
 
 struct hm_ps_rows {
     size_t columns;
-    uint32_t *place; /* Position of each row of the table plus 1; 0: the row is absent. */
+    uint32_t *place; /* Position of each row of the table in the arrays below, plus 1; 0: the row is
+                        absent. */
     size_t count, room;
     uint32_t *row;   /* Row numbers; length count. */
-    double *version; /* A number of clocks, which the owner of the rows sets; length count. */
+    double *version; /* A number of clocks for each row, which the owner of the rows sets; length
+                        count. */
     double *values;  /* Values of the rows; length count * columns. */
 };
 

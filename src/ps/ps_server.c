@@ -1,11 +1,11 @@
 /*
- * A server. Server k of s servers stores row k and every s-th row after it, of each table. It has
- * one thread, which keeps a receive for the next header of each worker open. Replies are sent
- * without waiting.
+ * Implements a server. Server k of s servers stores row k and every s-th row after it, of each
+ * table. It has one thread, which keeps a receive for the next header of each worker open. Replies
+ * are sent without waiting.
  *
- * Increments of tables with a staleness bound above 0 are added when they arrive. Those of tables
- * with bound 0 are kept until all workers have finished their clock, and are then added in the
- * order of clocks and workers.
+ * Increments of tables with a staleness bound above 0 are added when they arrive. Increments of
+ * tables with bound 0 are kept until all workers have finished the clock of the increments, and are
+ * then added in the order of clocks and workers.
  */
 #include <math.h>
 #include <string.h>
@@ -25,7 +25,7 @@ struct kept_push {
 /* The state of one worker, as the server knows it. */
 struct ps_peer {
     double clock; /* Number of clocks that the worker has finished; INFINITY: it has returned. */
-    bool waits;   /* True if the worker waits for a reply to `asked`. */
+    bool waits;   /* True if the worker waits for a reply to its request `asked`. */
     struct hm_ps_header header, asked, reply;
     double *rows; /* Row numbers of the last GET. */
     size_t rows_room;
@@ -44,7 +44,7 @@ struct hm_ps_server {
      * 3 * workers.
      */
     void **requests;
-    double *body; /* Body of the message that is being handled. */
+    double *body; /* Body of the message that is being processed. */
     size_t body_room;
     double added; /* Number of clocks whose kept increments have been added. */
     int done;     /* Number of workers that have returned. */

@@ -17,7 +17,7 @@ struct hm_advise_request {
     struct hm_documents times, jobs;
     /*
      * Values of the fields `on`, `fabric` and `set`. The member `job` of this struct is not set;
-     * each document of `jobs` takes its place in turn.
+     * each document of `jobs` is loaded as the job in turn.
      */
     struct hm_job_fields job;
     double price, switch_cost;
@@ -123,7 +123,7 @@ static bool has_algorithm(const struct advice_parts *p, const char *name)
 {
     const struct hm_convergence *c = p->loaded.convergence;
 
-    if (!c) /* Without traces, the loss will follow scaling laws. */
+    if (!c) /* Without traces, the loss follows scaling laws. */
         return false;
     for (size_t k = 0; k < c->count; k++)
         if (strcmp(c->algorithms[k].algorithm, name) == 0)
@@ -330,14 +330,17 @@ static int load_price(struct hm_call *call, const struct hm_advise_request *r,
 /* ---- running -----------------------------------------------------------------------------------
  */
 
-/* Whether the request names a loss, a time or a budget. */
+/* Whether the request names a target loss, a time limit or a budget. */
 static bool has_aim(const struct hm_advise_request *r)
 {
     return !isnan(r->loss) || !isnan(r->reach) || !isnan(r->within) || !isnan(r->budget);
 }
 
-/* Sets the aim of a request that names none: the smallest loss that every trace reaches. A stored
- * fit has no traces, so a request with a stored fit must name an aim. */
+/*
+ * Sets the target loss of a request that names no target loss, time limit or budget: the smallest
+ * loss that every trace reaches. A stored fit has no traces, so a request with a stored fit must
+ * name one of them.
+ */
 static int default_aim(const struct hm_traces *traces, double *ret_reach, struct hm_err *err)
 {
     double reach = -INFINITY;
@@ -358,7 +361,7 @@ static int default_aim(const struct hm_traces *traces, double *ret_reach, struct
     return HM_E_MISSING;
 }
 
-/* Notes in the advice that the aim was chosen. */
+/* Notes in the advice that the target loss was chosen automatically. */
 static int note_aim(struct hm_advice *advice, double reach, struct hm_err *err)
 {
     const char **notes = hm__arena_alloc(advice->memory, advice->note_count + 1, sizeof(*notes));
@@ -449,7 +452,7 @@ static int advise_run(const void *values, struct hm_call *call, struct hm_err *e
 {
     struct hm_advise_request request = *(const struct hm_advise_request *)values, *r = &request;
     struct advice_parts p = {.price_per_s = r->price};
-    const bool chosen = !has_aim(r); /* Whether the aim is chosen from the traces. */
+    const bool chosen = !has_aim(r); /* Whether the target loss is chosen from the traces. */
     int rc = check_request(r, err);
 
     if (rc == 0)

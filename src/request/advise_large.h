@@ -1,4 +1,4 @@
-/* Advice for jobs that train transformers. */
+/* Advises on jobs that train transformers. */
 #ifndef HM_ADVISE_LARGE_H
 #define HM_ADVISE_LARGE_H
 

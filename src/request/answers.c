@@ -1,6 +1,6 @@
 /*
- * The members of every JSON answer. The OpenAPI schemas and the types of the web page are made from
- * these tables, and tests check real answers against them.
+ * Lists the members of every JSON answer. The OpenAPI schemas and the types of the web page are
+ * made from these tables, and tests check real answers against them.
  */
 #include "schemas.h"
 
@@ -8,7 +8,7 @@
     {                                                                                              \
         .name = NAME, .kind = HM_MEMBER_NUMBER, .help = HELP                                       \
     }
-#define KNOWN(NAME, HELP) /* A number, or null if unknown. */                                      \
+#define KNOWN(NAME, HELP) /* Defines a member that is a number, or null if unknown. */             \
     {                                                                                              \
         .name = NAME, .kind = HM_MEMBER_NUMBER, .nullable = true, .help = HELP                     \
     }
@@ -44,7 +44,7 @@
     {                                                                                              \
         .name = NAME, .kind = HM_MEMBER_TEXTS, .help = HELP                                        \
     }
-#define MAYBE(KIND, NAME, OF, HELP) /* A member that only some answers have. */                    \
+#define MAYBE(KIND, NAME, OF, HELP) /* Defines a member that only some answers have. */            \
     {                                                                                              \
         .name = NAME, .kind = HM_MEMBER_##KIND, .of = OF, .nullable = true, .optional = true,      \
         .help = HELP                                                                               \
@@ -383,7 +383,7 @@ static const struct hm_member recommended[] = {
     BOOL("failed", "known to fail"),
     KNOWN_TEXT("why", "why it fails"),
 };
-/* This object also has one member for each quantity of the question, in SI units. */
+/* This object also has one member for each quantity of the request, in SI units. */
 static const struct hm_member next_point[] = {NUMBER("n", "workers")};
 static const struct hm_member recommend[] = {
     VERSION,

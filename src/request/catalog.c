@@ -1,5 +1,6 @@
 /*
- * The verbs catalog list, show and import: machines, fabrics and neural networks that have a name.
+ * Implements the verbs catalog list, show and import, for machines, fabrics and neural networks
+ * that have a name.
  */
 #include <string.h>
 
@@ -75,7 +76,7 @@ static int put_fabric(const struct hm_catalog *catalog, const char *name, struct
 
 /*
  * Writes a machine as JSON if json is not NULL; otherwise as text, on one line or, if `whole` is
- * true, with each figure on a line of its own.
+ * true, with each property on a line of its own.
  */
 static int put_machine(const struct hm_catalog *catalog, enum hm_catalog_kind kind,
                        const char *name, struct hm_json *json, struct hm_text *out, bool whole,
@@ -243,12 +244,15 @@ static int find_entry(const struct hm_catalog *catalog, const struct hm_catalog_
             *ret_kind = (enum hm_catalog_kind)k;
             return 0;
         }
-    /* Nothing was found. If the catalog has the name, there was no memory to parse its entry. */
+    /*
+     * Nothing was found. If the catalog has an entry with this name, there was no memory to parse
+     * it.
+     */
     for (int k = 0; k < HM_CATALOG_KINDS; k++)
         if ((r->kind < 0 || r->kind == k) &&
             hm__catalog_unknown(catalog, (enum hm_catalog_kind)k, r->name, &ignored) == HM_E_NOMEM)
             return hm__fail_nomem(err);
-    /* The error of hm__catalog_unknown suggests a similar name. */
+    /* Sets an error that suggests a similar name. */
     if (r->kind < 0)
         return hm__catalog_unknown(catalog, HM_CATALOG_MACHINE, r->name, err);
     char kind[32] = "";

@@ -1,6 +1,6 @@
 /*
- * The verb converge: learns how the loss depends on iterations and workers, and shows how good the
- * fit is.
+ * The verb converge: fits how the loss depends on iterations and workers, and shows how accurate
+ * the fit is.
  */
 #include <math.h>
 #include <string.h>

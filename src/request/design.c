@@ -1,4 +1,4 @@
-/* The verb design: chooses a small number of runs from which a fit learns most. */
+/* The verb design: chooses a small number of runs that reduce the uncertainty of a fit most. */
 #include <math.h>
 #include <string.h>
 

@@ -320,7 +320,7 @@ static int place_add(const struct hm_request_field *f, struct hm_place *place, c
 {
     double value;
     size_t used = hm__number_read(text, &value);
-    /* A number without a unit is in SI units, as in a column of runs. */
+    /* A number without a unit is in SI units, as in a column of a table of runs. */
     bool bare = used > 0 && text[used] == '\0';
 
     if (place->count == HM_PLACE_MAX)

@@ -1,4 +1,4 @@
-/* The functions that open files. A request can reach them only through its context. */
+/* Declares the functions that open files. A request can reach them only through its context. */
 #ifndef HM_FILES_H
 #define HM_FILES_H
 
@@ -21,8 +21,10 @@ struct hm_files {
                   struct hm_import *ret_import, struct hm_err *err);
     bool (*exists)(const char *path);
     bool (*is_folder)(const char *path);
-    /* The following functions read a file of another tool, tell whether a file is one of another
-     * tool, and visit all files of a folder. */
+    /*
+     * Functions that read a file of another tool, check whether a file was written by another tool,
+     * and visit all files of a folder.
+     */
     int (*import)(const struct hm_import_from *from, struct hm_imported **ret_import,
                   struct hm_err *err);
     bool (*is_foreign)(const struct hm_import_from *from);

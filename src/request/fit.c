@@ -1,5 +1,5 @@
 /*
- * The verb fit: learns from a few runs how the time depends on the number of workers n, and
+ * The verb fit: fits, from a few runs, how the time depends on the number of workers n, and
  * predicts times with intervals.
  */
 #include <math.h>
@@ -90,10 +90,7 @@ static int check_request(const struct hm_fit_request *r, struct hm_err *err)
     return 0;
 }
 
-/*
- * Adds a plot of the predictions. It reaches from n = 1 to the largest n of the runs and
- * predictions.
- */
+/* Adds a plot of the predictions, from n = 1 to the largest n of the runs and predictions. */
 static int add_plot(const struct hm_fit_request *r, const struct hm_fit *fit,
                     const struct hm_numbers *places, struct hm_call *call, struct hm_err *err)
 {

@@ -1,6 +1,6 @@
 /*
- * Describes the machine on which an imported trace was recorded, from the times of its operations,
- * as `howmany calibrate` does from those that it measures itself.
+ * Describes the machine on which an imported trace was recorded. The times of the operations in the
+ * trace are used as `howmany calibrate` uses the times that it measures.
  */
 #include "calibration.h"
 #include "err.h"

@@ -66,13 +66,15 @@ struct importing {
     struct hm_call *call;
     const struct hm_import_request *r;
     const struct hm_importer *as;
-    struct hm_imported **imported; /* Results of the files; owned. */
+    struct hm_imported **imported; /* Results of the imported files; owned. */
     size_t count, room;
     size_t skipped; /* Number of files of a folder that no reader recognises. */
     bool in_folder;
 };
 
-/* Keeps the result of reading a file, with the machine that its times describe. */
+/*
+ * Keeps the result of reading a file, and describes the machine on which its times were measured.
+ */
 static int keep_import(struct importing *all, struct hm_imported *im, struct hm_err *err)
 {
     int rc = hm__import_machine(all->call, im, err);

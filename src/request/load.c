@@ -204,11 +204,11 @@ int hm__load_machine(struct hm_call *call, const struct hm_job_fields *f,
     return rc;
 }
 
-/* One key that a machine in the field `on` keeps from the cluster of the job. */
+/* One key that a machine in the field `on` may keep from the cluster of the job. */
 struct kept_key {
     enum hm_cluster_key key;
     const char *name;
-    bool has; /* Whether the machine has its own value for the key. */
+    bool has; /* True if the machine has its own value for the key. */
 };
 
 /* Writes the names of the keys that the job gives, such as "price and fabric": only keys that the
@@ -232,8 +232,9 @@ static void list_keys(const struct kept_key *keys, size_t count, unsigned given,
 }
 
 /*
- * Keeps those keys of the job's cluster that do not describe the machine itself, unless the machine
- * has its own value. A note lists the keys that were kept and those that were replaced.
+ * Copies keys from the cluster of the job to a machine that replaces it, if they do not describe
+ * the machine itself and the machine has no value of its own. A note lists the keys that were kept
+ * and those that were replaced.
  */
 static int keep_job_keys(struct hm_call *call, const struct hm_cluster *job, struct hm_cluster *c,
                          struct hm_err *err)
@@ -298,9 +299,11 @@ static bool is_plain_name(struct hm_call *call, const struct hm_document *d)
            !(call->context->files && call->context->files->exists(d->name));
 }
 
-/* Gives the machines of a server as many accelerators as those of the job's cluster have, if the
- * job says so; they then have the name of the accelerator, and their price is unknown. Returns
- * whether the job says so. */
+/*
+ * If the job gives the number of accelerators in a machine of its cluster, gives a server the same
+ * number; the server then has the name of the accelerator, and its price is unknown. Returns
+ * whether the job gives this number.
+ */
 static bool keep_accelerators(const struct hm_job *job, const char *named,
                               struct hm_cluster *server)
 {

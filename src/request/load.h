@@ -1,7 +1,7 @@
 /*
- * Functions that several verbs use to load a job with its machines, runs, traces, and fits of
- * convergence. The data come from contents in the request, from files if the context allows them,
- * or from the store.
+ * Declares functions that several verbs use to load a job with its machines, runs, traces, and fits
+ * of convergence. The data come from contents in the request, from files if the context allows
+ * them, or from the store.
  */
 #ifndef HM_LOAD_H
 #define HM_LOAD_H
@@ -58,8 +58,10 @@ int hm__load_network_job(struct hm_call *call, const char *name, struct hm_spec 
 int hm__load_machine(struct hm_call *call, const struct hm_job_fields *fields,
                      const struct hm_document *machine, struct hm_cluster **ret_cluster,
                      struct hm_err *err);
-/* Whether the field `set` has a key of the job, and not only facts about imported files, such as
- * n=8. */
+/*
+ * Whether the field `set` has a key of the job, and not only properties of imported files, such as
+ * n=8.
+ */
 bool hm__sets_job(const struct hm_texts *set);
 /* Whether a name in the field `on` is a cluster file, not a machine of the catalog. */
 bool hm__is_cluster_file(const char *name);
@@ -79,8 +81,7 @@ int hm__check_job_fields(const struct hm_job_fields *fields, bool one_machine, s
  */
 
 /*
- * Whether a name is the address of a store: postgresql://... or a file whose name ends in .db or
- * .sqlite.
+ * Whether a name is the address of a store: it begins with postgresql:// or ends in .db or .sqlite.
  */
 bool hm__is_store(const char *name);
 
@@ -99,7 +100,8 @@ struct hm_trace_fields {
     double best; /* Least loss P* that can be reached; NaN if it is not given. */
     const char *measure;
     bool epochs;
-    double rows; /* Rows of the training data that the fit is for; NaN if not given. */
+    double rows; /* Number of rows of the training data for which the loss is predicted; NaN if not
+                    given. */
     double level, seed;
 };
 

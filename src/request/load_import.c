@@ -171,10 +171,10 @@ static int import_from(struct hm_call *call, const struct hm_document *d,
     return rc;
 }
 
-/* The imports of several files and folders. */
+/* Results of importing several files and folders. */
 struct collection {
     struct hm_call *call;
-    struct hm_imported **items; /* Results of the files; owned. */
+    struct hm_imported **items; /* Results of the imported files; owned. */
     size_t count, room;
     bool in_folder;
 };
@@ -208,8 +208,9 @@ static int collect_one(void *data, const char *name, struct hm_err *err)
     return rc ? rc : collection_add(c, im, err);
 }
 
-/* Imports the document itself if its contents are given, otherwise the file or folder that it
- * names. */
+/*
+ * Imports the contents of a document if they are given, otherwise the file or folder that it names.
+ */
 static int collect_document(struct collection *c, const struct hm_document *d, struct hm_err *err)
 {
     const struct hm_files *files = c->call->context->files;
@@ -280,7 +281,7 @@ static int add_usual(struct hm_call *call, struct hm_imported *im, const struct 
     return rc;
 }
 
-/* Removes the line numbers of a tree: they are those of a text that the caller never sees. */
+/* Removes the line numbers from a tree, because they refer to a text that the caller never sees. */
 static void forget_lines(struct hm_value *value)
 {
     value->line = 0;
@@ -288,8 +289,10 @@ static void forget_lines(struct hm_value *value)
         forget_lines(&value->items[i]);
 }
 
-/* Parses the document that an import made, which is YAML whatever its file is called, so that
- * messages name the file. */
+/*
+ * Parses the document that an import made. The text is YAML, whatever the name of the imported file
+ * is; messages name that file.
+ */
 static int take_tree(struct hm_call *call, const struct hm_imported *im, struct hm_spec *spec,
                      struct hm_err *err)
 {
@@ -306,7 +309,7 @@ static int take_tree(struct hm_call *call, const struct hm_imported *im, struct 
     return rc;
 }
 
-/* Whether an import has a network or a job. */
+/* Whether an import contains a network or a job. */
 static bool has_job(const struct hm_imported *im)
 {
     return im->document.length > 0 && strcmp(im->document_kind, "cluster") != 0;
@@ -331,8 +334,10 @@ static bool document_has(const struct hm_imported *im, const char *key)
     return false;
 }
 
-/* Adds the job of a launcher's configuration to the network of another file. Keys that the
- * configuration gives get no usual values. */
+/*
+ * Adds the job from a launcher's configuration to the network from another file. Keys that the
+ * configuration gives get no usual values.
+ */
 static void join_launch(struct hm_imported *network, const struct hm_imported *launch)
 {
     size_t kept = 0;
@@ -370,8 +375,10 @@ static bool join_folder(struct hm_imported *const *items, size_t count, size_t *
     return true;
 }
 
-/* Imports the files of a folder, and takes the network with the configuration of its launcher, or
- * the first file, by name, that gives a network or a job. */
+/*
+ * Imports the files of a folder. If there is a network and the configuration of a launcher, they
+ * are joined; otherwise the first file, by name, that gives a network or a job is used.
+ */
 static int import_folder_job(struct hm_call *call, const struct hm_document *d,
                              struct hm_imported **ret_import, const char **ret_note,
                              struct hm_err *err)

@@ -6,8 +6,10 @@
 #include "readers.h"
 #include "request.h"
 
-/* Write what was recognised, taken and left out: hm__imported_text for one file, hm__imported_json
- * for all files. */
+/*
+ * Write which format was recognised, and which data were taken and left out: hm__imported_text for
+ * one file, hm__imported_json for all files.
+ */
 void hm__imported_text(struct hm_call *call, const struct hm_imported *im);
 void hm__imported_json(struct hm_call *call, struct hm_imported *const *all, size_t count);
 
@@ -28,8 +30,10 @@ int hm__load_foreign_job(struct hm_call *call, const struct hm_document *documen
                          struct hm_spec *spec, const char **ret_note, struct hm_err *err);
 int hm__load_foreign_cluster(struct hm_call *call, const struct hm_document *document,
                              struct hm_spec *spec, struct hm_err *err);
-/* Makes a cluster from the times of operations of an import, if it has them and no document. If
- * they do not determine the figures of a machine, a note says why. */
+/*
+ * Makes a cluster from the times of operations of an import, if the import has such times and no
+ * document. If the times do not determine the properties of a machine, a note says why.
+ */
 int hm__import_machine(struct hm_call *call, struct hm_imported *im, struct hm_err *err);
 /* Completes the tree of a job that was read from a launcher's configuration: adds the network that
  * the overrides give, and the usual values of that network, which *ret_note lists. `title` names

@@ -1,7 +1,8 @@
 /*
- * Completes jobs of configurations of launchers (DeepSpeed, accelerate), which do not name a
- * network: the field `set` gives it, as in network=llama-3-8b, and the catalog its usual batch,
- * sequence and data set. The layout is used only for transformers.
+ * Completes jobs that were read from configurations of launchers (DeepSpeed, accelerate). These do
+ * not name a network: the field `set` names it, as in network=llama-3-8b, and the catalog gives its
+ * usual batch, sequence and data set. The layout of the configuration is used only for
+ * transformers.
  */
 #include <string.h>
 
@@ -10,8 +11,10 @@
 #include "load_import.h"
 #include "read_large_job.h"
 
-/* Applies the assignments that concern the network to an empty job, to find out what the network
- * is. */
+/*
+ * Applies the assignments that concern the network to an empty job, to find out which network they
+ * name.
+ */
 static int probe_network(struct hm_call *call, const struct hm_spec *spec,
                          struct hm_value *ret_root, struct hm_err *err)
 {
@@ -49,8 +52,10 @@ static int add_usual(struct hm_value_builder *b, const struct hm_spec *spec, con
     return rc;
 }
 
-/* Makes the tree of the job: the keys of the file without those that do not apply, and the usual
- * values of a network that has a name. */
+/*
+ * Makes the tree of the job from the keys of the file that apply, and the usual values of a network
+ * that has a name.
+ */
 static int complete_tree(struct hm_call *call, struct hm_spec *spec, bool large, const char *name,
                          struct hm_text *note, struct hm_err *err)
 {

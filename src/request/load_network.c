@@ -1,5 +1,5 @@
 /*
- * A job that is given by the name of a network of the catalog instead of a file, as in "plan
+ * Loads a job that is given by the name of a network of the catalog instead of a file, as in "plan
  * resnet-50". The catalog states the usual batch, data set and sequence of a network (the key
  * `usual`); the note of the job names those that the request does not give itself.
  */

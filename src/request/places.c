@@ -1,6 +1,6 @@
 /*
- * Lists the configurations that a fit predicts: the quantities of a target, and, if the target
- * gives no number of workers, default numbers of workers.
+ * Lists the configurations for which a fit predicts the time: the quantities of the target, with
+ * default numbers of workers if the target gives none.
  */
 #include <math.h>
 #include <string.h>

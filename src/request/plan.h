@@ -1,4 +1,4 @@
-/* The fields of the verb plan, and the platforms that it compares. */
+/* Declares the fields of the verb plan, and the functions that list the platforms to compare. */
 #ifndef HM_REQUEST_PLAN_H
 #define HM_REQUEST_PLAN_H
 
@@ -31,7 +31,7 @@ struct hm_plan_request {
     const char *params;
     struct hm_numbers n;
     bool weak, explain_layout;
-    int emit; /* Index of enum hm_large_emit; -1: not given. */
+    int emit; /* Index of the output format (enum hm_large_emit); -1: not given. */
     bool table, layers, no_chart, json, csv;
     const char *plot;
 };
@@ -51,8 +51,10 @@ int hm__plan_ways(struct hm_call *call, const struct hm_platform_fields *fields,
                   struct hm_plan_ways *ret_ways, struct hm_err *err);
 
 struct hm_large_measured;
-/* Load the runs of a job that trains a transformer: times with as much of the layout as the columns
- * give. The memory belongs to the call. */
+/*
+ * Load the runs of a job that trains a transformer: the times, and as much of the layout as the
+ * columns of the table give. The memory belongs to the call.
+ */
 int hm__load_large_runs(struct hm_call *call, const struct hm_plan_request *request,
                         const struct hm_loaded_job *loaded, struct hm_large_measured **ret_runs,
                         size_t *ret_count, struct hm_err *err);
@@ -63,8 +65,10 @@ int hm__plan_large(const struct hm_plan_request *request, struct hm_call *call,
 
 struct hm_large_answer;
 
-/* Whether the request asks for a trace of the predicted step, or for a platform file of the
- * cluster. */
+/*
+ * Whether the request asks for a trace of the predicted step, or for a SimGrid platform file of the
+ * cluster.
+ */
 bool hm__plan_emits(const struct hm_plan_request *request);
 /*
  * Write the predicted step as a trace, or the cluster as a platform, whichever the request asks

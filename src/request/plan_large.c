@@ -1,4 +1,4 @@
-/* The verb `plan` for jobs that train transformers. */
+/* Implements the verb `plan` for jobs that train transformers. */
 #include <math.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /*
- * Runs of a job that trains a transformer: rows of a table with n and seconds, and columns for as
- * much of the layout as is known. Columns have the names of the keys of `parallel`.
+ * Reads runs of a job that trains a transformer from a table with columns for n, the seconds, and
+ * as much of the layout as is known. These columns have the names of the keys of `parallel`.
  */
 #include <math.h>
 #include <string.h>
@@ -116,7 +116,8 @@ int hm__load_large_runs(struct hm_call *call, const struct hm_plan_request *r,
     for (size_t i = 0; rc == 0 && i < runs->count; i++) {
         struct hm_large_measured *m = &(*ret_runs)[count];
         rc = read_run(runs, i, loaded->job->large, m, err);
-        count += m->time_s > 0 && isfinite(m->time_s); /* Failed runs have no time. */
+        count += m->time_s > 0 &&
+                 isfinite(m->time_s); /* Failed runs have no time and are not counted. */
     }
     if (rc == 0 && count == 0)
         rc = hm__request_fail(err, "runs", HM_E_MISSING, "no run has a time");

@@ -40,8 +40,10 @@ static bool has_strategy(const struct hm_platform_fields *f, enum hm_strategy st
                                                             (int)HM_STRATEGY_MIRRORED);
 }
 
-/* Whether servers have a consistency that the request names or implies. Without a name, servers are
- * bsp, but those of TensorFlow are asynchronous. */
+/*
+ * Whether servers have a consistency that the request names or implies. If it names none, servers
+ * use bsp, except those of TensorFlow, which are asynchronous.
+ */
 static bool servers_have(const struct hm_platform_fields *f, enum hm_strategy strategy,
                          enum hm_consistency consistency)
 {
@@ -56,7 +58,7 @@ static bool servers_have(const struct hm_platform_fields *f, enum hm_strategy st
                                                 : HM_CONSISTENCY_BSP);
 }
 
-/* Whether any servers that the request names have a consistency. */
+/* Whether any servers that the request names have this consistency. */
 static bool has_consistency(const struct hm_platform_fields *f, enum hm_consistency consistency)
 {
     bool strategy = has_strategy(f, HM_STRATEGY_PARAMETER_SERVER);
@@ -135,7 +137,10 @@ static void add_way(struct hm_plan_ways *w, struct hm_way way)
     w->ways[w->count++] = way;
 }
 
-/* Adds servers with each consistency; `strategy` is HM_STRATEGY_NONE for the platform server. */
+/*
+ * Adds a platform with parameter servers for each consistency that the request names; `strategy` is
+ * HM_STRATEGY_NONE for the platform server.
+ */
 static void add_servers(const struct hm_platform_fields *f, enum hm_strategy strategy,
                         struct hm_plan_ways *w)
 {
@@ -236,8 +241,8 @@ static int find_algorithm(const struct hm_convergence *c, const char *name, size
 }
 
 /*
- * Sets the cost factors of the platforms with staleness. It is an error if the fit gives none of
- * these factors.
+ * Sets, for each platform with staleness, the factor by which staleness multiplies the iterations.
+ * It is an error if the fit gives none of these factors.
  */
 static int take_costs(const struct hm_convergence *c, size_t algorithm, struct hm_plan_ways *w,
                       struct hm_err *err)
@@ -265,8 +270,8 @@ static int take_costs(const struct hm_convergence *c, size_t algorithm, struct h
 }
 
 /*
- * Reads the costs of staleness from a fit of convergence, which is given as ALGORITHM=FILE or as a
- * document that names an algorithm.
+ * Reads these factors of staleness from a fit of convergence, which is given as ALGORITHM=FILE or
+ * as a document that names an algorithm.
  */
 static int costs_from_fit(struct hm_call *call, const struct hm_document *from,
                           struct hm_plan_ways *w, struct hm_err *err)

@@ -1,6 +1,6 @@
 /*
- * The public functions of requests: they set fields, read a body, check limits, run the verb, and
- * make the reply.
+ * Implements the public functions of requests: they set fields, read a body, check limits, run the
+ * verb, and make the reply.
  */
 #include "request.h"
 
@@ -307,7 +307,10 @@ bool hm__is_fact(const char *assignment)
     return strncmp(assignment, "n=", 2) == 0;
 }
 
-/* Refuses facts about files of other tools if no such file was read. */
+/*
+ * Refuses assignments of properties of imported files (such as n=8) if no file of another tool was
+ * read.
+ */
 static int check_facts(const struct hm_call *call, struct hm_err *err)
 {
     for (size_t i = 0; call->facts && !call->imported && i < call->facts->count; i++)
@@ -367,7 +370,7 @@ int hm_request_run(struct hm_request *r, const struct hm_context *context,
                                .bytes = c->limits.bytes,
                                .cancelled = c->cancelled,
                                .data = c->cancelled_data};
-    hm__budget_enter(&budget); /* A budget is entered even without limits, so that a failed
+    hm__budget_enter(&budget); /* A budget is started even without limits, so that a failed
                                   allocation is noticed. */
     int rc = hm__request_budget(r->verb, request_answer(r, c, &reply, err), err);
     hm__budget_leave(&budget);

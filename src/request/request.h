@@ -1,8 +1,8 @@
 /*
- * Tables that describe requests. Each verb has one table of fields and one struct that the fields
- * fill in. Command-line options, help, man pages, completion, HTTP keys, OpenAPI and the types of
- * the web page are all made from the tables. To read a field, text or a tree is converted and
- * stored in the member at the offset of the field.
+ * Declares the tables that describe requests. Each verb has one table of fields and one struct that
+ * the fields fill in. Command-line options, help, man pages, completion, HTTP keys, OpenAPI and the
+ * types of the web page are all made from the tables. A field is read from text or from a tree into
+ * the struct member at the offset of the field.
  */
 #ifndef HM_REQUEST_H
 #define HM_REQUEST_H
@@ -17,7 +17,7 @@
  */
 
 enum hm_request_kind {
-    HM_REQUEST_FLAG,    /* Type bool. */
+    HM_REQUEST_FLAG,    /* The field has the type bool. */
     HM_REQUEST_NUMBER,  /* Type double, in SI units of `dim`; NaN if it is not given. */
     HM_REQUEST_WHOLE,   /* Type double, a whole number; NaN if it is not given. */
     HM_REQUEST_CHOICE,  /* Type int, an index into `choices`; -1 if it is not given. */
@@ -66,7 +66,7 @@ struct hm_numbers {
 
 enum { HM_PLACE_MAX = 32 };
 struct hm_place {
-    /* All quantities that the user gave for the configuration, including n. */
+    /* All quantities of the configuration that the user gave, including n. */
     struct hm_at at[HM_PLACE_MAX];
     size_t count;
     double n; /* Number of workers; NaN if it is not given. */
@@ -93,7 +93,8 @@ struct hm_document {
 };
 
 struct hm_factor {
-    double value; /* The factor; NaN if it is not given as a number. */
+    double value; /* Value of the factor; NaN if a document is given instead of a number, or
+                     nothing. */
     /* Document that contains the factor; its name is NULL if no document is given. */
     struct hm_document from;
 };
@@ -158,11 +159,11 @@ struct hm_verb {
     /* Name of the field that is set by a body of CSV or JSON lines; NULL if there is none. */
     const char *table;
     /*
-     * True if a body that lacks the key of the operand is the value of the operand. The verb must
-     * have exactly one operand.
+     * True if a body that lacks the key of the operand is itself the value of the operand. The verb
+     * must have exactly one operand.
      */
     bool bare;
-    /* Whether a body of any media type other than JSON and YAML sets the field `table`. */
+    /* True if a body of any media type other than JSON and YAML sets the field `table`. */
     bool any_body;
     bool writes;        /* True if the verb changes the store. */
     const char *answer; /* Name of the schema of the JSON answer. */
@@ -227,26 +228,31 @@ struct hm_call {
     struct hm_arena *arena; /* Memory that is freed after the verb has run. */
     struct hm_text out;
     const char *type; /* Media type of the answer; NULL means plain text. */
-    bool no_answer;   /* True if the question has no feasible answer. */
+    bool no_answer;   /* True if the request has no feasible answer. */
     bool from_store;
     /* Files that the caller is asked to write; their texts are in the arena. */
     struct hm_reply_file files[4];
     size_t file_count;
-    /* Assignments of the field `set`, which may give facts about files of other tools; NULL if the
-     * verb has no such field. */
+    /*
+     * Assignments of the field `set`, which may give properties of files of other tools (such as
+     * n=8); NULL if the verb has no such field.
+     */
     const struct hm_texts *facts;
-    /* Whether a file of another tool was read, so that facts about it have an effect. */
+    /*
+     * True if a file of another tool was read, so that properties in the field `set` have an
+     * effect.
+     */
     bool imported;
-    struct hm_catalog *made; /* The built-in catalog, which is made when it is first needed. */
+    struct hm_catalog *made; /* The built-in catalog, which is loaded when it is first needed. */
 };
 
 /*
- * Whether an assignment of the field `set` is a fact about files of other tools, such as "n=8", and
- * not a key of a job.
+ * Whether an assignment of the field `set` is a property of files of other tools, such as "n=8",
+ * and not a key of a job.
  */
 bool hm__is_fact(const char *assignment);
 /*
- * Returns rc, unless the budget of this thread is spent (budget.h): then returns the error that
+ * Returns rc, unless the limits of this thread are exceeded (budget.h): then returns the error that
  * says so, with the source "request" if a field of the verb caused it.
  */
 int hm__request_budget(const struct hm_verb *verb, int rc, struct hm_err *err);

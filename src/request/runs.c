@@ -1,4 +1,6 @@
-/* The verbs runs list, show, export and delete, which read and delete runs of the store. */
+/*
+ * Implements the verbs runs list, show, export and delete, which read and delete runs of the store.
+ */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* The verbs runs add and runs import, and the verbs for named documents of the store. */
+/* Implements the verbs runs add and runs import, and the verbs for named documents of the store. */
 #include <stdio.h>
 #include <string.h>
 
@@ -184,7 +184,7 @@ static const struct hm_request_field import_fields[] = {
 struct import_counts {
     struct hm_added added;
     size_t runs, traces;
-    const char **notes; /* Warnings about tables that may be cut. */
+    const char **notes; /* Warnings about tables that may be truncated. */
     size_t note_count;
 };
 
@@ -196,7 +196,10 @@ static bool traces_are_cut(const struct hm_traces *traces)
     return false;
 }
 
-/* Adds a note about a table that may be cut. The texts of a client without files are complete. */
+/*
+ * Adds a note about a table that may be truncated. A text from a client without access to files is
+ * complete.
+ */
 static int note_cut(struct hm_call *call, const struct hm_document *d, bool cut,
                     struct import_counts *done, struct hm_err *err)
 {

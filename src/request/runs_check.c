@@ -1,4 +1,7 @@
-/* The verbs that look for damage in a store, and that copy the readable runs of a damaged store. */
+/*
+ * Implements the verbs that look for damage in a store, and that copy the readable runs of a
+ * damaged store.
+ */
 #include <stdio.h>
 
 #include "err.h"

@@ -1,4 +1,4 @@
-/* JSON Schema of requests and answers, made from their tables. */
+/* Writes the JSON Schema of requests and answers from their tables. */
 #ifndef HM_SCHEMAS_H
 #define HM_SCHEMAS_H
 

@@ -1,4 +1,4 @@
-/* All verbs, in the order in which the help shows them. */
+/* Lists all verbs, in the order in which the help shows them. */
 #include "verbs.h"
 
 const struct hm_verb *const hm__verbs[] = {&hm__verb_plan,

@@ -1,8 +1,8 @@
 /*
- * The board of running commands. A slot begins and ends with the same counter, which increases with
- * each write: a reader that finds two different counters has read a slot while it was written, and
- * reads again. Limit: a board is for one machine, since locks on network file systems may be
- * missing.
+ * Implements the board, the shared list of running commands. A slot begins and ends with the same
+ * counter, which increases with each write: a reader that finds two different counters has read a
+ * slot while it was written, and reads again. Limit: a board is for one machine, since locks on
+ * network file systems may be missing.
  */
 #include "board.h"
 

@@ -1,8 +1,9 @@
 /*
- * The board: a file of fixed size that lists the commands that run on this machine, for the page of
- * the server. The server creates it when it starts and keeps it open, so that a request opens no
- * file. A command that runs for long claims a slot, writes its progress there, and holds a lock on
- * the slot; the kernel removes the lock when the command ends, also after kill -9.
+ * The board is a file of fixed size in which the commands that run on this machine list their
+ * progress, for the page of the server. The server creates it when it starts and keeps it open, so
+ * that a request opens no file. A command that runs for long claims a slot, writes its progress
+ * there, and holds a lock on the slot; the kernel removes the lock when the command ends, also
+ * after kill -9.
  */
 #ifndef HM_BOARD_H
 #define HM_BOARD_H
@@ -13,7 +14,7 @@
 
 enum { HM_BOARD_SLOTS = 32, HM_BOARD_POINTS = 24 };
 
-/* The progress of one command. Texts end with a zero byte; what is too long is cut. */
+/* The progress of one command. Texts end with a zero byte; longer texts are cut. */
 struct hm_board_task {
     char command[16];  /* Name of the command, such as "bench". */
     char title[128];   /* Description of what the command runs. */

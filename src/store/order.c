@@ -2,8 +2,8 @@
  * Lists runs in the order of a column, page by page. A page begins after the sort value and the id
  * of the last run of the previous page, not after a number of runs. So no run is repeated or
  * skipped if runs are added between two requests, and the last page is as fast as the first. Runs
- * without a value come last in both directions. A page has up to three parts, each of which is
- * found by reading the index (column, id) in order:
+ * without a value come last in both directions. A page consists of up to three ranges (parts) of
+ * runs, each of which is found by reading the index (column, id) in order:
  *
  *     column = value and a later id;   a later value of column;   column IS NULL
  *

@@ -1,8 +1,8 @@
 /*
- * A store on a PostgreSQL server. Values are sent and received in binary, so a double keeps its
- * bits and texts need no quotes. Rows are received one by one. A broken connection is an error: it
- * is then unknown whether the last transaction was committed. Because runs have keys, it is safe to
- * add the same runs again.
+ * Implements a store on a PostgreSQL server. Values are sent and received in binary, so a double
+ * keeps its bits and texts need no quotes. Rows are received one by one. A broken connection is an
+ * error: it is then unknown whether the last transaction was committed. Because runs have keys, it
+ * is safe to add the same runs again.
  *
  * Writers exclude each other with an advisory lock. So runs become visible in the order of their
  * ids, and no run is added to a page that was read already. Also, two writers cannot deadlock on
@@ -300,8 +300,8 @@ static const char *find_option(const PQconninfoOption *options, const char *name
 }
 
 /*
- * Whether the parts of an address are unambiguous. A password with an unescaped @ or / would be
- * parsed as a host or a port, which messages show.
+ * Whether the components of an address are unambiguous. A password with an unescaped @ or / would
+ * be parsed as a host or a port, which messages show.
  */
 static bool is_unambiguous(const char *where, const PQconninfoOption *options)
 {

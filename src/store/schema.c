@@ -1,5 +1,5 @@
 /*
- * The tables of a store, and the steps that migrate an older store to the current version.
+ * Defines the tables of a store, and the steps that migrate an older store to the current version.
  *
  * A released step is never changed; a new version adds a step to the table. If several programs
  * open an old store at once, one of them migrates it while the others wait.

@@ -1,7 +1,7 @@
 /*
- * The interface of a database, as a table of functions: SQLite (sqlite.c), PostgreSQL (postgres.c),
- * or an error in a build without them. Statements are written in the SQL that both understand;
- * parameters are $1, $2, … in both. The parts of SQL that differ are texts in the table.
+ * Defines the interface of a database as a table of functions: SQLite (sqlite.c), PostgreSQL
+ * (postgres.c), or an error in a build without them. Statements are written in the SQL that both
+ * understand; parameters are $1, $2, … in both. The SQL texts that differ are members of the table.
  */
 #ifndef HM_SQL_H
 #define HM_SQL_H
@@ -16,7 +16,7 @@ struct hm_sql_value {
     bool null;
     int64_t integer;
     double real;
-    const char *text; /* Borrowed; UTF-8, ends with NUL. */
+    const char *text; /* Text of the value; borrowed, UTF-8, ends with NUL. */
 };
 
 /* A function that is called with each row. The texts of the row are valid only during the call. A

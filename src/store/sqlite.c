@@ -1,5 +1,5 @@
 /*
- * A store in a SQLite file, with a write-ahead log beside it. A commit returns after the
+ * Implements a store in a SQLite file, with a write-ahead log beside it. A commit returns after the
  * transaction was synced to the disk (synchronous=FULL). Compiled statements are cached, because
  * the same few are used again and again.
  */
@@ -23,7 +23,8 @@ enum {
     STATEMENTS = 24,  /* Number of compiled statements in the cache. */
     LOG_PAGES = 4096, /* The write-ahead log is checkpointed when it has this many pages. */
     PAGE_BYTES = 4096,
-    CHECK_EVERY = 4000, /* Number of SQLite's instructions between two checks of the budget. */
+    CHECK_EVERY = 4000, /* Number of SQLite's virtual machine instructions between two checks of the
+                           limits of the request. */
 };
 
 struct statement {
@@ -37,7 +38,7 @@ struct statement {
 struct sqlite {
     sqlite3 *db;
     struct statement statements[STATEMENTS];
-    unsigned long clock; /* Number of uses of cached statements. */
+    unsigned long clock; /* Counter of uses of cached statements, which orders them by last use. */
     bool failed_before;  /* True if the file could not be opened. */
     bool read_only;      /* True if there is no permission to write the file or its folder. */
 };
@@ -294,7 +295,10 @@ static void checkpoint_long_log(struct sqlite *c)
     sqlite3_busy_timeout(c->db, WAIT_MS);
 }
 
-/* SQLite calls this function during a long statement; if it returns 1, the statement ends. */
+/*
+ * SQLite calls this function during a long statement; if it returns 1, because the limits of the
+ * request are exceeded, the statement ends.
+ */
 static int is_over_budget(void *unused)
 {
     (void)unused;

@@ -1,4 +1,4 @@
-/* An open store, and functions that the files of this folder share. */
+/* Declares an open store, and functions that the files of this folder share. */
 #ifndef HM_STORE_H
 #define HM_STORE_H
 

@@ -263,7 +263,7 @@ static int add_runs(struct adding *a, struct added_run *runs, size_t count, stru
     return rc;
 }
 
-/* Returns how many runs the next statement inserts. */
+/* Returns the number of runs that the next statement inserts. */
 static size_t group_runs(const struct added_run *runs, size_t count)
 {
     if (count < RUNS_AT_ONCE)

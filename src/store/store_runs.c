@@ -66,7 +66,7 @@ static int estimate_matches(struct hm_store *store, const struct hm_store_filter
     int64_t found = MANY;
 
     if (!*store->sql->plain)
-        return 0; /* PostgreSQL chooses the faster way by itself. */
+        return 0; /* PostgreSQL itself chooses between the two methods. */
     hm__text_add(&s.sql, "SELECT count(*) FROM (SELECT 1 FROM runs WHERE ");
     hm__text_add(&s.sql, PLACED);
     int rc = hm__statement_where(&s, e->arena, store->sql, filter, HM_WHERE_PROBE, e->order.column,
@@ -95,7 +95,9 @@ static void write_limit(struct hm_statement *s, const struct hm_store_filter *fi
                       hm__statement_bind(s, hm__sql_integer((int64_t)(filter->limit - e->count))));
 }
 
-/* Writes the query of a part of a page, over all runs or over those that `rows` selects. */
+/*
+ * Writes the query of one range (part) of a page, over all runs or over those that `rows` selects.
+ */
 static int write_part(struct hm_store *store, struct hm_statement *s,
                       const struct hm_store_filter *filter, enum hm_part part, const char *rows,
                       struct run_visit *e, struct hm_err *err)
@@ -114,7 +116,10 @@ static int write_part(struct hm_store *store, struct hm_statement *s,
     return 0;
 }
 
-/* Writes the query of a part of a page that joins the runs in the indexes with the waiting ones. */
+/*
+ * Writes the query of one range (part) of a page that joins the runs in the indexes with the
+ * waiting ones.
+ */
 static int write_joined_part(struct hm_store *store, struct hm_statement *s,
                              const struct hm_store_filter *filter, enum hm_part part,
                              struct run_visit *e, struct hm_err *err)

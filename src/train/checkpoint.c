@@ -1,7 +1,7 @@
 /*
- * Format of the file: a header of text lines "name value", a line of blanks, an empty line, the
- * arrays as doubles in this machine's representation (w first), and a checksum of 8 bytes over
- * everything before it.
+ * Writes and reads checkpoints. Format of the file: a header of text lines "name value", a line of
+ * blanks, an empty line, the arrays as doubles in this machine's representation (w first), and a
+ * checksum of 8 bytes over everything before it.
  *
  *     howmany checkpoint 1
  *     identity svm a9a rows 32561 ...
@@ -46,8 +46,8 @@ static const char magic[] = "howmany checkpoint 1";
 /* ---- checksum ------------------------------------------------------------------------------- */
 
 /*
- * FNV-1a over words of 8 bytes, with a shift of the high bits after each word; the last word is
- * padded with 0.
+ * Computes FNV-1a over words of 8 bytes, with a shift of the high bits after each word; the last
+ * word is padded with 0.
  */
 static uint64_t checksum_add(uint64_t sum, const void *data, size_t bytes)
 {
@@ -75,7 +75,7 @@ struct checkpoint_contents {
     double before[HM_PARTS + 1];
 };
 
-/* Whether each rank has its own part of the array. */
+/* Whether the values of the array are distributed over the ranks. */
 static bool part_is_distributed(const struct hm_part *part)
 {
     return part->of_rows || part->of_ranks;
@@ -120,7 +120,7 @@ static void header_write(struct hm_text *head, const struct hm_run *run, const c
 /* ---- writing -------------------------------------------------------------------------------- */
 
 struct checkpoint_writer {
-    FILE *file; /* The temporary file; NULL after a failure, and later writes are then ignored. */
+    FILE *file; /* The temporary file; NULL after a failure, so that later writes are ignored. */
     uint64_t sum;
     char path[PATH_MAX_BYTES], temporary[PATH_MAX_BYTES];
 };
@@ -426,8 +426,8 @@ static int header_expect_arrays(struct checkpoint_reader *reader, struct checkpo
 }
 
 /*
- * Whether an array has the same meaning in all algorithms that have it. This holds for w and for
- * values of rows.
+ * Whether an array has the same meaning in all algorithms that have it. This holds for the weights
+ * w and for arrays with one value per row of the data.
  */
 static bool part_is_shared(const struct checkpoint_contents *c, size_t part)
 {
@@ -628,7 +628,10 @@ static int checkpoint_read(const char *path, struct hm_run *run, const char *ide
     for (size_t i = 0; rc == 0 && i < c.count; i++) {
         const struct hm_part *part = &c.parts[i];
         bool distributed = part_is_distributed(part);
-        /* Copies of w that were not saved, or were saved on another number of ranks, become w. */
+        /*
+         * Copies of the weights w that were not saved, or were saved on another number of ranks,
+         * are set to w.
+         */
         bool copies = part->of_ranks && (head.missing[i] || head.ranks != comm->size);
         if (copies)
             memcpy(part->values, run->w, part->count * sizeof(double));

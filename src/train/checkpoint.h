@@ -1,7 +1,8 @@
 /*
- * Checkpoints: one file with the model, the algorithm's state and the totals so far, and a checksum
- * at the end. The file is written under a temporary name and then renamed. Values that belong to
- * rows are stored in the order of the data, so that a run can be resumed with any number of ranks.
+ * A checkpoint is one file with the model, the algorithm's state and the totals so far, and a
+ * checksum at the end. The file is written under a temporary name and then renamed. Values that
+ * belong to rows are stored in the order of the data, so that a run can be resumed with any number
+ * of ranks.
  */
 #ifndef HM_CHECKPOINT_H
 #define HM_CHECKPOINT_H
@@ -15,8 +16,9 @@
 int hm__checkpoint_save(const char *path, struct hm_run *run, const char *identity,
                         const struct hm_train_totals *totals, struct hm_err *err);
 /*
- * Load w, the state and the totals. Collective; call hm__run_begin first. A damaged file, or a
- * checkpoint of another problem, data set or algorithm, is an error whose message gives the reason.
+ * Load the weights w, the state and the totals. Collective; call hm__run_begin first. A damaged
+ * file, or a checkpoint of another problem, data set or algorithm, is an error whose message gives
+ * the reason.
  */
 int hm__checkpoint_load(const char *path, struct hm_run *run, const char *identity,
                         struct hm_train_totals *ret_totals, struct hm_err *err);

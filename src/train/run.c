@@ -1,4 +1,7 @@
-/* Functions shared by the algorithms: full gradients, mini-batches, random orders, step sizes. */
+/*
+ * Implements functions that the algorithms share: full gradients, mini-batches, random orders, step
+ * sizes.
+ */
 #include "run.h"
 
 #include <math.h>

@@ -1,10 +1,10 @@
 /*
- * One run of an algorithm on one rank, and the interface of an algorithm. An algorithm is a table
- * of functions in a file of its own, listed in algorithms.c.
+ * Declares a run of an algorithm on one rank, and the interface of an algorithm. An algorithm is a
+ * table of functions in a file of its own, listed in algorithms.c.
  *
- * Each rank holds its own rows and a copy of w. At the start and at the end of each iteration all
- * ranks have the same w, so that w can be evaluated and saved in between; an algorithm whose ranks
- * have different parameters sets w in its function `gather`.
+ * Each rank holds its own rows and a copy of the weights w. At the start and at the end of each
+ * iteration all ranks have the same w, so that w can be evaluated and saved in between; an
+ * algorithm whose ranks have different parameters sets w in its function `gather`.
  */
 #ifndef HM_RUN_H
 #define HM_RUN_H
@@ -21,9 +21,12 @@ struct hm_train_settings {
     double passes;   /* Number of passes over its own rows that a rank makes in an iteration. */
     double momentum; /* [0, 1) */
     double memory;   /* Number of pairs of changes (of w and of the gradient) that L-BFGS stores. */
-    bool shrink;     /* Whether to skip rows whose dual variable has stopped changing. */
-    /* Federated averaging: number of clients (0: one on each rank), fraction of them that take part
-     * in a round (0: all), and exponent of their shares of the rows (clients.h). */
+    bool shrink;     /* True to skip rows whose dual variable has stopped changing. */
+    /*
+     * For federated averaging: number of clients (0: one on each rank), fraction of the clients
+     * that take part in a round (0: all), and exponent of the clients' shares of the rows
+     * (clients.h).
+     */
     double clients, fraction, uneven;
     uint64_t seed;
 };
@@ -34,13 +37,13 @@ struct hm_part {
     double *values; /* Values of the array; borrowed. */
     size_t count;
     /*
-     * True: one value for each row of this rank. False: the same values on all ranks, unless
-     * of_ranks is set.
+     * True if the array has one value for each row of this rank. If false, the values are the same
+     * on all ranks, unless of_ranks is set.
      */
     bool of_rows;
     /*
-     * True: the array is this rank's own copy of w. If a run is resumed on another number of ranks,
-     * all copies start from w.
+     * True if the array is this rank's own copy of w. If a run is resumed on another number of
+     * ranks, all copies start from w.
      */
     bool of_ranks;
 };
@@ -54,10 +57,10 @@ struct hm_run {
     struct hm_comm *comm;
     struct hm_objective *objective;
     struct hm_train_settings settings;
-    double *w;        /* The parameters; length unknowns. */
+    double *w;        /* The weights w (parameters); length unknowns. */
     double *gradient; /* Gradient, used by the algorithm; length unknowns + HM_RUN_EXTRA. */
     double *scratch;  /* Scratch for sums over ranks; length unknowns + HM_RUN_EXTRA. */
-    double iteration; /* Number of iterations finished. */
+    double iteration; /* Number of iterations finished so far. */
     double samples;   /* Number of rows processed so far by all ranks, with repetition. */
     /* True if the algorithm finds no further improvement; the same on all ranks. */
     bool settled;
@@ -104,10 +107,10 @@ struct hm_algorithm {
      */
     double (*dual)(const struct hm_run *run);
     /*
-     * Mini-batch algorithms: the second half of `step`, which changes w by the mean gradient in
+     * For mini-batch algorithms: the second half of `step`, which changes w by the mean gradient in
      * run->gradient. `weight` is the size of this update as a fraction of a whole step, and `done`
-     * is the number of updates before this one. Each unknown is updated independently, so that
-     * parts of w may be on different ranks. NULL: the algorithm cannot run with parameter servers.
+     * is the number of updates before this one. Each weight is updated independently, so that
+     * ranges of w may be on different ranks. NULL: the algorithm cannot run with parameter servers.
      */
     void (*update)(struct hm_run *run, double weight, double done);
     /* Lists the arrays of the algorithm's state besides w and returns their number; NULL: none. */
@@ -135,10 +138,10 @@ struct hm_segment {
     double seconds, compute_s;
     double bytes, flop; /* Bytes sent and operations done, summed over all ranks. */
     /* The members below apply to parameter servers; without servers they are 0. */
-    double wait_s; /* Seconds of waiting for w, mean over the workers. */
+    double wait_s; /* Seconds of waiting for the weights w, as a mean over the workers. */
     /* Number of reads of w by all workers, and the sum of their staleness in clocks. */
     double reads, staleness;
-    double dropped; /* Number of dropped gradients. */
+    double dropped; /* Number of gradients that were dropped. */
 };
 
 /*

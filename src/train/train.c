@@ -1,8 +1,8 @@
 /*
- * The training loop. A segment is the iterations up to the next evaluation, checkpoint or limit.
- * All ranks start a segment together. The time of a segment is that of the slowest rank, and its
- * computation time is the maximum over the ranks; the rest is communication time, which includes
- * waiting for other ranks.
+ * Implements the training loop. A segment consists of the iterations up to the next evaluation,
+ * checkpoint or limit. All ranks start a segment together. The time of a segment is that of the
+ * slowest rank, and its computation time is the maximum over the ranks; the rest is communication
+ * time, which includes waiting for other ranks.
  */
 #include "train.h"
 
@@ -128,7 +128,7 @@ static int train_run_segment(struct hm_run *run, double iterations, struct hm_se
 
 /* ---- evaluation ----------------------------------------------------------------------------- */
 
-/* Compute objective, duality gap and accuracy at w, over all ranks. */
+/* Compute the objective, duality gap and accuracy at the weights w, over all ranks. */
 static void train_eval(struct hm_run *run, const struct hm_train_plan *plan,
                        struct hm_trace_point *point)
 {

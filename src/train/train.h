@@ -1,6 +1,6 @@
 /*
- * A training run: iterations until a stopping criterion holds, with measurements, evaluations of
- * the objective and checkpoints. Measured times cover iterations only, not evaluations and
+ * Makes a training run: iterations until a stopping criterion holds, with measurements, evaluations
+ * of the objective and checkpoints. Measured times cover iterations only, not evaluations and
  * checkpoints.
  */
 #ifndef HM_TRAIN_H
@@ -36,10 +36,11 @@ const char *hm__stop_name(enum hm_stop stop);
 
 /* One line of the trace. Means are over the iterations since the last evaluation. */
 struct hm_trace_point {
-    double iteration;                         /* Number of iterations finished. */
-    double epoch;                             /* Number of passes over all rows so far. */
-    double seconds, compute_s, communicate_s; /* Mean seconds of one iteration. */
-    double elapsed_s;                         /* Total time of the iterations so far, in seconds. */
+    double iteration; /* Number of iterations finished so far. */
+    double epoch;     /* Number of passes over all rows so far. */
+    double seconds, compute_s,
+        communicate_s; /* Mean seconds of one iteration: total, computation and communication. */
+    double elapsed_s;  /* Total time of the iterations so far, in seconds. */
     double objective;
     double suboptimality; /* Objective minus the known minimum; NAN: the minimum is unknown. */
     double gap;           /* Duality gap; NAN: the algorithm has no dual. */
@@ -51,8 +52,10 @@ struct hm_trace_point {
     double samples_per_s;
     double bytes, flop; /* Bytes sent and operations: mean per iteration, summed over all ranks. */
     /* The members up to `dropped` apply to parameter servers; without servers they are NAN. */
-    double wait_s;    /* Seconds per iteration that a worker waits for w; mean over the workers. */
-    double staleness; /* Mean number of clocks by which w was stale when it was read. */
+    double wait_s;    /* Seconds per iteration that a worker waits for the weights w; mean over the
+                         workers. */
+    double staleness; /* Mean number of clocks by which the weights w were stale when they were
+                         read. */
     double dropped;   /* Number of gradients dropped since the last evaluation. */
     /*
      * Usage of each rank since the last evaluation, workers first; borrowed; NULL: not requested.

@@ -1,4 +1,4 @@
-/* Resource usage of all ranks, collected on rank 0 at each evaluation. */
+/* Collects the resource usage of all ranks on rank 0 at each evaluation. */
 #ifndef HM_USAGES_H
 #define HM_USAGES_H
 
@@ -13,8 +13,8 @@ struct hm_usage hm__usage_now(const struct hm_run *run, struct hm_comm *comm);
 /* Usage of all ranks, kept on rank 0. */
 struct hm_usages {
     /*
-     * [count]: `last` is the usage from the start to the last evaluation, and `since` the usage
-     * between the last two evaluations.
+     * Arrays of `count` elements: `last` is the usage from the start to the last evaluation, and
+     * `since` the usage between the last two evaluations.
      */
     struct hm_usage *last, *since;
     size_t count;

@@ -1,4 +1,4 @@
-/* Checks that several public structs share; see checks.h. */
+/* Implements checks that several public structs share; see checks.h. */
 #include "checks.h"
 
 #include <math.h>

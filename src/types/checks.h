@@ -1,5 +1,5 @@
 /*
- * Checks of public structs. Each check returns 0, or the code of an error that names the field, its
+ * Checks public structs. Each check returns 0, or the code of an error that names the field, its
  * value and the allowed range.
  */
 #ifndef HM_CHECKS_H
@@ -55,34 +55,39 @@ int hm__traces_check(const struct hm_traces *traces, bool need_loss, struct hm_e
 /* Check that a fit of the loss curve has at least one algorithm. */
 int hm__convergence_check(const struct hm_convergence *convergence, struct hm_err *err);
 
-/* Check the kinds of a mixed cluster; `prefix` is as in hm__cluster_check. */
+/* Check the kinds of machines of a mixed cluster; `prefix` is as in hm__cluster_check. */
 int hm__cluster_check_kinds(const struct hm_cluster *cluster, const char *prefix,
                             struct hm_err *err);
 /* Copy a cluster with its texts, speeds and kinds into an arena. */
 int hm__cluster_copy(struct hm_arena *arena, const struct hm_cluster *from, struct hm_cluster *to,
                      struct hm_err *err);
-/* Set the kinds of a cluster, of which there is at least one; the fields that describe a machine
- * become those of the first kind, and the name lists all kinds. `kinds` is borrowed. */
+/*
+ * Set the kinds of machines of a cluster, of which there is at least one; the fields that describe
+ * a machine become those of the first kind, and the name lists all kinds. `kinds` is borrowed.
+ */
 int hm__cluster_set_kinds(struct hm_arena *arena, struct hm_cluster *cluster,
                           const struct hm_kind *kinds, size_t count, struct hm_err *err);
 /* Whether the price of every machine of the cluster is known. */
 bool hm__cluster_priced(const struct hm_cluster *cluster);
-/* Number of workers of all machines that exist; NaN or 0: no limit. */
+/* Returns the number of workers of all machines that exist; NaN or 0: no limit. */
 double hm__cluster_workers(const struct hm_cluster *cluster);
-/* Bytes of memory of every worker; NaN: unknown, or different for each kind. */
+/*
+ * Returns the bytes of memory of every worker; NaN: unknown, or different for each kind of
+ * machines.
+ */
 double hm__cluster_memory(const struct hm_cluster *cluster);
 /* Fail if a cluster, which may be NULL, has several kinds of machines. */
 int hm__cluster_one_kind(const struct hm_cluster *cluster, struct hm_err *err);
 /* Initialise a cluster of machines with one worker each; every other quantity is unknown. */
 void hm__cluster_init(struct hm_cluster *cluster);
 /*
- * Whether texts call the workers of a machine GPUs: it has several accelerators, and its title
- * names no other kind of chip.
+ * Whether texts should call the workers of a machine GPUs: it has several accelerators, and its
+ * title names no other kind of chip.
  */
 bool hm__cluster_has_gpus(const struct hm_cluster *cluster);
 /*
- * Whether steps on the accelerators are always compiled as a whole, by XLA or Neuron: those of
- * Google (TPU) and Amazon (Trainium) have no single kernels that eager software could call.
+ * Whether the accelerators always run steps that are compiled as a whole, by XLA or Neuron: those
+ * of Google (TPU) and Amazon (Trainium) have no single kernels that eager software could call.
  */
 bool hm__cluster_compiles(const struct hm_cluster *cluster);
 /* Set the defaults of hm_job_new; `memory` is an arena, which the job then owns. */

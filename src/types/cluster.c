@@ -1,4 +1,4 @@
-/* Clusters: setting defaults, checking and freeing. */
+/* Sets defaults of clusters, checks and frees them. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -126,7 +126,7 @@ static int check_slowness(const struct hm_slowness *s, const char *prefix, struc
     return rc;
 }
 
-/* Checks the figures that were measured on a machine. */
+/* Checks the rates and times that were measured on a machine. */
 static int check_measured(const struct hm_calibration *m, const char *prefix, struct hm_err *err)
 {
     const struct hm_rates *f = &m->flops, *v = &m->convolutions;

@@ -1,6 +1,6 @@
 /*
- * Functions for the structs of howmany_advise.h: the name and the number of parameters of each form
- * of the loss curve g(i, m), and freeing.
+ * Implements functions for the structs of howmany_advise.h: they return the name and the number of
+ * parameters of each form of the loss curve g(i, m), and free structs.
  */
 #include "convergence.h"
 

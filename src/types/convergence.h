@@ -1,6 +1,6 @@
 /*
- * Forms of the loss curve g(i, m): definitions that the reader and the writer of stored files
- * share.
+ * Defines the forms of the loss curve g(i, m): definitions that the reader and the writer of stored
+ * files share.
  */
 #ifndef HM_CONVERGENCE_H
 #define HM_CONVERGENCE_H

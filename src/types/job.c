@@ -1,4 +1,4 @@
-/* Jobs made in memory: defaults, setters that need no catalog, and checks of every field. */
+/* Makes jobs in memory: defaults, setters that need no catalog, and checks of every field. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

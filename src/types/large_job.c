@@ -1,4 +1,4 @@
-/* Functions that free the structs of large networks. */
+/* Frees the structs of large networks. */
 #include "large_job.h"
 
 #include "large_rows.h"

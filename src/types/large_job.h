@@ -1,4 +1,4 @@
-/* A job that trains a transformer, and the answer of a plan for it. */
+/* Declares a job that trains a transformer, and the answer of a plan for it. */
 #ifndef HM_LARGE_JOB_H
 #define HM_LARGE_JOB_H
 
@@ -13,11 +13,13 @@ struct hm_large_job {
     /* Data and software of a step; work.network points to `network`, and attention may be
      * HM_ATTENTION_AUTO. */
     struct hm_large_work work;
-    /* The parts of the layout that the job fixes. The plan chooses the others: numbers that are
-     * NaN, the recomputation if it is HM_RECOMPUTES, and flags that are not given. */
+    /*
+     * The degrees and flags of the layout that the job fixes. The plan chooses the others: numbers
+     * that are NaN, the recomputation if it is HM_RECOMPUTES, and flags that are not given.
+     */
     struct hm_layout layout;
     bool sequence_parallel_given, shard_given;
-    /* Whether the job says what overlaps; if not, intervals include both cases. */
+    /* True if the job says what overlaps; if not, intervals include both cases. */
     bool overlap_given;
     /* Lengths of the axes of the torus that links the workers; all 0: no torus. */
     double torus[HM_TORUS_AXES];
@@ -25,26 +27,29 @@ struct hm_large_job {
     double tokens;       /* Number of tokens of the whole job; NaN: not given. */
 };
 
-/* The seconds of one step and of its parts. */
+/* The seconds of one step, in total and by cause. */
 struct hm_large_step {
     double time_s;    /* Seconds of the whole step. */
     double compute_s; /* Seconds of computing in layers, with recomputation. */
-    double matmul_s, attention_s, traffic_s, host_s; /* Seconds that are parts of compute_s. */
-    double head_s;                                   /* Seconds of output head and embedding. */
+    double matmul_s, attention_s, traffic_s,
+        host_s;    /* Seconds of compute_s by cause: matrix products, attention, memory traffic, and
+                      launches by the host. */
+    double head_s; /* Seconds of output head and embedding. */
     double tensor_s, expert_s, context_s, bubble_s, message_s, data_s, optimizer_s;
     double other_s; /* Seconds due to fixed costs, uneven pipeline stages and jitter. */
     /*
-     * Seconds that the step takes longer if tuned software launches kernels as slowly as eager
-     * software does. Not a part of time_s; the upper end of the interval contains it.
+     * Additional seconds of the step if tuned software launches kernels as slowly as eager software
+     * does. They are not included in time_s; the upper end of the interval includes them.
      */
     double slow_host_s;
 };
 
 /* Bytes of memory on the fullest worker. */
 struct hm_large_memory {
-    double weights, gradients, optimizer; /* Bytes of training states, with gathered weights. */
+    double weights, gradients,
+        optimizer; /* Bytes of weights (with gathered ones), gradients and optimizer states. */
     double activations, logits, buffers;
-    double margin; /* Allowance for fragmentation, and 1 GiB of fixed costs. */
+    double margin; /* Bytes allowed for fragmentation, and 1 GiB of fixed costs. */
     double total;
     double host; /* Bytes of offloaded states of one worker in the memory of its host. */
 };
@@ -62,7 +67,8 @@ struct hm_large_choice {
     double low_total, high_total;
     double total_s;    /* Seconds of the whole job; NaN: the length of the job is not given. */
     double cost_per_s; /* Price of one node in money per second; NaN: unknown. */
-    double cost;       /* Money for the whole job, or for one step; NaN: no price is known. */
+    double cost; /* Money for the whole job or, if its length is not given, for one step; NaN: no
+                    price is known. */
     double tokens_per_s;
     double mfu, hfu; /* Rates of model flop and of hardware flop as shares of the 16-bit peak. */
     double goodput;  /* Share of the time that remains after failures and checkpoints. */
@@ -75,7 +81,7 @@ struct hm_large_choice {
      */
     double excess;
     double per_node; /* Number of workers of one node. */
-    bool gpus;       /* Whether texts call the workers of a node GPUs. */
+    bool gpus;       /* True if texts should call the workers of a node GPUs. */
 };
 
 enum { HM_LARGE_RUNNERS = 6, HM_LARGE_HINTS = 8, HM_LARGE_CHANGES = 8, HM_LARGE_NOTES = 6 };
@@ -87,11 +93,11 @@ enum { HM_LARGE_RUNNERS = 6, HM_LARGE_HINTS = 8, HM_LARGE_CHANGES = 8, HM_LARGE_
 struct hm_large_outlook {
     /* Median, least and largest loss after all tokens; NaN: no law applies. */
     double loss, low, high;
-    double target;                    /* Target loss of the question; NaN: none. */
+    double target;                    /* Target loss that the question asks for; NaN: none. */
     double least_tokens, most_tokens; /* Fewest and most tokens for the target, over all laws. */
-    /* Parameters that give the least loss with the same compute, by the median law. */
+    /* Number of parameters that gives the least loss with the same compute, by the median law. */
     double optimal;
-    double critical_batch; /* Critical batch in tokens at the loss. */
+    double critical_batch; /* Critical batch size in tokens at this loss. */
     double factor; /* Factor on the tokens because the batch exceeds the critical one, >= 1. */
 };
 
@@ -104,15 +110,15 @@ struct hm_large_size {
 };
 enum { HM_LARGE_SIZES = 48 };
 
-/* Effect of a change of one figure of the job on the rate. */
+/* Effect of a change of one setting of the job on the rate. */
 struct hm_large_change {
-    const char *what; /* Name of the figure, such as "batch". */
-    /* Changed value of the figure; for a precision, a value of enum hm_number_format. */
+    const char *what; /* Name of the changed setting, such as "batch". */
+    /* Changed value of the setting; for a precision, a value of enum hm_number_format. */
     double value;
-    struct hm_large_choice choice; /* Best layout with the change. */
+    struct hm_large_choice choice; /* Best layout after the change. */
 };
 
-/* A change that makes a layout fit, or that would make it faster. */
+/* A change that makes a layout fit in memory, or that would make it faster. */
 struct hm_large_hint {
     const char *what;
     struct hm_large_choice choice;
@@ -141,12 +147,12 @@ struct hm_large_answer {
      * feasible.
      */
     size_t cheapest, balanced, fastest;
-    bool feasible;      /* Whether the recommended point fits and meets deadline and budget. */
-    const char *missed; /* Name of the limit that no point meets; NULL: none. */
-    enum hm_goal goal;  /* Goal that was used; never HM_GOAL_AUTO. */
-    double certainty;   /* Probability with which limits must be met; NaN: there are none. */
-    double deadline_s, budget; /* Limits of the question; NaN: not given. */
-    /* Further good layouts at the recommended n. */
+    bool feasible; /* True if the recommended point fits in memory and meets deadline and budget. */
+    const char *missed;        /* Name of the limit that no point meets; NULL: none. */
+    enum hm_goal goal;         /* Goal that was used; never HM_GOAL_AUTO. */
+    double certainty;          /* Probability with which limits must be met; NaN: there are none. */
+    double deadline_s, budget; /* Deadline and budget of the question; NaN: not given. */
+    /* Further layouts at the recommended n that are nearly as fast. */
     struct hm_large_choice runners[HM_LARGE_RUNNERS];
     size_t runner_count;
     struct hm_large_hint hints[HM_LARGE_HINTS];

@@ -1,4 +1,7 @@
-/* Measured training steps of large networks: rows of a table, each with its layout and figures. */
+/*
+ * Declares measured training steps of large networks: rows of a table, each with its layout and its
+ * measured time and memory.
+ */
 #ifndef HM_LARGE_ROWS_H
 #define HM_LARGE_ROWS_H
 
@@ -11,18 +14,18 @@ enum hm_large_outcome {
 };
 
 struct hm_large_row {
-    const char *source;         /* Name of the source. */
-    const char *model;          /* Name of the network in the source. */
-    const char *device;         /* Name of the accelerator in the catalog. */
-    struct hm_node node;        /* Description of the accelerator. */
-    double speed;               /* Rate of products relative to the usual one; NaN: as usual. */
-    double per_node;            /* Number of workers of one node. */
+    const char *source;  /* Name of the source. */
+    const char *model;   /* Name of the network in the source. */
+    const char *device;  /* Name of the accelerator in the catalog. */
+    struct hm_node node; /* Description of the accelerator. */
+    double speed;        /* Rate of matrix products relative to the usual one; NaN: as usual. */
+    double per_node;     /* Number of workers of one node. */
     double network_bytes_per_s; /* Network bandwidth of one node; NaN: not stated. */
     struct hm_transformer network;
     /* Data and software of the step; work.network points to `network` of this row. */
     struct hm_large_work work;
     struct hm_layout layout; /* The layout; micro_batch is 0 if it is not stated. */
-    bool recompute_unknown;  /* Whether the source does not say what is recomputed. */
+    bool recompute_unknown;  /* True if the source does not say what is recomputed. */
     double time_s;           /* Seconds of one step; NaN: not measured. */
     double memory_bytes;     /* Bytes on the fullest worker; NaN: not measured. */
     enum hm_large_outcome outcome;

@@ -1,4 +1,4 @@
-/* Layouts of large networks: names, checks and text; see layout.h. */
+/* Implements layouts of large networks: names, checks and text; see layout.h. */
 #include "layout.h"
 
 #include <math.h>

@@ -1,5 +1,8 @@
-/* The training of a large network on n workers: the layout, which howmany_layouts.h describes, and
- * the settings of the software that do not depend on n. Each enumeration has one table of names. */
+/*
+ * Describes the training of a large network on n workers: the layout, which howmany_layouts.h
+ * defines, and the settings of the software that do not depend on n. Each enumeration has one table
+ * of names.
+ */
 #ifndef HM_LAYOUT_H
 #define HM_LAYOUT_H
 
@@ -7,7 +10,7 @@
 
 enum hm_attention {
     HM_ATTENTION_UNFUSED,
-    HM_ATTENTION_TRITON, /* The first flash kernels, written in Triton. */
+    HM_ATTENTION_TRITON, /* First FlashAttention kernels, written in Triton. */
     HM_ATTENTION_FLASH2,
     HM_ATTENTION_FLASH3, /* FlashAttention-3 or cuDNN of the same generation. */
     HM_ATTENTIONS

@@ -1,6 +1,6 @@
 /*
- * A pairwise Markov random field as read from a file: variables with a few states each, and
- * non-negative potentials phi of one variable and psi of two variables:
+ * Represents a pairwise Markov random field as read from a file: variables with a few states each,
+ * and non-negative potentials phi of one variable and psi of two variables:
  *
  *     p(x) = 1/Z prod_i phi_i(x_i) prod_(a,b) psi_ab(x_a, x_b).
  */

@@ -1,4 +1,4 @@
-/* Checks of networks and graphs that a caller made in memory. */
+/* Checks networks and graphs that a caller made in memory. */
 #include <math.h>
 #include <stdio.h>
 

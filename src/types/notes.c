@@ -1,5 +1,5 @@
 /*
- * Appending notes to a result. The list has room for 4 notes and doubles when it is full, so its
+ * Appends notes to a result. The list has room for 4 notes and doubles when it is full, so its
  * capacity follows from its length: 4, 8, 16, ... Limit: HM_NOTES_MAX notes of 511 bytes.
  */
 #include "notes.h"

@@ -1,5 +1,6 @@
 /*
- * The list of notes of a result: sentences that a user should read beside the figures.
+ * Declares the list of notes of a result: sentences that a user should read together with the
+ * numbers.
  *
  * A result has the two fields `const char **notes` and `size_t note_count`. A struct hm_notes
  * refers to them and to the arena that owns the result, and is passed by value:
@@ -14,11 +15,14 @@
 
 enum { HM_NOTES_MAX = 64 }; /* Largest number of notes; further notes are dropped. */
 
-/* A note about a file, after its name: a CSV file without a newline at its end. */
+/* Text of a note about a file, which follows its name: a CSV file without a newline at its end. */
 #define HM_NOTE_CUT                                                                                \
     "does not end in a newline: if it was cut, the last value of its last line is wrong"
 
-/* Returns the name of a file for such a note: "-" is standard input, and NULL is unknown. */
+/*
+ * Returns the name of a file for such a note: "-" is standard input; if it is NULL, the name is
+ * unknown.
+ */
 const char *hm__note_source(const char *name);
 
 struct hm_notes {

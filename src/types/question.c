@@ -1,4 +1,4 @@
-/* Checks of struct hm_question. */
+/* Checks struct hm_question. */
 #include <math.h>
 
 #include "checks.h"

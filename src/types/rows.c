@@ -1,6 +1,6 @@
 /*
- * Rows of a data set. Arrays double in size when they are full, so adding rows takes linear time in
- * total. A failed allocation leaves the rows unchanged.
+ * Stores rows of a data set. Arrays double in size when they are full, so adding rows takes linear
+ * time in total. A failed allocation leaves the rows unchanged.
  */
 #include "rows.h"
 

@@ -1,6 +1,6 @@
 /*
- * Rows of a data set, dense or sparse. Each row has features and a label. One rank holds one block
- * of rows; `features` is the same on all ranks.
+ * Stores rows of a data set, dense or sparse. Each row has features and a label. One rank holds one
+ * block of rows; `features` is the same on all ranks.
  */
 #ifndef HM_ROWS_H
 #define HM_ROWS_H
@@ -13,14 +13,14 @@
  */
 struct hm_rows {
     bool sparse;
-    size_t count;      /* Number of rows. */
-    size_t features;   /* Number of columns. */
-    double *values;    /* Dense: count x features values, row by row. Sparse: the values of the
-                          entries, row by row. */
-    size_t *starts;    /* Sparse: count + 1 offsets into values and columns; NULL if there are no
-                          rows yet. */
-    uint32_t *columns; /* Sparse: column of each entry, counted from 0, ascending within a row. */
-    double *labels;    /* One label per row. */
+    size_t count;    /* Number of rows. */
+    size_t features; /* Number of columns. */
+    double *values;  /* Dense rows: count x features values, row by row. Sparse rows: the values of
+                        the entries, row by row. */
+    size_t *starts;  /* Sparse rows only: count + 1 offsets into values and columns; NULL if there
+                        are no rows yet. */
+    uint32_t *columns; /* Column of each entry of sparse rows, from 0, ascending within a row. */
+    double *labels;    /* Labels of the rows, one per row. */
     size_t row_room, value_room; /* Allocated sizes of the arrays, in rows and in values. */
 };
 

@@ -1,6 +1,6 @@
 /*
- * Tables of runs: making them from arrays or as combinations of values, checking, searching and
- * filtering.
+ * Makes tables of runs from arrays or from combinations of values; checks, searches and filters
+ * them.
  */
 #include <math.h>
 #include <stdio.h>

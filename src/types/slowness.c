@@ -1,11 +1,16 @@
-/* Stragglers: workers that are always slower, and random draws of iterations that are slow. */
+/*
+ * Models stragglers: workers that are always slower, and random draws of iterations that are slow.
+ */
 #include "slowness.h"
 
 #include <math.h>
 
 #include "random.h"
 
-/* Makes these draws independent of other random numbers with the same seed. */
+/*
+ * Added to the seed, so that these draws are independent of other random numbers with the same
+ * seed.
+ */
 static const uint64_t seed_of_slowness = 0x736c6f776e657373; /* The letters of "slowness" in
                                                                 ASCII. */
 static const int iteration_bits = 40;

@@ -1,6 +1,6 @@
 /*
- * The model of slow workers: how much longer their iterations take than the cluster description
- * says. An iteration that should take `seconds` takes
+ * Models slow workers: how much longer their iterations take than the cluster description says. An
+ * iteration that should take `seconds` takes
  *
  *     seconds * F * exp(spread * Z) * (slow ? factor : 1) + (slow ? pause : 0),
  *

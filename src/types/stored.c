@@ -1,4 +1,4 @@
-/* The table of the columns of a stored run, and functions that search it. */
+/* Defines the table of the columns of a stored run, and searches it. */
 #include "stored.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 /*
- * The columns of a stored run: one table that the check, the writer, the reader, filters and
- * sorting use.
+ * Declares the columns of a stored run in one table, which the check, the writer, the reader,
+ * filters and sorting use.
  */
 #ifndef HM_STORED_H
 #define HM_STORED_H

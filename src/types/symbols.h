@@ -1,6 +1,6 @@
 /*
- * The quantities that every formula of a job may use, in addition to the definitions in its section
- * `where:`.
+ * Lists the quantities that every formula of a job may use, in addition to the definitions in its
+ * section `where:`.
  */
 #ifndef HM_SYMBOLS_H
 #define HM_SYMBOLS_H

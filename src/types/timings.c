@@ -1,4 +1,4 @@
-/* Names and shapes of the operations that are timed. */
+/* Defines the names and shapes of the operations that are timed. */
 #include "timings.h"
 
 const char *hm__timed_name(enum hm_timed what)

@@ -1,7 +1,7 @@
 /*
- * Times of single operations and messages, measured on one machine. `howmany calibrate` measures,
- * records and replays them, and src/hardware/calibration_fit.c computes the figures of the machine
- * from them.
+ * Declares the times of single operations and messages, measured on one machine. `howmany
+ * calibrate` measures, records and replays them, and src/hardware/calibration_fit.c computes the
+ * rates and latencies of the machine from them.
  */
 #ifndef HM_TIMINGS_H
 #define HM_TIMINGS_H
@@ -9,9 +9,9 @@
 #include "howmany.h"
 
 /*
- * Columns: name in files, number of sides of its shape, meaning. The shape of a convolution is the
- * images, input maps, output maps, width and height of the input, side of the kernel, and stride;
- * its border keeps the size of the image at stride 1.
+ * Columns: name in files, number of dimensions of its shape, meaning. The shape of a convolution is
+ * the images, input channels, output channels, width and height of the input, side of the kernel,
+ * and stride; its padding keeps the size of the image at stride 1.
  */
 #define HM_TIMED_MAP(X)                                                                            \
     X(GEMM, "gemm", 3, "product of an m x k and a k x n matrix; the shape is m, n, k")             \
@@ -36,9 +36,9 @@ enum { HM_TIMING_SIDES = 6 };
 /* One operation and its time. */
 struct hm_timing {
     enum hm_timed what;
-    /* Number format of products; HM_MATH_AUTO for operations without products. */
+    /* Number format of the matrix products; HM_MATH_AUTO for operations without matrix products. */
     enum hm_math math;
-    /* Sides of the operation; the first hm__timed_sides(what) members are used. */
+    /* Dimensions of the operation; the first hm__timed_sides(what) members are used. */
     double shape[HM_TIMING_SIDES];
     double workers; /* Number of threads of a CPU, or of ranks of a message; 1 on a GPU. */
     double nodes;   /* Number of nodes of the ranks; 1 for other operations. */
@@ -48,7 +48,7 @@ struct hm_timing {
 
 /* The times of one machine, and properties that the machine reports. */
 struct hm_timings {
-    bool gpu;            /* Whether the operations ran on a GPU, not on a CPU. */
+    bool gpu;            /* True if the operations ran on a GPU, false if they ran on a CPU. */
     const char *name;    /* Name of the worker, such as "NVIDIA H200"; NULL: only messages. */
     const char *library; /* Library that ran the operations, with its version; may be NULL. */
     const char *date;    /* Day of the measurement; may be NULL. */

@@ -1,4 +1,4 @@
-/* Traces of training runs: checking traces that a caller made, and freeing. */
+/* Checks traces that a caller made, and frees traces. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* Transformers: default values, derived sizes and checks; see transformer.h. */
+/* Sets default values and derived sizes of transformers, and checks them; see transformer.h. */
 #include "transformer.h"
 
 #include <math.h>

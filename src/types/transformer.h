@@ -1,4 +1,7 @@
-/* A transformer, which howmany_layouts.h describes: derived sizes, checks and counts. */
+/*
+ * Computes derived sizes and counts of a transformer, which howmany_layouts.h describes, and checks
+ * it.
+ */
 #ifndef HM_TRANSFORMER_H
 #define HM_TRANSFORMER_H
 

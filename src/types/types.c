@@ -1,4 +1,6 @@
-/* Names of enumerations, the symbols of a job, and functions that free graphs and answers. */
+/*
+ * Defines names of enumerations, the symbols of a job, and functions that free graphs and answers.
+ */
 #include <string.h>
 
 #include "memory.h"

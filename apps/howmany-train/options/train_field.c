@@ -1,5 +1,6 @@
 /*
- * The Markov random field of belief propagation, given as a recipe, a UAI file or a list of edges.
+ * Loads the Markov random field of belief propagation, which is given as a recipe, a UAI file or a
+ * list of edges.
  */
 #include <math.h>
 #include <stdio.h>

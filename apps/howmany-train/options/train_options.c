@@ -1,4 +1,4 @@
-/* The options of a training run: the table, and the interpretation of each value. */
+/* Defines the table of the options of a training run, and interprets their values. */
 #include "train_options.h"
 #include "lists.h"
 
@@ -389,7 +389,7 @@ static int option_read_count(int option, const char *value, double least, double
     return rc;
 }
 
-/* Accepts the options that choose rows and clients, and the rows of each client. */
+/* Accepts the options that choose the rows, the clients, and the rows of each client. */
 static int option_accept_share(struct train_options *o, int option, const char *value)
 {
     double *into = option == FRACTION ? &o->settings.fraction

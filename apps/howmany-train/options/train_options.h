@@ -1,6 +1,6 @@
 /*
- * The options of a training run, in one table. `howmany train` reads and checks the options and
- * starts the ranks; the ranks (howmany-train) read the same options again.
+ * Declares the options of a training run, which are in one table. `howmany train` reads and checks
+ * the options and starts the ranks; the ranks (howmany-train) read the same options again.
  */
 #ifndef HM_TRAIN_OPTIONS_H
 #define HM_TRAIN_OPTIONS_H
@@ -52,7 +52,7 @@ enum {
 };
 
 struct train_options {
-    bool given[TRAIN_RANKS]; /* Whether each option was given. */
+    bool given[TRAIN_RANKS]; /* True for each option that was given. */
     /* Values of options as given on the command line; the texts are borrowed. */
     const char *problem_name, *algorithm_name, *data_name, *labels, *label_column, *test_name;
     const char *checkpoint, *beliefs;
@@ -60,7 +60,7 @@ struct train_options {
     const char *scanned;
     double positive; /* The label that becomes 1 (--positive); NAN: not given. */
     struct hm_scale scale;
-    bool has_scale; /* Whether --scale was given. */
+    bool has_scale; /* True if --scale was given. */
     enum train_keep keep;
     enum hm_order order;
     double sample;    /* Fraction of the rows of a file to use; 0: all of them. */
@@ -73,17 +73,17 @@ struct train_options {
     enum hm_platform platform;
     /* Settings of parameter servers; the member `workers` is not set here. */
     struct hm_serving serving;
-    bool colocated;     /* Whether the servers are on the nodes of the first workers. */
+    bool colocated;     /* True if the servers are on the nodes of the first workers. */
     const char *shares; /* Shares of the rows for each rank, or "speed"; NULL: equal shares. */
     /* Stragglers of the simulated cluster, encoded by train_slowness_write. */
     const char *slowness;
     struct hm_train_limits limits;
     double epochs; /* Maximum number of passes over the data; 0: no limit. */
     double eval_every, save_every;
-    bool usage; /* Whether to report the usage of each rank at each evaluation. */
+    bool usage; /* True to report the usage of each rank at each evaluation. */
     bool resume;
-    bool adopt; /* Whether to resume from a checkpoint of another algorithm too. */
-    /* Settings of belief propagation. */
+    bool adopt; /* True to resume from a checkpoint of another algorithm too. */
+    /* Settings of belief propagation, from its options. */
     double states, coupling, field, damping, tolerance;
     bool max_product;
     /* The members from here on are set by train_options_check. */

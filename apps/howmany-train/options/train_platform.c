@@ -1,6 +1,6 @@
 /*
- * Platforms of a training run: the number of ranks that are not workers, the valid combinations of
- * options, and the encoding of stragglers and shares for the ranks.
+ * Checks the platform of a training run: the number of ranks that are not workers, the valid
+ * combinations of options, and the encoding of stragglers and shares for the ranks.
  */
 #include <math.h>
 #include <string.h>
@@ -54,7 +54,7 @@ int train_workers_check(const struct train_options *o, double workers)
     return 0;
 }
 
-/* Returns the number of parameters, which is the length of w. */
+/* Returns the number of model parameters (weights). */
 static double train_unknowns(const struct train_options *o, const struct hm_data_shape *shape)
 {
     double classes = (double)shape->classes, in = shape->features, all = 0;

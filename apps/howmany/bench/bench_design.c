@@ -1,7 +1,7 @@
 /*
- * howmany bench --design: after a few cheap runs, each further run is the one that reduces the
- * uncertainty of the prediction at the target most per machine-second, until the prediction is
- * tight enough.
+ * Implements howmany bench --design: after a few cheap runs, each further run is the one that
+ * reduces the uncertainty of the prediction at the target most per machine-second, until the
+ * prediction is tight enough.
  */
 #include <math.h>
 #include <stdio.h>

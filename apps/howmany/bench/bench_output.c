@@ -1,4 +1,4 @@
-/* The results of a benchmark: a table of the runs, and the fit. */
+/* Prints the results of a benchmark: a table of the runs, and the fit. */
 #include <math.h>
 #include <stdio.h>
 

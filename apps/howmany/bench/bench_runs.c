@@ -216,9 +216,10 @@ static bool needs_repeat(const struct bench_session *s, size_t repeats, size_t d
 }
 
 /*
- * Show on the terminal and on the board which run begins, such as "n = 4, run 2", and how many of
- * all runs are done. More runs than `repeats` may be needed, but their number is not known in
- * advance. The output of the command, if it is shown, takes the place of the progress.
+ * Show on the terminal and in the server's list of running commands (board) which run begins, such
+ * as "n = 4, run 2", and how many of all runs are done. More runs than `repeats` may be needed, but
+ * their number is not known in advance. The output of the command, if it is shown, takes the place
+ * of the progress.
  */
 static void show_repeat(struct bench_session *s, size_t configuration, size_t repeat,
                         size_t repeats)

@@ -1,4 +1,4 @@
-/* The state of `howmany bench`: its settings, the configurations, and the runs so far. */
+/* Declares the state of `howmany bench`: its settings, the configurations, and the runs so far. */
 #ifndef HM_BENCH_SESSION_H
 #define HM_BENCH_SESSION_H
 
@@ -25,16 +25,18 @@ struct bench_session {
     bool has_regex, show, json;
     struct cli_terms terms;
     struct cli_target target;
-    /* --design: stop when half of the width of the interval at the target, relative to the
-     * prediction, is at most this value. */
+    /*
+     * With --design: stop when half of the width of the interval at the target, relative to the
+     * prediction, is at most this value.
+     */
     double tight;
-    double budget_s; /* --design: limit of machine-seconds; 0: no limit. */
+    double budget_s; /* With --design: limit of machine-seconds; 0: no limit. */
 
     struct hm_runs *configurations; /* All combinations of the values, one per row; owned. */
     struct launch_record record;
     size_t unmatched;      /* Number of runs in which no line matched the regular expression. */
     size_t with_startup;   /* Number of runs whose seconds include the start-up. */
-    const char *framework; /* Framework whose lines are read, once it is known; NULL: none. */
+    const char *framework; /* Framework whose log lines are recognised; NULL: none so far. */
     double spent_s;        /* Machine-seconds of all runs so far. */
     struct cli_progress progress;
 };

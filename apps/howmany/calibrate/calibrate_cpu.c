@@ -32,7 +32,7 @@ struct cpu_state {
     sgemm_fn *sgemm; /* Matrix product of OpenBLAS; NULL: the built-in loops are used. */
     dgemm_fn *dgemm;
     size_t cores;
-    char *buffer; /* Operands and result; owned. */
+    char *buffer; /* Buffer for the operands and the result of an operation; owned. */
     size_t room;
 };
 
@@ -109,7 +109,7 @@ static void cpu_stream(const struct cpu_state *cpu, size_t count, size_t first, 
         c[i] = a[i] + b[i];
 }
 
-/* Runs the part of one thread: an equal share of the rows, or of the values of a stream. */
+/* Runs the share of one thread: an equal share of the rows, or of the values of a stream. */
 static void cpu_part(const struct cpu_job *job, size_t index)
 {
     const struct hm_timing *op = job->op;

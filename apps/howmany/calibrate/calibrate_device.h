@@ -1,7 +1,7 @@
 /*
- * A device that a calibration measures, with a table of functions for each kind of device: the CPU
- * of this machine, a GPU that CUDA's driver controls, and a recorded device that replays the times
- * of a file.
+ * Declares a device that a calibration measures, with a table of functions for each kind of device:
+ * the CPU of this machine, a GPU that CUDA's driver controls, and a recorded device that replays
+ * the times of a file.
  */
 #ifndef HM_CALIBRATE_DEVICE_H
 #define HM_CALIBRATE_DEVICE_H
@@ -27,7 +27,10 @@ struct calibrate_ops {
 
 struct calibrate_device {
     const struct calibrate_ops *ops;
-    /* Properties that the device itself reports; only a recorded device has rows. */
+    /*
+     * Properties that the device itself reports. The rows of operations are set only for a recorded
+     * device.
+     */
     struct hm_timings facts;
     char name[128], library[160];
     void *state; /* State of this kind of device; owned. */
@@ -46,7 +49,7 @@ void calibrate_device_close(struct calibrate_device *device);
 struct calibrate_effort {
     size_t rounds;    /* Number of rounds; each round measures the whole list of operations. */
     size_t samples;   /* Number of samples of an operation in a round. */
-    double sample_s;  /* Least seconds of one sample. */
+    double sample_s;  /* Least seconds that one sample lasts. */
     double longest_s; /* Longest time of an operation in seconds; operations that take longer are
                          left out. */
     /* True to use the fastest round instead of the median, because other programs can only add

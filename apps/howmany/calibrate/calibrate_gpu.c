@@ -1,10 +1,10 @@
 /*
  * Measures a GPU through CUDA's driver, which is loaded at run time. Kernels are a few lines of PTX
  * that the driver compiles: one that does nothing, one that adds two arrays, and one that fills
- * memory with random numbers, since products of zeros run faster than real ones. Times are measured
- * between two events on the device, after a warm-up run. Operations are captured in a graph that is
- * replayed, so that the host, which may need longer for a launch than the device for the operation,
- * is not measured.
+ * memory with random numbers, since matrix products of zeros are faster than those of other
+ * numbers. Times are measured between two events on the device, after a warm-up run. Operations are
+ * captured in a graph that is replayed, so that the host, which may need longer for a launch than
+ * the device for the operation, is not measured.
  */
 #include <math.h>
 #include <stdio.h>
@@ -20,7 +20,7 @@ enum {
     ATTRIBUTE_PROCESSORS = 16, /* CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT */
     STREAM_NON_BLOCKING = 1,
     CAPTURE_THREAD = 1, /* CU_STREAM_CAPTURE_MODE_THREAD_LOCAL */
-    GRAPH_OPS = 32,     /* Largest number of operations in one graph. */
+    GRAPH_OPS = 32,     /* Largest number of operations in one CUDA graph. */
     /* Number of launches that the driver queues without waiting for the device. */
     LAUNCHES_MAX = 512
 };
@@ -46,7 +46,10 @@ static const char kernels[] =
     " add.f32 %f8, %f0, %f4;\n add.f32 %f9, %f1, %f5;\n add.f32 %f10, %f2, %f6;\n"
     " add.f32 %f11, %f3, %f7;\n st.global.v4.f32 [%d9], {%f8, %f9, %f10, %f11};\n"
     "DONE:\n ret;\n}\n"
-    /* Word i becomes (hash(i) & keep) | set: random signs and fractions, one exponent. */
+    /*
+     * The 32-bit word i becomes (hash(i) & keep) | set: a random sign and fraction, and a fixed
+     * exponent.
+     */
     ".visible .entry hm_fill(.param .u64 pa, .param .u64 pn, .param .u32 pk, .param .u32 ps)\n{\n"
     " .reg .pred %q;\n .reg .b32 %r<8>;\n .reg .b64 %d<6>;\n"
     " ld.param.u64 %d1, [pa];\n ld.param.u64 %d2, [pn];\n ld.param.u32 %r5, [pk];\n"
@@ -132,7 +135,7 @@ static double gpu_bytes(const struct hm_timing *op)
 
     if (op->what == HM_TIMED_STREAM)
         return s[0];
-    if (op->what == HM_TIMED_GEMM) /* The result of an 8-bit product has 16 bits. */
+    if (op->what == HM_TIMED_GEMM) /* The result of an 8-bit matrix product has 16 bits. */
         return (s[0] * s[2] + s[2] * s[1]) * cuda_value_bytes(op->math) +
                s[0] * s[1] * fmax(2, cuda_value_bytes(op->math)) + 4096;
     return 4096;
@@ -218,9 +221,7 @@ static int launch_many(struct cuda_state *cuda, const struct hm_timing *op, size
     return rc;
 }
 
-/*
- * Measures the time of the host alone, for launches that the driver queues while the device works.
- */
+/* Measures the host's time for launches that the driver queues while the device works. */
 static int gpu_run_host(struct cuda_state *cuda, const struct hm_timing *op, size_t times,
                         double *ret_seconds, struct hm_err *err)
 {

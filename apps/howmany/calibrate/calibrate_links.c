@@ -135,8 +135,8 @@ int calibrate_links_measure(struct calibrate_session *s)
  */
 
 /*
- * Takes the messages and all-reduces of an import. Returns their number. If a benchmark does not
- * name its nodes, one rank on each node is assumed.
+ * Copies the times of messages and all-reduces from an import, and returns their number. If a
+ * benchmark does not name its nodes, one rank on each node is assumed.
  */
 static size_t take_rows(struct calibrate_session *s, const struct hm_imported *im)
 {

@@ -68,7 +68,7 @@ static int measure_round(struct calibrate_device *d, const struct calibrate_effo
     return 1;
 }
 
-/* Whether an operation would take too long at the rate of the products timed so far. */
+/* Whether an operation would take too long at the rate of the matrix products timed so far. */
 static bool is_too_long(const struct calibrate_effort *effort, const struct hm_timing *op,
                         const double rates[HM_MATH_COUNT])
 {

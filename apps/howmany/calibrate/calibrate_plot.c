@@ -1,7 +1,8 @@
 /*
- * Draws a calibration as a gnuplot script. The left panel shows the rate of products over their
- * size, for each precision; if only messages were timed, it shows their rate over their bytes. The
- * right panel compares the times that the calibrated model predicts with the measured ones.
+ * Draws a calibration as a gnuplot script. The left panel shows the rate of matrix products over
+ * their size, for each precision; if only messages were timed, it shows their rate over their
+ * bytes. The right panel compares the times that the calibrated model predicts with the measured
+ * ones.
  */
 #include <math.h>
 
@@ -23,7 +24,10 @@ static const struct plot_group {
 };
 enum { PLOT_GROUPS = sizeof(plot_groups) / sizeof(plot_groups[0]) };
 
-/* Adds a data block "measured predicted" for each group. Sets in ret_counts the rows of each. */
+/*
+ * Adds a data block "measured predicted" for each group; ret_counts gets the number of rows of each
+ * group.
+ */
 static void add_times(struct hm_text *out, const struct calibrate_session *s,
                       size_t ret_counts[PLOT_GROUPS])
 {
@@ -43,7 +47,10 @@ static void add_times(struct hm_text *out, const struct calibrate_session *s,
     }
 }
 
-/* Adds a data block "size rate" of the products of one precision. Returns the number of rows. */
+/*
+ * Adds a data block "size rate" of the matrix products in one precision. Returns the number of
+ * rows.
+ */
 static size_t add_products(struct hm_text *out, const struct hm_timings *timings, enum hm_math math)
 {
     size_t count = 0;

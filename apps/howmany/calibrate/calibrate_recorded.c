@@ -1,6 +1,6 @@
 /*
- * A recorded device: operations take the time that a file says, so that everything except the
- * hardware can be tested anywhere. It has exactly the operations of the file.
+ * Implements a recorded device: operations take the time that a file says, so that everything
+ * except the hardware can be tested anywhere. It has exactly the operations of the file.
  */
 #include <string.h>
 

@@ -177,7 +177,7 @@ static void take_facts(struct calibrate_session *s)
         s->timings = *facts;
     else
         s->timings.library = s->request->fabric ? "MPI" : s->request->from;
-    /* The day of a benchmark of another tool is not known. */
+    /* Benchmarks of other tools do not state their date, so it is not set. */
     if (!s->timings.date && (s->device.ops || s->request->fabric))
         s->timings.date = s->date;
     s->timings.rows = s->rows;
@@ -189,8 +189,8 @@ static void take_facts(struct calibrate_session *s)
  */
 
 /*
- * Looks the accelerator up in the catalog. A name that the user gave must exist there; the name
- * that the driver gives need not.
+ * Looks the accelerator up in the catalog. It is an error if the catalog does not have a name that
+ * the user gave, but not if the name comes from the driver.
  */
 static int find_sheet(struct calibrate_session *s)
 {

@@ -1,4 +1,4 @@
-/* A calibration from options to the description of a machine. */
+/* Makes a calibration: from the options of the command line to the description of the machine. */
 #ifndef HM_CALIBRATE_SESSION_H
 #define HM_CALIBRATE_SESSION_H
 
@@ -8,8 +8,10 @@
 
 /* The options of the command line. All texts are borrowed. */
 struct calibrate_request {
-    /* Parts of the machine to measure. If all are false, a GPU is measured if there is one, else
-     * the CPU. */
+    /*
+     * What to measure: the CPU, the GPU, and the network between ranks. If all are false, a GPU is
+     * measured if there is one, else the CPU.
+     */
     bool cpu, gpu, fabric;
     bool quick, json, plain;
     const char *output, *record; /* Files to which the description of the machine and the times are

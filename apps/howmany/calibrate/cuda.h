@@ -1,7 +1,7 @@
 /*
- * The parts of CUDA that a calibration uses. Nothing is linked and no header of CUDA is needed: the
- * functions are looked up in the driver, cuBLAS and cuDNN at run time. Types are those of the
- * published interfaces: handles are pointers, device memory is a 64-bit address.
+ * Declares the functions and types of CUDA that a calibration uses. Nothing is linked and no header
+ * of CUDA is needed: the functions are looked up in the driver, cuBLAS and cuDNN at run time. Types
+ * are those of the published interfaces: handles are pointers, device memory is a 64-bit address.
  */
 #ifndef HM_CUDA_H
 #define HM_CUDA_H
@@ -54,17 +54,18 @@ struct cuda_blas {
     int (*product)(void *handle, int trans_a, int trans_b, int m, int n, int k, const void *alpha,
                    const void *a, int type_a, int lda, const void *b, int type_b, int ldb,
                    const void *beta, void *c, int type_c, int ldc, int compute, int algorithm);
-    struct cuda_lt *fp8; /* State of cuBLASLt for 8-bit products; NULL: not available. Owned. */
+    struct cuda_lt *fp8; /* State of cuBLASLt for 8-bit matrix products; NULL: none. Owned. */
 };
 
 struct cuda_state {
     struct cuda_driver driver;
     int device;
-    /* Context and stream, and events before and after the timed operations. */
+    /* Context, stream, and the events before and after the timed operations. */
     void *context, *stream, *from, *to;
-    void *empty, *add, *fill; /* Kernels that do nothing, add arrays, and fill memory. */
+    void *empty, *add, *fill; /* Three kernels: one that does nothing, one that adds two arrays, and
+                                 one that fills memory. */
     void *graph;      /* Graph that repeats the prepared operation; NULL: it cannot be captured. */
-    size_t graph_ops; /* Number of operations in the graph. */
+    size_t graph_ops; /* Number of operations in the CUDA graph. */
     cuda_memory memory; /* Buffer for the operands of all operations. */
     size_t room;
     struct cuda_blas blas;
@@ -78,9 +79,9 @@ int cuda_library(const char *const *names, const char *what, void **ret_library,
 /* Load cuBLAS and write its name with version into name[room]. */
 int cuda_blas_open(struct cuda_state *cuda, char *name, size_t room, struct hm_err *err);
 void cuda_blas_close(struct cuda_state *cuda);
-/* Whether cuBLAS supports the number format of a product. */
+/* Whether cuBLAS supports the number format of a matrix product. */
 bool cuda_blas_has(const struct cuda_state *cuda, const struct hm_timing *op);
-/* Start one product. Returns 0, or an error number of cuBLAS. */
+/* Start one matrix product. Returns 0, or an error number of cuBLAS. */
 int cuda_blas_run(struct cuda_state *cuda, const struct hm_timing *op);
 /* Returns the bytes of a value in a number format. */
 double cuda_value_bytes(enum hm_math math);

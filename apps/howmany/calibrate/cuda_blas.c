@@ -1,7 +1,7 @@
 /*
- * Matrix products by cuBLAS 11 or later, loaded at run time. All formats go through cublasGemmEx
- * with 32-bit sums (64-bit for fp64); 8-bit products exist only in cuBLASLt, where the first matrix
- * is transposed and the result has 16 bits.
+ * Multiplies matrices with cuBLAS 11 or later, loaded at run time. All formats go through
+ * cublasGemmEx with 32-bit sums (64-bit for fp64); 8-bit matrix products exist only in cuBLASLt,
+ * where the first matrix is transposed and the result has 16 bits.
  */
 #include <math.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 #include "err.h"
 #include "library.h"
 
-/* Numbers of cudaDataType, cublasComputeType and cublasLtMatmulDescAttributes. */
+/* Values of cudaDataType, cublasComputeType and cublasLtMatmulDescAttributes. */
 enum {
     TYPE_32F = 0,
     TYPE_64F = 1,
@@ -55,7 +55,7 @@ struct cuda_lt {
                    const void *b, void *layout_b, const void *beta, const void *c, void *layout_c,
                    void *d, void *layout_d, const void *algorithm, void *workspace,
                    size_t workspace_bytes, void *stream);
-    /* Description of a product of `shape`, and of its operands and result. */
+    /* Descriptor of a matrix product of `shape`, and layouts of its operands and result. */
     void *desc, *layouts[3];
     double shape[3];
     struct lt_choice choice;
@@ -139,7 +139,7 @@ static struct cuda_lt *lt_open(struct cuda_state *cuda)
     return lt;
 }
 
-/* Describes a product and lets the library choose its algorithm. */
+/* Describes a matrix product and lets the library choose its algorithm. */
 static int lt_prepare(struct cuda_lt *lt, const double *s)
 {
     const uint64_t m = (uint64_t)s[0], n = (uint64_t)s[1], k = (uint64_t)s[2];

@@ -1,7 +1,8 @@
 /*
- * Convolutions by cuDNN 8 or later, if it is installed. Values are stored with all maps of a
- * position together (NHWC), as matrix units need them, or map by map (NCHW) in fp32, which has no
- * matrix units. The library chooses the algorithm that it expects to be the fastest.
+ * Convolutions by cuDNN 8 or later, if it is installed. The channels of a position are stored
+ * together (NHWC), as matrix units need them, or one channel after another (NCHW) in fp32, for
+ * which there are no matrix units. The library chooses the algorithm that it expects to be the
+ * fastest.
  */
 #include <math.h>
 #include <stdio.h>
@@ -12,14 +13,14 @@
 #include "err.h"
 #include "library.h"
 
-/* Numbers of cuDNN's enumerations. */
+/* Values of cuDNN's enumerations. */
 enum {
     FORMAT_NCHW = 0,
     FORMAT_NHWC = 1,
     DATA_FLOAT = 0,
     DATA_BFLOAT16 = 9,
     CROSS_CORRELATION = 1,
-    MATH_DEFAULT = 0, /* Matrix units may use TF32. */
+    MATH_DEFAULT = 0, /* Mode in which matrix units may use TF32. */
     MATH_TENSOR = 1,
     MATH_FMA = 3
 };

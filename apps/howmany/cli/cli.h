@@ -1,7 +1,7 @@
 /*
- * The command line. One table describes a command: the fields of its request (src/request) or, for
- * commands that start programs, a table of options. Parsing, --help, man pages and shell completion
- * are derived from the table.
+ * Declares the functions of the command line. One table describes a command: the fields of its
+ * request (src/request) or, for commands that start programs, a table of options. Parsing, --help,
+ * man pages and shell completion are derived from the table.
  */
 #ifndef HM_CLI_H
 #define HM_CLI_H
@@ -151,7 +151,7 @@ struct cli_progress {
      * Times of the start and of the last output, in seconds; shown_s is 0 before the first output.
      */
     double started_s, shown_s;
-    struct cli_listing *listing; /* Entry on the board of the server; NULL: none. Owned. */
+    struct cli_listing *listing; /* Entry in the list of running commands; NULL: none. Owned. */
 };
 
 struct cli_progress cli_progress_start(const char *what, size_t total);

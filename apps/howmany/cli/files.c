@@ -1,4 +1,4 @@
-/* Reads and writes whole files. */
+/* Reads and writes whole files for the commands. */
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>

@@ -5,9 +5,9 @@
 #include <string.h>
 
 enum {
-    FOLD_INDENT = 4, /* Additional columns in front of the rest of a line. */
-    FOLD_ROOM = 32,  /* Least width of the last column of a table for the rest of a line to begin
-                        below that column. */
+    FOLD_INDENT = 4, /* Columns by which the rest of a wrapped line is indented further. */
+    FOLD_ROOM = 32,  /* Least width of the last column of a table; if the column is narrower, the
+                        rest of a line does not begin below it. */
 };
 
 /* Returns the bytes of the escape sequence at the start of a text; 0 if there is none. */
@@ -41,8 +41,8 @@ static size_t line_columns(const char *line, size_t length)
 }
 
 /*
- * Returns the column at which the rest of a line begins: that of the last text after two spaces, if
- * it is a longer text and has room there.
+ * Returns the column at which the rest of a wrapped line begins: the start of the last text after
+ * two spaces, if this text is long and has enough width there.
  */
 static size_t rest_column(const char *line, size_t length, size_t width)
 {

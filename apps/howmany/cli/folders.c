@@ -1,4 +1,4 @@
-/* Creates the folders of a file. */
+/* Creates the parent folders of a file. */
 #include "folders.h"
 
 #include <errno.h>

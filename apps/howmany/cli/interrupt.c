@@ -1,6 +1,7 @@
 /*
- * Ctrl-C during a request. The first SIGINT asks the request to end; a request that has not ended
- * after a short time is in code that cannot be interrupted, and the program exits without it.
+ * Handles Ctrl-C during a request. The first SIGINT asks the request to end; a request that has not
+ * ended after a short time is in code that cannot be interrupted, and the program exits without
+ * waiting for it.
  */
 #include <signal.h>
 #include <sys/time.h>

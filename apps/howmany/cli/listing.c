@@ -1,4 +1,7 @@
-/* Lists a running command on the user's own board, if a server has created one. */
+/*
+ * Adds a running command to the user's list of running commands (board.h), if a server has created
+ * one.
+ */
 #include "listing.h"
 
 #include <stdio.h>
@@ -8,14 +11,17 @@
 
 #include "clock.h"
 
-/* Seconds between two attempts to find the board, and between two writes. */
+/*
+ * Seconds between two attempts to open the list of running commands, and between two writes to it.
+ */
 #define JOIN_S 1.0
 #define PUT_S 0.2
 
 struct cli_listing {
-    struct hm_board *board; /* The board; NULL until one exists. */
+    struct hm_board *board; /* List of running commands; NULL until a server has created one. */
     struct hm_board_task task;
-    double tried_s, put_s; /* Times of the last attempt and the last write, by cli_now_s. */
+    double tried_s, put_s; /* Times (cli_now_s) of the last attempt to open the list and of the last
+                              write to it. */
 };
 
 bool cli_board_find(char path[PATH_MAX])
@@ -61,7 +67,10 @@ void cli_listing_free(struct cli_listing *l)
     free(l);
 }
 
-/* Write the task to the board, which is looked for first. */
+/*
+ * Write the entry of this command to the list of running commands, which is opened first if
+ * necessary.
+ */
 static void listing_write(struct cli_listing *l, bool at_once)
 {
     char path[PATH_MAX];

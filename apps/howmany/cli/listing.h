@@ -1,4 +1,7 @@
-/* Lists a running command on the board (board.h), which the page of the server shows. */
+/*
+ * Adds a running command to the list of running commands (board.h), which the page of the server
+ * shows.
+ */
 #ifndef HM_LISTING_H
 #define HM_LISTING_H
 
@@ -6,17 +9,24 @@
 
 #include "board.h"
 
-/* Write the path of the user's own board into path[PATH_MAX]: HOWMANY_PROGRESS, or the file
- * `progress` beside the store. Returns false if there is none, or if it is named "none". */
+/*
+ * Write the path of the user's list of running commands (board) into path[PATH_MAX]:
+ * HOWMANY_PROGRESS, or the file `progress` beside the store. Returns false if there is none, or if
+ * it is named "none".
+ */
 bool cli_board_find(char path[PATH_MAX]);
 
 struct cli_listing;
 
-/* List a command. `title` says what it runs. Returns NULL if memory runs out; all functions below
- * accept NULL. If a server creates the board later, the command is listed from then on. */
+/*
+ * Add a command to the list. `title` says what it runs. Returns NULL if memory runs out; all
+ * functions below accept NULL. If a server creates the list later, the command is added then.
+ */
 struct cli_listing *cli_listing_new(const char *command, const char *title);
 void cli_listing_free(struct cli_listing *listing);
-/* Set how much is done. The board is written at most five times a second, unless `at_once` is set.
+/*
+ * Set how much of the work is done. The list is written at most five times a second, unless
+ * `at_once` is set.
  */
 void cli_listing_put(struct cli_listing *listing, double done, double total, bool at_once);
 /* Set the latest message. */

@@ -1,4 +1,4 @@
-/* Options whose values are lists, terms or configurations to predict. */
+/* Parses options whose values are lists, terms or configurations to predict. */
 #ifndef HM_LISTS_H
 #define HM_LISTS_H
 

@@ -1,4 +1,6 @@
-/* A machine or cluster file with the changes of --set, for commands that simulate a cluster. */
+/*
+ * Loads a machine or cluster file with the changes of --set, for commands that simulate a cluster.
+ */
 #ifndef HM_MACHINE_H
 #define HM_MACHINE_H
 

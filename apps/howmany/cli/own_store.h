@@ -1,6 +1,6 @@
 /*
- * The store of runs that commands use. It is the store that --record names; without that option,
- * the store that HOWMANY_DB names; without that variable, the user's own file.
+ * Finds and opens the store of runs that commands use. It is the store that --record names; without
+ * that option, the store that HOWMANY_DB names; without that variable, the user's own file.
  */
 #ifndef HM_CLI_STORE_H
 #define HM_CLI_STORE_H
@@ -24,7 +24,7 @@ enum { CLI_STORES = 2 };
 struct cli_store_access {
     struct hm_store_access access; /* Functions that are passed to requests as hm_context.store. */
     struct hm_store *stores[CLI_STORES];
-    char where[CLI_STORES][CLI_STORE_ROOM]; /* Addresses of the stores. */
+    char where[CLI_STORES][CLI_STORE_ROOM]; /* Addresses of the stores that are open. */
     size_t count;
 };
 

@@ -1,4 +1,6 @@
-/* Commands that are requests. Options become fields of the request, and the reply is printed. */
+/*
+ * Runs commands that are requests. Options become fields of the request, and the reply is printed.
+ */
 #ifndef HM_CLI_VERB_H
 #define HM_CLI_VERB_H
 

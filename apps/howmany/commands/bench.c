@@ -100,8 +100,10 @@ static void bench_end(void *state)
 
 /* ---- options -------------------------------------------------------------------------------- */
 
-/* Whether compiling a pattern takes little memory. The C library copies a part for each repetition
- * that a count such as {1,50} allows, and counts of nested groups multiply. */
+/*
+ * Whether compiling a pattern takes little memory. The C library copies a group once for each
+ * repetition that a count such as {1,50} allows, and counts of nested groups multiply.
+ */
 static bool is_small_regex(const char *value)
 {
     enum { LENGTH_MAX = 500, COPIES_MAX = 10000 };

@@ -1,4 +1,4 @@
-/* The commands, and the groups in which the help shows them. */
+/* Lists the commands, and the groups in which the help shows them. */
 #include <stdio.h>
 
 #include "cli.h"

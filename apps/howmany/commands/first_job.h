@@ -1,6 +1,6 @@
 /*
- * A first job in three answers: the model, the machine, and the amount of work. `howmany plan`
- * without a job and `howmany init` ask for these on a terminal.
+ * Makes a first job from three answers: the model, the machine, and the amount of work. `howmany
+ * plan` without a job and `howmany init` ask for these on a terminal.
  */
 #ifndef HM_FIRST_JOB_H
 #define HM_FIRST_JOB_H
@@ -37,7 +37,10 @@ const char *first_job_batch(const struct hm_catalog *catalog, const char *model)
 /* Returns the value that the catalog states as usual for a key of a model; NULL if there is none.
  */
 const char *first_job_usual(const struct hm_catalog *catalog, const char *model, const char *key);
-/* Whether a model is planned by layouts. */
+/*
+ * Whether plans of a model choose a layout, that is, a combination of data, tensor and pipeline
+ * parallelism.
+ */
 bool first_job_has_layouts(const struct hm_catalog *catalog, const char *model);
 
 #endif

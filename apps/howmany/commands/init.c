@@ -26,7 +26,7 @@ static const struct cli_option options[OPTIONS] = {
 struct init_state {
     struct first_job job;
     const char *output;
-    bool given; /* Whether an operand or an option describes the job. */
+    bool given; /* True if an operand or an option describes the job. */
 };
 
 static void *init_begin(void)

@@ -1,4 +1,6 @@
-/* The state of commands that take one name as their only operand: `man` and `completion`. */
+/*
+ * Declares the state of commands that take one name as their only operand: `man` and `completion`.
+ */
 #ifndef HM_NAME_OPERAND_H
 #define HM_NAME_OPERAND_H
 

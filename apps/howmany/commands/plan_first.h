@@ -1,4 +1,4 @@
-/* The questions of `howmany plan` when no job is given. */
+/* Asks the questions of `howmany plan` when no job is given. */
 #ifndef HM_PLAN_FIRST_H
 #define HM_PLAN_FIRST_H
 

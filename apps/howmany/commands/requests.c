@@ -1,6 +1,6 @@
 /*
- * The commands that are requests. Each command lists its verbs; its options and help come from the
- * fields of the verbs.
+ * Defines the commands that are requests. Each command lists its verbs; its options and help come
+ * from the fields of the verbs.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -31,12 +31,12 @@ struct serve_state {
     bool connects;
     char host[HTTP_ADDRESS];
     int port;
-    /* Paths of the store and of the board; empty if there is none. */
+    /* Paths of the store and of the list of running commands (board); empty if there is none. */
     char store_path[CLI_STORE_ROOM], board_path[PATH_MAX];
     struct tokens *tokens;
     struct hm_catalog *catalog;
     struct api_store *store; /* Store of runs; NULL if there is none. */
-    struct hm_board *board;  /* Board of running commands; NULL if there is none. */
+    struct hm_board *board;  /* List of running commands; NULL if there is none. */
     struct api *api;
 };
 
@@ -306,7 +306,10 @@ static int load_tokens(struct serve_state *s)
 
 /* ---- the store and the board ----------------------------------------------------------------- */
 
-/* Find the store and the board of running commands, and make the folders of the default ones. */
+/*
+ * Find the store and the list of running commands (board), and create the folders of their default
+ * paths.
+ */
 static int find_files(struct serve_state *s)
 {
     char path[CLI_STORE_ROOM];
@@ -324,7 +327,7 @@ static int find_files(struct serve_state *s)
     if (s->progress && strcmp(s->progress, "none") != 0)
         snprintf(s->board_path, sizeof(s->board_path), "%s", s->progress);
     else if (!s->progress && !cli_board_find(s->board_path))
-        s->board_path[0] = '\0'; /* No board was found, so there is none. */
+        s->board_path[0] = '\0'; /* There is no list of running commands. */
     if (s->board_path[0] && cli_folders_make(s->board_path, &err) && s->progress) {
         hm__err_field(&err, "--progress");
         return cli_report(&err);
@@ -333,8 +336,9 @@ static int find_files(struct serve_state *s)
 }
 
 /*
- * Give up writing outside the folders of the store and of the board. Threads inherit this, so it
- * is done before the first one is started. Temporary files of SQLite are beside the store.
+ * Restrict writing to the folders of the store and of the list of running commands. Threads inherit
+ * the restriction, so it is set before the first thread starts. Temporary files of SQLite are in
+ * the folder of the store.
  */
 static int confine_files(const struct serve_state *s)
 {
@@ -369,8 +373,10 @@ static int open_store(struct serve_state *s)
     return 0;
 }
 
-/* Open the board of running commands. It is an error if a board that the user named cannot be
- * opened. */
+/*
+ * Open the list of running commands (board). It is an error if a list that the user named cannot be
+ * opened.
+ */
 static int open_board(struct serve_state *s)
 {
     struct hm_err err = {0};

@@ -511,7 +511,8 @@ static int steer_prepare(struct steer_command_state *s)
 }
 
 /*
- * Print the commands of the first pieces, which run each algorithm on the first number of workers.
+ * Print the commands of the first pieces of the training, which run each algorithm on the first
+ * number of workers.
  */
 static int print_commands(const struct steer_command_state *s)
 {
@@ -540,7 +541,8 @@ static int print_commands(const struct steer_command_state *s)
         launch_command_release(&command);
     }
     hm__text_release(&checkpoint);
-    if (rc == 0 && (out.failed || !out.data || !cli_put(out.data))) /* Commands are not wrapped. */
+    if (rc == 0 && (out.failed || !out.data ||
+                    !cli_put(out.data))) /* Command lines are printed without line wrapping. */
         rc = EXIT_USAGE;
     hm__text_release(&out);
     return rc;

@@ -1,4 +1,4 @@
-/* The command howmany validate: computes published figures again and shows the differences. */
+/* The command howmany validate: computes published values again and shows the differences. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -199,7 +199,7 @@ static int add_cases(struct validate_state *s)
     return rc ? rc : add_networks(s);
 }
 
-/* Format a figure with the number of digits that is compared. */
+/* Format a value with the number of digits that is compared. */
 static const char *figure_text(double value, double digits, char *text)
 {
     if (fabs(value - round(value)) <= 1e-9 * fabs(value) && fabs(value) < 1e15)

@@ -1,6 +1,7 @@
 /*
- * howmany validate --answers: the headline rule on the examples (validate_plans.c), and how well
- * predictions from small runs hold on sources that were not used to choose the rule of the fits.
+ * howmany validate --answers: checks the headline rule on the examples (validate_plans.c), and how
+ * accurate predictions from small runs are. The accuracy is tested on sources of measurements that
+ * were not used to choose the settings of the fits.
  *
  * A rule (struct hm_fit_rule) is chosen from a grid by cross-validation that is nested by source:
  * the curves of each source are predicted with the rule that has the least interval score on all
@@ -30,11 +31,13 @@ struct rule_test {
     size_t source_count;
     size_t *source_of;          /* Source of each curve; owned. */
     double *scores;             /* Score of rule r on curve i: scores[r * curves + i]; owned. */
-    size_t chosen[SOURCES_MAX]; /* For each source: the best rule on all other sources. */
-    size_t overall;             /* The best rule on all sources together. */
+    size_t chosen[SOURCES_MAX]; /* For each source, index of the rule with the best score on all
+                                   other sources. */
+    size_t overall;             /* Index of the rule with the best score on all sources together. */
     struct validate_result *results; /* Result of each curve with the rule for its source; owned. */
-    double reliability[LEVELS];      /* For each level: share of the curves inside the interval. */
-    /* Results of plans that are fitted to the smaller half of a curve: how often they held. */
+    double reliability[LEVELS]; /* For each probability level, share of the curves whose measured
+                                   time is inside the interval. */
+    /* Counts how often plans that are fitted to the smaller half of a curve prove right. */
     struct validate_plans plans;
 };
 

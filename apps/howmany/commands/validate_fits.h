@@ -11,7 +11,7 @@
 /* A run of a published curve. */
 struct validate_point {
     double n, seconds;
-    double nodes; /* Number of nodes; NaN: unknown. */
+    double nodes; /* Number of nodes of the run; NaN: unknown. */
 };
 
 /* A published curve: the time over n of one job on one machine. */
@@ -31,13 +31,14 @@ struct validate_curve {
  */
 size_t validate_small_count(const struct validate_curve *curve);
 
-/* The prediction of one method. */
+/* The prediction of one method of fitting. */
 struct validate_result {
     double error;  /* Relative error of the prediction; NaN if the method cannot be used. */
     bool interval; /* True if the prediction has an interval. */
     bool inside;   /* True if the interval contains the measured value. */
     double predicted, low, high; /* Predicted seconds; low and high are NaN without an interval. */
-    double width; /* Ratio of the interval's ends at eight times the largest n that is fitted. */
+    double width; /* Ratio of the upper to the lower end of the interval at eight times the largest
+                     n that is fitted. */
 };
 
 enum validate_method { ERNEST, AUTO, SHEET, METHODS };
@@ -64,7 +65,7 @@ struct validate_result validate_curve_predict(const struct validate_curve *c,
 int validate_fits(const char *data, bool json, const struct hm_catalog *catalog);
 
 /*
- * Print the headline rule on the built-in examples and on the given job files. If data is given,
+ * Check the headline rule on the built-in examples and on the given job files. If data is given,
  * also print how well answers hold on sources that were not used to choose the rule of the fits:
  * errors, coverage and width by source, and the reliability of stated probabilities. Returns an
  * exit code; it is EXIT_NO_ANSWER if the headline rule is broken.

@@ -1,8 +1,8 @@
 /*
- * Estimates the intervals of plans without runs again, from the measured steps, and counts how
- * often such intervals hold for sources that were not used: the time of each row is predicted by
- * constants that were chosen without its source, and the interval comes from the other sources of
- * its kind.
+ * Estimates again, from measured training steps, the intervals of plans that have no runs, and
+ * counts how often such an interval contains the measurement of a held-out source: the time of each
+ * row is predicted with constants that were fitted without its source, and the interval comes from
+ * the other sources of the same kind.
  *
  * Two kinds have rows of their own. For hardware that is described by rates only, the rows of
  * accelerators in data/steps.csv are predicted again as if the number of processors were unknown.
@@ -80,9 +80,10 @@ static int add_steps(struct step_kinds *all, const struct hm_measured_steps *ste
 }
 
 /*
- * Adds the rows of CPUs and frameworks; each framework counts as a source. A row whose data are in
- * memory is predicted again as if its framework were not known; samples in text are left out there,
- * because the cost of their conversion is only known for a framework.
+ * Adds the measured iterations on CPUs and with frameworks; each framework counts as one source. A
+ * row whose samples are in memory is predicted a second time as if its framework were unknown. A
+ * row whose samples are text is not, because the cost of converting text is known only for each
+ * framework.
  */
 static int add_platforms(struct step_kinds *all, const struct hm_platform_rows *rows,
                          struct hm_err *err)

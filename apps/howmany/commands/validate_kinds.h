@@ -1,4 +1,4 @@
-/* The part of howmany validate --steps that estimates the intervals of plans without runs. */
+/* Estimates the intervals of plans without runs, for howmany validate --steps. */
 #ifndef HM_VALIDATE_KINDS_H
 #define HM_VALIDATE_KINDS_H
 
@@ -23,9 +23,15 @@ int step_kinds_init(struct step_kinds *kinds, const struct hm_measured_steps *st
                     const struct hm_platform_rows *platforms, const struct hm_catalog *catalog,
                     struct hm_err *err);
 void step_kinds_release(struct step_kinds *kinds);
-/* Writes the interval of each kind, and how often the intervals hold by source. */
+/*
+ * Writes the interval of each kind and, by source, the share of the rows whose measured time is
+ * inside it.
+ */
 void step_kinds_put_text(struct hm_text *out, const struct step_kinds *kinds);
-/* Writes the intervals and how often they hold as the members "intervals" and "held_out". */
+/*
+ * Writes the intervals, and the shares of the rows inside them, as the members "intervals" and
+ * "held_out".
+ */
 void step_kinds_put_json(struct hm_json *json, const struct step_kinds *kinds);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * Predictions of measured training steps of large networks. Each row is predicted by constants that
- * were fitted without the rows of its source, so the errors are those of a new source.
+ * Predicts measured training steps of large networks. Each row is predicted with constants that
+ * were fitted without the rows of its source, so the errors are those to expect for a new source.
  */
 #include "validate_llm.h"
 

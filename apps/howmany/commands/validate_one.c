@@ -17,11 +17,11 @@
 #include "predict.h"
 #include "validate_kinds.h"
 
-/* The prediction of one row, without and with the run. */
+/* The prediction of one row, without and with the run to which its job is fitted. */
 struct one_row {
     const char *source;
-    double before, after; /* ln(predicted / measured) without and with the run. */
-    /* Ratio of the high to the low end of the interval, without and with the run. */
+    double before, after; /* ln(predicted / measured) without and with that run. */
+    /* Ratio of the high to the low end of the interval, without and with that run. */
     double before_width, after_width;
     bool covered;
 };

@@ -1,4 +1,7 @@
-/* The part of howmany validate --steps that corrects jobs by one measured step each. */
+/*
+ * Tests predictions that are corrected by one measured step of the same job, for howmany validate
+ * --steps.
+ */
 #ifndef HM_VALIDATE_ONE_H
 #define HM_VALIDATE_ONE_H
 

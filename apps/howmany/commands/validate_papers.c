@@ -53,7 +53,7 @@ static const char *const file_names[PAPERS_FILES] = {
     [PAPERS_SLOW] = "slow-traces.csv.gz",
 };
 
-/* The tables from which our values are computed. */
+/* Tables from which the values of this program are computed, for comparison with the papers. */
 struct papers_sources {
     const struct hm_catalog *catalog;
     struct hm_runs *anwar;         /* Runs that Anwar et al. measured. */
@@ -65,10 +65,11 @@ struct papers_sources {
 struct papers_claim {
     char paper[16], claim[CLAIM_TEXT], why[CLAIM_TEXT];
     /*
-     * Our value, which is NaN if the statement is skipped, the published value and the tolerance.
+     * Value of this program, which is NaN if the statement is skipped, the published value and the
+     * tolerance.
      */
     double ours, published, tolerance;
-    bool bound;        /* True if the published value is an upper bound of ours. */
+    bool bound; /* True if the published value is an upper bound of the value of this program. */
     const char *needs; /* Name of the file without which the statement is skipped. */
 };
 
@@ -121,8 +122,8 @@ static double ratio_value(const struct papers_sources *s, const char *what, stru
 }
 
 /*
- * The time of the recommender's paper, t = o / x + l r with the latency l: a fit of two runs on two
- * machines, predicted for a third latency.
+ * The time of the recommender's paper, t = o / x + l r with the latency l: fits runs with two
+ * latencies and predicts the time for a third latency.
  */
 static double latency_value(const struct papers_sources *s, const char *what, struct hm_err *err)
 {
@@ -279,8 +280,8 @@ static double ahead_value(const struct papers_sources *s, const char *what, stru
 }
 
 /*
- * Fits the traces of one algorithm without some of them, and returns the median error of the
- * predictions of those on m workers, or of predictions ahead if m is 0.
+ * Fits the traces of one algorithm while some of them are held out, and returns the median error of
+ * the predictions for the held-out traces on m workers or, if m is 0, of predictions ahead.
  */
 static double error_value(const struct hm_traces *all, const char *algorithm, double m,
                           const struct hm_holdout_settings *settings, struct hm_err *err)
@@ -356,8 +357,8 @@ static int add_errors(const struct hm_convergence *c, const struct hm_trace *tra
 }
 
 /*
- * Returns the median error of the fit of an algorithm's traces; if m is not 0, of a fit without the
- * traces on m workers, for these.
+ * Returns the median error of the fit to an algorithm's traces; if m is not 0, the median error for
+ * the traces on m workers of a fit without these traces.
  */
 static double fit_error(const struct hm_traces *all, const char *algorithm, double m, bool timed,
                         struct hm_err *err)

@@ -230,7 +230,7 @@ static void bins_add(struct validate_bin *bins, double stated, bool held)
 
 /*
  * Makes a plan for one curve that may choose only the sizes of the curve, and records whether the
- * answer held.
+ * measurements confirm it.
  */
 static void plan_curve(const struct hm_job *job, const struct validate_curve *c,
                        const struct hm_fit_rule *rule, struct validate_plans *p)

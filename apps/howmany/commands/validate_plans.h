@@ -1,6 +1,6 @@
 /*
- * Parts of howmany validate --answers that test whole plans: the headline rule on the examples, and
- * how often plans from small runs hold on published curves.
+ * Tests whole plans for howmany validate --answers: the headline rule on the examples, and how
+ * often published curves confirm plans from small runs.
  */
 #ifndef HM_VALIDATE_PLANS_H
 #define HM_VALIDATE_PLANS_H
@@ -26,14 +26,17 @@ struct validate_headlines {
     size_t count;
 };
 
-/* The answers whose stated probability is in one range, and how many of these answers held. */
+/*
+ * The answers whose stated probability is in one range, and the number of those that the
+ * measurements confirm.
+ */
 struct validate_bin {
     double from, to;
     double stated; /* Mean of the stated probabilities. */
     size_t count, held;
 };
 
-/* Counts of the answers from small runs that hold on published curves. */
+/* Counts how often answers from small runs are confirmed by published curves. */
 struct validate_plans {
     /* Answers that state "p % sure to be within 5 % of the best", grouped by the probability p. */
     struct validate_bin near[VALIDATE_BINS];

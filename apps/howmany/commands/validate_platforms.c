@@ -31,7 +31,7 @@ static int compare_errors(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Returns the median of the absolute errors of the rows that have the key, and their number. */
+/* Returns the median absolute error of the rows of a group, and their number. */
 static double group_median(const struct hm_platform_rows *all, const double *predicted,
                            size_t grouping, const char *key, double *errors, size_t *ret_count)
 {
@@ -45,7 +45,7 @@ static double group_median(const struct hm_platform_rows *all, const double *pre
     return count % 2 ? errors[count / 2] : (errors[count / 2 - 1] + errors[count / 2]) / 2;
 }
 
-/* Whether row i is the first row with its key. */
+/* Whether row i is the first row of its group. */
 static bool row_starts_group(const struct hm_platform_rows *all, size_t grouping, size_t i)
 {
     for (size_t k = 0; k < i; k++)

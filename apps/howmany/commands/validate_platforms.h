@@ -1,4 +1,7 @@
-/* howmany validate --platforms: compares iterations on CPUs and with frameworks with the model. */
+/*
+ * howmany validate --platforms: compares measured iterations on CPUs and with frameworks with the
+ * predictions of the model.
+ */
 #ifndef HM_VALIDATE_PLATFORMS_H
 #define HM_VALIDATE_PLATFORMS_H
 

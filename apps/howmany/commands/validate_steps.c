@@ -1,6 +1,6 @@
 /*
- * Predictions of measured training steps and collectives: each row of the tables in data/ (or of a
- * file with the same columns) is predicted from its network, machine, precision and software, and
+ * Predicts measured training steps and collectives: each row of the tables in data/ (or of a file
+ * with the same columns) is predicted from its network, machine, precision and software, and
  * compared with the measurement. Medians of the absolute error are given by source, network,
  * precision and machine, and the share of rows whose measured time lies in the 90 % interval. The
  * intervals themselves are estimated again in validate_kinds.c.
@@ -39,7 +39,8 @@ struct step_cases {
     struct hm_measured_steps steps;
     struct hm_measured_collectives collectives;
     struct step_kinds kinds;
-    struct hm_platform_rows platforms; /* Rows of CPUs and frameworks, for the intervals. */
+    struct hm_platform_rows platforms; /* Measured iterations on CPUs and with frameworks, from
+                                          which intervals are estimated. */
 };
 
 static double case_error(const struct step_case *c)
@@ -153,10 +154,10 @@ static const char *case_key(const struct step_case *c, size_t grouping)
 
 struct group_summary {
     size_t count, inside;
-    double median, memory_median; /* Median absolute errors; memory NaN: not measured. */
+    double median, memory_median; /* Median absolute errors; NaN: not measured. */
 };
 
-/* Summarises the rows that have the key; `values` is a buffer with room for all rows. */
+/* Summarises the rows of a group; `values` is a buffer with room for all rows. */
 static struct group_summary group_summarise(const struct step_cases *all, size_t grouping,
                                             const char *key, double *values)
 {
@@ -182,7 +183,7 @@ static struct group_summary group_summarise(const struct step_cases *all, size_t
     return s;
 }
 
-/* Whether row i is the first row with its key. */
+/* Whether row i is the first row of its group. */
 static bool key_is_new(const struct step_cases *all, size_t grouping, size_t i)
 {
     const char *key = case_key(&all->rows[i], grouping);

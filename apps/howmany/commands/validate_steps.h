@@ -1,4 +1,7 @@
-/* howmany validate --steps: compares measured training steps and collectives with the model. */
+/*
+ * howmany validate --steps: compares measured training steps and collectives with the predictions
+ * of the model.
+ */
 #ifndef HM_VALIDATE_STEPS_H
 #define HM_VALIDATE_STEPS_H
 

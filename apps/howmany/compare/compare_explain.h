@@ -5,8 +5,10 @@
 
 #include "compare_result.h"
 
-/* Add the published figures of a task on a platform to the text, if there are any, such as
- * "TensorFlow 403, 443 (batch 500), MXNet 19277". */
+/*
+ * Add the published speeds of a task on a platform to the text, if there are any, such as
+ * "TensorFlow 403, 443 (batch 500), MXNet 19277".
+ */
 void compare_add_published(struct hm_text *out, const struct compare_task *task,
                            const struct compare_way *way);
 /* Returns the share of the time in which the network port of a rank is busy; NAN if it is not

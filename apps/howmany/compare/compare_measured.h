@@ -1,10 +1,10 @@
-/* Measurements of other frameworks on the tasks of a comparison, read from a table. */
+/* Reads measurements of other frameworks on the tasks of a comparison from a table. */
 #ifndef HM_COMPARE_MEASURED_H
 #define HM_COMPARE_MEASURED_H
 
 #include "compare_plan.h"
 
-enum { COMPARE_MEASURED_RUNS = 9 }; /* Largest number of repetitions. */
+enum { COMPARE_MEASURED_RUNS = 9 }; /* Largest number of repetitions of a run. */
 
 /* Runs of one framework with the same task, platform and number of workers. */
 struct compare_measured {
@@ -13,7 +13,7 @@ struct compare_measured {
     char *system;         /* Name of the framework, as written in the table; owned. */
     double n;             /* Number of workers. */
     double samples_per_s; /* Median of the samples per second over the runs. */
-    size_t runs;          /* Number of runs. */
+    size_t runs;          /* Number of runs that were measured. */
     double speeds[COMPARE_MEASURED_RUNS]; /* Speed of each run, in ascending order. */
 };
 

@@ -93,7 +93,7 @@ static void add_run_row(const struct compare_result *r, const struct compare_run
     hm__text_release(&published);
 }
 
-/* Add lines with the published figures for which no run has the same number of workers. */
+/* Add lines with the published speeds for which no run has the same number of workers. */
 static void add_published_lines(const struct compare_result *r, const struct compare_task *task,
                                 const struct hm_style *style, struct hm_text *out)
 {

@@ -1,4 +1,4 @@
-/* A comparison as text, JSON, CSV and gnuplot script. */
+/* Writes a comparison as text, JSON, CSV and gnuplot script. */
 #ifndef HM_COMPARE_OUTPUT_H
 #define HM_COMPARE_OUTPUT_H
 

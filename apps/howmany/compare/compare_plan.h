@@ -1,6 +1,6 @@
 /*
- * The runs of `howmany compare`: the tasks of the survey by Zhang, Alqahtani and Demirbas, the
- * platforms, and the figures that were published in the survey.
+ * Lists the runs of `howmany compare`: the tasks of the survey by Zhang, Alqahtani and Demirbas,
+ * the platforms, and the speeds that were published in the survey.
  */
 #ifndef HM_COMPARE_PLAN_H
 #define HM_COMPARE_PLAN_H
@@ -28,7 +28,7 @@ struct compare_way {
     bool full; /* True if each batch contains all rows. */
 };
 
-/* A figure published in the survey, always for 3 workers and one server or driver. */
+/* A speed published in the survey, always for 3 workers and one server or driver. */
 struct compare_published {
     const char *task, *way; /* Names of a compare_task and a compare_way. */
     const char *system;
@@ -40,7 +40,7 @@ enum { COMPARE_TASKS = 4, COMPARE_WAYS = 5, COMPARE_PUBLISHED_N = 3 };
 
 extern const struct compare_task compare_tasks[COMPARE_TASKS];
 extern const struct compare_way compare_ways[COMPARE_WAYS];
-/* Figures published in the survey; the list ends with an entry whose system is NULL. */
+/* Speeds published in the survey; the list ends with an entry whose system is NULL. */
 extern const struct compare_published compare_published[];
 extern const char compare_source[];
 

@@ -1,8 +1,8 @@
 /*
  * Writes a comparison as a gnuplot script with two rows of three panels for each task. The first
- * panel shows samples per second over the number of workers, with published figures as crosses. The
+ * panel shows samples per second over the number of workers, with published speeds as crosses. The
  * others show the runs on the largest number of workers over time: computation, network and memory
- * of a worker, and the network of a server. The last place has the key of the colours.
+ * of a worker, and the network of a server. The last panel has the legend.
  */
 #include <math.h>
 #include <string.h>
@@ -61,9 +61,11 @@ static bool has_measured(const struct compare_result *r, size_t t, size_t w)
     return false;
 }
 
-/* Add the data blocks of a task: $sT_W has workers and samples per second of task T and platform W,
- * $pT_W has the published figures, $mT_W measurements of other frameworks, and $rR has the
- * intervals of run R. */
+/*
+ * Add the data blocks of a task: $sT_W has workers and samples per second of task T and platform W,
+ * $pT_W has the published speeds, $mT_W measurements of other frameworks, and $rR has the intervals
+ * of run R.
+ */
 static void add_task_data(struct hm_text *out, const struct compare_result *r, size_t t)
 {
     for (size_t w = 0; w < COMPARE_WAYS; w++) {
@@ -108,8 +110,10 @@ static bool is_published(size_t t, size_t w)
     return false;
 }
 
-/* Plot samples per second of each platform; ticks are the numbers of workers of the runs and of the
- * published figures. */
+/*
+ * Plot samples per second of each platform; ticks are the numbers of workers of the runs and of the
+ * published speeds.
+ */
 static void plot_speeds(struct hm_text *out, const struct compare_result *r, size_t t)
 {
     size_t pieces = 0;
@@ -138,7 +142,7 @@ static void plot_speeds(struct hm_text *out, const struct compare_result *r, siz
     hm__text_add(out, "\nunset logscale y\nset format y '%h'\nset xtics auto\nset offsets\n");
 }
 
-/* Draw the key of the colours in the last panel of a task. */
+/* Draw the legend in the last panel of a task. */
 static void plot_key(struct hm_text *out, const struct compare_result *r, size_t t)
 {
     size_t pieces = 0;

@@ -1,5 +1,7 @@
-/* The results of a comparison: values from the traces of its runs, averaged over the ranks of each
- * role. */
+/*
+ * Declares the results of a comparison: values from the traces of its runs, averaged over the ranks
+ * of each role.
+ */
 #ifndef HM_COMPARE_RESULT_H
 #define HM_COMPARE_RESULT_H
 
@@ -10,7 +12,7 @@
 struct compare_role {
     double compute;        /* Share of the time in which a rank computes. */
     double cpu;            /* Processor time divided by wall time; NAN in a simulation. */
-    double sent, received; /* Network rates in bytes per second. */
+    double sent, received; /* Bytes per second that a rank sends and receives. */
     double memory;         /* Memory of a rank in bytes. */
 };
 
@@ -18,17 +20,21 @@ struct compare_role {
 struct compare_interval {
     double elapsed_s; /* End of the interval, in seconds since the start of the run. */
     double samples_per_s;
-    struct compare_role worker, other; /* `other` is a server or the driver. */
+    struct compare_role worker,
+        other; /* Means over the workers, and over the other ranks (servers or driver). */
 };
 
 struct compare_run {
     const struct compare_task *task;
     const struct compare_way *way;
     double n, others; /* Number of workers, and number of other ranks. */
-    /* `batch` is the number of rows in a mini-batch of all workers together; 0: all rows. */
+    /*
+     * `batch` is the number of rows in a mini-batch of all workers together (0: all rows), `rows`
+     * the number of rows of the data, and `unknowns` the number of model parameters.
+     */
     double batch, rows, unknowns;
     double iterations, passes;       /* `passes` is the number of times that all rows were used. */
-    double elapsed_s, samples_per_s; /* Duration and speed of the whole run. */
+    double elapsed_s, samples_per_s; /* Seconds of the whole run, and samples per second. */
     double compute_s;                /* Computation time of the slowest rank in seconds. */
     struct compare_role worker, other;
     bool diverged;

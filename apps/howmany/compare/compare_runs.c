@@ -13,7 +13,7 @@
 #include "listing.h"
 #include "own_program.h"
 
-/* A run in progress. */
+/* State of a run that is being made. */
 struct compare_child {
     struct compare_run *run;
     int rc; /* Exit code so far: 0, or EXIT_USAGE after a failure. */

@@ -1,4 +1,4 @@
-/* Routes of the server and their responses. */
+/* Defines the routes of the server and makes their responses. */
 #include "api.h"
 
 #include <stdatomic.h>

@@ -1,6 +1,7 @@
 /*
- * The routes of the server, the scopes that they need, and their responses. Requests and responses
- * are plain structs without sockets, so that tests and fuzzers can call these functions directly.
+ * Declares the routes of the server, the scopes that they need, and their responses. Requests and
+ * responses are plain structs without sockets, so that tests and fuzzers can call these functions
+ * directly.
  */
 #ifndef HM_API_H
 #define HM_API_H
@@ -14,9 +15,9 @@
 struct api;
 
 struct api_settings {
-    struct hm_catalog *catalog;  /* Catalog; borrowed. */
-    struct api_store *store;     /* Store of runs, borrowed; NULL if there is none. */
-    struct hm_board *board;      /* Board of running commands, borrowed; NULL if there is none. */
+    struct hm_catalog *catalog; /* Catalog; borrowed. */
+    struct api_store *store;    /* Store of runs, borrowed; NULL if there is none. */
+    struct hm_board *board; /* List of running commands (board), borrowed; NULL if there is none. */
     const struct tokens *tokens; /* Accepted tokens, borrowed; NULL if no token is needed. */
     /* Names of this server besides those of the loopback interface, separated by commas, borrowed;
      * NULL if there are none. They are accepted in Host and Origin. */

@@ -1,6 +1,6 @@
 /*
- * A cache of responses: a hash table with chains, and a list of the entries in the order of their
- * last use. Bodies have reference counts.
+ * Implements a cache of responses: a hash table with chains, and a list of the entries in the order
+ * of their last use. Bodies have reference counts.
  */
 #include "api_cache.h"
 

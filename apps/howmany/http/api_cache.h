@@ -1,4 +1,4 @@
-/* A cache of responses that drops the least recently used entries. Thread-safe. */
+/* Declares a cache of responses that drops the least recently used entries. Thread-safe. */
 #ifndef HM_API_CACHE_H
 #define HM_API_CACHE_H
 
@@ -6,7 +6,7 @@
 
 /* A response body with a reference count. */
 struct api_cached {
-    const char *type; /* Content-Type; a static text. */
+    const char *type; /* Content-Type of the body; a static text. */
     char *body;       /* Text of the body; owned. */
     size_t length;
 };

@@ -1,6 +1,6 @@
 /*
- * Counters for Prometheus. They are relaxed atomics. While requests are in progress, the counters
- * in one response may therefore be slightly inconsistent with each other.
+ * Counts requests for Prometheus. The counters are relaxed atomics. While requests are in progress,
+ * the counters in one response may therefore be slightly inconsistent with each other.
  */
 #include "api_metrics.h"
 

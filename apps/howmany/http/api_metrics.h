@@ -1,4 +1,4 @@
-/* Counters of requests and responses for Prometheus. Thread-safe. */
+/* Counts requests and responses for Prometheus. Thread-safe. */
 #ifndef HM_API_METRICS_H
 #define HM_API_METRICS_H
 

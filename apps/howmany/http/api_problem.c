@@ -1,5 +1,7 @@
-/* Problem documents (RFC 9457) with the members type, title and status, and with detail, field,
- * hint, source and line if they are known. */
+/*
+ * Writes problem documents (RFC 9457) with the members type, title and status, and with detail,
+ * field, hint, source and line if they are known.
+ */
 #include "api_problem.h"
 
 #include <stdio.h>
@@ -79,7 +81,7 @@ static int status_of(const struct hm_err *err)
     if (err->code == HM_E_UNSUPPORTED && strcmp(err->field, "store") == 0)
         return 501;
     if (err->code == HM_E_IO && strcmp(err->field, "disk") == 0)
-        return 507; /* The disk of the store is full. */
+        return 507; /* Status 507: the disk of the store is full. */
     if (err->code == HM_E_NOMEM || err->code == HM_E_IO || err->code == HM_E_BUDGET ||
         err->code == HM_E_CANCELLED)
         return 503;

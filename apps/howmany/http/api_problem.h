@@ -1,4 +1,4 @@
-/* Errors as application/problem+json (RFC 9457) with the members of struct hm_err. */
+/* Writes errors as application/problem+json (RFC 9457) with the members of struct hm_err. */
 #ifndef HM_API_PROBLEM_H
 #define HM_API_PROBLEM_H
 

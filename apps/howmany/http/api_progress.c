@@ -1,6 +1,7 @@
 /*
- * Writes the answer of /v1/progress from the board, which the server opened when it started. The
- * remaining time is extrapolated from the share that is done.
+ * Writes the response of /v1/progress from the shared list of running commands (board), which the
+ * server opens when it starts. The remaining time of a command is extrapolated from the share of
+ * its work that is done.
  */
 #include "api_progress.h"
 

@@ -1,11 +1,11 @@
-/* The commands that run on this machine, as JSON. */
+/* Writes the commands that run on this machine as JSON. */
 #ifndef HM_API_PROGRESS_H
 #define HM_API_PROGRESS_H
 
 #include "board.h"
 #include "text.h"
 
-/* Write the answer of /v1/progress. `board` may be NULL, which gives an empty list. */
+/* Write the response of /v1/progress. `board` may be NULL, which gives an empty list. */
 void api_progress(struct hm_text *out, const struct hm_board *board);
 
 #endif

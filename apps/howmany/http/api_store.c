@@ -1,6 +1,6 @@
 /*
- * The store of runs that the server uses: a pool of connections for reading, and one thread that
- * writes.
+ * Implements the store of runs that the server uses: a pool of connections for reading, and one
+ * thread that writes.
  */
 #include "api_store.h"
 

@@ -1,8 +1,8 @@
 /*
- * The seccomp filter of the server: a program for the kernel's packet filter that looks at the
- * number and at some arguments of each system call, and allows those of a list. New processes are
- * recognised by the flags of clone. The flags of clone3 are in memory, where a filter cannot see
- * them, so clone3 is reported as not available, and the C library uses clone instead.
+ * Installs the seccomp filter of the server: a program for the kernel's packet filter that looks at
+ * the number and at some arguments of each system call, and allows those of a list. New processes
+ * are recognised by the flags of clone. The flags of clone3 are in memory, where a filter cannot
+ * see them, so clone3 is reported as not available, and the C library uses clone instead.
  */
 #include "http_confine.h"
 
@@ -37,7 +37,7 @@
 #endif
 
 #ifdef FILTER_ARCH
-/* System calls that only some processors have. */
+/* System calls that exist only on some processors. */
 #ifdef SYS_open
 #define OLD_CALLS                                                                                  \
     SYS_open, SYS_stat, SYS_lstat, SYS_access, SYS_poll, SYS_select, SYS_unlink, SYS_rename,       \
@@ -54,7 +54,9 @@ static const unsigned allowed[] = {
     SYS_setpriority, SYS_getpriority, SYS_membarrier, SYS_restart_syscall,
     /* System calls for the signals of this process. */
     SYS_rt_sigaction, SYS_rt_sigprocmask, SYS_rt_sigreturn, SYS_rt_sigtimedwait, SYS_sigaltstack,
-    /* System calls for clocks, random numbers, and facts about the process and the machine. */
+    /*
+     * System calls for clocks, random numbers, and information about the process and the machine.
+     */
     SYS_clock_gettime, SYS_clock_getres, SYS_clock_nanosleep, SYS_nanosleep, SYS_gettimeofday,
     SYS_getrandom, SYS_getuid, SYS_geteuid, SYS_getgid, SYS_getegid, SYS_uname, SYS_sysinfo,
     SYS_getrusage, SYS_times, SYS_umask,
@@ -69,8 +71,10 @@ static const unsigned allowed[] = {
     SYS_getsockopt, SYS_getsockname, SYS_getpeername, SYS_epoll_pwait, SYS_epoll_ctl, SYS_eventfd2,
     SYS_ppoll, SYS_pselect6};
 
-/* Further system calls for a store on another machine; they look up its name, load code for this,
- * and connect. */
+/*
+ * Further system calls that a store on another machine needs: to resolve the host name, for which
+ * the C library loads shared libraries, and to connect.
+ */
 static const unsigned allowed_connects[] = {SYS_socket,   SYS_connect, SYS_bind, SYS_sendmmsg,
                                             SYS_recvmmsg, SYS_ioctl,   SYS_mmap, SYS_mprotect};
 
@@ -100,7 +104,10 @@ static void filter_return(struct filter *f, unsigned action)
     filter_add(f, (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, action));
 }
 
-/* Return an action if the loaded value, the number of a system call, equals `number`. */
+/*
+ * Add an instruction to the filter that returns `action` if the loaded value, the number of a
+ * system call, equals `number`.
+ */
 static void filter_on(struct filter *f, unsigned number, unsigned action)
 {
     filter_add(f, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1));
@@ -109,7 +116,8 @@ static void filter_on(struct filter *f, unsigned number, unsigned action)
 
 /*
  * Allow a system call if a test of the low 32 bits of an argument has the given result. The test is
- * BPF_JEQ (the argument equals `value`) or BPF_JSET (they have a bit in common).
+ * BPF_JEQ (the argument equals `value`) or BPF_JSET (the argument and `value` have a bit in
+ * common).
  */
 static void filter_argument(struct filter *f, unsigned number, size_t argument, unsigned short test,
                             unsigned value, bool result)

@@ -18,9 +18,9 @@ int http_confine_files(const char *const *files, size_t count, struct hm_err *er
  * Allow the process and all its threads only the system calls that a server needs after its start:
  * memory, threads of its own, files, accepted connections, clocks. It cannot start programs or
  * processes, send signals to others, open sockets or map new code. If `connects` is true, it may
- * open sockets and connect, and load code for this. A forbidden call fails with EPERM. On
- * processors for which the filter is not written, and in builds with a sanitizer, only privileges
- * are given up.
+ * also open sockets, connect, and load the shared libraries that this needs. A forbidden call fails
+ * with EPERM. On processors for which the filter is not written, and in builds with a sanitizer,
+ * only privileges are given up.
  */
 int http_confine(bool connects, struct hm_err *err);
 

@@ -1,4 +1,4 @@
-/* Restricts writing to some folders, by the kernel's Landlock. */
+/* Restricts writing to some folders with Landlock, a security module of the kernel. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
@@ -12,8 +12,8 @@
 #include "http_confine.h"
 
 /*
- * The interface of Landlock, which headers of older kernels lack: rights are bits, and each version
- * of the kernel knows more of them.
+ * The interface of Landlock, which headers of older kernels lack: rights are bits, and later
+ * versions of the kernel have more of them.
  */
 enum {
     LAND_VERSION = 1, /* Flag of the system call that asks for the version. */
@@ -25,9 +25,9 @@ enum {
     LAND_MAKE_CHAR = 1 << 6,
     LAND_MAKE_DIR = 1 << 7,
     LAND_MAKE_REG = 1 << 8,
-    LAND_MAKE_OTHERS = 0xf << 9, /* Sockets, pipes, block devices and symbolic links. */
-    LAND_REFER = 1 << 13,        /* Renaming and linking between folders; since version 2. */
-    LAND_TRUNCATE = 1 << 14,     /* Truncating files; since version 3. */
+    LAND_MAKE_OTHERS = 0xf << 9, /* Rights to create sockets, pipes, devices and symbolic links. */
+    LAND_REFER = 1 << 13,        /* Right to rename and link between folders; since version 2. */
+    LAND_TRUNCATE = 1 << 14,     /* Right to truncate files; since version 3. */
 };
 
 struct land_ruleset {

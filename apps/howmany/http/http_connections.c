@@ -1,4 +1,4 @@
-/* Numbers of connections by address, in a hash table, and the timeouts of phases. */
+/* Counts the connections of each address in a hash table, and checks the timeouts of phases. */
 #include "http_connections.h"
 
 #include <pthread.h>

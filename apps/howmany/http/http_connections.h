@@ -1,6 +1,6 @@
 /*
- * Limits of connections: how many there may be, in all and from one address, and how long each
- * phase of a request may take.
+ * Limits connections: how many there may be, in all and from one address, and how long each phase
+ * of a request may take.
  */
 #ifndef HM_HTTP_CONNECTIONS_H
 #define HM_HTTP_CONNECTIONS_H

@@ -1,4 +1,4 @@
-/* Strict validation of request heads according to RFC 9110 and RFC 9112. */
+/* Validates request heads strictly according to RFC 9110 and RFC 9112. */
 #include "http_guard.h"
 
 #include <ctype.h>

@@ -1,7 +1,7 @@
 /*
- * Loops over epoll. Sockets are registered once, edge-triggered: an event sets the flag `readable`,
- * which stays set until the socket was read to its end. In each turn a connection is read once, so
- * that one that always has bytes cannot keep others waiting.
+ * Implements event loops with epoll. Sockets are registered once, edge-triggered: an event sets the
+ * flag `readable`, which stays set until the socket was read to its end. In each turn of the loop a
+ * connection is read once, so that a connection that always has bytes does not delay the others.
  */
 #include "http_loop.h"
 
@@ -35,10 +35,10 @@ struct peer_list {
 struct http_loop {
     struct http_loop_shared *shared;
     pthread_t thread;
-    bool started;    /* True if the thread runs. */
+    bool started;    /* True if the thread of the loop runs. */
     int epoll, wake; /* Descriptors of the epoll set, and of an eventfd that ends a wait. */
     atomic_bool ending;
-    atomic_bool evict;     /* True if another loop asks for the end of a connection. */
+    atomic_bool evict;     /* True if another loop asks this loop to close a connection. */
     atomic_size_t waiting; /* Number of connections that wait for their clients. */
     double now, next_check;
     struct peer_list phases[HTTP_PHASES];
@@ -325,7 +325,7 @@ static void run_ready(struct http_loop *l)
  * HTTP_FEW connections. */
 static struct http_peer *find_slowest(struct http_loop *l, enum http_phase phase, bool crowded)
 {
-    enum { LOOK = 32 }; /* Largest number of connections that are considered. */
+    enum { LOOK = 32 }; /* Largest number of connections that are compared. */
     struct http_peer *p = l->phases[phase].first;
 
     for (int i = 0; crowded && p && i < LOOK; i++, p = p->next)
@@ -416,8 +416,10 @@ static void inbox_take(struct http_loop *l)
     }
 }
 
-/* Ask the other loops to close a connection that waits. Returns false if none of their connections
- * does. */
+/*
+ * Ask the other loops to close a connection that waits. Returns false if no connection of these
+ * loops waits.
+ */
 static bool ask_others(struct http_loop *l)
 {
     struct http_loop_shared *s = l->shared;
@@ -447,7 +449,7 @@ static void add_socket(struct http_loop *l, int socket, const struct sockaddr *a
     char text[HTTP_ADDRESS];
 
     http_address_text(address, text);
-    /* If a connection of this loop makes room, this loop takes the new one. */
+    /* If this loop closes a connection to make room, it takes the new one. */
     bool full = http_connections_is_at_limit(s->connections),
          stays = full && evict_one(l, EVICT_AFTER_S);
     if (full && !stays)
@@ -481,11 +483,12 @@ static void accept_some(struct http_loop *l)
             add_socket(l, socket, (struct sockaddr *)&address);
             continue;
         }
-        if (errno == EINVAL) { /* The server stops listening (http_drain). */
+        if (errno ==
+            EINVAL) { /* accept fails with EINVAL after http_drain has stopped listening. */
             epoll_ctl(l->epoll, EPOLL_CTL_DEL, l->shared->listening, NULL);
             return;
         }
-        /* Without a free descriptor, a connection makes room for the next. */
+        /* If there is no free descriptor, close a connection to get one. */
         if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED && !evict_one(l, 0))
             nanosleep(&(struct timespec){0, 10000000}, NULL);
         return;

@@ -1,7 +1,7 @@
 /*
- * Loops that read and write sockets. Each loop is a thread with an epoll set and connections of its
- * own; no other thread touches them, so they need no lock. The user of a loop (http_server.c) turns
- * bytes into requests and says what is sent.
+ * Declares event loops that read and write sockets. Each loop is a thread with an epoll set and
+ * connections of its own; no other thread touches them, so they need no lock. The user of a loop
+ * (http_server.c) turns bytes into requests and says what is sent.
  *
  * A connection is in one phase at a time. Each loop keeps a list for each phase, ordered by the
  * time at which the phase began, so that the connection that has waited longest is the first.
@@ -21,7 +21,8 @@ struct http_loop;
 /* A connection to one client. */
 struct http_peer {
     struct http_loop *loop;
-    struct http_peer *next, *previous; /* Neighbours in the list of its phase. */
+    struct http_peer *next,
+        *previous;            /* Neighbours in the list of connections in the same phase. */
     struct http_peer *queued; /* Next connection in the inbox, the ready list or the dead list. */
     enum http_phase phase;
     double since; /* Time at which the phase began. */
@@ -39,7 +40,7 @@ struct http_peer {
     bool readable; /* True if the socket may have bytes that were not read yet. */
     bool offer;    /* True if the kept bytes may contain a whole request. */
     bool ready;    /* True if the connection is in the ready list. */
-    bool adopted;  /* True if the loop knows the connection. */
+    bool adopted;  /* True if the connection was added to its loop. */
     /* True if the connection is closed; its memory is freed at the end of the turn. */
     bool dead;
 };
@@ -50,8 +51,9 @@ struct http_loop_user {
     /* Uses received bytes and returns their number. Bytes that were not used are passed again,
      * together with further ones. */
     size_t (*received)(void *context, struct http_peer *peer, const char *data, size_t length);
-    void (*sent)(void *context, struct http_peer *peer); /* Called when the response was sent. */
-    /* Called after http_peer_resume was called. */
+    void (*sent)(void *context,
+                 struct http_peer *peer); /* Called when the whole response was sent. */
+    /* Called in the loop's thread after http_peer_resume. */
     void (*resumed)(void *context, struct http_peer *peer);
     /* Called when the connection was closed. */
     void (*closed)(void *context, struct http_peer *peer);
@@ -65,7 +67,7 @@ struct http_loop_shared {
     struct http_timeouts timeouts;
     struct http_connections *connections;
     int listening;
-    atomic_size_t held; /* Number of bytes of all heads, bodies and responses. */
+    atomic_size_t held; /* Number of bytes that all heads, bodies and responses occupy. */
     size_t held_max;
     struct http_loop **loops;
     size_t loop_count;
@@ -80,7 +82,8 @@ bool http_loop_start(struct http_loop *loop);
 void http_loop_stop(struct http_loop *loop);
 /* Close the connections of a loop whose thread has ended, and free it. */
 void http_loop_free(struct http_loop *loop);
-double http_loop_now(const struct http_loop *loop); /* Time at which the current turn began. */
+double http_loop_now(const struct http_loop
+                         *loop); /* Returns the time at which the current turn of the loop began. */
 
 /* Count bytes towards held_max. Returns false if they do not fit. */
 bool http_loop_hold(struct http_loop_shared *shared, size_t bytes);

@@ -1,4 +1,4 @@
-/* Parser of request heads and chunked bodies according to RFC 9112. */
+/* Parses request heads and chunked bodies according to RFC 9112. */
 #include "http_parse.h"
 
 #include <ctype.h>

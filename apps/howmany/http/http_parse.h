@@ -30,7 +30,7 @@ enum http_scan_result {
 
 /* State of the search for the end of a head; zero-initialise it for each request. */
 struct http_scan {
-    size_t at;     /* Number of bytes that were examined. */
+    size_t at;     /* Number of bytes that were examined so far. */
     size_t begin;  /* Position of the request line; an empty line may come before it. */
     size_t length; /* Number of bytes of the current line so far, without its CR. */
     size_t lines;  /* Number of complete lines, beginning with the request line. */
@@ -41,7 +41,7 @@ struct http_scan {
  * examined once, so the work does not depend on how the bytes were divided into packets. */
 enum http_scan_result http_scan_head(struct http_scan *scan, const char *data, size_t length);
 
-/* The parts of a request head, each as a text of its own. */
+/* The elements of a request head, each as a text of its own. */
 struct http_parsed {
     struct http_head head; /* Parts of the head; the texts are in the buffer that was parsed. */
     struct http_header headers[HTTP_HEADERS_MAX];
@@ -73,7 +73,7 @@ enum http_chunk_state {
 struct http_chunks {
     enum http_chunk_state state;
     size_t left;   /* Size of the chunk so far, or number of bytes of the chunk that are missing. */
-    size_t digits; /* Number of digits of the size. */
+    size_t digits; /* Number of hexadecimal digits of the chunk size so far. */
     size_t extra;  /* Number of bytes of extensions of this chunk, or of the trailer. */
 };
 

@@ -1,7 +1,7 @@
 /*
- * A thread pool whose queue is a ring buffer. A thread whose task declares that it takes long
- * starts another thread in its place, continues with a lower priority, and ends with its task: a
- * process without privileges cannot raise a priority again.
+ * Implements a thread pool whose queue is a ring buffer. A thread whose task declares that it takes
+ * long starts another thread in its place, continues with a lower priority, and ends with its task:
+ * a process without privileges cannot raise a priority again.
  */
 #include "http_pool.h"
 
@@ -18,7 +18,7 @@ struct http_pool {
     /* Signalled when there is a task, when a thread may run, or when the pool ends. */
     pthread_cond_t more;
     pthread_cond_t gone; /* Signalled when the last thread has ended. */
-    size_t threads;      /* Number of threads. */
+    size_t threads;      /* Number of threads of the pool. */
     void **ring;
     size_t room, first, waiting;
     atomic_size_t taken; /* Number of tasks that are reserved, waiting or running. */

@@ -1,5 +1,5 @@
 /*
- * The HTTP server. The loops (http_loop.h) give it the bytes of connections; the parser
+ * Implements the HTTP server. The loops (http_loop.h) give it the bytes of connections; the parser
  * (http_parse.h) and the guard turn them into requests; the handler answers them, at once or in a
  * thread of a pool. An exchange is a request and its response: it is created when a head is
  * complete or refused, and freed when the response was sent. While a thread of a pool works on a
@@ -621,7 +621,10 @@ bool http_drain(struct http_server *s, double seconds)
     double until = http_now() + seconds;
 
     atomic_store(&s->draining, true);
-    /* The kernel refuses later connections, and the loops forget the socket. */
+    /*
+     * From now on the kernel refuses new connections, and accept fails in the loops, which then
+     * stop using this socket.
+     */
     shutdown(s->shared.listening, SHUT_RD);
     while (atomic_load(&s->open) > 0 && http_now() < until)
         nanosleep(&(struct timespec){0, 5000000}, NULL);

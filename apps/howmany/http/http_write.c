@@ -1,4 +1,7 @@
-/* The head of a response: its status, the headers of every response, and those of the handler. */
+/*
+ * Writes the head of a response: its status, the headers of every response, and those of the
+ * handler.
+ */
 #include "http_write.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /*
- * The OpenAPI 3.1 description of the server. It is generated from the tables that the program
- * itself uses: routes, fields of requests, members of answers, keys of jobs and clusters, columns
- * of runs.
+ * Writes the OpenAPI 3.1 description of the server. It is generated from the tables that the
+ * program itself uses: routes, fields of requests, members of answers, keys of jobs and clusters,
+ * columns of runs.
  */
 #include <math.h>
 #include <stdio.h>

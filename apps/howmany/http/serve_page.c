@@ -1,7 +1,8 @@
 /*
- * The web page and its files, embedded in the program. File names do not change between versions,
- * so browsers revalidate each file with its ETag and get 304 if the bytes are the same. The content
- * security policy allows only scripts, files and requests that stay on this server.
+ * Serves the web page and its files, which are embedded in the program. File names do not change
+ * between versions, so browsers revalidate each file with its ETag and get 304 if the bytes are the
+ * same. The content security policy allows only scripts, files and requests that stay on this
+ * server.
  */
 #include "serve_page.h"
 

@@ -1,4 +1,4 @@
-/* The web page that is embedded in the program. */
+/* Serves the web page that is embedded in the program. */
 #ifndef HM_SERVE_PAGE_H
 #define HM_SERVE_PAGE_H
 

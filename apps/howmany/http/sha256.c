@@ -1,4 +1,4 @@
-/* SHA-256 as FIPS 180-4 describes it: 64 rounds on blocks of 64 bytes. */
+/* Implements SHA-256 as FIPS 180-4 describes it: 64 rounds on blocks of 64 bytes. */
 #include "sha256.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* SHA-256 (FIPS 180-4), for the stored hashes of tokens. */
+/* Computes SHA-256 (FIPS 180-4) for the stored hashes of tokens. */
 #ifndef HM_SHA256_H
 #define HM_SHA256_H
 

@@ -1,4 +1,4 @@
-/* Counts of wrong tokens in a fixed table. */
+/* Counts wrong tokens in a table of fixed size. */
 #include "token_limit.h"
 
 #include <pthread.h>
@@ -32,7 +32,7 @@ void token_limit_free(struct token_limit *l)
     free(l);
 }
 
-/* Returns the entry of an address, emptied if its time is over. */
+/* Returns the entry of an address; an entry that has expired is reset first. */
 static struct token_count *token_entry(struct token_limit *l, const char *address, double now_s)
 {
     uint64_t hash = 0xcbf29ce484222325u;

@@ -1,4 +1,4 @@
-/* Bearer tokens and their scopes. Only the hashes of tokens are stored. */
+/* Checks bearer tokens and their scopes. Only the hashes of tokens are stored. */
 #ifndef HM_TOKENS_H
 #define HM_TOKENS_H
 

@@ -1,5 +1,5 @@
 /*
- * The actions of `howmany lab`.
+ * Implements the actions of `howmany lab`.
  *
  * `lab run` and `lab agent` enter a node and then replace this process by the command, so that
  * signals, streams and the exit code need not be passed on.
@@ -143,8 +143,10 @@ static int print_plan(const struct lab_plan *plan)
     return cli_put_text(&out);
 }
 
-/* Returns the name of a namespace that conflicts with the lab: it has the name of a part of this
- * lab, but does not belong to any lab. */
+/*
+ * Returns the name of a namespace that conflicts with the lab: it is named like a namespace of this
+ * lab, but does not belong to any lab.
+ */
 static const char *foreign_space(const struct lab_request *r, const struct lab_found *found,
                                  char *text)
 {
@@ -152,7 +154,7 @@ static const char *foreign_space(const struct lab_request *r, const struct lab_f
                           : lab_net(r->spec.name, text);
 }
 
-/* Check that no part of a lab with this name exists. */
+/* Check that no namespace and no folder of a lab with this name exists. */
 static int check_name_free(const struct lab_request *r)
 {
     struct lab_found found = {0};

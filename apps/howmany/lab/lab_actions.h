@@ -1,4 +1,7 @@
-/* The actions of `howmany lab`: up, run, status, down and agent. */
+/*
+ * Declares the actions of `howmany lab` on a laboratory, a cluster of network namespaces: up, run,
+ * status, down and agent.
+ */
 #ifndef HM_LAB_ACTIONS_H
 #define HM_LAB_ACTIONS_H
 

@@ -1,5 +1,7 @@
-/* Moves a process to a node of a laboratory: to its network namespace, host name, /etc/hosts and
- * settings of Open MPI. */
+/*
+ * Moves a process to a node of a laboratory (a cluster of network namespaces on this machine): to
+ * its network namespace, host name, /etc/hosts and settings of Open MPI.
+ */
 #ifndef HM_LAB_ENTER_H
 #define HM_LAB_ENTER_H
 

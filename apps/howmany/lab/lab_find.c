@@ -1,5 +1,6 @@
 /*
- * Finds the parts of a laboratory from the state of the system, not from a file:
+ * Finds the namespaces, interfaces and processes of a laboratory from the state of the system, not
+ * from a file:
  *
  *     namespaces   by their names, below /run/netns
  *     interfaces   are all in these namespaces and vanish with them
@@ -111,7 +112,7 @@ static int space_of_process(const struct process_search *s, long pid)
 
     snprintf(path, sizeof(path), "/proc/%ld/ns/net", pid);
     if (stat(path, &own) != 0)
-        return -1; /* The process has ended. */
+        return -1; /* The process has ended in the meantime. */
     for (int i = 0; i <= LAB_NODES_MAX; i++)
         if (s->found->spaces[i] && is_same_inode(&own, &s->spaces[i]))
             return i;

@@ -1,4 +1,7 @@
-/* Finds the parts of a laboratory that exist on this machine, and removes them. */
+/*
+ * A laboratory (lab) is a cluster of network namespaces on one machine. These functions find the
+ * namespaces, processes and the folder of a lab that exist on this machine, and remove them.
+ */
 #ifndef HM_LAB_FIND_H
 #define HM_LAB_FIND_H
 
@@ -13,7 +16,10 @@ struct lab_process {
     size_t space;
 };
 
-/* The existing parts of one lab. Zero-initialise; release with lab_found_release. */
+/*
+ * The namespaces, processes and folder of one lab that exist. Zero-initialise; release with
+ * lab_found_release.
+ */
 struct lab_found {
     bool folder; /* True if the lab's folder in /run/howmany exists. */
     bool known;  /* True if the folder has a valid lab.json, from which `spec` is set. */
@@ -22,8 +28,10 @@ struct lab_found {
     bool spaces[LAB_NODES_MAX + 1];
     size_t space_count;
     size_t highest; /* Highest number of a node that has a namespace; 0: none. */
-    /* If the lab has no folder: index of a namespace that has the name of a part of this lab but
-     * does not belong to a lab; -1: there is none. */
+    /*
+     * If the lab has no folder: index of a namespace that is named like one of this lab but does
+     * not belong to a lab; -1: there is none.
+     */
     int foreign;
     struct lab_process *all; /* Processes in the lab's namespaces, except this process; owned. */
     size_t process_count;
@@ -33,10 +41,12 @@ struct lab_found {
 
 int lab_find(const char *name, struct lab_found *found, struct hm_err *err);
 void lab_found_release(struct lab_found *found);
-/* Whether any part of the lab exists. */
+/* Whether the folder, a namespace or a process of the lab exists. */
 bool lab_found_any(const struct lab_found *found);
 
-/* End the processes of a lab and remove its namespaces and folder; missing parts are skipped. */
+/*
+ * End the processes of a lab and remove its namespaces and folder; whatever is missing is skipped.
+ */
 int lab_remove(const char *name, struct hm_err *err);
 
 /* Call visit with the name of each lab that has a folder. */

@@ -1,5 +1,6 @@
 /*
- * The commands that make a laboratory, as data, so that --dry-run prints exactly what would run.
+ * Lists the commands that create a laboratory (a cluster of network namespaces) as data, so that
+ * --dry-run prints exactly what would run.
  *
  *     A veth pair connects lab0 in NAME-1 with lab1 in NAME-net, and so on for each node.
  *

@@ -1,6 +1,6 @@
 /*
- * Describes a laboratory and the commands that make it. These functions only compute texts and do
- * not need root.
+ * Describes a laboratory (a cluster of network namespaces on one machine) and the commands that
+ * create it. These functions only compute texts and do not need root.
  *
  * Node i of lab NAME is the network namespace NAME-i with one interface, lab0, with the address
  * 10.87.0.i. The other end of its veth pair is called labi and is in the namespace NAME-net, where
@@ -20,7 +20,7 @@ struct hm_json;
 
 enum { LAB_NODES_MAX = 64, LAB_NAME_MAX = 32, LAB_TEXT = 96 };
 
-/* The mechanism that delays and drops packets. */
+/* Mechanism that delays and drops packets. */
 enum lab_way {
     LAB_PLAIN, /* No mechanism: there is no latency and no loss. */
     LAB_NETEM, /* The netem queue of the kernel. */
@@ -29,7 +29,7 @@ enum lab_way {
 
 struct lab_spec {
     char name[LAB_NAME_MAX + 1];
-    size_t n;         /* Number of nodes. */
+    size_t n;         /* Number of nodes of the lab. */
     double latency_s; /* One-way latency from any node to any other, in seconds. */
     double bandwidth; /* Bandwidth of a node in each direction, in bytes/s; 0: unlimited. */
     double loss;      /* Share of packets that are dropped, 0 to below 1. */

@@ -1,8 +1,9 @@
 /*
- * Measures round-trip times between the nodes of a laboratory. No program is needed on the other
- * node: its kernel refuses a TCP connection to a closed port, and this answer takes one round trip.
- * The first attempt also resolves the node's Ethernet address, so the minimum of several attempts
- * is taken. If a packet is lost, TCP retries after a second; the probe does not wait for that.
+ * Measures round-trip times between the nodes of a laboratory (a cluster of network namespaces on
+ * one machine). No program is needed on the other node: its kernel refuses a TCP connection to a
+ * closed port, and this answer takes one round trip. The first attempt also resolves the node's
+ * Ethernet address, so the minimum of several attempts is taken. If a packet is lost, TCP retries
+ * after a second; the probe does not wait for that.
  */
 #include "lab_probe.h"
 
@@ -22,12 +23,12 @@
 #include "lab_enter.h"
 
 /*
- * PORT is the port of the discard service, which is normally closed. ROUNDS is the number of
- * rounds.
+ * PORT is the port of the discard service, which is normally closed. ROUNDS is the largest number
+ * of connection attempts to each node.
  */
 enum { PORT = 9, ROUNDS = 4 };
 
-/* Timeout of a round in seconds, in addition to four times the latency. */
+/* Timeout of a round of attempts in seconds, in addition to four times the latency. */
 static const double ROUND_TIMEOUT_S = 0.5;
 /* No third or fourth round begins after this number of seconds. */
 static const double ROUNDS_LIMIT_S = 2;
@@ -65,7 +66,7 @@ static bool probe_was_answered(int fd)
            (code == 0 || code == ECONNREFUSED);
 }
 
-/* One connection attempt to each node. */
+/* State of one round: one connection attempt to each node. */
 struct probe_round {
     struct pollfd ends[LAB_NODES_MAX];
     double begun[LAB_NODES_MAX]; /* Start time of each attempt. */

@@ -1,4 +1,4 @@
-/* The state of a laboratory: whether it is complete, and its description as text and JSON. */
+/* Checks whether a laboratory is complete, and describes it as text and JSON. */
 #include "lab_status.h"
 
 #include <math.h>

@@ -1,11 +1,13 @@
-/* The state of a laboratory: whether it is complete, and its description as text and JSON. */
+/* Checks whether a laboratory is complete, and describes it as text and JSON. */
 #ifndef HM_LAB_STATUS_H
 #define HM_LAB_STATUS_H
 
 #include "lab_find.h"
 
-/* If a lab is incomplete, add its first missing part to `why` and return true; false if it is
- * complete. */
+/*
+ * If a lab is incomplete, write what is missing first to `why` and return true; return false if it
+ * is complete.
+ */
 bool lab_status_broken(const struct lab_found *found, struct hm_text *why);
 /* Describe the nodes of a complete lab. round_trips[i] is the time from node 1 to node i + 1 in
  * seconds; NAN if no answer came. */

@@ -1,9 +1,9 @@
 /*
- * Makes a laboratory. Its folder is made first: the folder marks every namespace with the lab's
- * name as part of the lab, so that `lab down` may remove them even if this process is killed. Then
- * the commands of the plan run; switches and wires (wirefilter processes) keep running in the
- * background. lab.json is written last and marks the lab as complete. If this process is killed
- * before, its guard removes the lab.
+ * Makes a laboratory (a cluster of network namespaces). Its folder is made first: the folder marks
+ * every namespace with the lab's name as part of the lab, so that `lab down` may remove them even
+ * if this process is killed. Then the commands of the plan run; switches and wires (wirefilter
+ * processes) keep running in the background. lab.json is written last and marks the lab as
+ * complete. If this process is killed before that, its guard process removes the lab.
  *
  * Background processes get real-time priority, because a real network does not wait for processors.
  * With a dozen busy processes on two cores, round trips of 40 ms took 40.2 to 41.3 ms; with the

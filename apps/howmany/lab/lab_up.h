@@ -1,11 +1,16 @@
-/* Makes a laboratory: runs the commands of a plan, and undoes them when one fails. */
+/*
+ * Makes a laboratory, a cluster of network namespaces: runs the commands of a plan, and undoes them
+ * when one fails.
+ */
 #ifndef HM_LAB_UP_H
 #define HM_LAB_UP_H
 
 #include "lab_plan.h"
 
-/* Make the lab with the commands of a plan. After a failure or an interruption, all parts made so
- * far are removed. */
+/*
+ * Make the lab with the commands of a plan. After a failure or an interruption, everything that was
+ * created so far is removed.
+ */
 int lab_up(const struct lab_spec *spec, const struct lab_plan *plan, struct hm_err *err);
 
 /* Find out whether the kernel has netem, by a test in a temporary network namespace. */

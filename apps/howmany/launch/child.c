@@ -477,7 +477,7 @@ static void child_wait_and_read(struct child_run *r)
     if (ends[1].revents)
         read_pipe(r, &r->err, keep_error_tail);
     if (ends[2].revents)
-        launch_guard_start(); /* The guard was killed. */
+        launch_guard_start(); /* The guard process was killed, so another one is started. */
 }
 
 static void child_watch(struct child_run *r)
@@ -510,7 +510,7 @@ static void child_reap(struct child_run *r)
 
     kill(-r->pid, SIGKILL);
     launch_session_signal(r->pid, SIGKILL);
-    launch_guard_session(0); /* The number of the session can be reused after wait4. */
+    launch_guard_session(0); /* The session id can be reused after wait4. */
     while (wait4(r->pid, &status, 0, &usage) < 0 && errno == EINTR)
         ;
     c->end = WIFSIGNALED(status) ? LAUNCH_CHILD_SIGNALLED : LAUNCH_CHILD_EXITED;

@@ -247,9 +247,9 @@ static size_t name_length(const char *at)
 }
 
 /*
- * Read the piece that starts at `at`, which must not be the end of the text. Returns the start of
- * the next piece. }} means } only after a {{ in the same argument, because nested JSON ends in }}
- * and must not change.
+ * Read the piece of text or placeholder that starts at `at`, which must not be the end of the text.
+ * Returns the start of the next piece. }} means } only after a {{ in the same argument, because
+ * nested JSON ends in }} and must not change.
  */
 static const char *next_piece(const char *at, size_t *doubled, struct piece *ret_piece)
 {

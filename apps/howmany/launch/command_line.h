@@ -1,4 +1,7 @@
-/* A command as a list of arguments, split from a text without a shell, with {name} placeholders. */
+/*
+ * Represents a command as a list of arguments, split from a text without a shell, with {name}
+ * placeholders.
+ */
 #ifndef HM_COMMAND_LINE_H
 #define HM_COMMAND_LINE_H
 

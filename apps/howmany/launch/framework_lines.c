@@ -13,8 +13,8 @@
  *   Keras         100/100 - 2s - 15ms/step - loss: 0.3
  *   Spark         … DAGScheduler: Job 5 finished: treeAggregate at …, took 0.123 s
  *
- * Limits: of a progress bar that is drawn again and again, the last state counts. DeepSpeed's lines
- * of samples per second are not used, because they do not contain the batch.
+ * Limits: if a progress bar is drawn repeatedly, only its last state is used. DeepSpeed's lines of
+ * samples per second are not used, because they do not contain the batch.
  */
 #include "framework_lines.h"
 

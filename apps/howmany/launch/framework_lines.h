@@ -4,13 +4,13 @@
 
 #include <stdbool.h>
 
-struct launch_frameworks; /* The compiled expressions; opaque to the caller. */
+struct launch_frameworks; /* The compiled regular expressions; opaque to the caller. */
 
-/* The values that one line reports. */
+/* Values that one line of output reports. */
 struct launch_framework_line {
     const char *framework; /* Name of the framework; static. */
-    double seconds;        /* Seconds of one iteration. */
-    double loss;           /* Loss in the same line; NaN: none. */
+    double seconds;        /* Seconds of one iteration that the line reports. */
+    double loss;           /* Loss that the line reports; NaN: none. */
 };
 
 /* Compile the expressions. Returns NULL when out of memory. */

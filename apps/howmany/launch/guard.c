@@ -33,11 +33,11 @@ static const double KILL_S = 5;  /* Seconds to repeat SIGKILL, for processes tha
 enum { CLEANUPS = 4 };
 
 struct cleanup {
-    void (*clean)(const char *name); /* NULL: this entry is free. */
+    void (*clean)(const char *name); /* Function to call; NULL: this entry is free. */
     char name[LAUNCH_GUARD_NAME];
 };
 
-/* What is to be done when the guarded process ends. */
+/* The actions of the guard when the guarded process ends. */
 struct duties {
     pid_t session;
     struct cleanup cleanups[CLEANUPS];
@@ -55,7 +55,7 @@ static struct {
     pid_t owner; /* The process that started the guard; a forked copy of it has no guard. */
     pid_t pid;
     int socket;
-    struct duties duties; /* Needed to start another guard. */
+    struct duties duties; /* Arguments that are needed to start another guard. */
 } guard;
 
 static void duties_change(struct duties *d, const struct message *m)
@@ -130,7 +130,7 @@ _Noreturn static void guard_run(int own, struct duties *duties)
 
 /* ---- the guarded process -------------------------------------------------------------------- */
 
-/* In a forked copy of the process that has a guard, forget it: it does not guard the copy. */
+/* A forked copy of the process that has a guard has no guard itself, so the state is cleared. */
 static void forget_guard_of_parent(void)
 {
     if (guard.owner == 0 || guard.owner == getpid())
@@ -170,7 +170,7 @@ void launch_guard_start(void)
         return;
     ends[0] = move_up(ends[0]);
     ends[1] = move_up(ends[1]);
-    /* Until the guard ignores signals and has left this session, they must not end it. */
+    /* Signals must not end the guard before it ignores them and has left this session. */
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, &before);
     pid_t pid = ends[0] < 0 || ends[1] < 0 ? -1 : fork();
@@ -194,10 +194,11 @@ void launch_guard_start(void)
 static void guard_send(const struct message *m)
 {
     ssize_t ignored = send(guard.socket, m, sizeof(*m), MSG_NOSIGNAL);
-    (void)ignored; /* If the guard has died, launch_guard_start tells the duties to another one. */
+    (void)ignored; /* If the guard has died, launch_guard_start passes the actions to another guard.
+                    */
 }
 
-/* Change the duties here and in the guard. */
+/* Change the list of actions here and in the guard. */
 static void guard_change(const struct message *m)
 {
     bool running = guard_is_running();
@@ -206,7 +207,8 @@ static void guard_change(const struct message *m)
     if (running)
         guard_send(m);
     else
-        launch_guard_start(); /* The new guard is a copy of this process, with its duties. */
+        launch_guard_start(); /* The new guard is a copy of this process, including its list of
+                                 actions. */
 }
 
 void launch_guard_session(pid_t session)

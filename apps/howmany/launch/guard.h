@@ -1,15 +1,15 @@
 /*
- * A process that cleans up after this one is killed: SIGKILL leaves this process no time to end its
- * commands and to remove its temporary files. The guard is started when it is first needed. It
- * waits until this process has ended, ends the command that was running, calls the functions that
- * were registered, and exits. If the guard itself is killed, another one is started.
+ * The guard is a process that cleans up after this process is killed: SIGKILL leaves this process
+ * no time to end its commands and to remove its temporary files. The guard is started when it is
+ * first needed. It waits until this process has ended, ends the command that was running, calls the
+ * functions that were registered, and exits. If the guard itself is killed, another one is started.
  */
 #ifndef HM_GUARD_H
 #define HM_GUARD_H
 
 #include <sys/types.h>
 
-/* The longest name that a function of launch_guard_add can be given, with its NUL byte. */
+/* Longest name that can be passed to launch_guard_add, with its NUL byte. */
 enum { LAUNCH_GUARD_NAME = 1024 };
 
 /* Start the guard unless it is running. Nothing is reported if that fails, because the guard is
@@ -17,13 +17,15 @@ enum { LAUNCH_GUARD_NAME = 1024 };
 void launch_guard_start(void);
 
 /*
- * Name the session of the running command; 0: no command is running. When this process ends, the
- * guard sends SIGTERM to the process group of that number, and SIGKILL to all processes of the
- * session that are left 2 s later.
+ * Pass the session id of the running command to the guard; 0: no command is running. When this
+ * process ends, the guard sends SIGTERM to the process group with that id, and SIGKILL to all
+ * processes of the session that are left 2 s later.
  */
 void launch_guard_session(pid_t session);
-/* The same, from the forked process that is about to execute the command, so that the guard knows
- * the session before the command runs. */
+/*
+ * Like launch_guard_session, but called in the forked process that is about to execute the command,
+ * so that the guard knows the session before the command runs.
+ */
 void launch_guard_tell_session(pid_t session);
 
 /* Register a function to be called with this name if this process ends without

@@ -18,7 +18,7 @@
 /* The iterations that the command reported. */
 struct report {
     const struct launch_measure_settings *settings;
-    double *seconds; /* Seconds of each iteration; owned. */
+    double *seconds; /* Seconds of each reported iteration; owned. */
     size_t count, room;
     bool json; /* True if a JSON line with an iteration was read. */
     double loss;
@@ -190,8 +190,10 @@ static void measurement_set_status(const struct launch_child *child, struct laun
     }
 }
 
-/* Sets the seconds of an iteration. The first of several iterations often includes preparations, so
- * it is left out. */
+/*
+ * Sets the seconds of an iteration from those that were reported. The first of several iterations
+ * often includes preparations, so it is left out.
+ */
 static void measurement_set_seconds(struct launch_measurement *m, const struct report *report,
                                     double whole_s)
 {

@@ -17,8 +17,10 @@ struct launch_measure_settings {
     bool show; /* True to copy the command's output to standard error. */
 };
 
-/* Names of the ways in which the seconds of an iteration were found; they are the values of the
- * column `timing` of a record. */
+/*
+ * Names of the methods by which the seconds of an iteration were determined; they are the values of
+ * the column `timing` of a record.
+ */
 
 /* The command reported the times of its iterations. */
 #define LAUNCH_TIMING_ITERATIONS "iterations"
@@ -36,8 +38,10 @@ struct launch_measurement {
     double iterations; /* Number of iterations that the command reported. */
     double loss;       /* Last loss that the command reported. */
     double startup_s;  /* Seconds of the start-up that are not in `seconds`; NaN: unknown. */
-    /* Name of the way in which `seconds` was found, one of those above; NULL: `seconds` is
-     * unknown. */
+    /*
+     * Name of the method by which `seconds` was determined, one of those above; NULL: `seconds` is
+     * unknown.
+     */
     const char *timing;
     const char *framework; /* The framework whose lines were read; NULL: none. */
     char message[160]; /* Last line of the command's standard error, or the reason why the command

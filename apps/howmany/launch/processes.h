@@ -15,7 +15,7 @@ struct launch_process {
     char state;
 };
 
-/* Returns false if the process does not exist. */
+/* Read these fields of a process. Returns false if the process does not exist. */
 bool launch_process_read(long pid, struct launch_process *process);
 
 /*

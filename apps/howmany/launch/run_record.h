@@ -1,5 +1,7 @@
-/* A growing table of measured runs. It is kept in memory as CSV, and each run is appended to a file
- * or store at once. */
+/*
+ * Keeps a growing table of measured runs. It is kept in memory as CSV, and each run is appended to
+ * a file or store at once.
+ */
 #ifndef HM_RUN_RECORD_H
 #define HM_RUN_RECORD_H
 

@@ -1,4 +1,4 @@
-/* Asks Spark for its event log, and reads the log; see spark_log.h. */
+/* Makes Spark write its event log, and reads the log; see spark_log.h. */
 #include "spark_log.h"
 
 #include <dirent.h>
@@ -30,7 +30,7 @@ void launch_spark_log_begin(struct launch_spark_log *log, char *const *argv)
         return;
     int length = snprintf(log->folder, sizeof(log->folder), "%s/howmany-spark-XXXXXX",
                           temporary && *temporary ? temporary : "/tmp");
-    /* A path with other characters would have to be quoted. */
+    /* A path with any other character would have to be quoted. */
     bool plain = length < (int)sizeof(log->folder) && !strpbrk(log->folder, " \t\n'\"\\$`%");
     length = snprintf(options, sizeof(options), "%s ", before ? before : "");
     log->before = before ? strdup(before) : NULL;
@@ -90,7 +90,7 @@ static const char *longest_job(const struct hm_import_table *runs)
 
 size_t launch_spark_log_read(const struct launch_spark_log *log, double **ret_seconds)
 {
-    enum { JOBS_MOST = 5000 }; /* The reader groups no more jobs than this. */
+    enum { JOBS_MOST = 5000 }; /* Largest number of Spark jobs that are grouped. */
     char path[512];
     struct hm_import_from from = {.name = path, .as = hm__importer_find("spark")};
     struct hm_imported *im = NULL;

@@ -1,7 +1,7 @@
 /*
- * Command lines of the pieces. `howmany train` gets the options of the study's file, and resumes
- * with --adopt, so that the checkpoint may be of another algorithm. In a command of the user these
- * placeholders are replaced:
+ * Makes the command lines of the pieces of a steered training; a piece is one child process.
+ * `howmany train` gets the options of the study's file, and resumes with --adopt, so that the
+ * checkpoint may be of another algorithm. In a command of the user these placeholders are replaced:
  *
  *     {n} {algorithm} {checkpoint} {iterations} {seconds} {seed}   values
  *     {resume}      nothing when a piece starts anew, else the text of --resume-with
@@ -93,8 +93,8 @@ static int make_train_command(const struct steer_source *source, const struct st
 /* ---- a command of the user ------------------------------------------------------------------- */
 
 /*
- * Copy the command. {resume} becomes the arguments in source->resume if `resume` is true, else
- * nothing.
+ * Copy the command. {resume} is replaced by the arguments in source->resume if `resume` is true,
+ * else by nothing.
  */
 static int expand_resume(const struct steer_source *source, bool resume,
                          struct launch_command *ret_command, struct hm_err *err)

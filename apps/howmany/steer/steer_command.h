@@ -11,7 +11,7 @@
 /* The program that the pieces run: `howmany train` if `study` is set, else `program`. */
 struct steer_source {
     struct study_commands *study;  /* Options of `howmany train`; borrowed. NULL: not used. */
-    double seed;                   /* Seed of all pieces. */
+    double seed;                   /* Random seed of all pieces. */
     struct launch_command program; /* Command of the user, with placeholders; owned. */
     /*
      * Arguments that replace {resume} if a piece continues from a checkpoint, as one text that is
@@ -25,12 +25,15 @@ struct steer_source {
     const regex_t *pattern;
 };
 
-/* A piece to make. */
+/* Description of a piece of the training that is to be made. */
 struct steer_piece {
     const struct steer_line *line;
-    const char *checkpoint; /* Path of the checkpoint. */
+    const char *checkpoint; /* Path of the checkpoint of the piece. */
     bool resume; /* True if the checkpoint exists, so that the piece continues from it. */
-    /* Maximum iterations and seconds since the first start, as the program counts them. */
+    /*
+     * Largest number of iterations and seconds since the training first started, as the program
+     * counts them.
+     */
     double iterations, within_s;
     double more; /* Maximum number of iterations of this piece alone. */
 };

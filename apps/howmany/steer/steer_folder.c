@@ -1,12 +1,11 @@
 /*
- * The folder of a steered training.
+ * Reads and writes the folder of a steered training.
  *
  *     problem.txt        what is trained, the choices and the limits
  *     piece-0000.jsonl   a piece: what runs, its points, and how it ended; if it exists, it is
  *                        complete
- *     piece-0000.ck      the checkpoint at its end; older ones of the same line are removed
- *     decisions.jsonl    the decisions: why, expected, achieved
- *     report.html        the report
+ *     piece-0000.ck      the checkpoint at its end; older ones of the same line of training are
+ * removed decisions.jsonl    the decisions: why, expected, achieved report.html        the report
  *
  * The points of a piece are kept in memory until its process ends, then written under another name
  * and renamed. All decisions follow from the pieces, so the folder is the whole state: after a kill
@@ -129,22 +128,22 @@ static int copy_file(const char *from, const char *to)
 
 /* ---- reading the output of a piece ----------------------------------------------------------- */
 
-/* A piece in progress. */
+/* State of a piece that is being made. */
 struct piece_run {
     struct steer_folder *folder;
     const struct steer_task *task;
     struct steer_line *line;
     struct launch_child *child;
     struct hm_text lines; /* Contents of the file of the piece. */
-    double start_s;       /* Time at which the piece starts. */
+    double start_s;       /* Start of the piece, in seconds since the start of the training. */
     double last_s;        /* Run time of the processes of the piece at the last point. */
     /* Iterations and seconds at the last point, as the program counts them. */
     double raw_count, raw_s;
     double begin_count, begin_s; /* Values of raw_count and raw_s at the start of the piece. */
     double most;                 /* Maximum number of iterations of this piece. */
-    double offset;               /* Number of iterations of the line before this piece. */
-    double earlier_s;            /* Run time of earlier processes of this piece, which died. */
-    /* Number that is added to the iterations that the program reports. */
+    double offset; /* Number of iterations that its line of training had made before this piece. */
+    double earlier_s; /* Run time of earlier processes of this piece, which died. */
+    /* Offset that is added to the iteration numbers that the program reports. */
     double shift;
     size_t points;
     const char *ended;   /* Reason why the run ended; NULL: the program did not give one. */
@@ -221,7 +220,7 @@ static void read_json_line(struct piece_run *r, const char *line, double wall_s)
 
     if (!arena)
         r->failed = true;
-    /* Lines that are not JSON come from libraries that print to standard output. */
+    /* Lines that are not JSON are skipped; libraries may print them to standard output. */
     if (arena && hm__json_parse(arena, line, strlen(line), "output", &object, NULL) == 0 &&
         object->kind == HM_VALUE_MAP) {
         bool train = steer_source_is_train(r->folder->source);
@@ -493,7 +492,7 @@ static int piece_damaged(const char *path)
                         path);
 }
 
-/* Apply the last record of the file of a piece to the line and to the state. */
+/* Apply the last record of the file of a piece to its line of training and to the state. */
 static void apply_end(struct steer_folder *f, struct steer_state *state, struct steer_line *line,
                       const struct hm_value *end)
 {
@@ -542,7 +541,7 @@ static int piece_read_line(struct steer_folder *f, struct steer_state *state,
     return rc;
 }
 
-/* Read the file of a piece. If `points` is true, its points are added to the line. */
+/* Read the file of a piece. If `points` is true, its points are added to its line of training. */
 static int piece_read(struct steer_folder *f, struct steer_state *state, struct steer_line *line,
                       const char *path, bool points)
 {
@@ -564,7 +563,10 @@ static int piece_read(struct steer_folder *f, struct steer_state *state, struct 
     return rc;
 }
 
-/* Remove a checkpoint that its line no longer needs. A line that started from it has a copy. */
+/*
+ * Remove a checkpoint that its line of training no longer needs. A line that started from this
+ * checkpoint has a copy.
+ */
 static void drop_checkpoint(const struct steer_folder *f, long piece)
 {
     char path[PATH_MAX];

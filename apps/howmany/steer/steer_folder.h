@@ -1,6 +1,6 @@
 /*
- * The folder of a steered training. It holds the points and checkpoints of all pieces; existing
- * pieces are read, and missing ones are made.
+ * Reads and writes the folder of a steered training. The folder holds the points and checkpoints of
+ * all pieces; existing pieces are read, and missing ones are made.
  */
 #ifndef HM_STEER_FOLDER_H
 #define HM_STEER_FOLDER_H
@@ -15,9 +15,9 @@ struct steer_folder {
     /* Text that identifies the training; the same for all pieces of the folder. */
     const char *identity;
 
-    long pieces;  /* Number of pieces so far. */
+    long pieces;  /* Number of pieces of the training so far. */
     long made;    /* Number of pieces that this process made. */
-    double bytes; /* Size of the largest checkpoint; NaN: unknown. */
+    double bytes; /* Bytes of the largest checkpoint; NaN: unknown. */
     struct cli_progress progress;
 };
 
@@ -31,8 +31,9 @@ struct steer_limits {
  * message. */
 int steer_folder_open(struct steer_folder *folder);
 /*
- * Make the next piece, which continues line `number` at the time line->clock_s, and add its points
- * to the line. If an earlier process made the piece, it is only read. Returns 0 or an exit code.
+ * Make the next piece, which continues the line of training `number` at the time line->clock_s, and
+ * add its points to that line. If an earlier process made the piece, it is only read. Returns 0 or
+ * an exit code.
  */
 int steer_folder_piece(struct steer_folder *folder, struct steer_state *state, size_t number,
                        const struct steer_limits *limits);

@@ -1,10 +1,10 @@
 /*
- * Fits the lines of a steered training. A line that started anew is a trace from iteration 1 on. A
- * line that continued from another one is placed at the iteration at which a new run of the same
- * algorithm on the same number of workers m is expected to have the loss that the line started
- * from. So its points improve the fitted loss g(i, m) after i iterations, where the loss is small.
- * Like Hemingway's loop (Pan, Venkataraman, Tai, Gonzalez 2016), this assumes that the progress of
- * a run depends only on its loss.
+ * Fits loss curves to the lines of a steered training (steer_types.h). A line that started anew is
+ * a trace from iteration 1 on. A line that continued from another one is placed at the iteration at
+ * which a new run of the same algorithm on the same number of workers m is expected to have the
+ * loss that the line started from. So its points improve the fitted loss g(i, m) after i
+ * iterations, where the loss is small. Like Hemingway's loop (Pan, Venkataraman, Tai, Gonzalez
+ * 2016), this assumes that the progress of a run depends only on its loss.
  *
  * The time from a loss L to the target is T(target) - T(L), where T is the time of a whole run as
  * `howmany advise` computes it. With few points the fit may extrapolate badly, so a line with fewer
@@ -129,8 +129,8 @@ static double model_iteration_at(const struct steer_model *model, size_t algorit
 }
 
 /*
- * Returns the number of iterations after which a new run is expected to have the loss that a line
- * started from.
+ * Returns the number of iterations after which a new run is expected to have the loss with which a
+ * line of training started.
  */
 static double model_offset(const struct steer_model *model, const struct steer_line *line)
 {
@@ -240,8 +240,8 @@ static struct steer_estimate model_between(const struct steer_model *model, size
 }
 
 /*
- * Returns the seconds that a line worked on its first `count` points, without the time for which it
- * was paused.
+ * Returns the seconds in which a line of training made its first `count` points, without the time
+ * for which it was paused.
  */
 static double line_active_s(const struct steer_line *line, size_t count)
 {
@@ -306,7 +306,7 @@ struct steer_estimate steer_model_line(const struct steer_model *model,
         fitted = model_between(model, line->algorithm, line->m, last->loss);
     if (!isfinite(fitted.time_s))
         fitted.time_s = rate_time(model, last->loss - model->best, line_rate(model, line, count));
-    /* The line needs at least one more iteration. */
+    /* A line of training needs at least one more iteration. */
     if (isfinite(fitted.time_s))
         fitted.time_s = fmax(fitted.time_s, last->seconds);
     return fitted;

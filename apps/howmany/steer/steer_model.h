@@ -1,7 +1,7 @@
 /*
- * Estimates the time to the target from the lines so far. It uses f(m), the seconds of an iteration
- * on m workers, and g(i, m), the loss after i iterations, both fitted as in `howmany advise`, and
- * the recent rate of each line.
+ * Estimates the time to the target loss from the lines of training so far. It uses f(m), the
+ * seconds of an iteration on m workers, and g(i, m), the loss after i iterations, both fitted as in
+ * `howmany advise`, and the recent rate at which the loss of each line falls.
  */
 #ifndef HM_STEER_MODEL_H
 #define HM_STEER_MODEL_H
@@ -12,7 +12,7 @@
 struct steer_model {
     const struct steer_state *state;    /* State of the training; borrowed. */
     double until_s;                     /* Points after this time are not used. */
-    struct hm_traces traces;            /* Points of the lines, as traces. */
+    struct hm_traces traces;            /* Points of the lines of training, as traces. */
     struct hm_convergence *convergence; /* Fit of the traces; NULL: they cannot be fitted yet. */
     double best;                        /* Least possible loss P*: given, estimated or assumed. */
     void *memory;                       /* Owns the traces. */

@@ -1,4 +1,4 @@
-/* The log of decisions, and the result as text and as JSON. */
+/* Writes the log of decisions, and the result of a steered training as text and as JSON. */
 #include "steer_output.h"
 
 #include <math.h>

@@ -1,9 +1,10 @@
 /*
- * Decisions of a steered training. Choices are compared by their expected time to the target,
- * including the switch; for the goal cost, this time is multiplied by the number of workers. The
- * present line is kept unless another choice is better by MARGIN, and a choice that no line has
- * tried must be better even at the upper end of its interval: gains of a few per cent are not
- * reliable, because the progress of a run depends on more than its loss.
+ * Makes the decisions of a steered training. Choices (an algorithm and a number of workers) are
+ * compared by their expected time to the target, including the switch; for the goal cost, this time
+ * is multiplied by the number of workers. The present line is kept unless another choice is better
+ * by MARGIN, and a choice that no line has tried must be better even at the upper end of its
+ * interval: gains of a few per cent are not reliable, because the progress of a run depends on more
+ * than its loss.
  */
 #include "steer_plan.h"
 
@@ -233,8 +234,8 @@ bool steer_plan_retry(const struct steer_state *state, const struct steer_model 
     const struct steer_task *task = state->task;
     long ahead = steer_plan_best_state(state);
     /*
-     * The time so far is a second estimate of the time that is left; the larger one is used. If the
-     * present line makes no progress, another choice is worth more.
+     * The time so far is a second estimate of the time that is left; the larger estimate is used.
+     * If the present line of training makes no progress, a trial may take longer.
      */
     double seconds = isfinite(leader->expected_s)
                          ? RETRY_SHARE * fmax(leader->expected_s, state->now_s)
@@ -248,8 +249,8 @@ bool steer_plan_retry(const struct steer_state *state, const struct steer_model 
     if (RETRY_ITERATIONS * last->seconds + change > seconds)
         return false;
     /*
-     * If the present line is expected to arrive before a switch and the trial would end, no choice
-     * can be faster. The comparison is false if its time is unknown (NaN).
+     * If the present line of training is expected to reach the target before a switch and the trial
+     * would end, no choice can be faster. The comparison is false if its time is unknown (NaN).
      */
     if (leader->expected_s <= change + seconds)
         return false;

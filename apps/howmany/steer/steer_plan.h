@@ -1,7 +1,7 @@
 /*
- * Decisions of a steered training: which trials frame 0 makes, and which line runs in a later
- * frame. Decisions depend only on the points so far, so that a training that was killed makes the
- * same decisions again.
+ * Decides in a steered training which trials the first frame makes, and which line of training runs
+ * in a later frame. Decisions depend only on the points so far, so that a training that was killed
+ * makes the same decisions again.
  */
 #ifndef HM_STEER_PLAN_H
 #define HM_STEER_PLAN_H
@@ -34,23 +34,25 @@ struct steer_choice {
 size_t steer_plan_middle(const struct steer_task *task);
 /*
  * Returns the index of the number of workers on which every algorithm is tried first when trials
- * run one after another. With a sheet, it is the one with the least f(m) sqrt(m), where f(m) is the
- * time of an iteration: the number of iterations is assumed to grow as sqrt(m), between that of
- * gradient methods, which does not grow, and that of averaging, which grows as m. Without a sheet
- * it is the middle one.
+ * run one after another. If the specification sheet of the cluster is known, it is the one with the
+ * least f(m) sqrt(m), where f(m) is the time of an iteration: the number of iterations is assumed
+ * to grow as sqrt(m), between that of gradient methods, which does not grow, and that of averaging,
+ * which grows as m. Otherwise it is the middle one.
  */
 size_t steer_plan_first(const struct steer_task *task);
 /*
- * Returns the algorithm at a place, from 0, in the order in which they are tried one after another.
+ * Returns the algorithm at a position, from 0, in the order in which algorithms are tried one after
+ * another.
  */
 size_t steer_plan_algorithm(const struct steer_task *task, size_t place);
 /*
  * Returns the index of the number of workers on which every algorithm is tried first when trials
  * run at the same time: the middle one if the nodes suffice to try every algorithm on it and on all
- * smaller ones. Otherwise, with a sheet, it is the number of steer_plan_first or the largest one
- * below it on which the nodes suffice to try every algorithm: few nodes are better used where the
- * sheet expects the least time than on ever smaller numbers. Without a sheet it is the largest
- * number below the middle one such that the nodes suffice for this and all smaller ones.
+ * smaller ones. Otherwise, if the specification sheet is known, it is the number of
+ * steer_plan_first or the largest one below it on which the nodes suffice to try every algorithm:
+ * few nodes are better used on the number of workers for which the sheet predicts the least time.
+ * Without a specification sheet it is the largest number below the middle one such that the nodes
+ * suffice for this and all smaller ones.
  */
 size_t steer_plan_centre(const struct steer_task *task);
 /*

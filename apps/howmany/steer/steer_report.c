@@ -1,6 +1,6 @@
 /*
- * The report of a steered training: one HTML page that loads no other files, with the result, the
- * loss of every line over time, and a table of the decisions.
+ * Writes the report of a steered training: one HTML page that loads no other files, with the
+ * result, the loss of every line over time, and a table of the decisions.
  */
 #include <math.h>
 #include <stdio.h>
@@ -19,7 +19,7 @@ enum { REPORT_LINES = 12 };
 struct report_chart {
     struct hm_svg_series series[REPORT_LINES];
     char names[REPORT_LINES][80];
-    double *values; /* Coordinates of all points; owned. */
+    double *values; /* Coordinates of all points of the chart; owned. */
     size_t count, used;
 };
 

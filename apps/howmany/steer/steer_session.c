@@ -1,5 +1,5 @@
 /*
- * The loop of Hemingway's Figure 2 (Pan, Venkataraman, Tai, Gonzalez 2016) for a running job.
+ * Runs the loop of Hemingway's Figure 2 (Pan, Venkataraman, Tai, Gonzalez 2016) for a training job.
  *
  * Frame 0 makes trials. If lines may run at the same time on different nodes, all trials start
  * together, and the frame ends when every algorithm has made TRIAL_TOGETHER iterations on the
@@ -206,8 +206,8 @@ static int session_try_together(struct steer_session *s)
 }
 
 /*
- * Add the line of a trial. It continues from the best state so far, so that its iterations are not
- * lost.
+ * Add a line of training for a trial. It continues from the best state so far, so that earlier
+ * iterations are not lost.
  */
 static size_t session_add_trial(struct steer_session *s, const struct steer_trial *trial)
 {

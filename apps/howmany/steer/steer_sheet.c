@@ -1,13 +1,14 @@
 /*
- * Seconds of an iteration before anything has run, from the specification sheet of the simulated
- * cluster and the size of the data. A pass over the rows takes two operations for each entry to
- * compute x w, and few rows change w; the model is then summed by a binomial tree and sent back:
+ * Predicts the seconds of an iteration before anything has run, from the specification sheet of the
+ * simulated cluster and the size of the data. A pass over the rows takes two operations for each
+ * entry of the data, to multiply a row x by the weights w; few rows change the weights; the model
+ * is then summed by a binomial tree and sent back:
  *
  *     f(m) = 2 entries / (m flops) + 2 ceil(log2 m) (latency + 8 bytes features / bandwidth).
  *
- * Only the ratio of the two parts matters here: it decides on which m the first trial runs. Limits:
- * algorithms that pass over the rows several times, or have another unknown than one weight for
- * each feature, take longer than this.
+ * Only the ratio of the two parts matters here: it decides on which number of workers m the first
+ * trial runs. Limits: algorithms that pass over the rows several times, or have other parameters
+ * than one weight for each feature, take longer than this.
  */
 #include "steer_sheet.h"
 

@@ -1,18 +1,22 @@
-/* Seconds of an iteration by the specification sheet, for the choice of the first trial. */
+/*
+ * Predicts the seconds of an iteration from the specification sheet of the cluster, to choose the
+ * first trial.
+ */
 #ifndef HM_STEER_SHEET_H
 #define HM_STEER_SHEET_H
 
 #include "steer_types.h"
 
-/* Figures of the specification sheet for one worker and the fabric; NaN: unknown. */
+/* Values of the specification sheet for one worker and the fabric; NaN: unknown. */
 struct steer_sheet {
-    double flops; /* Flop/s of a worker. */
+    double flops; /* Flop per second of a worker. */
     double bandwidth_bytes_per_s, latency_s;
 };
 
 /*
  * Set the seconds of an iteration on each number of workers of the task, for data with `entries`
- * values other than 0 and `features` columns. If a value is unknown, the task has no sheet.
+ * values other than 0 and `features` columns. If a value of the specification sheet is unknown, the
+ * task gets no predicted seconds.
  */
 void steer_sheet_fill(struct steer_task *task, double entries, double features,
                       const struct steer_sheet *sheet);

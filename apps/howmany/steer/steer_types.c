@@ -1,4 +1,4 @@
-/* Lines of training and their points. */
+/* Stores lines of training (steer_types.h) and their measured points. */
 #include "steer_types.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 /*
- * The state of a steered training: the possible choices, the lines of training so far, and the
- * decisions.
+ * Declares the state of a steered training: the possible choices, the lines of training so far, and
+ * the decisions.
  *
  * A line is a part of the training with one algorithm on one number of workers. It starts anew or
  * from the checkpoint of another line, and is made in pieces. Each piece is one child process,
@@ -20,7 +20,7 @@ struct steer_task {
     size_t algorithm_count;                   /* Number of algorithms, at least 1. */
     double m[STEER_M];                        /* Numbers of workers, strictly increasing. */
     size_t m_count;
-    double target;      /* Loss that ends the training. */
+    double target;      /* Target loss, which ends the training. */
     double best;        /* Least possible loss P*; NaN: the fit estimates it. */
     double within_s;    /* Seconds after which the training ends; INFINITY: no limit. */
     double cost;        /* Maximum money that the training may cost; INFINITY: no limit. */
@@ -43,30 +43,30 @@ struct steer_task {
     bool moves_only; /* True if only a change of the number of workers takes switch_s. */
     /* Seconds of an iteration on each number of workers by the specification sheet. */
     double sheet_s[STEER_M];
-    bool has_sheet; /* Whether sheet_s is known. */
+    bool has_sheet; /* True if sheet_s is known. */
 };
 
 /* A measured point of a line of training. */
 struct steer_point {
     double iteration; /* Number of iterations since the line started. */
     double loss;
-    double seconds; /* Seconds of one iteration. */
+    double seconds; /* Seconds of one iteration at this point. */
     double clock_s; /* Time of the point, in seconds since the start of the training. */
 };
 
 enum steer_line_state {
-    STEER_RUNNING,  /* The line runs, or would continue in the next frame. */
+    STEER_RUNNING,  /* The line of training runs, or would continue in the next frame. */
     STEER_PAUSED,   /* The line can be continued from its checkpoint. */
-    STEER_FINISHED, /* The algorithm finds no further improvement. */
+    STEER_FINISHED, /* The algorithm of the line finds no further improvement. */
     STEER_FAILED    /* The line diverged or its program failed. */
 };
 
 struct steer_line {
-    size_t algorithm, m;        /* Indices in the lists of the task. */
-    long parent;                /* Line whose checkpoint this line started from; -1: none. */
-    double started_s;           /* Time at which the line started, after its switch. */
-    double from_loss;           /* Loss of the parent at the start; NaN without a parent. */
-    struct steer_point *points; /* Points in the order of time; owned. */
+    size_t algorithm, m; /* Indices of algorithm and number of workers in the lists of the task. */
+    long parent;         /* Line whose checkpoint this line started from; -1: none. */
+    double started_s;    /* Time at which the line started, after its switch. */
+    double from_loss;    /* Loss of the parent at the start; NaN without a parent. */
+    struct steer_point *points; /* Measured points in the order of time; owned. */
     size_t count, room;
     int idle; /* Number of the line's last frames that ended before they measured a point. */
     enum steer_line_state state;
@@ -79,7 +79,8 @@ struct steer_line {
 
 /* The reason for a decision. */
 enum steer_why {
-    STEER_WHY_TRY,       /* The line is a trial. */
+    STEER_WHY_TRY, /* A trial: a new choice of algorithm and number of workers is tested for a short
+                      time. */
     STEER_WHY_STAY,      /* The present line is expected to be the best choice. */
     STEER_WHY_LEADS,     /* Another line is ahead of the present one. */
     STEER_WHY_MODEL,     /* The models expect a new line to be better than all lines so far. */
@@ -101,10 +102,10 @@ struct steer_decision {
     size_t rival;      /* Best other choice, as the index algorithm * m_count + m. */
     /* Expected loss at the end of the frame; NaN: unknown. */
     double expected_loss;
-    double until_s; /* Planned end of the frame. */
+    double until_s; /* Planned end of the frame, in seconds since the start of the training. */
     /* Time at which the piece of this decision ended; NaN: the piece did not run. */
     double ended_s;
-    double achieved_loss; /* Loss at the time ended_s; NaN: unknown. */
+    double achieved_loss; /* Loss at the end of the piece (ended_s); NaN: unknown. */
 };
 
 struct steer_state {
@@ -113,14 +114,14 @@ struct steer_state {
     size_t line_count;
     struct steer_decision decisions[STEER_DECISIONS];
     size_t decision_count;
-    size_t frame;        /* Number of the present frame; 0: the frame of the trials. */
-    double now_s;        /* Present time, in seconds since the start of the training. */
-    double worker_s;     /* Worker-seconds of all pieces so far. */
-    double explore_s;    /* Time at the end of frame 0. */
-    double startup_s;    /* Shortest measured time to start a program; 0 in a simulation. */
-    long last_m;         /* Index of the number of workers that ran last; -1: none. */
-    long leader;         /* Line that was chosen last; -1: none. */
-    long reached;        /* Line that reached the target; -1: none. */
+    size_t frame;     /* Number of the present frame; 0: the frame of the trials. */
+    double now_s;     /* Present time, in seconds since the start of the training. */
+    double worker_s;  /* Worker-seconds of all pieces so far. */
+    double explore_s; /* Time at the end of frame 0, in seconds since the start of the training. */
+    double startup_s; /* Shortest measured time to start a program; 0 in a simulation. */
+    long last_m;      /* Index of the number of workers that ran last; -1: none. */
+    long leader;      /* Line of training that was chosen last; -1: none. */
+    long reached;     /* Line of training that reached the target; -1: none. */
     const char *stopped; /* Reason why the training ended; NULL: the training continues. */
 };
 

@@ -8,7 +8,7 @@
 
 struct hm_arena;
 
-/* Ways to find P*, the least possible objective. */
+/* Methods to find P*, the least possible objective. */
 enum study_reference {
     STUDY_GIVEN, /* P* is given in the study's file. */
     /* P* comes from a run that ends when its duality gap is small; it is known up to that gap. */

@@ -1,5 +1,5 @@
 /*
- * The folder of a study.
+ * Reads and writes the folder of a study.
  *
  *     problem.txt                options and limits that all its runs share
  *     reference.jsonl            trace of the run that finds P*, the least objective
@@ -69,7 +69,7 @@ struct study_child {
     bool summary, diverged;
 };
 
-/* Show what is being run, with the part of the budget that earlier runs have used. */
+/* Show what is being run, with the share of the budget that earlier runs have used. */
 static void say_run(struct study_folder *f, const char *what)
 {
     double budget = f->commands->spec->budget_s, used = study_table_spent(&f->table);
@@ -99,7 +99,7 @@ static void read_output_line(void *context, const char *line, double seconds)
     (void)seconds;
     if (!arena)
         m->lines.failed = true;
-    /* Lines that are not JSON come from libraries that print to standard output. */
+    /* Lines that are not JSON are skipped; libraries may print them to standard output. */
     if (arena && line[0] == '{' &&
         hm__json_parse(arena, line, strlen(line), "output", &object, NULL) == 0) {
         const struct hm_value *stopped = hm__value_get(object, "stopped_by");
@@ -228,7 +228,7 @@ static struct study_entry entry_of_trace(const struct hm_trace *trace)
                                 .objective = trace->loss[last]};
 }
 
-/* Set the table's entry of a run from the files of the run. */
+/* Set the entry of a run in the table from the files of the run. */
 static int read_run(struct study_folder *f, const struct study_run *run)
 {
     struct study_entry *entry = study_table_at(&f->table, run);
@@ -283,7 +283,7 @@ int study_folder_load(const struct study_folder *f, struct hm_traces **ret_trace
 
     for (size_t i = 0; rc == 0 && study_table_each(&f->table, i, &run); i++) {
         if (study_table_at(&f->table, &run)->iterations <= 0)
-            continue; /* Skip a run that has no trace. */
+            continue; /* The run has no trace to load. */
         if (!run_file(f, &run, ".jsonl", path))
             rc = EXIT_USAGE;
         else if (!(paths[count] = strdup(path)))

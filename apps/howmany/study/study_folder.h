@@ -1,5 +1,7 @@
-/* The folder of a study. It holds the traces of the runs; existing traces are read, and missing
- * runs are made. */
+/*
+ * Reads and writes the folder of a study. The folder holds the traces of the runs; existing traces
+ * are read, and missing runs are made.
+ */
 #ifndef HM_STUDY_FOLDER_H
 #define HM_STUDY_FOLDER_H
 

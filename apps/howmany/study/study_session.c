@@ -133,7 +133,7 @@ static int session_answer(struct study_session *s, enum study_verdict verdict)
     return 0;
 }
 
-/* Set the time and iterations at which a check run reached the target loss, if it did. */
+/* If a check run reached the target loss, set the time and the iterations at which it did. */
 static void check_compare(struct hm_study_check *check, const struct hm_trace *trace, double best,
                           double loss)
 {

@@ -1,5 +1,5 @@
 /*
- * The command that starts the ranks.
+ * Makes the command that starts the ranks.
  *
  *     real ranks        [mpirun -n N] howmany-train --options…       (one rank needs no launcher)
  *     simulated ranks   smpimain howmany-train-sim.so --cfg=… platform.xml --options…

@@ -8,8 +8,10 @@
 /* The longest path of a temporary folder, with its NUL byte. */
 enum { TRAIN_LAUNCH_FOLDER = 1024 };
 
-/* Zero-initialise; set the fields before the empty line; call train_launch_prepare; release on
- * every path. */
+/*
+ * Zero-initialise; set the members before the empty line; call train_launch_prepare; release on
+ * every path.
+ */
 struct train_launch {
     /* Name of the program that each rank runs, unless it is simulated; NULL: howmany-train.
      * Borrowed. */

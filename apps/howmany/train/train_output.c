@@ -18,8 +18,10 @@
 #include "json.h"
 #include "value.h"
 
-/* Columns of a recorded CSV: first the values of the head line, then the values of each iteration,
- * then the tail. */
+/*
+ * Columns of a recorded CSV: first the values of the head line, then the values of each iteration,
+ * then those of the tail.
+ */
 static const char *const tail_columns[] = {"staleness", "backups", "rows"};
 static const char *const head_columns[] = {"algorithm", "problem", "data",     "n",
                                            "seed",      "scheme",  "simulated"};
@@ -54,7 +56,9 @@ static void add_csv_header(struct hm_text *header, int tail)
     hm__text_add(header, "\n");
 }
 
-/* Finds how many columns of the tail a file of an earlier version has; all if it is another file.
+/*
+ * Finds how many columns of the tail a file has that an earlier version wrote; all columns for any
+ * other file.
  */
 static int find_tail(const struct train_output *o, int *ret_tail)
 {
@@ -323,8 +327,8 @@ static void handle_object(struct train_output *o, const struct hm_value *object)
         o->measure = hm__value_get(object, "best")       ? "suboptimality"
                      : hm__value_get(object, "vertices") ? "change"
                                                          : "gap";
-        o->limit =
-            fmax(0, hm__value_number(object, "iteration_limit")); /* NAN (no limit) becomes 0. */
+        o->limit = fmax(
+            0, hm__value_number(object, "iteration_limit")); /* NAN (no limit) is stored as 0. */
         cli_progress_end(&o->progress);
         o->progress = cli_progress_start("iteration", (size_t)o->limit);
         o->simulated = strcmp(value_text(object, "simulated"), "true") == 0;

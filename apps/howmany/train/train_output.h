@@ -25,7 +25,7 @@ struct train_output {
      * that an earlier version began may have none of them, or the first.
      */
     int tail;
-    char ends[96];       /* Last fields of every CSV row, with the commas before them. */
+    char ends[96];       /* Last fields of every CSV row, each with a comma before it. */
     struct hm_text head; /* First fields of every CSV row: values of the run's head line. */
     struct cli_progress progress;
     double iteration;    /* Last iteration that was reported. */

@@ -50,8 +50,10 @@ static double available_memory(void)
     return kilobytes < 0 ? -1 : 1024 * kilobytes;
 }
 
-/* Returns the bytes of memory that a run needs for the rows of all ranks, and for the vectors of
- * each rank that have the length of w. */
+/*
+ * Returns the bytes of memory that a run needs for the rows of all ranks, and for each rank's
+ * vectors that are as long as the weights.
+ */
 static double memory_needed(const struct train_session *s, const struct hm_data_shape *shape)
 {
     const struct train_options *o = &s->options;

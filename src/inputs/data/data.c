@@ -1,6 +1,6 @@
 /*
- * Training data: opens them with the functions of their format, stores rows in blocks, and scans
- * all rows.
+ * Opens training data with the functions of their format, stores rows in blocks, and scans all
+ * rows.
  */
 #include "data.h"
 
@@ -15,7 +15,7 @@
 #include "memory.h"
 #include "random.h"
 
-/* Number of the first stream of random numbers that choose the rows of a sample. */
+/* Number of the first random stream from which the rows of a sample are chosen. */
 static const uint64_t SAMPLE_STREAM = 0xa00000000u;
 
 static const struct hm_data_reader *const readers[HM_DATA_FORMATS] = {

@@ -14,12 +14,12 @@ enum { HM_DATA_CLASSES = 1024 };
 /* The shape of the data, found by a first pass over all rows. */
 struct hm_data_shape {
     double rows, features, entries; /* Numbers of rows, features and nonzero values. */
-    /* Whether the data should be stored sparse: true for LIBSVM and generated sparse data. */
+    /* True if the data should be stored sparse, as LIBSVM and generated sparse data. */
     bool sparse;
     size_t classes;                 /* Number of distinct labels; 0 if more than HM_DATA_CLASSES. */
     double labels[HM_DATA_CLASSES]; /* The distinct labels in increasing order. */
-    int lines[HM_DATA_CLASSES];     /* Line on which each label first appears. */
-    double largest_entries;         /* Largest number of entries in one row. */
+    int lines[HM_DATA_CLASSES];     /* Line of the file on which each label first appears. */
+    double largest_entries;         /* Largest number of nonzero entries in one row. */
 };
 
 struct hm_data;

@@ -92,7 +92,10 @@ static double spline_at(double a, double b, double c, double d, double t)
     return b + t / 2 * (c - a + t * (2 * a - 5 * b + 4 * c - d + t * (3 * (b - c) + d - a)));
 }
 
-/* Lowers the squared distances of the pixels within `reach` of a point of the path. */
+/*
+ * Updates the squared distances of the pixels within `reach` of a point of the path: each becomes
+ * the distance to this point if that is smaller.
+ */
 static void update_distances(double near[PIXELS], struct pen_point p, double reach)
 {
     int left = (int)fmax(0, ceil(p.x - reach)), right = (int)fmin(SIDE - 1, floor(p.x + reach));
@@ -145,7 +148,8 @@ static int next_digits(struct hm_data *data, struct hm_rows *block, struct hm_er
     uint32_t class = hm__random_below(&random, CLASSES);
     vary_path(&random, made->paths[class][hm__random_below(&random, SHAPES)], stroke);
     write_path(made, stroke, random_between(&random, 1.0, 1.7), &random);
-    if (hm__random_uniform(&random) < data->spec.noise) /* Replace the label by a wrong one. */
+    if (hm__random_uniform(&random) <
+        data->spec.noise) /* The label is replaced by a wrong one, as noise. */
         class = (class + 1 + hm__random_below(&random, CLASSES - 1)) % CLASSES;
     int rc = hm__data_put_dense(data, block, class, made->values, err);
     return rc ? rc : 1;

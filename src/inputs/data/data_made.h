@@ -1,4 +1,7 @@
-/* Random streams for generated data: a row depends only on the seed and the number of the row. */
+/*
+ * Provides random streams for generated data. A row depends only on the seed and the number of the
+ * row.
+ */
 #ifndef HM_DATA_MADE_H
 #define HM_DATA_MADE_H
 

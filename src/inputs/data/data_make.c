@@ -51,7 +51,7 @@ static double draw_label(const struct hm_data *data, double side, struct hm_rand
 /* ---- dense ---------------------------------------------------------------------------------- */
 
 struct dense {
-    double *weights; /* The separator w*; owned. */
+    double *weights; /* Normal vector w* of the separating hyperplane; owned. */
     double *values;  /* Features of one row; owned. */
 };
 
@@ -107,7 +107,7 @@ const struct hm_data_reader hm__data_dense = {"dense", false, open_dense, next_d
 struct sparse {
     uint32_t *columns; /* Columns of one row; owned. */
     double *values;    /* Values of the entries, all 1; owned. */
-    size_t room;       /* Capacity of the arrays columns and values. */
+    size_t room;       /* Capacity of the arrays `columns` and `values`. */
 };
 
 static int open_sparse(struct hm_data *data, struct hm_err *err)

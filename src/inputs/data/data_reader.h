@@ -1,4 +1,7 @@
-/* The interface that every format of training data implements: functions that read row by row. */
+/*
+ * Defines the interface that every format of training data implements: functions that read row by
+ * row.
+ */
 #ifndef HM_DATA_READER_H
 #define HM_DATA_READER_H
 

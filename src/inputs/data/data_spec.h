@@ -8,7 +8,8 @@ enum hm_data_format {
     HM_DATA_IDX,
     HM_DATA_LIBSVM,
     HM_DATA_CSV,
-    HM_DATA_DENSE, /* Generated rows: Gaussian features, labels -1 and 1 from a known separator. */
+    HM_DATA_DENSE, /* Generated rows with Gaussian features, and labels -1 and 1 from a known
+                      separating hyperplane. */
     /* Generated rows similar to texts: few entries, whose columns follow a power law. */
     HM_DATA_SPARSE,
     /* Generated images similar to MNIST: 28 x 28 pixels of 0 to 255, ten classes. */
@@ -27,8 +28,8 @@ struct hm_data_spec {
      * otherwise the first column. */
     char column[128];
     /*
-     * Files only: the fraction of the rows to use, chosen at random by `sample_seed`; 0 uses all
-     * rows. With one seed, the rows of a smaller fraction are among those of a larger one.
+     * Fraction of the rows of a file to use, chosen at random by `sample_seed`; 0 uses all rows.
+     * With the same seed, the rows of a smaller fraction are among those of a larger one.
      */
     double sample;
     uint64_t sample_seed;
@@ -39,7 +40,7 @@ struct hm_data_spec {
     double density;
     double noise; /* Fraction of labels that are wrong, in [0, 1). */
     uint64_t seed;
-    bool test; /* True to generate other rows of the same model, for testing. */
+    bool test; /* True to generate other rows from the same distribution, for testing. */
 };
 
 /*

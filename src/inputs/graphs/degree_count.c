@@ -26,7 +26,7 @@ enum {
 
 struct hm_degree_count {
     uint32_t **pages;
-    size_t page_room, page_count; /* Capacity of the page table, and number of pages that exist. */
+    size_t page_room, page_count; /* Capacity of the page table, and number of allocated pages. */
     size_t distinct;              /* Number of distinct ids in the pages. */
     bool sorted; /* True if the counts are in the sorted arrays instead of pages. */
     uint64_t *ids;

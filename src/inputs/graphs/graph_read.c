@@ -113,7 +113,10 @@ static inline bool read_plain_number(const char **at, uint64_t *value)
  */
 static inline bool read_plain_pair(struct graph_lines *in, uint64_t ids[2])
 {
-    /* Any pair of numbers has fewer bytes than this, so the whole pair is in the buffer. */
+    /*
+     * Largest number of bytes of any pair of numbers; if as many bytes are in the buffer, the whole
+     * pair is.
+     */
     enum { LONGEST = 48 };
     const char *start = in->bytes.buffer + in->bytes.at, *at = start;
 

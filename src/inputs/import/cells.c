@@ -1,4 +1,4 @@
-/* Functions of cells.h: cells of delimited text. */
+/* Implements cells.h: cells of delimited text. */
 #include "cells.h"
 
 #include <math.h>

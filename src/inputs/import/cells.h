@@ -35,7 +35,7 @@ struct hm_series {
 };
 
 void hm__series_add(struct hm_series *series, const char *cell);
-/* Write the summary of a column as a fact, with all members of struct hm_series. */
+/* Write the summary of a column as a JSON member, with all members of struct hm_series. */
 void hm__series_put(struct hm_json *json, const char *key, const struct hm_series *series);
 
 #endif

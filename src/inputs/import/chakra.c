@@ -32,7 +32,7 @@ static const char *const collective_names[COLLECTIVES] = {
     "all_to_all", "reduce_scatter", "reduce_scatter_block", "barrier"};
 enum { TYPE_COMPUTE = 4, TYPE_SEND = 5, TYPE_RECEIVE = 6, TYPE_COLLECTIVE = 7 };
 
-/* Sums over nodes of one type. */
+/* Sums over the nodes of one type in the trace. */
 struct chakra_sum {
     double count, seconds, timed, operations, bytes;
 };
@@ -61,7 +61,8 @@ static double attribute_number(const struct hm_wire_field *f)
     /* The attribute has the type sint32 or sint64. */
     if (f->type == HM_WIRE_VARINT && (f->number == 15 || f->number == 17))
         return (double)(int64_t)(f->value >> 1 ^ (0 - (f->value & 1)));
-    if (f->type == HM_WIRE_VARINT && f->number == 13) /* The attribute has the type uint64. */
+    if (f->type == HM_WIRE_VARINT &&
+        f->number == 13) /* The value of the attribute has the type uint64. */
         return (double)f->value;
     if (f->type == HM_WIRE_VARINT && f->number >= 7 && f->number <= 27)
         return (double)(int64_t)f->value;
@@ -119,7 +120,10 @@ static void add_node(struct chakra *c, const struct chakra_node *node)
         c->unknown++;
         return;
     }
-    /* Operations of the processor start those of the accelerator, and contain their times. */
+    /*
+     * Operations of the processor start those of the accelerator, and their times include those of
+     * the accelerator, so they are not added.
+     */
     bool host = node->host && node->type == TYPE_COMPUTE;
     sum_node(host ? &c->host : &c->types[node->type], node, bytes);
     if (node->type == TYPE_COLLECTIVE && node->collective < COLLECTIVES)
@@ -264,7 +268,7 @@ static void chakra_run(struct chakra *c)
     for (int i = TYPE_SEND; i <= TYPE_COLLECTIVE; i++) {
         communicate += c->types[i].seconds;
         timed += c->types[i].timed;
-        /* The bytes of a message are counted where it is sent, not where it is received. */
+        /* The bytes of a message are counted at the sender, not at the receiver. */
         bytes += i == TYPE_RECEIVE ? 0 : c->types[i].bytes;
     }
     if (!(c->last > c->first)) {
@@ -307,7 +311,7 @@ static int chakra_read(struct hm_imported *im, struct hm_err *err)
 
 /* ---- recognising ----------------------------------------------------------------------------- */
 
-/* Reads a varint from memory; returns the position after it, or NULL. */
+/* Reads a varint from memory without consuming it; returns the position after it, or NULL. */
 static const unsigned char *see_varint(const unsigned char *p, const unsigned char *end,
                                        uint64_t *ret_value)
 {
@@ -332,7 +336,7 @@ static bool see_node(const unsigned char *p, const unsigned char *end)
         p = p ? see_varint(p, end, &value) : NULL;
         uint64_t number = key >> 3;
         bool number_field = number == 1 || number == 3 || number == 6 || number == 7;
-        bool list = number == 4 || number == 5; /* Lists of numbers, packed or not. */
+        bool list = number == 4 || number == 5; /* Fields 4 and 5 are lists, packed or not. */
         if (!p || number == 0 || number > 11 || ((key & 7) != 0 && (key & 7) != 2) ||
             (!list && number_field != ((key & 7) == 0)))
             return false;

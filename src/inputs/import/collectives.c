@@ -19,7 +19,7 @@
 
 enum { WORDS = 16, WORD = 48 };
 
-/* The words of a line. */
+/* Words of one line of the output. */
 struct words {
     char text[WORDS][WORD];
     size_t count;
@@ -96,7 +96,7 @@ static struct bench_row *add_row(struct bench *b)
 /* ---- nccl-tests -------------------------------------------------------------------------------
  */
 
-/* Reads "#  Rank  0 … on HOST device  0 [0x00] NAME". */
+/* Reads the line of a rank: "#  Rank  0 … on HOST device  0 [0x00] NAME". */
 static void read_rank(struct bench *b, const struct hm_line *line)
 {
     const char *on = hm__find(line->text, line->length, " on "), *end = line->text + line->length;

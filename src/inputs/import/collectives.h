@@ -1,5 +1,7 @@
-/* Tables of communication benchmarks: the values that are read, and the function that writes their
- * facts. */
+/*
+ * Declares the tables of communication benchmarks: the values that are read, and the function that
+ * writes them as JSON members (facts).
+ */
 #ifndef HM_COLLECTIVES_H
 #define HM_COLLECTIVES_H
 
@@ -9,12 +11,16 @@ enum bench_kind { BENCH_NCCL, BENCH_OSU, BENCH_IMB };
 
 enum { BENCH_COLUMNS = 8, BENCH_HOSTS = 1024 };
 
-/* A row. For nccl-tests: bytes and elements, then microseconds and two bandwidths for out-of-place
- * and again for in-place operation. For other benchmarks: the values of the columns. */
+/*
+ * A row of a benchmark table. For nccl-tests: bytes and elements, then microseconds and two
+ * bandwidths for out-of-place and again for in-place operation. For other benchmarks: the values of
+ * the columns.
+ */
 struct bench_row {
     double value[8];
     char type[12], wrong[2][16];
-    bool bad[2]; /* Whether the out-of-place result and the in-place result are wrong. */
+    bool bad[2]; /* bad[0] is true if the out-of-place result is wrong, bad[1] if the in-place
+                    result is. */
 };
 
 struct bench_section {
@@ -41,8 +47,10 @@ struct bench {
     double wrong;
 };
 
-/* Write the facts of the current section. The first section that gives a latency and a bandwidth
- * also makes a cluster. */
+/*
+ * Write the values of the current section (facts). The first section that gives a latency and a
+ * bandwidth also makes a cluster.
+ */
 void hm__bench_section(struct bench *bench);
 
 #endif

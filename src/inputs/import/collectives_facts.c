@@ -1,5 +1,7 @@
-/* Fits straight lines to the tables of communication benchmarks, and writes their facts and a
- * cluster. */
+/*
+ * Fits straight lines to the tables of communication benchmarks, and writes the results as JSON
+ * members (facts) and as a cluster.
+ */
 #include <math.h>
 #include <string.h>
 
@@ -104,8 +106,10 @@ static void add_runs(struct bench *b, size_t time, double n, const char *name)
     }
 }
 
-/* Returns the collectives whose bus bandwidth has this ratio to their bandwidth on n ranks; NULL:
- * none. */
+/*
+ * Returns the names of the collectives whose bus bandwidth has this ratio to their bandwidth on n
+ * ranks; NULL: none.
+ */
 static const char *by_ratio(double ratio, double n)
 {
     if (fabs(ratio - 2 * (n - 1) / n) < 0.01)

@@ -1,6 +1,6 @@
 /*
- * Reads config.json of Hugging Face models: a network with its exact number of parameters. The keys
- * differ between families of models, and a missing key means the default of that family;
+ * Reads config.json of Hugging Face models: makes a network with its exact number of parameters.
+ * The keys differ between families of models, and a missing key means the default of that family;
  * hf_decoder.c and hf_other.c have the families. A family that is not known is refused, never
  * estimated.
  */

@@ -19,29 +19,34 @@ enum hf_head {
 };
 
 struct hf_count {
-    /* The following members are inputs of the count. */
+    /* The following members are inputs of the counting. */
     const struct hm_value *config; /* The configuration; borrowed. */
     const char *model_type;
     enum hf_head head;
     bool decoder_only; /* True if only the decoder of an encoder-decoder family is counted. */
-    /* The following members are results of the count. */
+    /* The following members are results of the counting. */
     double parameters, tensors;
-    double embedding, positions; /* Parameters in input and in position embeddings. */
+    double embedding, positions; /* Numbers of parameters in input and position embeddings. */
     double words;                /* Parameters of the input embedding of the vocabulary. */
     /* Parameters of all routed experts, and of those that process one token. */
     double routed, routed_active;
     double products; /* Multiply-adds of one token in matrix products, without attention. */
     double extra;    /* Parameters that are stored with the model but are not part of it. */
-    /* The sizes of a decoder, for the YAML document; 0 if a size does not apply. */
+    /* Sizes of a decoder, for the YAML document; 0 if a size does not apply. */
     double layers, hidden, vocabulary, ffn, heads, kv_heads, head_dim, context;
     double experts, experts_per_token, expert_ffn, shared_ffn, dense_layers;
     double q_rank, kv_rank, rope_dim, nope_dim, value_dim;
     double key_width; /* Sum of the widths of keys and values over all heads of one layer. */
-    /* `norm_bias`: normalisations have a bias. `qk_norm`: queries and keys are normalised. */
+    /*
+     * `norm_bias` is true if normalisations have a bias, `qk_norm` if queries and keys are
+     * normalised.
+     */
     bool norm_bias, qk_norm;
-    const char *bias;        /* Matrix products that have a bias: "qkv", "all", or NULL for none. */
-    bool gated, tied, plain; /* `plain`: the members above describe the decoder completely. */
-    const char *missing;     /* A required key that the configuration lacks; NULL: none. */
+    const char *bias; /* Matrix products that have a bias: "qkv", "all", or NULL for none. */
+    bool gated, tied,
+        plain; /* `gated`: the feed-forward layer is gated; `tied`: input and output share one
+                  embedding; `plain`: the members above describe the decoder completely. */
+    const char *missing; /* A required key that the configuration lacks; NULL: none. */
 };
 
 /* Read a number of the configuration; `names` are alternative keys separated by '|'. If no key

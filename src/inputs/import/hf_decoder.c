@@ -278,7 +278,7 @@ static void add_mixture(struct hf_count *c, unsigned traits)
         if (shared > 0)
             add_shared(c, shared * c->expert_ffn, layers);
         if (method && method->text && strcmp(method->text, "noaux_tc") == 0)
-            hm__hf_tensor(c, c->experts, layers); /* Bias of the router for each expert. */
+            hm__hf_tensor(c, c->experts, layers); /* Adds the bias of the router for each expert. */
     } else if (is_type(c, "llama4_text")) {
         add_shared(c, c->expert_ffn, layers);
     } else if (is_type(c, "qwen2_moe")) {
@@ -319,7 +319,7 @@ static double next_token_layers(const struct hf_count *c)
         return 0;
     struct hf_count one = *c;
     one.parameters = 0;
-    one.layers = 1 + c->dense_layers; /* The dense layers are subtracted below. */
+    one.layers = 1 + c->dense_layers; /* The dense layers are subtracted from the result below. */
     add_attention(&one, GATED, 1);
     hm__hf_norm(&one, one.hidden, false, 2);
     add_mixture(&one, GATED);

@@ -1,8 +1,7 @@
 /*
- * Printed logs of the Hugging Face trainer, with or without DeepSpeed. Training points are lines
- * such as {'loss': 1.2, 'learning_rate': 1e-5, 'epoch': 0.1}; each rank of a node prints the
- * summary
- * {'train_runtime': …}. DeepSpeed prints its configuration with dots up to column 29.
+ * Reads printed logs of the Hugging Face trainer, with or without DeepSpeed. Training points are
+ * lines such as {'loss': 1.2, 'learning_rate': 1e-5, 'epoch': 0.1}; each rank of a node prints the
+ * summary {'train_runtime': …}. DeepSpeed prints its configuration with dots up to column 29.
  */
 #include <math.h>
 #include <string.h>
@@ -13,7 +12,8 @@
 
 struct hf_log {
     struct hm_imported *im;
-    double world, zero, micro, batch, accumulation; /* Settings of the run; NaN: not given. */
+    double world, zero, micro, batch,
+        accumulation; /* Settings of the run that the log states; NaN: not given. */
     double summaries, runtime, samples_per_s, steps_per_s;
     double losses, lines;
 };

@@ -128,8 +128,8 @@ static void count_mobilebert(struct hf_count *c)
         c, c->hidden, narrow, true,
         2 * n); /* MobileBERT: matrices that narrow the input of a layer and of its attention. */
     hm__hf_norm(c, narrow, true, 2 * n);
-    hm__hf_linear(c, narrow, narrow, true, 2 * n); /* Matrices of queries and keys. */
-    hm__hf_linear(c, c->hidden, narrow, true, n);  /* Matrix of values. */
+    hm__hf_linear(c, narrow, narrow, true, 2 * n); /* Adds the matrices of queries and keys. */
+    hm__hf_linear(c, c->hidden, narrow, true, n);  /* Adds the matrix of values. */
     hm__hf_linear(c, narrow, narrow, true, n);
     hm__hf_norm(c, narrow, true, n);
     hm__hf_linear(c, narrow, c->ffn, true, stacks * n);
@@ -158,7 +158,7 @@ static void count_xlnet(struct hf_count *c)
     double inner = c->heads * c->head_dim, n = c->layers;
 
     hm__hf_words(c, c->vocabulary, c->hidden);
-    hm__hf_tensor(c, c->hidden, 1); /* The embedding of the mask token. */
+    hm__hf_tensor(c, c->hidden, 1); /* Adds the embedding of the mask token. */
     hm__hf_linear(c, c->hidden, inner, false, 5 * n);
     hm__hf_tensor(c, inner, 3 * n);
     hm__hf_tensor(c, 2 * inner, n);
@@ -411,7 +411,7 @@ static void count_vit(struct hf_count *c)
     hm__hf_linear(c, c->ffn, c->hidden, true, n);
     hm__hf_norm(c, c->hidden, true, 2 * n + 1);
     if (dino)
-        hm__hf_tensor(c, c->hidden, 2 * n); /* Scales of the two branches of a layer. */
+        hm__hf_tensor(c, c->hidden, 2 * n); /* Adds the scales of the two branches of a layer. */
     c->key_width = 2 * c->hidden;
     c->context = patches + 1;
     if (c->head == HF_HEAD_CLASSIFIER || c->head == HF_HEAD_LM)

@@ -1,5 +1,7 @@
-/* Recognises and reads one file of another tool; also helper functions for readers. See
- * import.h. */
+/*
+ * Recognises and reads one file of another tool, and has helper functions for readers. See
+ * import.h.
+ */
 #include "import.h"
 
 #include <ctype.h>
@@ -218,8 +220,10 @@ double hm__number_after(const char *text, size_t length, const char *label)
 
 /* ---- reading -------------------------------------------------------------------------------- */
 
-/* Returns the formats that are nearest to contents of no known format: those whose files begin in
- * the same way. */
+/*
+ * Returns the formats that are most similar to contents of no known format: those whose files begin
+ * in the same way.
+ */
 static const char *similar_formats(const struct hm_import_head *head)
 {
     const char *p = head->text + strspn(head->text, " \t\r\n");

@@ -1,6 +1,6 @@
 /*
- * Files of other tools: logs, traces, configurations, model files. Each format has one file with
- * one struct hm_importer, which is a row of the table hm__importers; docs/reference/formats.md
+ * Imports files of other tools: logs, traces, configurations, model files. Each format has one file
+ * with one struct hm_importer, which is a row of the table hm__importers; docs/reference/formats.md
  * describes each format. A reader recognises a file by its content and fills in a struct
  * hm_imported:
  *
@@ -34,7 +34,7 @@ struct hm_import_head {
 struct hm_importer {
     const char *name;    /* Name of the format for the field `as`, such as "hf-config". */
     const char *title;   /* Description of the format for users, such as "Megatron-LM log". */
-    const char *becomes; /* Name of the results of an import, for help and hints. */
+    const char *becomes; /* Description of the results of an import, for help and hints. */
     /* Returns how likely the file has this format: 0 (no) to 100 (it has the format's magic
      * number). */
     int (*recognise)(const struct hm_import_head *head);
@@ -59,9 +59,9 @@ enum { HM_IMPORT_COLUMNS = 24 };
 /* A table of runs or traces. Rows beyond HM_IMPORT_ROWS are counted but not kept. */
 struct hm_import_table {
     const char *columns[HM_IMPORT_COLUMNS]; /* Names of the columns; static or in the arena. */
-    bool texts[HM_IMPORT_COLUMNS];          /* Whether each column holds texts. */
+    bool texts[HM_IMPORT_COLUMNS];          /* True for each column that holds texts. */
     size_t column_count;
-    struct hm_import_cell *cells; /* Cells row by row; owned. */
+    struct hm_import_cell *cells; /* Cells of the table, row by row; owned. */
     size_t rows, room;
 };
 
@@ -88,16 +88,18 @@ struct hm_imported {
     /* The following members are inputs of the reader. */
     const char *name; /* Name of the file. */
     bool from_file; /* True if `name` is a file, so that other files in its folder may be opened. */
-    const char *const *set; /* Facts NAME=VALUE that the caller knows; borrowed. */
+    const char *const
+        *set; /* Properties NAME=VALUE of the file that the caller gives, such as n=8; borrowed. */
     size_t set_count;
     /* The following members are the state of the reader. */
     struct hm_arena *arena;
     struct hm_stream in;
-    struct hm_archive *archive; /* Archive of the parts, or NULL if they are files; owned. */
-    const char *const *parts;   /* Files of a log that is split, in order; in the arena. */
+    struct hm_archive *
+        archive; /* Archive that contains the parts of the log, or NULL if they are files; owned. */
+    const char *const *parts; /* Files of a log that is split, in order; in the arena. */
     size_t part_count, part_at;
     const char *codec; /* Name of the compression; NULL: the file is not compressed. */
-    /* The following members are results. */
+    /* The following members are results of the import. */
     const struct hm_importer *importer;
     bool partial;       /* True if the file is truncated or damaged; the data before the damage were
                            taken. */
@@ -106,7 +108,8 @@ struct hm_imported {
     bool needs_network; /* True if the document is a job without a network, which the caller must
                            give. */
     struct hm_text facts_text;
-    struct hm_json facts; /* JSON writer of facts_text; an object is open while the reader runs. */
+    struct hm_json facts; /* JSON writer of facts_text, the values found in the file; an object is
+                             open while the reader runs. */
     struct hm_import_table runs, traces;
     struct hm_text document;   /* The document as YAML; empty if there is none. */
     const char *document_kind; /* Kind of the document: "network", "cluster" or "job". */
@@ -127,7 +130,8 @@ struct hm_import_from {
     const char *data; /* Contents; NULL: open the file `name`. */
     size_t length;
     const struct hm_importer *as; /* Format; NULL: recognised from the contents. */
-    const char *const *set;       /* Facts NAME=VALUE that the caller knows; borrowed. */
+    const char *const
+        *set; /* Properties NAME=VALUE of the file that the caller gives, such as n=8; borrowed. */
     size_t set_count;
 };
 
@@ -138,7 +142,10 @@ void hm__import_free(struct hm_imported *import);
 /* Find the format of a file from its beginning; returns NULL, without an error, if no reader
  * recognises the file. */
 const struct hm_importer *hm__import_recognise(const struct hm_import_from *from);
-/* Convert the tables to runs and to traces. If facts are missing, the error names them. */
+/*
+ * Convert the tables to runs and to traces. If properties such as n are missing, the error names
+ * them.
+ */
 int hm__import_runs(struct hm_imported *const *imports, size_t count, struct hm_runs **ret_runs,
                     struct hm_err *err);
 int hm__import_traces(struct hm_imported *const *imports, size_t count,
@@ -184,8 +191,10 @@ int hm__import_compare_parts(const char *a, const char *b);
 
 /* ---- for readers ---------------------------------------------------------------------------- */
 
-/* Add a message about what was taken (took) or left out (left), or any other note. With a count of
- * 0, no message is added. */
+/*
+ * Add a message about what was taken from the file (took) or left out (left), or any other note.
+ * With a count of 0, no message is added.
+ */
 void hm__import_took(struct hm_imported *im, double count, const char *format, ...) HM_PRINTF(3, 4);
 void hm__import_left(struct hm_imported *im, double count, const char *format, ...) HM_PRINTF(3, 4);
 void hm__import_note(struct hm_imported *im, const char *format, ...) HM_PRINTF(2, 3);
@@ -194,7 +203,9 @@ void hm__import_assume(struct hm_imported *im, const char *key, const char *form
     HM_PRINTF(3, 4);
 /* Mark the result as partial, because the file ended too early. */
 void hm__import_cut(struct hm_imported *im);
-/* Returns a fact that the caller gave, as a number; NaN if it was not given. */
+/*
+ * Returns the property that the caller gave with this name, as a number; NaN if it was not given.
+ */
 double hm__import_given(const struct hm_imported *im, const char *name);
 /* Returns the number of workers: the number that the caller gave, else `found`, else a number in
  * the file's name. If none is known, returns NaN and sets needs_n. */
@@ -226,7 +237,9 @@ double hm__number_after(const char *text, size_t length, const char *label);
 int hm__import_next_part(struct hm_imported *im, struct hm_err *err);
 /* Compare two doubles for qsort and bsearch. */
 int hm__compare_numbers(const void *a, const void *b);
-/* Write a fact that is an integer, without rounding; a value below 0 is written as null. */
+/*
+ * Write an integer as a member of the facts, without rounding; a value below 0 is written as null.
+ */
 void hm__fact_count(struct hm_imported *im, const char *key, int64_t value);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * Imports of zip and tar archives. An archive is treated like a folder: a log of Spark in several
+ * Imports zip and tar archives. An archive is treated like a folder: a log of Spark in several
  * files is one import (the history server offers logs this way), and so is a Keras model, in which
  * config.json describes the network. The members of any other archive are imported one by one,
  * under names such as "logs.zip/train.log".
@@ -11,7 +11,7 @@
 #include "err.h"
 #include "import.h"
 
-/* Returns the last part of a path. */
+/* Returns the last component of a path. */
 static const char *base_of(const char *path)
 {
     const char *slash = strrchr(path, '/');

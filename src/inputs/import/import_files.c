@@ -1,6 +1,6 @@
 /*
- * Imports of folders. A rolling event log of Spark is a folder with files events_N_ID, which are
- * one log in the order of N. Databricks writes dated files eventlog-DATE.gz and the newest part as
+ * Imports folders. A rolling event log of Spark is a folder with files events_N_ID, which are one
+ * log in the order of N. Databricks writes dated files eventlog-DATE.gz and the newest part as
  * `eventlog`. A run of MLflow is a folder with meta.yaml and metrics/, whose files are the parts of
  * the run. In any other folder, each file is imported by itself.
  */
@@ -120,7 +120,7 @@ static int walk_folder(const char *path, int depth,
     return rc;
 }
 
-/* The files that are the parts of one import. */
+/* The files of which one import consists. */
 struct parts {
     struct hm_arena *arena;
     const char **items; /* Paths of the files, in the arena; the list itself is owned. */

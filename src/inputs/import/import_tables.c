@@ -1,4 +1,7 @@
-/* Tables of runs and traces that readers fill in, and their conversion to runs, traces and CSV. */
+/*
+ * Stores the tables of runs and traces that readers fill in, and converts them to runs, traces and
+ * CSV.
+ */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -126,7 +129,7 @@ static int make_rows(const struct hm_import_table *t, const char *run, struct hm
     return 0;
 }
 
-/* Makes a list of `count` empty rows. */
+/* Makes a list of `count` empty maps, one for each row. */
 static int make_list(struct hm_arena *arena, size_t count, struct hm_value *root,
                      struct hm_err *err)
 {

@@ -1,5 +1,7 @@
-/* The table of formats. The reader with the highest score is chosen, whatever its place in the
- * table. */
+/*
+ * Lists the formats. The reader with the highest score is chosen, whatever its position in the
+ * list.
+ */
 #include "importers.h"
 
 const struct hm_importer *const hm__importers[] = {

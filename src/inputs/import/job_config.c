@@ -1,9 +1,10 @@
 /*
- * Configurations of launchers: DeepSpeed (JSON) and accelerate (YAML). A value may be "auto", which
- * means that the launcher decides; such a value is kept as "auto". The batch is micro-batch x
+ * Reads configurations of launchers: DeepSpeed (JSON) and accelerate (YAML). A value may be "auto",
+ * which means that the launcher decides; such a value is kept as "auto". The batch is micro-batch x
  * accumulation x n, so n is known if the file states the other three numbers. The job has no
  * network, because these files do not name one; the caller gives it. Two files of the same folder
- * are read too: DeepSpeed's configuration that one of accelerate names, and a hostfile.
+ * are read too: the configuration of DeepSpeed that a configuration of accelerate names, and a
+ * hostfile.
  */
 #include <math.h>
 #include <string.h>
@@ -18,14 +19,14 @@
 /* The properties of a job that a configuration gives. Unknown numbers are NaN, unknown texts
  * NULL. */
 struct job_config {
-    double batch, micro;     /* Samples of an iteration, and of one forward pass. */
+    double batch, micro;     /* Samples in an iteration, and in one forward pass of a worker. */
     double zero;             /* Stage of ZeRO, 0 to 3. */
     double tensor, pipeline; /* Degrees of tensor and pipeline parallelism. */
-    bool within_node;        /* True if shards are inside a node and copies are between nodes. */
-    const char *offload;     /* States that the host keeps: "optimizer" or "all". */
-    const char *recompute;   /* Kind of recomputation of activations. */
-    const char *precision;   /* Number format, such as "bf16". */
-    const char *optimizer;   /* Name of the optimizer, as in PyTorch. */
+    bool within_node;    /* True if the state is sharded inside a node and each node has a copy. */
+    const char *offload; /* States that the host keeps: "optimizer" or "all". */
+    const char *recompute;         /* Kind of recomputation of activations. */
+    const char *precision;         /* Number format, such as "bf16". */
+    const char *optimizer;         /* Name of the optimizer, as in PyTorch. */
     double accelerators, machines; /* Number of workers of a machine, and number of machines. */
 };
 

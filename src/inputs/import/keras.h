@@ -1,7 +1,7 @@
 /*
  * Counts the parameters and the multiply-adds of a Keras model from its description. Each class of
- * layers has a row in a table with a function that adds what the layer has and infers the shape of
- * its output.
+ * layers has a row in a table with a function that adds the parameters and multiply-adds of the
+ * layer and infers the shape of its output.
  */
 #ifndef HM_KERAS_H
 #define HM_KERAS_H
@@ -30,11 +30,11 @@ struct keras {
     size_t unknown_count;
 };
 
-/* One use of a layer. */
+/* One use of a layer in a model; a layer may be used several times. */
 struct keras_use {
     struct keras *model;
     const struct hm_value *config; /* The settings of the layer. */
-    const struct keras_shape *in;  /* Shapes of the inputs. */
+    const struct keras_shape *in;  /* Shapes of the inputs of this use. */
     size_t in_count;
     bool first; /* True if the layer is used for the first time, so that its parameters are counted.
                  */

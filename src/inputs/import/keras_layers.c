@@ -1,4 +1,4 @@
-/* Layers of Keras: parameters, multiply-adds and shapes of outputs; see keras.h. */
+/* Computes the parameters, multiply-adds and output shapes of Keras layers; see keras.h. */
 #include <math.h>
 #include <string.h>
 

@@ -1,4 +1,7 @@
-/* Settings of a training of a transformer as facts and as a job; see launch.h. */
+/*
+ * Writes the settings of a transformer's training as JSON members (facts) and as a job; see
+ * launch.h.
+ */
 #include "launch.h"
 
 #include <math.h>
@@ -70,7 +73,7 @@ static const struct {
     {"group_query_attention", LAUNCH_GROUPED},
 };
 
-/* Names of the facts, in the order of enum launch_number. */
+/* Names under which the numbers are written, in the order of enum launch_number. */
 static const char *const facts[LAUNCH_NUMBERS] = {
     "layers",          "hidden",     "ffn",
     "heads",           "kv_heads",   "head_dim",
@@ -229,7 +232,7 @@ static void add_degree(struct hm_text *out, const char *key, double value)
         hm__text_addf(out, "%s%s: %.0f", out->length ? ", " : "", key, value);
 }
 
-/* Returns which activations are recomputed; NULL: not given. */
+/* Returns the kind of recomputation of activations; NULL: not given. */
 static const char *recompute_of(const struct launch *l)
 {
     return l->recompute[0]              ? l->recompute

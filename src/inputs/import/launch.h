@@ -1,7 +1,7 @@
 /*
- * Settings of a training of a transformer, as command lines and configurations of Megatron, NeMo
- * and torchtitan give them: the network, the batch, the layout, the nodes. Readers set them by
- * their names; hm__launch_finish writes them as facts and as a job.
+ * Declares the settings of a training of a transformer that command lines and configurations of
+ * Megatron, NeMo and torchtitan give: the network, the batch, the layout, the nodes. Readers set
+ * them by their names; hm__launch_finish writes them as JSON members (facts) and as a job.
  */
 #ifndef HM_LAUNCH_H
 #define HM_LAUNCH_H
@@ -29,9 +29,12 @@ enum launch_number {
     LAUNCH_CHUNK, /* Number of layers of one virtual stage of a pipeline. */
     LAUNCH_CONTEXT,
     LAUNCH_EXPERT,
-    /* Number of devices over which the weights are sharded; below 1: all remaining devices. */
+    /*
+     * Number of devices over which the weights are sharded; below 1: all devices that no other
+     * degree uses.
+     */
     LAUNCH_SHARD,
-    LAUNCH_REPLICATE, /* Number of copies of the sharded weights. */
+    LAUNCH_REPLICATE, /* Number of replicas of the sharded weights. */
     LAUNCH_ZERO,      /* Stage of ZeRO, 0 to 3. */
     LAUNCH_NODES,
     LAUNCH_PER_NODE, /* Number of workers per node. */
@@ -46,9 +49,9 @@ enum launch_flag {
     LAUNCH_UNTIED,
     LAUNCH_SEQUENCE_PARALLEL,
     LAUNCH_DISTRIBUTED_OPTIMIZER,
-    LAUNCH_SELECTIVE, /* Activations are recomputed selectively. */
-    LAUNCH_FULL,      /* All activations of a layer are recomputed. */
-    LAUNCH_GROUPED,   /* Queries share keys and values in groups. */
+    LAUNCH_SELECTIVE, /* Set if activations are recomputed selectively. */
+    LAUNCH_FULL,      /* Set if all activations of a layer are recomputed. */
+    LAUNCH_GROUPED,   /* Set if queries share keys and values in groups. */
     LAUNCH_FLAGS
 };
 
@@ -68,8 +71,10 @@ void hm__launch_init(struct launch *launch);
 /* Set a value by a name of Megatron, with '-' or '_' between words. The value of a flag is NULL or
  * "true". Names that are not known are ignored. */
 void hm__launch_set(struct launch *launch, const char *name, const char *value);
-/* Write the settings as facts and as a job. The number of workers is the one that the caller gives,
- * otherwise nodes x workers per node. */
+/*
+ * Write the settings as JSON members (facts) and as a job. The number of workers is the one that
+ * the caller gives, otherwise nodes x workers per node.
+ */
 void hm__launch_finish(struct hm_imported *im, struct launch *launch);
 
 /* Read the settings of a command line or a shell script: flags --name value, with variables that

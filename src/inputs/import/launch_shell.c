@@ -1,8 +1,8 @@
 /*
- * Settings in a command line or a shell script: flags --name value or --name=value, also inside
- * quotes and arrays, as in ARGS="--num-layers 12" or ARGS=(--num-layers 12). Variables that the
- * script sets to plain values are replaced: $N, ${N}, ${N:-8}, $((N * 8)). Nothing is executed; a
- * value that needs more than this stays unknown.
+ * Reads settings from a command line or a shell script: flags --name value or --name=value, also
+ * inside quotes and arrays, as in ARGS="--num-layers 12" or ARGS=(--num-layers 12). Variables that
+ * the script sets to plain values are replaced: $N, ${N}, ${N:-8}, $((N * 8)). Nothing is executed;
+ * a value that needs more than this stays unknown.
  */
 #include <ctype.h>
 #include <math.h>

@@ -1,5 +1,5 @@
 /*
- * Logs of Megatron-LM and Megatron-DeepSpeed:
+ * Reads logs of Megatron-LM and Megatron-DeepSpeed:
  *
  *     iteration  I/ N | consumed samples: S | elapsed time per iteration (ms): T | … | lm loss: L |
  *
@@ -23,7 +23,7 @@ struct iteration {
     double number, of, ms, loss, batch, samples, tflops, skipped;
 };
 
-/* Arguments of the training script that become facts, in the order of the facts. */
+/* Arguments of the training script that are reported, in the order in which they are written. */
 enum argument {
     LAYERS,
     HIDDEN,

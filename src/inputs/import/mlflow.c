@@ -89,7 +89,7 @@ static void add_point(struct flow *f, struct metric *m, const char *name, double
 {
     if (isnan(point[2]))
         point[2] = m->points;
-    /* Seconds of one step since the last point; unknown if the steps do not rise. */
+    /* Seconds per step since the previous point; unknown if the step numbers do not rise. */
     double steps = point[2] - m->last[2], elapsed = point[0] - m->last[0];
     double seconds = m->points > 0 && steps > 0 && elapsed > 0 ? elapsed / steps : NAN;
     if (m->points++ == 0) {

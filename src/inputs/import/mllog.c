@@ -16,7 +16,7 @@
 #include "importers.h"
 #include "whole.h"
 
-/* Keys whose first value becomes a fact, and the names of the facts. */
+/* Keys of the log whose first value is reported, and the names under which it is written. */
 static const struct {
     const char *key, *fact;
 } kept[] = {{"submission_benchmark", "benchmark"},

@@ -275,7 +275,7 @@ static void read_attribute(struct onnx *o, struct hm_wire w, struct onnx_attribu
     }
 }
 
-/* Inputs, outputs and attributes of a node that were read so far. */
+/* Inputs, outputs and attributes that were read so far of a node. */
 struct node_parts {
     size_t ends[2][NODE_ENDS];
     size_t counts[2];

@@ -1,4 +1,6 @@
-/* The graph of an ONNX model: values with their shapes, and nodes with their attributes. */
+/*
+ * Represents the graph of an ONNX model: values with their shapes, and nodes with their attributes.
+ */
 #ifndef HM_ONNX_H
 #define HM_ONNX_H
 
@@ -31,7 +33,7 @@ struct onnx_attribute {
     char name[20];
     double ints[ONNX_INTS];
     size_t int_count;
-    double i; /* Integer value; NaN: not given. */
+    double i; /* Value of an integer attribute; NaN: not given. */
     char s[16];
 };
 
@@ -87,7 +89,7 @@ double hm__onnx_macs(const struct onnx *o, const struct onnx_node *node);
  * is NaN. Returns false when out of memory. */
 bool hm__onnx_keep_stated(struct onnx *o, size_t input, int rank, const double *dims,
                           const char (*symbols)[48]);
-/* Infer all shapes, and write the facts and the network. */
+/* Infer all shapes, and write the counts (facts) and the network. */
 void hm__onnx_facts(struct onnx *o);
 
 #endif

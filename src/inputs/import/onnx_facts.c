@@ -49,7 +49,7 @@ bool hm__onnx_keep_stated(struct onnx *o, size_t input, int rank, const double *
 /* ---- parameters -------------------------------------------------------------------------------
  */
 
-/* Counts over the values of a graph: elements, bytes and numbers of values of each kind. */
+/* Counts over the values of a graph: elements, bytes and numbers of values of each category. */
 struct tally {
     double initializers, external, elements, bytes, floats, filled, quantised, unused, statistics;
     double constants;

@@ -1,4 +1,4 @@
-/* The incremental JSON reader; see pull.h. */
+/* Implements the incremental JSON reader; see pull.h. */
 #include "pull.h"
 
 #include <math.h>
@@ -146,9 +146,9 @@ static int read_escape(struct hm_pull *p)
 enum { LITTLE_ENDIAN_WORDS = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ };
 
 /*
- * Copies the bytes before the first quote or backslash, eight at a time; returns false if it did
- * not find one before the end of the buffer or of the text. In `(x - ones) & ~x & tops`, the lowest
- * bit that is set belongs to the first byte of x that is 0.
+ * Copies the bytes before the first quote or backslash, eight at a time; returns false if there is
+ * none before the end of the buffer, or if the text buffer is full. In `(x - ones) & ~x & tops`,
+ * the lowest bit that is set belongs to the first byte of x that is 0.
  */
 static bool copy_plain(struct hm_pull *p)
 {
@@ -235,7 +235,7 @@ static bool is_number(const char *text)
     return digits && *p == '\0';
 }
 
-/* Reads a number or one of the words true, false, null, NaN and Infinity. */
+/* Reads a number, or one of the literals true, false, null, NaN and Infinity. */
 static enum hm_pull_token read_word(struct hm_pull *p)
 {
     struct hm_stream *in = p->in;
@@ -342,7 +342,10 @@ static bool skip_text(struct hm_stream *in)
     for (;;) {
         char *quote = memchr(in->buffer + in->at, '"', in->length - in->at);
         if (!quote) {
-            /* Backslashes at the end of the buffer may escape a quote in the next part. */
+            /*
+             * Backslashes at the end of the buffer may escape a quote at the start of the next
+             * block.
+             */
             size_t end = in->length, slashes = 0;
             while (end - slashes > in->at && in->buffer[end - slashes - 1] == '\\')
                 slashes++;

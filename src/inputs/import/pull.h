@@ -42,7 +42,8 @@ struct hm_pull {
     /* True if the token was longer than the buffer; `text` holds its beginning. */
     bool clipped;
     size_t depth;
-    bool lists[HM_PULL_DEPTH]; /* Whether each open container is a list (otherwise an object). */
+    bool lists[HM_PULL_DEPTH]; /* True for each open container that is a list, false for an object.
+                                */
     /* True if at least one member of the innermost container was read. */
     bool filled;
     bool keyed; /* True if a key was read, so that its value must follow. */

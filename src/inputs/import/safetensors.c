@@ -242,7 +242,8 @@ struct index_state {
     double tensors, quantisation;
     uint64_t shards[SHARDS]; /* Hashes of the names of the weight files. */
     size_t shard_count;
-    double layers;        /* One more than the largest layer number in the names of tensors. */
+    double layers; /* Number of layers: one more than the largest layer number in the names of
+                      tensors. */
     const char **buffers; /* Names of tensors that are not parameters, in the arena. */
     size_t buffer_count, buffer_room;
 };

@@ -38,9 +38,9 @@ struct platform {
     struct simgrid_link *links; /* Hash table of LINK_SLOTS links; owned. */
     double hosts, clusters, link_count, routes, unknown;
     double slowest, fastest; /* Speeds of hosts, with all cores, in flop/s. */
-    /* Values of the slowest route or cluster; NaN: none yet. */
+    /* Bandwidth and latency of the slowest route or cluster; NaN: none yet. */
     double bandwidth, latency;
-    double link_bandwidth, link_latency; /* Values of the slowest link. */
+    double link_bandwidth, link_latency; /* Bandwidth and latency of the slowest link. */
     bool in_route;
     double route_bandwidth, route_latency;
 };
@@ -365,7 +365,7 @@ static int simgrid_read(struct hm_imported *im, struct hm_err *err)
     if (!read_tags(&p))
         hm__import_cut(im);
     hm__free(p.links);
-    if (isnan(p.bandwidth)) { /* There are no routes and no clusters. */
+    if (isnan(p.bandwidth)) { /* Without routes and clusters, the slowest link is used. */
         p.bandwidth = p.link_bandwidth;
         p.latency = p.link_latency;
     }

@@ -4,7 +4,7 @@
  * MemoryGiB, Price, SpotPrice and Region are found by name, in any order; others are ignored.
  *
  * A price list contains prices, but no speeds. A machine that is in the catalog keeps its hardware
- * figures and gets the new price. Any other machine gets the figures of its accelerator, if the
+ * data and gets the new price. Any other machine gets the data of its accelerator, if the
  * accelerator is in the catalog; otherwise its speed is unknown, and plans with it report this. An
  * empty price is unknown, not $0.
  *
@@ -24,7 +24,7 @@ struct machine {
     /* Names in the arena; accelerator is NULL if the machine has no accelerator. */
     const char *name, *accelerator;
     const char *region; /* Region to which the price applies; in the arena. */
-    /* Numbers of accelerators and of vCPUs, and memory in GiB; -1 if not given. */
+    /* Numbers of accelerators and vCPUs, and memory in GiB; -1 if not given. */
     double accelerators, vcpus, memory_gib;
     double price; /* Dollars per hour; negative if unknown. */
 };

@@ -1,8 +1,8 @@
 /*
  * Reads accounting data of Slurm: the output of `sacct -P`, with `|` between the cells. Rows with a
  * dot in their identifier are steps of a job. The memory of a job is the largest memory of its
- * steps; its time and state are in its own row. A file without a header (`-n`) needs the names:
- * --set columns=JobID,Elapsed,…
+ * steps; its time and state are in its own row. A file without a header (`-n`) needs the names of
+ * the columns: --set columns=JobID,Elapsed,…
  */
 #include <math.h>
 #include <stdio.h>
@@ -143,7 +143,8 @@ static void begin_job(struct slurm *s, struct job *job, const char *id)
     *job = (struct job){.open = true};
     copy_cell(job->id, sizeof(job->id), id);
     copy_cell(job->state, sizeof(job->state), cell_of(s, "State"));
-    job->state[strcspn(job->state, " ")] = '\0'; /* Drops the user from "CANCELLED by UID". */
+    job->state[strcspn(job->state, " ")] =
+        '\0'; /* Drops the user from a state such as "CANCELLED by UID". */
     copy_cell(job->exit, sizeof(job->exit), cell_of(s, "ExitCode"));
     copy_cell(job->partition, sizeof(job->partition), cell_of(s, "Partition"));
     job->elapsed = isnan(raw) ? hm__cell_duration(cell_of(s, "Elapsed")) : raw;

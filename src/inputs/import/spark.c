@@ -491,7 +491,7 @@ static void read_lines(struct spark *s, struct hm_pull *p)
                 hm__pull_leave(p);
         }
         if (p->failed && hm__stream_see(&s->im->in) < 0) {
-            hm__import_cut(s->im); /* The last line is incomplete. */
+            hm__import_cut(s->im); /* The last line of the log is incomplete. */
             return;
         }
         s->lines++;

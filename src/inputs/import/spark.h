@@ -1,10 +1,13 @@
-/* The data that are collected from a Spark event log, and the function that writes the facts. */
+/*
+ * Declares the data that are collected from a Spark event log, and the function that writes the
+ * results of the import: JSON members (facts), runs and a job.
+ */
 #ifndef HM_SPARK_H
 #define HM_SPARK_H
 
 #include "import.h"
 
-/* Sums over the tasks of a stage, in the order of the facts. */
+/* Sums over the tasks of a stage, in the order in which they are written. */
 enum spark_sum {
     SPARK_TASK_WALL_MS,
     SPARK_RUN_MS,
@@ -31,7 +34,7 @@ struct spark_stage {
     bool ended, failed;
     double ok, not_ok, speculative;
     double sums[SPARK_SUMS]; /* Sums over the tasks that succeeded. */
-    double longest_ms;       /* Duration of the longest task that succeeded. */
+    double longest_ms;       /* Duration of the longest task that succeeded, in milliseconds. */
     double squares_ms;       /* Sum of the squares of the durations of tasks that succeeded. */
 };
 
@@ -67,7 +70,7 @@ struct spark {
     size_t stage_count, stage_room;
 };
 
-/* Write the facts, the runs of repeated jobs, and a job for `howmany plan`. */
+/* Write the values of the log (facts), the runs of repeated jobs, and a job for `howmany plan`. */
 void hm__spark_finish(struct spark *spark);
 
 #endif

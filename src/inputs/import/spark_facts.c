@@ -1,5 +1,7 @@
-/* Writes the facts of a Spark event log, the runs of repeated jobs, and a job for `howmany
- * plan`. */
+/*
+ * Writes the values of a Spark event log as JSON members (facts), the runs of repeated jobs, and a
+ * job for `howmany plan`.
+ */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -104,7 +104,8 @@ static int read_steps(struct hm_imported *im, const struct step_format *f)
             hm__import_row(im, &im->traces, trace);
         const struct hm_import_cell run[] = {hm__cell(n), hm__cell(seconds)};
         if (!isnan(seconds) && !isnan(last) && step > last)
-            hm__import_row(im, &im->runs, run); /* The first step, with start-up, is left out. */
+            hm__import_row(im, &im->runs, run); /* The first step is left out of the runs, because
+                                                   it includes the start-up. */
         last = step;
     }
     hm__json_close(&im->facts);

@@ -1,4 +1,4 @@
-/* The buffered stream; see stream.h. */
+/* Implements the buffered stream; see stream.h. */
 #include "stream.h"
 
 #include <string.h>

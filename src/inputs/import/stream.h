@@ -1,6 +1,6 @@
 /*
- * A buffered stream over a source, for readers of files of other tools. It gives bytes, blocks and
- * lines, and skips bytes, with a fixed amount of memory.
+ * Declares a buffered stream over a source, for readers of files of other tools. It gives bytes,
+ * blocks and lines, and skips bytes, with a fixed amount of memory.
  *
  * If a compressed file is truncated or damaged, the stream ends at the last byte that could be
  * decoded, and `cut` is set. Any other error ends the stream and is kept in `rc`.

@@ -20,8 +20,9 @@ enum { TAGS = 4096, TAG_NAME = 256 };
 struct tag {
     const char *name; /* Name of the scalar, in the arena. */
     double count, nans;
-    bool simple, tensor;      /* Whether values are stored as simple values, and as tensors. */
-    bool rises;               /* True if the steps are strictly ascending. */
+    bool simple, tensor; /* True if values are stored as simple values, and true if they are stored
+                            as tensors. */
+    bool rises;          /* True if the steps are strictly ascending. */
     double first[3], last[3]; /* Step, wall time and value of the first and of the last point. */
     double least;
     bool is_loss;
@@ -223,7 +224,8 @@ static bool read_record(struct board *b)
     }
     in->at += 12;
     uint64_t start = hm__stream_offset(in);
-    if (length > INT64_MAX) { /* No file is this long, and the sums below would overflow. */
+    if (length > INT64_MAX) { /* A length above this is damaged: no file is this long, and the
+                                 additions below would overflow. */
         hm__import_cut(b->im);
         return false;
     }

@@ -7,8 +7,8 @@
  *     def forward(self, p_fc_weight: "f32[10, 512]", p_fc_bias: "f32[10]", x: "f32[8, 512]"):
  *         linear: "f32[8, 10]" = torch.ops.aten.linear.default(x, p_fc_weight, p_fc_bias)
  *
- * Parameters and the multiply-adds of products are counted from these shapes. Symbolic sizes are 1
- * unless the caller gives them (s0=8).
+ * Parameters and the multiply-adds of matrix products are counted from these shapes. Symbolic sizes
+ * are 1 unless the caller gives them (s0=8).
  *
  * The texts of graph.print_tabular(), of a graph and of a graph module have one operation in each
  * line and no shapes of parameters: operations are only counted.
@@ -220,8 +220,10 @@ static void read_arguments(struct program *p, const char *text, const char *end,
     }
 }
 
-/* Kinds of products. They differ in the arguments whose shapes determine the multiply-adds; the
- * products of LATE_ROWS have an additional first argument. */
+/*
+ * Kinds of matrix products. They differ in the arguments whose shapes determine the multiply-adds;
+ * LATE_ROWS has an additional first argument.
+ */
 enum product_kind { CONVOLUTION, TRANSPOSED, ROWS, LATE_ROWS, ATTENTION, UNCOUNTED };
 
 static const struct {

@@ -27,8 +27,9 @@ struct event {
     char phase, category[32], name[256];
     int64_t ts, dur; /* Start and duration in nanoseconds; -1: not given. */
     char collective[40], dtype[24];
-    double elements, group_size; /* Sizes of message and process group; NaN: not given. */
-    double id;                   /* External id; NaN: not given. */
+    double elements, group_size; /* Number of elements of the message, and number of ranks of the
+                                    process group; NaN: not given. */
+    double id;                   /* External id that links kernels to operations; NaN: not given. */
     struct trace_input inputs[TRACE_INPUTS + 1]; /* Inputs of the operation; the last element
                                                     receives inputs that are not used. */
 };
@@ -78,7 +79,7 @@ static void copy_text(char *to, size_t room, const struct hm_pull *p)
     to[length] = '\0';
 }
 
-/* Returns the kind of a kernel from its name, which must be in lower case. */
+/* Returns the kind (family) of a kernel from its name, which must be in lower case. */
 static int family_of(const char *name)
 {
     static const struct {
@@ -99,8 +100,10 @@ static int family_of(const char *name)
 /* ---- events -----------------------------------------------------------------------------------
  */
 
-/* Reads the sizes of one input, a list of numbers whose first bracket was read. An input with other
- * values, such as a list of tensors, has no known size. */
+/*
+ * Reads the sizes of one input, a list of numbers whose opening bracket was read. If the list
+ * contains anything else, such as tensors, the size of the input is unknown.
+ */
 static void read_sides(struct hm_pull *p, struct trace_input *input)
 {
     enum hm_pull_token token;

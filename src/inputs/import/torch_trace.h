@@ -1,4 +1,7 @@
-/* The data that are collected from a profiler trace, and the function that writes the facts. */
+/*
+ * Declares the data that are collected from a profiler trace, and the functions that write the
+ * results of the import: JSON members (facts), times of operations, and a run.
+ */
 #ifndef HM_TORCH_TRACE_H
 #define HM_TORCH_TRACE_H
 
@@ -7,13 +10,13 @@
 /* Kinds of work of a device. */
 enum trace_work { TRACE_COMPUTE, TRACE_COMM, TRACE_COPY, TRACE_SET, TRACE_WORKS };
 
-/* An interval in nanoseconds. */
+/* A time interval in nanoseconds. */
 struct trace_interval {
     int64_t start, end;
 };
 
 struct trace_list {
-    struct trace_interval *items; /* The intervals; owned. */
+    struct trace_interval *items; /* Array of intervals; owned. */
     size_t count, room;
 };
 
@@ -46,22 +49,24 @@ struct trace_input {
 
 /* An operation of the host, and the time of its kernels. */
 struct trace_op {
-    double id; /* External id, at least 1; 0: the place in the table is free. */
+    double id; /* External id, at least 1; 0: the slot of the table is free. */
     double ns; /* Total time of the operation's kernels, in nanoseconds. */
     struct hm_timing timing;
 };
 
-/* Number of places in the table of operations, of which at most half are used, and largest number
- * of distinct operations. */
+/*
+ * Number of slots in the table of operations, of which at most half are used, and largest number of
+ * distinct operations.
+ */
 enum { TRACE_OPS = 1 << 16, TRACE_ROWS = 512 };
 struct trace_ops {
-    struct trace_op *items; /* Hash table of TRACE_OPS places, by id; owned. NULL: no operation. */
+    struct trace_op *items; /* Hash table of TRACE_OPS slots, by id; owned. NULL: no operation. */
     size_t count;
 };
 
 struct trace {
     struct hm_imported *im;
-    /* Values of the trace; NaN: not given. */
+    /* Values that the trace states; NaN: not given. */
     double events, complete, cpu_ops, schema, rank, world, devices;
     char unit[16], backend[24], device[96];
     double processors, memory_bytes; /* Number of multiprocessors and bytes of memory of the first
@@ -87,7 +92,7 @@ void hm__trace_op_add(struct trace *trace, const char *name, double id,
 void hm__trace_op_time(struct trace *trace, const char *kernel, double id, int64_t ns);
 /* Write the times of operations to the timings of the import. */
 int hm__trace_timings(struct trace *trace, struct hm_err *err);
-/* Write the facts of the trace, messages about it, and its run. */
+/* Write the values of the trace (facts), messages about it, and its run. */
 int hm__trace_finish(struct trace *trace, struct hm_err *err);
 
 #endif

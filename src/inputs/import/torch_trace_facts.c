@@ -1,4 +1,7 @@
-/* Computes unions and intersections of the intervals of a profiler trace, and writes its facts. */
+/*
+ * Computes unions and intersections of the intervals of a profiler trace, and writes its values as
+ * JSON members (facts).
+ */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,7 +60,7 @@ static void sort_intervals(struct trace_list *l)
     }
 }
 
-/* Consecutive intervals of a sorted list. */
+/* A range of consecutive intervals in a sorted list. */
 struct trace_range {
     const struct trace_interval *at, *end;
 };
@@ -137,7 +140,7 @@ static int64_t overlap_length(struct trace_range a, struct trace_range b)
     return length;
 }
 
-/* Kernels and nanoseconds of the device in the whole trace, or in one step. */
+/* Number of kernels and nanoseconds of the device, in the whole trace or in one step. */
 struct device_time {
     double kernels;
     int64_t compute, comm, both, busy;

@@ -1,10 +1,10 @@
 /*
- * Times of single operations in a trace of the PyTorch profiler, from which the machine can be
- * described. If the profiler recorded shapes (record_shapes=True), an operation of the host has the
- * sizes and types of its inputs, and its kernels have its "External id". Matrix products and
- * elementwise operations are used:
+ * Collects the times of single operations in a trace of the PyTorch profiler, from which the
+ * machine can be described. If the profiler recorded shapes (record_shapes=True), an operation of
+ * the host has the sizes and types of its inputs, and its kernels have its "External id". Matrix
+ * products and elementwise operations are used:
  *
- *   aten::mm, addmm        m x k by k x n: kernels of products of at least 2^31 flop
+ *   aten::mm, addmm        m x k by k x n: kernels of matrix products of at least 2^31 flop
  *   aten::add, mul, …      two inputs of equal sizes and types: two are read and one is written
  *   aten::gelu, relu, …    one input: it is read, and a result of its size is written
  *
@@ -18,11 +18,17 @@
 #include "err.h"
 #include "torch_trace.h"
 
-/* Smallest product whose time is used: smaller ones depend on the launch of their kernels. */
+/*
+ * Smallest matrix product in flop whose time is used: the time of a smaller one depends on the
+ * launch of its kernel.
+ */
 static const double LEAST_FLOP = 2147483648.0;
 
-/* Operations that are used, with their number of inputs: 1 or 2 for element-wise operations, 0 for
- * a product of the first two inputs, 3 for a product of the second and the third input. */
+/*
+ * Operations that are used, with their number of inputs: 1 or 2 for element-wise operations, 0 for
+ * a matrix product of the first two inputs, 3 for a matrix product of the second and the third
+ * input.
+ */
 static const struct {
     const char *name;
     int inputs;
@@ -44,7 +50,7 @@ bool hm__trace_op_known(const char *name)
     return strncmp(name, "aten::", 6) == 0 && inputs_of(name) >= 0;
 }
 
-/* The bytes of a number of a type as the profiler names it, and its format in products. */
+/* Number types as the profiler names them, their bytes, and their formats in matrix products. */
 static const struct {
     const char *name;
     double bytes;
@@ -57,7 +63,7 @@ static const struct {
 /* ---- operations of the host -------------------------------------------------------------------
  */
 
-/* Finds the place of an id in the table: its operation, or a free place. */
+/* Finds the slot of an id in the table: that of its operation, or a free one. */
 static struct trace_op *find_op(const struct trace_ops *ops, double id)
 {
     size_t at = (size_t)((uint64_t)id * UINT64_C(0x9E3779B97F4A7C15) >> 40) % TRACE_OPS;
@@ -135,8 +141,10 @@ void hm__trace_op_time(struct trace *t, const char *kernel, double id, int64_t n
     if (!op || op->id != id)
         return;
     op->ns += (double)ns;
-    /* Products of 32-bit numbers on matrix units use TF32, which only the name of the kernel
-     * shows. */
+    /*
+     * Matrix products of 32-bit numbers on matrix units use TF32, which only the name of the kernel
+     * shows.
+     */
     if (op->timing.math == HM_MATH_FP32 && (strstr(kernel, "tf32") || strstr(kernel, "s1688")))
         op->timing.math = HM_MATH_TF32;
 }
@@ -161,7 +169,7 @@ static int compare_ops(const void *a, const void *b)
     return x->ns < y->ns ? -1 : x->ns > y->ns;
 }
 
-/* Whether two operations differ at most in their times. */
+/* Whether two operations differ at most in their times, not in kind and shape. */
 static bool same_op(const struct trace_op *x, const struct trace_op *y)
 {
     struct trace_op z = *y;
@@ -205,6 +213,6 @@ int hm__trace_timings(struct trace *t, struct hm_err *err)
     out->workers = NAN;
     hm__import_took(t->im, (double)used, "operations with known shapes");
     if (products == 0)
-        out->count = 0; /* Without products, there is nothing to calibrate. */
+        out->count = 0; /* Without matrix products, there is nothing to calibrate. */
     return 0;
 }

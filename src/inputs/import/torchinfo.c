@@ -31,9 +31,9 @@ enum { KINDS = 64, RANK = 6 };
 enum column { COLUMN_INPUT, COLUMN_OUTPUT, COLUMN_PARAMETERS, COLUMN_OTHER };
 enum { COLUMNS = 10 };
 
-/* A row of the table. */
+/* A row of the printed table. */
 struct row {
-    char name[40];     /* Class of the module. */
+    char name[40];     /* Class of the module in this row. */
     double depth;      /* Depth in the tree of modules; 0 if the table has no depths. */
     double parameters; /* Number of parameters; NaN if the cell has no number. */
     double dims[RANK]; /* Output shape; an unknown size counts as 1. */
@@ -51,8 +51,8 @@ struct summary {
     bool has_last;
     struct row attention; /* The innermost attention module around the last row. */
     bool has_attention;
-    double hidden, hidden_sequences; /* Number of rows with parameters whose layers are not shown,
-                                        and number of those rows that process sequences. */
+    double hidden, hidden_sequences; /* Number of rows with parameters whose inner layers are not
+                                        shown, and number of those rows that process sequences. */
     struct {
         char name[40];
         double count, parameters;
@@ -144,7 +144,8 @@ static const char *read_class(const char *line, struct row *row)
     while (isalnum((unsigned char)line[length]) || line[length] == '_')
         length++;
     const char *end = line + length;
-    if (*end == ' ' && end[1] == '(') { /* In "Conv2d (conv1): 1-1", a variable follows. */
+    if (*end == ' ' &&
+        end[1] == '(') { /* In "Conv2d (conv1): 1-1", the name of a variable follows the class. */
         end = strchr(end, ')');
         if (!end)
             return NULL;
@@ -265,8 +266,10 @@ static double layer_macs(const struct row *row)
     return NAN;
 }
 
-/* Adds the products of queries with keys, and of their results with values, of an attention module
- * whose output has the shape [batch, length, width] or [length, batch, width]. */
+/*
+ * Adds the multiply-adds of an attention module (queries with keys, and scores with values) whose
+ * output has the shape [batch, length, width] or [length, batch, width].
+ */
 static void end_attention(struct summary *s)
 {
     const struct row *row = &s->attention;
@@ -349,7 +352,10 @@ static void take_line(struct summary *s, const char *line)
     }
 }
 
-/* Returns the multiply-adds of the batch in the shapes; NaN if the table does not show enough. */
+/*
+ * Returns the multiply-adds for the batch in the printed shapes; NaN if the table does not show
+ * enough.
+ */
 static double choose_macs(struct summary *s)
 {
     if (isnan(s->batch) || s->layers == 0)

@@ -26,7 +26,7 @@ struct titan {
     double keys, other;
 };
 
-/* Takes the value of one key of a section. */
+/* Sets a value from one key of a section. */
 static void set_key(struct titan *t, const char *section, const char *key, const char *value)
 {
     double before = t->launch.used;

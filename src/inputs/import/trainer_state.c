@@ -15,7 +15,7 @@
 struct state {
     struct hm_imported *im;
     double n;
-    /* Values of the file; NaN: not given. */
+    /* Values that the file states; NaN: not given. */
     double global_step, max_steps, epoch, epochs, batch, logging, flop;
     double runtime, samples_per_s, steps_per_s;
     struct hm_text train, evals; /* JSON texts with the points of training and of evaluations. */
@@ -83,7 +83,7 @@ static void read_history(struct state *s, struct hm_pull *p)
                 hm__pull_skip(p);
         }
         if (p->failed)
-            return; /* The entry is incomplete. */
+            return; /* The entry is incomplete, so it is not used. */
         add_entry(s, &e);
     }
 }

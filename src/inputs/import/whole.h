@@ -1,4 +1,6 @@
-/* Reads a whole small file as a tree, and writes values of trees as facts. */
+/*
+ * Reads a whole small file as a tree, and writes values of trees as members of the import's facts.
+ */
 #ifndef HM_WHOLE_H
 #define HM_WHOLE_H
 
@@ -20,7 +22,7 @@ const char *hm__sibling_text(struct hm_imported *im, const char *path);
 /* Read a file that belongs to the imported one as JSON. Returns NULL as hm__sibling_text does, or
  * if the file is not JSON. */
 const struct hm_value *hm__sibling_json(struct hm_imported *im, const char *path);
-/* Write a value as a fact and keep its type: text, number, true, false or null. */
+/* Write a value as a member of the facts and keep its type: text, number, true, false or null. */
 void hm__fact_value(struct hm_imported *im, const char *key, const struct hm_value *value);
 /* Find a value by a path of keys separated by '.'; NULL if there is no such value. */
 const struct hm_value *hm__value_path(const struct hm_value *root, const char *path);

@@ -1,4 +1,4 @@
-/* The reader of protocol buffers; see wire.h. */
+/* Implements the reader of protocol buffers; see wire.h. */
 #include "wire.h"
 
 #include <string.h>
@@ -12,7 +12,7 @@ void hm__wire_begin(struct hm_wire *w, struct hm_stream *in, uint64_t length)
         w->bad = true;
 }
 
-/* Moves the stream to the next field. */
+/* Moves the stream to the start of the next field. */
 static bool wire_arrive(struct hm_wire *w)
 {
     uint64_t at = hm__stream_offset(w->in);

@@ -1,8 +1,8 @@
 /*
- * The catalog: machines, fabrics, networks and accelerators by name. A catalog file is YAML or JSON
- * with the top-level keys machines, fabrics, networks and accelerators; docs/reference/catalog.md
- * describes them. Five files are built in. Entries of a file that is added later replace entries of
- * the same name.
+ * Implements the catalog: machines, fabrics, networks and accelerators by name. A catalog file is
+ * YAML or JSON with the top-level keys machines, fabrics, networks and accelerators;
+ * docs/reference/catalog.md describes them. Five files are built in. Entries of a file that is
+ * added later replace entries of the same name.
  */
 #include <stdatomic.h>
 #include <stdio.h>
@@ -83,7 +83,7 @@ static int list_entries(struct hm_catalog *catalog, enum hm_catalog_kind kind,
         return hm__fail_nomem(err);
     for (size_t i = 0; i < count; i++) {
         entries[i] = (struct catalog_entry){section->keys[i], &section->items[i], NULL};
-        if (kind == HM_CATALOG_MACHINE) /* The key had another name in earlier versions. */
+        if (kind == HM_CATALOG_MACHINE) /* Earlier versions used another name for this key. */
             hm__value_rename(&section->items[i], "network", "fabric");
     }
     for (size_t i = 0; i < old; i++)
@@ -156,8 +156,10 @@ static size_t entry_name_length(const char *line, size_t length)
     return begins ? length - 3 : 0;
 }
 
-/* Adds the block of an entry to the list of blocks; it reaches to the end of the file until the
- * next entry is found. Returns NULL if memory runs out. */
+/*
+ * Adds the block of an entry to the list of blocks; its text reaches to the end of the file until
+ * the next entry is found. Returns NULL if memory runs out.
+ */
 static struct catalog_block *add_block(struct hm_catalog *catalog, const struct hm_embedded *file,
                                        const char *line, size_t name)
 {
@@ -415,7 +417,7 @@ int hm_catalog_machine(const struct hm_catalog *catalog, const char *name,
     int rc = cluster ? hm__read_machine(&reader, entry, name, cluster) : hm__fail_nomem(err);
     if (rc == 0 && !(cluster->fabric.bandwidth_bytes_per_s > 0) &&
         entry == hm__catalog_find(catalog, HM_CATALOG_ACCELERATOR, name))
-        cluster->max_nodes = 1; /* A bare accelerator has no fabric. */
+        cluster->max_nodes = 1; /* A bare accelerator has no fabric, so it is a single node. */
     if (rc) {
         hm__arena_free(arena);
         return rc;

@@ -1,4 +1,7 @@
-/* Files that are built into the library. tools/embed.c generates the arrays at build time. */
+/*
+ * Declares the files that are built into the library. tools/embed.c generates the arrays at build
+ * time.
+ */
 #ifndef HM_EMBEDDED_H
 #define HM_EMBEDDED_H
 

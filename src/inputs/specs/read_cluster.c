@@ -15,7 +15,7 @@
 
 #define AT(member) offsetof(struct hm_cluster, member)
 
-/* Words for enum hm_generation. */
+/* Names for enum hm_generation, as written in a specification. */
 static const char *const generations[] = {"unknown", "volta",     "ampere", "ada",
                                           "hopper",  "blackwell", NULL};
 
@@ -207,11 +207,11 @@ static int read_flops(struct hm_reader *reader, const struct hm_value *value, st
     if (value->kind == HM_VALUE_MAP) {
         int rc = hm__read_map(reader, value, fields, sizeof(fields) / sizeof(fields[0]), node);
         if (hm__value_get(value, "16") && !hm__value_get(value, "bf16"))
-            node->flops_bf16 = node->flops_16; /* The key 16 means fp16 and bf16. */
+            node->flops_bf16 = node->flops_16; /* The key 16 sets the rates of fp16 and bf16. */
         return rc;
     }
     int rc = hm__read_field(reader, value, &fields[0], node);
-    /* One figure applies to all precisions. */
+    /* One rate applies to all precisions. */
     node->flops_32 = node->flops_64 = node->flops_bf16 = node->flops_16;
     return rc;
 }
@@ -313,7 +313,9 @@ static int read_base(struct hm_reader *reader, const struct hm_value *value,
     return rc;
 }
 
-/* Fills the node with the values of an accelerator of the catalog, before the machine's own keys.
+/*
+ * Fills the node with the values of an accelerator of the catalog, before the machine's own keys
+ * are read.
  */
 static int read_accelerator(struct hm_reader *reader, const struct hm_value *value,
                             struct hm_cluster *cluster)

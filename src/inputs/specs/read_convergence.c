@@ -16,7 +16,10 @@
 #include "readers.h"
 #include "source.h"
 
-/* Largest spread of ln(iteration); iterations are multiplied by its exponential. */
+/*
+ * Largest spread of ln(iteration) that is accepted; the exponential of the spread multiplies
+ * iterations.
+ */
 static const double SHIFT_MOST = 20;
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -385,7 +388,10 @@ static int read_stale(struct hm_reader *r, const struct hm_value *map, const cha
     return rc;
 }
 
-/* Reads the dependence on the rows; without the key, all traces had the same rows. */
+/*
+ * Reads how the convergence depends on the number of rows of the training data; if the key is
+ * missing, all traces had the same number of rows.
+ */
 static int read_size(struct hm_reader *r, const struct hm_value *map, struct hm_g_size *size)
 {
     const struct hm_value *own = hm__value_get(map, "size");
@@ -438,7 +444,7 @@ static int read_algorithm(struct hm_reader *r, const struct hm_value *map, void 
     return rc ? rc : read_size(r, map, &g->size);
 }
 
-/* Reads the spread of single iterations; all three lists must be there. */
+/* Reads the spread of the times of single iterations; all three lists must be given. */
 static int read_spread(struct hm_reader *r, const struct hm_value *map, struct hm_pace *pace)
 {
     int rc = hm__read_numbers(r, map, "deviation", HM_LIST_NOT_BELOW_0, pace->count,

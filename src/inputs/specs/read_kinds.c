@@ -9,7 +9,7 @@
 #include "err.h"
 #include "readers.h"
 
-/* Words for enum hm_shares. */
+/* Names for enum hm_shares, as written in a specification. */
 static const char *const shares_words[] = {"speed", "equal", NULL};
 
 static const struct hm_field mixed_fields[] = {
@@ -30,7 +30,7 @@ static const struct hm_field count_field = {.name = "count",
                                             .whole = true,
                                             .doc = "number of machines of this kind"};
 
-/* Copies a map without the key `count`; adds the fabric of all kinds if the map has none. */
+/* Copies a map without the key `count`; adds the common fabric if the map has none. */
 static int machine_keys(struct hm_reader *reader, const struct hm_value *item,
                         const struct hm_value *fabric, struct hm_value *ret_map)
 {

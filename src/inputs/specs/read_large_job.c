@@ -1,7 +1,7 @@
 /*
  * Reads jobs that train transformers: network, sequence, batch, precision, optimizer, software, and
- * `parallel`, the layout as far as it is given. The names of Megatron, DeepSpeed, torchtitan and
- * Hugging Face are accepted beside our own.
+ * `parallel`, the layout as far as it is given. The key names of Megatron, DeepSpeed, torchtitan
+ * and Hugging Face are accepted besides those of howmany.
  */
 #include "read_large_job.h"
 
@@ -24,8 +24,10 @@ static const char *const weight_words[] = {"bf16", "fp32", "fp16", NULL};
 static const char *const attentions[] = {"unfused", "flash-triton", "flash2", "flash3", "flash",
                                          "sdpa",    "cudnn",        "eager",  NULL};
 static const char *const styles[] = {"eager", "compiled", "fused", NULL};
-/* Names of optimizers, and the bytes of their state per parameter, without the copy of the weights
- * in 32 bits. */
+/*
+ * Names of optimizers, and the bytes of their state per parameter, without the 32-bit copy of the
+ * weights.
+ */
 static const char *const optimizers[] = {"adamw",     "adam", "sgd",  "momentum", "adafactor",
                                          "adam-8bit", "lion", "muon", NULL};
 static const double optimizer_bytes[] = {8, 8, 0, 4, .1, 2, 4, 4};
@@ -148,7 +150,10 @@ static double round_batch(double sequences)
     return near >= .95 * sequences && near <= 1.05 * sequences ? near : best;
 }
 
-/* Finds the first of several names of one key. Two of them in one map are a contradiction. */
+/*
+ * Finds which of several alternative names of one key a map has. Two of these names in one map are
+ * an error.
+ */
 static int find_key(struct hm_reader *reader, const struct hm_value *root, const char *const *names,
                     const struct hm_value **ret_value)
 {
@@ -272,8 +277,9 @@ static bool flag_or(int word, bool fallback)
 
 /* ---- training -------------------------------------------------------------------------------- */
 
-/* Returns the share of the parameters that are trained if all linear maps have low-rank
- * adapters. */
+/*
+ * Returns the share of the parameters that is trained if all linear layers have low-rank adapters.
+ */
 static double lora_share(const struct hm_transformer *x, double rank)
 {
     double qkv = x->head_dim * (x->heads + 2 * x->kv_heads), out = x->head_dim * x->heads;
@@ -369,7 +375,10 @@ void hm__large_keys_finish(struct hm_large_keys *keys)
 
 /* ---- the network ----------------------------------------------------------------------------- */
 
-/* Returns the map of a transformer: the value itself, or the entry of the catalog that it names. */
+/*
+ * Returns the map that describes a transformer: the value itself, or the entry of the catalog that
+ * it names.
+ */
 static const struct hm_value *find_transformer(struct hm_reader *reader,
                                                const struct hm_value *network)
 {

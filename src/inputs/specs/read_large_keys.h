@@ -1,4 +1,4 @@
-/* The keys of a job that trains a transformer, between reading and applying defaults. */
+/* Holds the keys of a job that trains a transformer, between reading them and applying defaults. */
 #ifndef HM_READ_LARGE_KEYS_H
 #define HM_READ_LARGE_KEYS_H
 
@@ -11,7 +11,8 @@ struct hm_large_keys {
     const char *name, *description;
     double iterations, epochs;
     int precision, weights, optimizer, attention, software, recompute, offload;
-    int sequence_parallel, shard_in_node; /* Indices into lists of words; -1: not given. */
+    int sequence_parallel, shard_in_node; /* Indices of the chosen values in the list of allowed
+                                             values of each key; -1: not given. */
     int distributed_optimizer, checkpointing;
     int overlap_data, overlap_gather, overlap_tensor, overlap_pipeline;
     int graphs, weigh_head, separate_sum, broadcast, fused_gate, fused_loss, dropout;
@@ -25,12 +26,12 @@ void hm__large_keys_init(struct hm_large_keys *keys);
  */
 void hm__large_keys_finish(struct hm_large_keys *keys);
 
-/* Words for yes and no. */
+/* Allowed values of keys that are true or false, ending with NULL. */
 extern const char *const hm__yes_no[];
 /* Whether an index into hm__yes_no means true. */
 bool hm__is_yes(int word);
 
-/* Read `parallel`, the given part of the layout: auto, or a map. */
+/* Read `parallel`, the degrees and settings of the layout that are given: auto, or a map. */
 int hm__read_parallel(struct hm_reader *reader, const struct hm_value *value,
                       struct hm_large_keys *keys);
 

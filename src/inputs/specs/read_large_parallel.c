@@ -1,7 +1,7 @@
 /*
- * Reads the layout of a job that trains a transformer, as far as it is given. The names of
- * Megatron, DeepSpeed, torchtitan and Hugging Face are accepted beside our own. Two names of one
- * key are refused, and so are keys that contradict each other.
+ * Reads the layout of a job that trains a transformer, as far as it is given. The key names of
+ * Megatron, DeepSpeed, torchtitan and Hugging Face are accepted besides those of howmany. Two names
+ * of one key are refused, and so are keys that contradict each other.
  */
 #include <math.h>
 #include <stddef.h>
@@ -143,8 +143,10 @@ static int fail_both(struct hm_reader *reader, const struct hm_value *value, con
     return HM_E_CONFLICT;
 }
 
-/* Applies keys that switch sharding or recomputation on or off; they may not contradict the keys
- * that name a stage or a kind. */
+/*
+ * Applies keys that switch sharding or recomputation on or off; they must not contradict keys that
+ * name a stage of ZeRO or a kind of recomputation.
+ */
 static int apply_switches(struct hm_reader *reader, const struct hm_value *map,
                           struct hm_large_keys *keys)
 {

@@ -1,6 +1,6 @@
 /*
- * Reads `precision` and `weights` of a job: number formats by the names that people use, or the
- * bits of a parameter as in earlier versions. docs/reference/job.md describes what each name means.
+ * Reads `precision` and `weights` of a job: names of number formats, or the bits of a parameter as
+ * in earlier versions. docs/reference/job.md describes what each name means.
  */
 #include <string.h>
 
@@ -9,9 +9,9 @@
 
 static const struct precision_name {
     const char *name;
-    double bits; /* Bits of a parameter and its gradient. */
+    double bits; /* Bits of a parameter and of its gradient in this format. */
     enum hm_math math;
-    bool weights; /* Whether parameters can be kept in this format. */
+    bool weights; /* True if parameters can be stored in this format. */
 } precision_names[] = {
     {"fp64", 64, HM_MATH_FP64, true},        {"fp32", 32, HM_MATH_TF32, true},
     {"tf32", 32, HM_MATH_TF32, false},       {"fp32-ieee", 32, HM_MATH_FP32, false},

@@ -1,6 +1,6 @@
 /*
- * Reads the times of operations that `howmany calibrate --record` has written, as a recorded device
- * replays them: a map with the device and a list of operations. docs/reference/calibrate.md
+ * Reads the times of operations that `howmany calibrate --record` has written, which a recorded
+ * device replays: a map with the device and a list of operations. docs/reference/calibrate.md
  * describes the keys.
  */
 #include "read_timings.h"
@@ -15,7 +15,7 @@
 
 enum { TIMINGS_MAX = 512 };
 
-/* Largest side of a shape, and largest number of bytes of a message or a kernel. */
+/* Largest dimension of a shape, and largest number of bytes of a message or a kernel. */
 static const double SIDE_MAX = 1e15;
 
 #define AT(member) offsetof(struct hm_timings, member)

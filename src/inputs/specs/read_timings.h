@@ -1,4 +1,4 @@
-/* Recorded times of operations, as `howmany calibrate --record` writes them. */
+/* Reads recorded times of operations, as `howmany calibrate --record` writes them. */
 #ifndef HM_READ_TIMINGS_H
 #define HM_READ_TIMINGS_H
 

@@ -1,6 +1,6 @@
 /*
- * Reads transformers: our own keys, or those of a Hugging Face config.json, whose other keys are
- * ignored.
+ * Reads transformers from the keys of howmany, or from those of a Hugging Face config.json, whose
+ * other keys are ignored.
  */
 #include <math.h>
 #include <stddef.h>
@@ -73,7 +73,7 @@ static const struct hm_field published_fields[] = {
     SIZE("parameters", published_parameters, "parameters in the literature"),
 };
 
-/* Keys of config.json files. */
+/* Keys of Hugging Face config.json files. */
 static const struct hm_field config_fields[] = {
     SIZE("num_hidden_layers", layers, "layers"),
     SIZE("n_layer", layers, "layers"),
@@ -146,7 +146,7 @@ static int read_own(struct hm_reader *reader, const struct hm_value *map,
     return rc;
 }
 
-/* Adds the place of the network to an error that names one of its fields. */
+/* Adds the line and path of the network to an error that names one of its fields. */
 static int place_error(struct hm_reader *reader, const struct hm_value *map, int rc)
 {
     if (rc && reader->err) {

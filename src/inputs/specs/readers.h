@@ -1,4 +1,7 @@
-/* Readers of the parts of a specification; each fills a struct of the public header. */
+/*
+ * Declares the readers of the sections of a specification; each fills a struct of the public
+ * header.
+ */
 #ifndef HM_READERS_H
 #define HM_READERS_H
 
@@ -30,8 +33,10 @@ int hm__job_read(const struct hm_catalog *catalog, const struct hm_spec *spec,
 int hm__cluster_read(const struct hm_catalog *catalog, const struct hm_spec *spec,
                      struct hm_cluster **ret_cluster, struct hm_err *err);
 
-/* Parse a specification into a tree and apply the overrides; *ret_root lives in the arena. The key
- * `network` of a cluster, an old name, becomes `fabric`; *ret_old tells whether that happened. */
+/*
+ * Parse a specification into a tree and apply the overrides; *ret_root lives in the arena. The key
+ * `network` of a cluster, an old name, becomes `fabric`; *ret_old is true if that happened.
+ */
 int hm__read_tree(struct hm_arena *arena, const struct hm_spec *spec, struct hm_value **ret_root,
                   bool *ret_old, struct hm_err *err);
 /* Reads a whole file of at most HM_VALUE_BYTES; *ret_text is freed with hm_text_free. */
@@ -53,7 +58,7 @@ const struct hm_field *hm__straggler_fields(size_t *ret_count);
 /* Reads `cluster`: the name of a machine, or a map that may start from a machine. */
 int hm__read_cluster(struct hm_reader *reader, const struct hm_value *value,
                      struct hm_cluster *cluster);
-/* Reads a mixed cluster: a list of kinds, or a map with the key `kinds`. */
+/* Reads a mixed cluster: a list of kinds of machines, or a map with the key `kinds`. */
 int hm__read_kinds(struct hm_reader *reader, const struct hm_value *value,
                    struct hm_cluster *cluster);
 /* Reads a machine of a catalog file, which has the keys of a cluster except `machine`. */
@@ -68,7 +73,7 @@ int hm__read_link(struct hm_reader *reader, const struct hm_value *value, struct
 /* Reads `stragglers` of a cluster: how the speeds of workers differ and vary. */
 int hm__read_stragglers(struct hm_reader *reader, const struct hm_value *value,
                         struct hm_slowness *slowness);
-/* Reads `measured` of a machine: figures that were measured on it. */
+/* Reads `measured` of a machine: rates and times that were measured on it. */
 int hm__read_calibration(struct hm_reader *reader, const struct hm_value *value,
                          struct hm_calibration *calibration);
 /* Reads `network`: a name, sizes joined by dashes, or a map with layers or totals. */

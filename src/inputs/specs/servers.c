@@ -8,8 +8,10 @@
 
 #include "readers.h"
 
-/* Whether two machines have the same accelerator, judging by its figures. PCIe cards and modules
- * with the same peak differ in the fraction of the peak that they reach. */
+/*
+ * Whether two machines have the same accelerator, judging by its rates and memory. PCIe cards and
+ * modules with the same peak differ in the fraction of the peak that they reach.
+ */
 static bool same_accelerator(const struct hm_node *a, const struct hm_node *b)
 {
     return a->flops_16 == b->flops_16 && a->memory_bytes == b->memory_bytes &&

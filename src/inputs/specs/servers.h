@@ -1,4 +1,6 @@
-/* Servers of the catalog for accelerators that were named without a fabric, and names of devices.
+/*
+ * Finds servers of the catalog for accelerators that were named without a fabric, and converts
+ * names of devices.
  */
 #ifndef HM_SERVERS_H
 #define HM_SERVERS_H
@@ -9,16 +11,18 @@
 
 /* Names of machines of the catalog, owned by it; NULL if there is none. */
 struct hm_servers {
-    const char *owned;  /* Machine without a price: the design of a vendor. */
-    const char *rented; /* Machine with a price. */
+    const char *owned;  /* Name of a machine without a price: the design of a vendor. */
+    const char *rented; /* Name of a machine with a price, which can be rented. */
 };
 
 /* Whether a machine is one node only because nothing connects it to others. */
 bool hm__cluster_is_alone(const struct hm_cluster *cluster);
 
-/* Finds machines of the catalog with several accelerators of the given name: the machine with the
- * fastest fabric among those with a price, and the one among those without a price. Finds none if
- * the name is that of a machine. */
+/*
+ * Finds machines of the catalog with several accelerators of the given name: the one with the
+ * fastest fabric among those with a price, and likewise among those without a price. Finds none if
+ * the name is that of a machine.
+ */
 void hm__catalog_servers(const struct hm_catalog *catalog, const char *accelerator,
                          struct hm_servers *ret_servers);
 

@@ -1,6 +1,6 @@
 /*
- * Makes jobs that train transformers in memory: sizes from the caller or from the catalog, and the
- * same defaults as for jobs that are read from files.
+ * Makes jobs that train transformers in memory: the sizes come from the caller or from the catalog,
+ * and the defaults are those of jobs that are read from files.
  */
 #include <math.h>
 #include <string.h>
@@ -96,7 +96,7 @@ static int check_work(const struct hm_transformer_work *w, struct hm_err *err)
     return rc;
 }
 
-/* Fails if a job that trains a transformer has something else to compute. */
+/* Fails if a job that trains a transformer also describes other computation. */
 static int check_alone(const struct hm_job *job, struct hm_err *err)
 {
     if (!job->compute && !job->network && !job->graph && job->communicate_count == 0)

@@ -1,4 +1,7 @@
-/* A study file: the training problem, the algorithms, the numbers of workers and the limits. */
+/*
+ * Represents a study file: the training problem, the algorithms, the numbers of workers and the
+ * limits.
+ */
 #ifndef HM_STUDY_SPEC_H
 #define HM_STUDY_SPEC_H
 
@@ -41,7 +44,7 @@ struct hm_study_spec {
     double best;          /* Optimal loss P*; NaN: the study finds it. */
     double iterations;    /* Largest number of iterations of one run. */
     double budget_s; /* Largest total time of all runs in seconds, as recorded in their traces. */
-    double seeds;    /* Number of runs of each configuration. */
+    double seeds;    /* Number of seeds, that is, of runs of each configuration. */
     double price_per_s; /* Price of one worker per second; NaN: unknown. */
     enum hm_goal goal;  /* Quantity to minimise: HM_GOAL_TIME or HM_GOAL_COST. */
     void *memory;       /* Owns all members above. */

@@ -1,7 +1,7 @@
 /*
- * A streaming CSV reader: one row is in memory at a time. Quoted fields may contain commas, doubled
- * quotes and line ends. A NUL byte, a quote that is never closed, and a row with another number of
- * fields than the header are errors.
+ * Implements a streaming CSV reader: one row is in memory at a time. Quoted fields may contain
+ * commas, doubled quotes and line ends. A NUL byte, a quote that is never closed, and a row with
+ * another number of fields than the header are errors.
  */
 #include "csv.h"
 

@@ -18,14 +18,14 @@ enum { ROWS_MOST = 4096 };
 /* Kinds of columns: the allowed values, and how they are stored. */
 enum large_column_kind {
     COLUMN_TEXT,
-    COLUMN_NUMBER,    /* A number >= 0. */
-    COLUMN_UNKNOWN,   /* A number > 0; empty: unknown. */
+    COLUMN_NUMBER,    /* The cells hold a number >= 0. */
+    COLUMN_UNKNOWN,   /* The cells hold a number > 0, or are empty if it is unknown. */
     COLUMN_GBIT,      /* Like COLUMN_UNKNOWN, but in Gbit/s. */
     COLUMN_GIB,       /* Like COLUMN_UNKNOWN, but in GiB. */
-    COLUMN_FLAG,      /* 0 or 1. */
-    COLUMN_CHOICE,    /* One of the words in `choices`. */
+    COLUMN_FLAG,      /* The cells hold 0 or 1. */
+    COLUMN_CHOICE,    /* The cells hold one of the words in `choices`. */
     COLUMN_RECOMPUTE, /* One of the words in `choices`; empty: unknown. */
-    COLUMN_FLAGS,     /* Words of `choices`, joined by +. */
+    COLUMN_FLAGS,     /* The cells hold words of `choices`, joined by +. */
     COLUMN_SLASHES,   /* Numbers joined by slashes, stored in consecutive members. */
 };
 

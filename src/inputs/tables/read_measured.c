@@ -1,7 +1,7 @@
 /*
- * Reads tables of measured steps and collectives. A row names things as a job file does, so each
- * row is turned into the text of a job and read by the reader of jobs: names, units and ranges are
- * checked there. The columns are described in data/README.md.
+ * Reads tables of measured steps and collectives. The cells of a row are written as in a job file,
+ * so each row is converted to the text of a job and parsed by the reader of jobs, which checks
+ * names, units and ranges. The columns are described in data/README.md.
  */
 #include "read_measured.h"
 
@@ -65,7 +65,7 @@ static int read_positive(const struct hm_csv *csv, const char *column, const cha
     return 0;
 }
 
-/* Adds the place in the table to an error that the reader of jobs or clusters found in a row. */
+/* Adds the line of the table to an error that the reader of jobs or clusters found in a row. */
 static int place_row(const struct hm_csv *csv, int rc, struct hm_err *err)
 {
     if (rc && err) {

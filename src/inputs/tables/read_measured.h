@@ -1,6 +1,6 @@
 /*
- * Tables of measured training steps and collectives (data/steps.csv, data/collectives.csv), each
- * row as a job or a cluster that the model can predict.
+ * Reads tables of measured training steps and collectives (data/steps.csv, data/collectives.csv);
+ * each row becomes a job or a cluster that the model can predict.
  */
 #ifndef HM_READ_MEASURED_H
 #define HM_READ_MEASURED_H
@@ -8,14 +8,16 @@
 #include "howmany.h"
 
 struct hm_measured_step {
-    const char *source, *network, *machine, *precision, *software; /* Cells of the row. */
-    double n;                                                      /* Number of workers. */
+    const char *source, *network, *machine, *precision,
+        *software; /* Texts of the cells of the row. */
+    double n;      /* Number of workers. */
     /* Number of samples of one worker in a step. */
     double batch;
-    double seconds;      /* Measured time of a step. */
+    double seconds;      /* Measured time of a step in seconds. */
     double memory_bytes; /* Measured peak memory; NaN: not measured. */
     /*
-     * Seconds predicted by a model that was fitted without the source of the row; NaN: not given.
+     * Seconds predicted by a model that was fitted while the source of the row was held out; NaN:
+     * not given.
      */
     double held_out_s;
     struct hm_way way;  /* Platform; HM_PLATFORM_JOB for an all-reduce of the gradients. */
@@ -31,7 +33,7 @@ struct hm_measured_collective {
 struct hm_measured_steps {
     struct hm_measured_step *rows;
     size_t count;
-    void *memory; /* Memory of the texts; owned. */
+    void *memory; /* Arena of the texts; owned. */
 };
 
 struct hm_measured_collectives {

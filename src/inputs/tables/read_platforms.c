@@ -1,7 +1,8 @@
 /*
- * Reads tables of steps that were measured with frameworks and their platforms. A row names things
- * as a job file does, so each row is turned into the text of a job and read by the reader of jobs:
- * names, units and ranges are checked there. The columns are described in data/README.md.
+ * Reads tables of steps that were measured with frameworks and their platforms. The cells of a row
+ * are written as in a job file, so each row is converted to the text of a job and parsed by the
+ * reader of jobs, which checks names, units and ranges. The columns are described in
+ * data/README.md.
  */
 #include "read_platforms.h"
 
@@ -33,7 +34,7 @@ enum column {
     BATCH,
     PRECISION,
     SECONDS,
-    HELD_OUT, /* This column may be missing. */
+    HELD_OUT, /* Column of held-out predictions, which may be missing. */
     COLUMNS
 };
 

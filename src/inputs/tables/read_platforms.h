@@ -1,6 +1,6 @@
 /*
- * Tables of steps that were measured on CPUs and with the platforms of frameworks
- * (data/platforms.csv), each row as a job and a platform that the model can predict.
+ * Reads tables of steps that were measured on CPUs and with the platforms of frameworks
+ * (data/platforms.csv); each row becomes a job and a platform that the model can predict.
  */
 #ifndef HM_READ_PLATFORMS_H
 #define HM_READ_PLATFORMS_H
@@ -8,21 +8,22 @@
 #include "howmany.h"
 
 struct hm_platform_row {
-    const char *source, *framework, *network, *machine; /* Cells of the row. */
+    const char *source, *framework, *network, *machine; /* Texts of the cells of the row. */
     /* Platform; HM_PLATFORM_JOB: one worker alone. */
     struct hm_way way;
     double n; /* Number of workers. */
     /* Number of samples of one worker in an iteration. */
     double batch;
-    double seconds;     /* Measured time of an iteration. */
-    double held_out_s;  /* Time predicted by constants chosen without this network; NaN: unknown. */
+    double seconds;     /* Measured time of an iteration in seconds. */
+    double held_out_s;  /* Seconds predicted with model constants that were fitted while this neural
+                           network was held out; NaN: unknown. */
     struct hm_job *job; /* The job of the row, with its cluster; owned. */
 };
 
 struct hm_platform_rows {
     struct hm_platform_row *rows;
     size_t count;
-    void *memory; /* Memory of the texts; owned. */
+    void *memory; /* Arena of the texts; owned. */
 };
 
 /* Reads a table; if text is NULL, the built-in table. */

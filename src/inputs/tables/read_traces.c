@@ -20,8 +20,8 @@
 #include "trace_table.h"
 
 enum {
-    NAMES = 64,  /* Number of keys of a line whose meanings are cached. */
-    LISTED = 12, /* Largest number of measures that a hint lists. */
+    NAMES = 64,  /* Number of keys in a line whose resolved meanings are cached. */
+    LISTED = 12, /* Largest number of candidate loss columns that a hint lists. */
 };
 
 struct trace_reader {

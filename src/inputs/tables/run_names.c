@@ -1,7 +1,7 @@
 /*
- * Names of columns as people write them: with synonyms (workers, cores), with a unit in
+ * Resolves names of columns as people write them: with synonyms (workers, cores), with a unit in
  * parentheses, brackets or after an underscore ("time (ms)", "latency_ms"), and with # before the
- * first name. Rates and times of other units than an iteration are recognised word by word:
+ * first name. Rates and times of units other than an iteration are recognised word by word:
  * "images/s", "tokens_per_s_per_gpu", "throughput (samples/sec)", "ms/step", "epoch time".
  */
 #include "run_names.h"
@@ -184,7 +184,7 @@ static const struct hm_known_column *find_rate(const struct name_words *w)
     const char *unit = word_unit(w->words[0]);
     if (!unit || strcmp(w->words[1], "per") != 0 || !word_in(w->words[2], "|s|sec|second|"))
         return NULL;
-    /* Every worker takes part in every iteration, so that its rate is that of the job. */
+    /* Every worker takes part in every iteration, so the rate of a worker is that of the job. */
     each = each && strcmp(unit, "iterations") != 0;
     snprintf(name, sizeof(name), "%s_per_s%s", unit, each ? "_per_worker" : "");
     return find_known(name);

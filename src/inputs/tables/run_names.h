@@ -1,4 +1,6 @@
-/* Names of the columns of runs: synonyms and units in a name are resolved to one known column. */
+/*
+ * Resolves the names of the columns of runs: synonyms and units in a name lead to one known column.
+ */
 #ifndef HM_RUN_NAMES_H
 #define HM_RUN_NAMES_H
 
@@ -11,7 +13,7 @@ struct hm_known_column {
     const char *name;
     struct hm_dim dim; /* Dimension of the values. */
     double min;
-    bool above; /* If true, values must be greater than min; otherwise min is allowed too. */
+    bool above; /* True if values must be greater than min; otherwise min itself is allowed. */
     bool label; /* True if the values are texts instead of numbers. */
 };
 

@@ -1,5 +1,5 @@
 /*
- * Derives the seconds of each run. In this order, the first that a row has is used:
+ * Derives the seconds of each run. The first of these columns that a row has is used:
  *
  *     seconds                    as given
  *     total                      total / iterations
@@ -174,7 +174,10 @@ struct unit_time {
     double iteration; /* Number of samples, tokens or epochs in one iteration; NaN: unknown. */
 };
 
-/* Seconds of a sample or token from a rate of the whole job, or of each worker. */
+/*
+ * Returns the seconds of a sample or token from the rate of the whole job, or from the rate of each
+ * worker.
+ */
 static double rate_seconds(const double *all, const double *each, double n, size_t row)
 {
     double rate = value_at(all, row);
@@ -212,8 +215,8 @@ static bool columns_have_time(const struct time_columns *c)
 }
 
 /*
- * Decides the unit of the table: an iteration if every time can be converted to it. Otherwise the
- * unit that the runs have; all runs must then have the same one.
+ * Decides the unit of the table: an iteration if every time can be converted to seconds of an
+ * iteration. Otherwise it is the unit of the runs, which must be the same for all runs.
  */
 static int unit_decide(struct hm_runs *runs, const struct time_columns *c, struct hm_err *err)
 {

@@ -1,7 +1,7 @@
 /*
- * The time of each run: seconds of an iteration from whatever the table gives, which may be
- * seconds, a total, a rate (samples, tokens or iterations per second) or the time of a sample, of a
- * token or of an epoch.
+ * Computes the time of each run: the seconds of an iteration, from the seconds, total, rate
+ * (samples, tokens or iterations per second) or time of a sample, token or epoch that the table
+ * gives.
  */
 #ifndef HM_RUN_SECONDS_H
 #define HM_RUN_SECONDS_H

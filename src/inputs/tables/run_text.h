@@ -1,5 +1,7 @@
-/* Functions that the readers of runs and of traces share, for numbers in cells, comments and JSON
- * lines. */
+/*
+ * Declares functions that the readers of runs and of traces share, for numbers in cells, comments
+ * and JSON lines.
+ */
 #ifndef HM_RUN_TEXT_H
 #define HM_RUN_TEXT_H
 
@@ -16,7 +18,7 @@ bool hm__run_number(const char *text, double *ret_value, bool *ret_has_unit,
 /* Removes blanks from both ends of a text, in place. */
 char *hm__run_trim(char *text);
 
-/* Kinds of words that appear in place of a number. */
+/* Kinds of words that may be written instead of a number. */
 enum hm_run_word {
     HM_RUN_WORD_NO,       /* Any text other than the following words. */
     HM_RUN_WORD_MISSING,  /* "na" or "none": there is no value. */
@@ -29,8 +31,8 @@ enum hm_run_word hm__run_word(const char *text);
  * number of workers n. */
 size_t hm__run_skip_comments(const char *text, size_t length, int *ret_lines);
 /*
- * Returns true for a CSV text without a newline at its end, such as a file that was cut in its last
- * value. (JSON that was cut is a syntax error.)
+ * Returns true for a CSV text without a newline at its end, such as a file that was truncated in
+ * its last value. (Truncated JSON is a syntax error.)
  */
 bool hm__run_text_is_cut(const char *text, size_t length);
 /* Fails if every name in the header is a number; the hint shows `example`, a correct header. */

@@ -1,4 +1,7 @@
-/* The cells of one row of a trace: the role of each column, and numbers that have been checked. */
+/*
+ * Declares the cells of one row of a trace: the role of each column, and the numbers, which have
+ * been checked.
+ */
 #ifndef HM_TRACE_CELLS_H
 #define HM_TRACE_CELLS_H
 
@@ -43,7 +46,7 @@ struct hm_trace_cells {
     const char *labels[HM_TRACE_LABELS]; /* Borrowed labels; NULL: not given. */
     const char *stopped_by;              /* Why the run stopped; borrowed. NULL: not given. */
     double numbers[HM_TRACE_ROLES];
-    bool has[HM_TRACE_ROLES]; /* Whether a column of each role exists. */
+    bool has[HM_TRACE_ROLES]; /* True for each role for which the row has a column. */
     double measure;
     bool has_measure;
 };

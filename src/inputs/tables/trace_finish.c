@@ -1,5 +1,5 @@
 /*
- * Turns rows into traces. A file gives times as seconds of one iteration, as seconds since the
+ * Converts rows to traces. A file gives times as seconds of one iteration, as seconds since the
  * start, or both. If only one of these is given, the other is derived, where point k was recorded
  * after iteration i_k:
  *
@@ -24,7 +24,7 @@ struct finish {
     struct hm_traces *traces;
     struct hm_trace_notes notes;
     bool objective; /* True if the measure is the objective; otherwise it is hm_trace_row.other. */
-    bool bests;     /* True if the optimum P* that the files give is that of the measure. */
+    bool bests;     /* True if the optimal loss P* that the files give is that of the measure. */
     bool diverged;  /* True if at least one trace diverged. */
 };
 

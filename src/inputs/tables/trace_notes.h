@@ -1,4 +1,4 @@
-/* Notes about traces: the first few of each kind are shown, and the others are counted. */
+/* Collects notes about traces: the first few of each kind are shown, and the others are counted. */
 #ifndef HM_TRACE_NOTES_H
 #define HM_TRACE_NOTES_H
 
@@ -13,7 +13,7 @@ enum hm_trace_note {
     HM_NOTE_EMPTY,
     HM_NOTE_BEST,
     HM_NOTE_ALL,      /* Notes about all traces together. */
-    HM_NOTE_PLATFORM, /* Notes about traces that were run in different ways. */
+    HM_NOTE_PLATFORM, /* Notes about traces with different platforms or settings. */
     HM_TRACE_NOTES
 };
 

@@ -28,7 +28,7 @@ struct hm_trace_group {
     const char *algorithm;       /* Name of the algorithm; in the arena of the traces. */
     size_t trace;                /* Index of the latest trace of the group; SIZE_MAX: none. */
     bool fresh;                  /* True if the next row begins a new trace. */
-    /* Iterations done by an earlier run that the new trace resumes; 0: none. */
+    /* Number of iterations of an earlier run that the new trace resumes; 0: none. */
     double resumed_at;
     bool again; /* True if a repeated first iteration means a restart instead of a new run. */
 };

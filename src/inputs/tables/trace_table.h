@@ -62,7 +62,7 @@ struct hm_trace_raw {
     size_t restarts;
     double restart_at; /* Iteration or epoch of the first row after the last restart. */
     int restart_line;  /* Line of the first row after the last restart. */
-    double resumed_at; /* Iterations done by the run that this run resumes; 0: none. */
+    double resumed_at; /* Number of iterations of the run that this run resumes; 0: none. */
     bool diverged;     /* True if the summary of the run says that the run diverged. */
     /* True if the rows are not in the order of iterations; they are sorted at the end. */
     bool unsorted;
@@ -70,7 +70,7 @@ struct hm_trace_raw {
 
 struct hm_trace_group; /* The traces that have the same key in one file. */
 
-/* Properties of one file that the reader found. */
+/* Properties of one file that the reader determined. */
 struct hm_trace_file {
     const char *source;
     bool json;
@@ -96,7 +96,7 @@ struct hm_trace_table {
     struct hm_trace_raw *traces; /* Traces of all files; owned. */
     size_t count, room;
     const char *first[HM_TRACE_LABELS]; /* Value of each label in the first trace that has it. */
-    bool mixed[HM_TRACE_LABELS];        /* Whether each label differs between traces. */
+    bool mixed[HM_TRACE_LABELS];        /* True for each label that differs between traces. */
     /* pulls_fresh: true if some trace with bounded staleness reads the newest model at every step.
      * pulls_late: true if some trace reads the model late. */
     bool pulls_fresh, pulls_late;
@@ -114,10 +114,10 @@ int hm__trace_table_head(struct hm_trace_table *t, const struct hm_trace_key *ke
 /* Adds a row. `again` is true if a line before the row says that the run restarted. */
 int hm__trace_table_add(struct hm_trace_table *t, const struct hm_trace_key *key, bool again,
                         const struct hm_trace_row *row, const struct hm_trace_bests *bests);
-/* Handles the summary line of a run. */
+/* Processes the summary line of a run. */
 int hm__trace_table_end(struct hm_trace_table *t, const struct hm_trace_key *key, bool diverged);
 
-/* Turns the rows into traces; see trace_finish.c. */
+/* Converts the rows to traces; see trace_finish.c. */
 int hm__trace_table_finish(struct hm_trace_table *t, struct hm_traces **ret_traces);
 
 #endif

@@ -1,4 +1,5 @@
-/* Archives, and the format of zip as PKWARE's APPNOTE describes it, with 64-bit sizes. See
+/*
+ * Opens archives, and reads the zip format as PKWARE's APPNOTE describes it, with 64-bit sizes. See
  * archive.h.
  */
 #include "archive.h"

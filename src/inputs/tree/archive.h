@@ -9,8 +9,10 @@
 
 #include "archive_parts.h"
 
-/* Whether bytes are the beginning of an archive, and whether a file begins with such bytes. The
- * bytes of a pipe are not read. */
+/*
+ * hm__archive_magic: whether bytes are the beginning of an archive. hm__archive_is: whether a file
+ * begins with such bytes; the bytes of a pipe are not read.
+ */
 bool hm__archive_magic(const char *head, size_t length);
 bool hm__archive_is(const char *path);
 /* Open standard input. If it is an archive, it is copied to a temporary file and opened as an

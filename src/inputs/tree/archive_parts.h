@@ -1,4 +1,7 @@
-/* An archive and its members, and the functions that archive.c and archive_tar.c share. */
+/*
+ * Describes an archive and its members, and declares the functions that archive.c and archive_tar.c
+ * share.
+ */
 #ifndef HM_ARCHIVE_PARTS_H
 #define HM_ARCHIVE_PARTS_H
 
@@ -15,7 +18,7 @@ struct hm_archive_member {
 };
 
 struct hm_archive {
-    char path[256];     /* Name of the file. */
+    char path[256];     /* Name of the archive file. */
     bool tar;           /* True for a tar archive; false for a zip archive. */
     FILE *spool;        /* Temporary file of an archive from a pipe, or NULL; owned. */
     int file;           /* Open file; -1 for bytes in memory. */
@@ -24,7 +27,7 @@ struct hm_archive {
     struct hm_archive_member *members; /* Files, without folders; in the arena. */
     size_t count;
     bool cut;               /* True if the archive is truncated. */
-    struct hm_arena *arena; /* Memory of the members; owned. */
+    struct hm_arena *arena; /* Arena of the members; owned. */
 };
 
 /* Whether bytes are the beginning of a tar archive that is not compressed. */

@@ -1,7 +1,7 @@
 /*
- * Tar archives (the oldest format, POSIX ustar and pax, GNU tar), compressed or not. An archive is
- * read as a stream: to list its members, and again from its beginning for each member that is
- * opened, so that compressed archives need no room.
+ * Reads tar archives (the oldest format, POSIX ustar and pax, GNU tar), compressed or not. An
+ * archive is read as a stream: to list its members, and again from its beginning for each member
+ * that is opened, so that a compressed archive is never stored decompressed.
  *
  * A member is a header of 512 bytes and its data, rounded up to 512 bytes. Before a member with a
  * long name or size, a member of type x (pax) or L (GNU) holds the name or the size. Two blocks of
@@ -72,7 +72,8 @@ static void read_pax(const char *text, size_t length, struct tar_extra *extra)
         if (p == end || *p != ' ' || record > (size_t)(end - text) ||
             record < (size_t)(p - text) + 2)
             return;
-        const char *stop = text + record - 1; /* The line break at the end of the record. */
+        const char *stop =
+            text + record - 1; /* Position of the line break at the end of the record. */
         p++;
         if (stop - p > 5 && memcmp(p, "path=", 5) == 0 && stop - p - 5 < NAME_MOST) {
             memcpy(extra->name, p + 5, (size_t)(stop - p - 5));
@@ -140,7 +141,7 @@ static int add_file(struct hm_archive *a, const char *name, uint64_t at, uint64_
     return 0;
 }
 
-/* The state of listing an archive. */
+/* State of the listing of an archive. */
 struct tar_list {
     struct hm_archive *archive;
     struct hm_source *source;

@@ -1,5 +1,5 @@
 /*
- * Plain and compressed files, and bytes in memory, as one stream of bytes. The codecs are in
+ * Reads plain and compressed files, and bytes in memory, as one stream of bytes. The codecs are in
  * unpack.h; a source collects the first bytes to choose one.
  */
 #include "source.h"
@@ -38,10 +38,11 @@ struct hm_source {
     char path[256];
     unsigned char *raw; /* Bytes of the file that are not decoded yet; owned. */
     size_t raw_at, raw_length;
-    bool started, raw_ended; /* `started`: the codec was chosen; `raw_ended`: the file has ended. */
+    bool started, raw_ended; /* `started` is true if the codec was chosen, `raw_ended` if the file
+                                has ended. */
     const struct hm_codec *codec;
     void *state;
-    bool between, ended; /* Same meaning as in struct hm_unpack_step. */
+    bool between, ended; /* Meaning as in struct hm_unpack_step. */
     uint64_t consumed, produced;
 };
 

@@ -14,16 +14,18 @@ int hm__source_open(const char *path, struct hm_source **ret_source, struct hm_e
 /* Opens bytes in memory as hm__source_open opens a file; the bytes must outlive the source. */
 int hm__source_open_memory(const char *data, size_t length, const char *name,
                            struct hm_source **ret_source, struct hm_err *err);
-/* A part of a file or of bytes in memory: a member of an archive. */
+/* A range of a file or of bytes in memory: a member of an archive. */
 struct hm_source_part {
     const char *path;    /* The file; it is opened if `memory` is NULL. */
-    const char *memory;  /* The first byte of the part, which must outlive the source. */
-    uint64_t at, length; /* Position of the part in the file, and its number of bytes. */
+    const char *memory;  /* First byte of the range, which must outlive the source. */
+    uint64_t at, length; /* Position of the range in the file, and its number of bytes. */
     bool deflated;       /* True if the bytes are a deflate stream without a header. */
 };
 
-/* Opens a part. If its bytes, after inflating, begin with the magic of a codec, they are
- * decompressed too. */
+/*
+ * Opens a range. If its bytes, after inflating, begin with the magic of a codec, they are
+ * decompressed too.
+ */
 int hm__source_open_part(const struct hm_source_part *part, const char *name,
                          struct hm_source **ret_source, struct hm_err *err);
 /* Opens `length` bytes of another source, `at` bytes after its beginning. It takes ownership of the
@@ -34,7 +36,10 @@ int hm__source_open_inside(struct hm_source *outer, uint64_t at, uint64_t length
  * valid until the source is read. It must be called before the first read. */
 int hm__source_head(struct hm_source *source, const char **ret_bytes, size_t *ret_length,
                     struct hm_err *err);
-/* Copies a file without decoding it, after hm__source_head and before the first read. */
+/*
+ * Copies the bytes of a file, not decoded, to `out`. Call it after hm__source_head and before the
+ * first read.
+ */
 int hm__source_spool(struct hm_source *source, FILE *out, struct hm_err *err);
 /* Reads up to `room` bytes; *ret_length is 0 at the end. A truncated compressed file is an error,
  * and so is one that decodes to more than 32 MiB and to more than 200 times its size. */
@@ -65,8 +70,10 @@ struct hm_bytes {
 
 /* Opens a file with a buffer of `room` bytes. After a failure there is nothing to close. */
 int hm__bytes_open(struct hm_bytes *bytes, const char *path, size_t room, struct hm_err *err);
-/* Reads the next part of the file into the buffer, which must be empty. Returns the first new byte,
- * or a negative value as hm__bytes_next does. */
+/*
+ * Reads the next block of the file into the buffer, which must be empty. Returns the first new
+ * byte, or a negative value as hm__bytes_next does.
+ */
 int hm__bytes_refill(struct hm_bytes *bytes);
 void hm__bytes_close(struct hm_bytes *bytes);
 

@@ -1,5 +1,5 @@
 /*
- * Decompression of streams. Each codec is one row of the table hm__codecs; a file is matched with a
+ * Decompresses streams. Each codec is one row of the table hm__codecs; a file is matched with a
  * codec by its first bytes. A codec consumes input and produces output in steps of any size.
  */
 #ifndef HM_UNPACK_H

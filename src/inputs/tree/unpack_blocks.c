@@ -1,5 +1,5 @@
 /*
- * The block formats in which Java programs such as Spark write compressed files:
+ * Reads the block formats in which Java programs such as Spark write compressed files:
  *
  *   lz4     lz4-java's LZ4BlockOutputStream: blocks of "LZ4Block", a token (method and level),
  *           compressed and original length, a 28-bit xxHash32 of the contents, and the data. A

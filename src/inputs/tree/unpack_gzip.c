@@ -1,6 +1,6 @@
 /*
- * The gzip format (RFC 1952), and deflate streams without a header (RFC 1951). This is the only
- * file that uses zlib; a build without it refuses gzip files with a hint.
+ * Reads the gzip format (RFC 1952), and deflate streams without a header (RFC 1951). This is the
+ * only file that uses zlib; a build without it refuses gzip files with a hint.
  */
 #include "unpack.h"
 

@@ -1,6 +1,6 @@
 /*
- * Decoders of single blocks. All three formats are sequences of literals and of copies from earlier
- * output; every length and every distance is checked before it is used.
+ * Decodes single compressed blocks. All three formats are sequences of literals and of copies from
+ * earlier output; every length and every distance is checked before it is used.
  *
  *   lz4     https://github.com/lz4/lz4/blob/dev/doc/lz4_Block_format.md
  *   snappy  https://github.com/google/snappy/blob/main/format_description.txt
@@ -71,7 +71,7 @@ bool hm__lz4_decode(const unsigned char *in, size_t length, unsigned char *out, 
         size_t literal = token >> 4, copy = token & 15;
         if (!lz4_length(&c, &literal) || !take_literal(&c, literal))
             return false;
-        if (c.in_left == 0) /* The last sequence has no copy. */
+        if (c.in_left == 0) /* The last sequence of a block has no copy. */
             return c.made == size;
         if (c.in_left < 2)
             return false;

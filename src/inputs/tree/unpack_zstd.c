@@ -1,6 +1,6 @@
 /*
- * The Zstandard format (RFC 8878). This is the only file that uses libzstd; a build without it
- * refuses zstd files with a hint. A window of more than 128 MiB is refused.
+ * Reads the Zstandard format (RFC 8878). This is the only file that uses libzstd; a build without
+ * it refuses zstd files with a hint. A window of more than 128 MiB is refused.
  */
 #include "unpack.h"
 

@@ -1,4 +1,4 @@
-/* The value tree: building it, finding entries, and overriding entries by path. */
+/* Builds the value tree, finds its entries, and overrides entries by path. */
 
 #include "value.h"
 
@@ -190,7 +190,7 @@ static int convert_to_map(struct hm_arena *arena, struct hm_value *here, const c
 }
 
 /*
- * Follows one part of a path: a key of a map, or the index of a list entry, from 0. *last is the
+ * Follows one element of a path: a key of a map, or the index of a list entry, from 0. *last is the
  * previous key of the path; a key of a map replaces it.
  */
 static int step_into(struct hm_arena *arena, struct hm_value **at, const char *part, size_t length,

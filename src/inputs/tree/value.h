@@ -1,6 +1,7 @@
 /*
- * The value tree: the maps, lists and scalars of a specification, before their meaning is checked.
- * YAML and JSON are both parsed into it, so that one reader and one set of messages serve both.
+ * Declares the value tree: the maps, lists and scalars of a specification, before their meaning is
+ * checked. YAML and JSON are both parsed into it, so that one reader and one set of messages serve
+ * both.
  *
  * Limits: 64 levels of nesting, 10000 entries in one map or list, 4 MiB of text.
  */

@@ -1,6 +1,6 @@
 /*
- * The list of algorithms. To add an algorithm, write its file, declare it below and add it to the
- * list.
+ * Defines the list of algorithms. To add an algorithm, write its file, declare it below and add it
+ * to the list.
  */
 #include <string.h>
 

@@ -1,4 +1,7 @@
-/* Belief propagation as an algorithm of the training loop; propagate.h declares the computation. */
+/*
+ * Runs belief propagation as an algorithm of the training loop; propagate.h declares the
+ * computation.
+ */
 #include "bp.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* Division of rows into clients of federated averaging. */
+/* Divides rows into the clients of federated averaging. */
 #include "clients.h"
 
 #include <math.h>

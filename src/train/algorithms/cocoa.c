@@ -1,7 +1,7 @@
 /*
- * CoCoA and CoCoA+. In a round, each of the K ranks improves the dual objective on its own rows. In
- * the rank's subproblem its change of w is multiplied by sigma; then the changes of all ranks are
- * added with weight gamma:
+ * Implements CoCoA and CoCoA+. In a round, each of the K ranks improves the dual objective on its
+ * own rows. In the rank's subproblem its change of w is multiplied by sigma; then the changes of
+ * all ranks are added with weight gamma:
  *
  *     CoCoA   gamma = 1/K, sigma = 1: average;      CoCoA+  gamma = 1, sigma = K: add.
  *
@@ -23,8 +23,8 @@ static int cocoa_begin(struct hm_run *run, struct hm_err *err)
 }
 
 /*
- * Performs one round. The changes of w by all ranks are summed with weight gamma; sigma is the
- * factor of the quadratic term in each rank's own problem.
+ * Performs one round. The changes of the weights w by all ranks are summed with weight gamma; sigma
+ * is the factor of the quadratic term in each rank's own problem.
  */
 static void cocoa_round(struct hm_run *run, double gamma, double sigma)
 {

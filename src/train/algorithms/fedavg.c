@@ -1,9 +1,9 @@
 /*
- * Federated averaging (McMahan et al.: Communication-efficient learning of deep networks from
- * decentralized data, 2017). The rows belong to K clients (clients.h). In each iteration, a round,
- * m clients are drawn at random without replacement; each makes settings.passes passes of
- * mini-batch SGD over its own rows, starting from w, and w moves by the mean of their changes,
- * weighted by their numbers of rows:
+ * Implements federated averaging (McMahan et al.: Communication-efficient learning of deep networks
+ * from decentralized data, 2017). The rows belong to K clients (clients.h). In each iteration, a
+ * round, m clients are drawn at random without replacement; each makes settings.passes passes of
+ * mini-batch SGD over its own rows, starting from the weights w, and w moves by the mean of their
+ * changes, weighted by their numbers of rows:
  *
  *     w += sum over drawn k of n_k (w_k - w) / sum over drawn k of n_k,   m = max(1, round(C K))
  *
@@ -28,8 +28,8 @@ struct fedavg {
     double *first;  /* First row of each client; length clients + 1. */
     uint32_t *list; /* All clients in random order; those at the beginning are drawn. */
     uint32_t *order;
-    double *w, *part; /* The w of a client, and the gradient of a mini-batch. */
-    double shard;     /* First row of this rank. */
+    double *w, *part; /* Weights w of one client, and gradient of one of its mini-batches. */
+    double shard;     /* Number of the first row of this rank in the whole data. */
 };
 
 static int fedavg_begin(struct hm_run *run, struct hm_err *err)

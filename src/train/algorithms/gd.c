@@ -1,6 +1,7 @@
 /*
- * Full gradient descent. The step size s starts at twice the last step size and is halved until
- * Armijo's condition P(w - s g) <= P(w) - s |g|^2 / 10^4 holds, where g is the gradient.
+ * Implements full gradient descent. The step size s starts at twice the last step size and is
+ * halved until Armijo's condition P(w - s g) <= P(w) - s |g|^2 / 10^4 holds, where g is the
+ * gradient.
  *
  * With the non-smooth hinge loss, a line search along a subgradient may accept only ever shorter
  * steps and converge to a point that is not a minimum. For this loss the step size in iteration t
@@ -48,8 +49,8 @@ static void gd_prepare(struct hm_run *run)
 }
 
 /*
- * Returns the objective at w - step g, where g is the gradient at w; the gradient at the new point
- * is stored in run->gradient.
+ * Returns the objective at w - step g, where w are the weights and g is the gradient at w; the
+ * gradient at the new point is stored in run->gradient.
  */
 static double gd_eval_step(struct hm_run *run, double step)
 {

@@ -1,8 +1,9 @@
 /*
- * Decentralised SGD with gossip averaging: every rank has its own copy of w, averages it with the
- * copies of its neighbours, and makes a step along the gradient of its own part of the mini-batch
- * (Lian et al.: Can decentralized algorithms outperform centralized algorithms?, 2017). With x_i
- * the copy of rank i and g_i the gradient of its rows at x_i, iteration t is
+ * Implements decentralised SGD with gossip averaging: every rank has its own copy of the weights w,
+ * averages it with the copies of its neighbours, and makes a step along the gradient of its own
+ * part of the mini-batch (Lian et al.: Can decentralized algorithms outperform centralized
+ * algorithms?, 2017). With x_i the copy of rank i and g_i the gradient of its rows at x_i,
+ * iteration t is
  *
  *     x_i = sum over j of W_ij x_j - s_t g_i
  *
@@ -28,11 +29,11 @@
 
 struct gossip {
     struct hm_batches *batches;
-    double *x;        /* This rank's copy of w. */
-    double *received; /* Copy of w that was received from a neighbour. */
-    /* Whether x is in use. Before the first iteration, w is used instead. */
+    double *x;        /* This rank's copy of the weights w. */
+    double *received; /* Copy of the weights w that was received from a neighbour. */
+    /* True if x is in use. Before the first iteration, the common weights w are used instead. */
     bool started;
-    bool gathered; /* Whether w is the mean of the copies. */
+    bool gathered; /* True if w is the mean of the copies of all ranks. */
 };
 
 static int gossip_begin(struct hm_run *run, struct hm_err *err)
@@ -57,7 +58,10 @@ static void gossip_prepare(struct hm_run *run)
     run->step = hm__run_step_size(run, 0.1) * (chosen ? 0.5 : 1);
 }
 
-/* Send `own` to the rank `hop` places after this one, and receive from the rank `hop` before it. */
+/*
+ * Send `own` to the rank that is `hop` after this one, and receive from the rank that is `hop`
+ * before it, modulo the number of ranks.
+ */
 static void gossip_exchange(struct hm_run *run, const double *own, int hop, double *into)
 {
     struct hm_comm *comm = run->comm;
@@ -141,7 +145,7 @@ static void gossip_exponential_step(struct hm_run *run)
     gossip_step(run, gossip_mix_exponential);
 }
 
-/* Set w to the mean of the copies. */
+/* Set the weights w to the mean of the copies of all ranks. */
 static void gossip_gather(struct hm_run *run)
 {
     struct gossip *s = run->state;

@@ -1,8 +1,8 @@
 /*
- * L-BFGS. The search direction is computed from the last changes of w and of the gradient
- * (Nocedal's two-loop recursion). The step size is found by bisection and doubling until the weak
- * Wolfe conditions hold; this also works at the kinks of the hinge loss (Lewis and Overton:
- * Nonsmooth optimization via quasi-Newton methods, 2013).
+ * Implements L-BFGS. The search direction is computed from the last changes of the weights w and of
+ * the gradient (Nocedal's two-loop recursion). The step size is found by bisection and doubling
+ * until the weak Wolfe conditions hold; this also works at the kinks of the hinge loss (Lewis and
+ * Overton: Nonsmooth optimization via quasi-Newton methods, 2013).
  */
 #include <math.h>
 #include <string.h>
@@ -14,8 +14,9 @@
 enum { TRIALS = 40 };
 
 struct lbfgs {
-    size_t pairs; /* Largest number of pairs (change of w, change of the gradient) to store. */
-    bool fresh;   /* True if the objective and the gradient at w are not known yet. */
+    size_t pairs; /* Largest number of pairs (change of the weights w, change of the gradient) to
+                     store. */
+    bool fresh;   /* True if the objective and the gradient at the weights w are not known yet. */
     /* Three values: number of stored pairs, index of the next pair, objective at w. */
     double *numbers;
     double *changes; /* Changes of w; length pairs x unknowns. */

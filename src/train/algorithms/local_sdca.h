@@ -1,6 +1,6 @@
 /*
- * Stochastic dual coordinate ascent on a rank's own rows, with the dual variables of the other
- * ranks held fixed: the local solver of CoCoA and CoCoA+.
+ * Makes stochastic dual coordinate ascent on a rank's own rows, with the dual variables of the
+ * other ranks held fixed: the local solver of CoCoA and CoCoA+.
  */
 #ifndef HM_LOCAL_SDCA_H
 #define HM_LOCAL_SDCA_H
@@ -11,7 +11,7 @@ struct hm_local_sdca {
     double *alpha;   /* Dual variable of each row. */
     double *before;  /* Values of alpha at the start of the round. */
     double *norms;   /* |x_i|^2 */
-    double *w;       /* Local copy of w, updated during the passes. */
+    double *w;       /* Local copy of the weights w, updated during the passes. */
     uint32_t *order; /* Order of the rows in a pass. */
     double *resting; /* For each row, number of consecutive visits that did not change alpha. */
     double *away;    /* For each row, number of passes that it still skips. */

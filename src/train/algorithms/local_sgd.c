@@ -1,7 +1,7 @@
 /*
- * Local SGD: every rank makes passes over its own rows, then w is averaged over the ranks
- * (Zinkevich et al.: Parallelized stochastic gradient descent, 2010; Stich: Local SGD converges
- * fast, 2019).
+ * Implements local SGD: every rank makes passes over its own rows, then the weights w are averaged
+ * over the ranks (Zinkevich et al.: Parallelized stochastic gradient descent, 2010; Stich: Local
+ * SGD converges fast, 2019).
  *
  * The step for a row x with label y is implicit: with step size s, w becomes the w' that minimises
  * weight * l(w'.x, y) + |w' - w|^2 / (2 s), where l is the loss. Such a step never overshoots the
@@ -32,7 +32,7 @@ static int local_sgd_init(struct hm_local_sgd *local, struct hm_run *run, struct
     return 0;
 }
 
-/* Multiply w by the separate factor and reset the factor to 1. */
+/* Multiply the weights w by the separate factor and reset the factor to 1. */
 static void local_sgd_apply_factor(double *w, size_t d, double *factor)
 {
     for (size_t j = 0; j < d; j++)

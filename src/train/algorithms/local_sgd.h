@@ -1,6 +1,6 @@
 /*
- * Stochastic gradient descent on a rank's own rows: the computation of local SGD and Splash between
- * two sums over ranks.
+ * Makes stochastic gradient descent on a rank's own rows: the computation of local SGD and Splash
+ * between two sums over ranks.
  */
 #ifndef HM_LOCAL_SGD_H
 #define HM_LOCAL_SGD_H
@@ -8,7 +8,7 @@
 #include "run.h"
 
 struct hm_local_sgd {
-    double *w; /* Local copy of w. */
+    double *w; /* Local copy of the weights w. */
     uint32_t *order;
     double *part; /* Gradient of a mini-batch; unused for linear problems. */
     double step;  /* Initial step size. */

@@ -1,6 +1,6 @@
 /*
- * Mini-batch SDCA: the steps of all b rows of a batch are computed from the same w. The curvature
- * of each row is multiplied by beta, so that it is safe to add the steps:
+ * Implements mini-batch SDCA: the steps of all b rows of a batch are computed from the same weights
+ * w. The curvature of each row is multiplied by beta, so that it is safe to add the steps:
  *
  *     beta = 1 + (b - 1)(omega - 1)/(N - 1),  omega = the largest eigenvalue of the Gram matrix of
  *     all N rows, each scaled to norm 1.

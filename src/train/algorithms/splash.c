@@ -1,7 +1,7 @@
 /*
- * Splash: local SGD in which each of the K ranks weights every row by K, as if the rank had K times
- * as many rows; averaging w over the ranks reduces the variance (Zhang and Jordan: Splash:
- * user-friendly programming interface for parallelizing stochastic algorithms, 2015).
+ * Implements Splash: local SGD in which each of the K ranks weights every row by K, as if the rank
+ * had K times as many rows; averaging w over the ranks reduces the variance (Zhang and Jordan:
+ * Splash: user-friendly programming interface for parallelizing stochastic algorithms, 2015).
  */
 #include "local_sgd.h"
 

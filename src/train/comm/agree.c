@@ -1,4 +1,4 @@
-/* Broadcast the error of the first failed rank to all ranks. */
+/* Broadcasts the error of the first failed rank to all ranks. */
 #include "agree.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /*
- * Collective error handling: if one rank fails, all ranks must return an error instead of waiting
+ * Handles errors collectively: if one rank fails, all ranks must return an error instead of waiting
  * for that rank.
  */
 #ifndef HM_AGREE_H

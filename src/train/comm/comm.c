@@ -1,6 +1,6 @@
 /*
- * Point-to-point communication between ranks, and the counters of bytes, work and time. The
- * collective operations are in collectives.c.
+ * Implements point-to-point communication between ranks, and the counters of bytes, work and time.
+ * The collective operations are in collectives.c.
  *
  * Communication time is the time from entering a function of comm.h to leaving it, including
  * waiting for other ranks, without the time of the additions.

@@ -1,8 +1,8 @@
 /*
- * The communication interface of the training code: a table of functions, so that the algorithms
- * are written once and run on MPI, on SimGrid's MPI, on one rank without MPI, or on threads in a
- * test. Data are doubles or bytes. The functions return no error codes: a rank that cannot
- * communicate cannot continue, and MPI ends the job.
+ * Defines the communication interface of the training code: a table of functions, so that the
+ * algorithms are written once and run on MPI, on SimGrid's MPI, on one rank without MPI, or on
+ * threads in a test. Data are doubles or bytes. The functions return no error codes: a rank that
+ * cannot communicate cannot continue, and MPI ends the job.
  */
 #ifndef HM_COMM_H
 #define HM_COMM_H
@@ -11,8 +11,8 @@
 #include "slowness.h"
 
 /*
- * Algorithm of an all-reduce: the MPI library's, or one of schemes.c, which use point-to-point
- * messages.
+ * Algorithm of an all-reduce: that of the MPI library, or one of those in schemes.c, which use
+ * point-to-point messages.
  */
 enum hm_reduce_scheme {
     /*
@@ -68,8 +68,8 @@ struct hm_comm_ops {
     /* Report an internal error and end all ranks. Does not return. */
     void (*fail)(struct hm_comm *comm, const char *why);
     /*
-     * CPU seconds used so far by this rank's process, and its resident memory in bytes. NULL if
-     * ranks share one process or time is virtual.
+     * Set the CPU seconds used so far by this rank's process, and its resident memory in bytes.
+     * NULL if ranks share one process or time is virtual.
      */
     void (*usage)(struct hm_comm *comm, double *ret_cpu_s, double *ret_bytes);
 };
@@ -83,7 +83,7 @@ struct hm_straggling {
     uint64_t seed;
     double flops;     /* Nominal speed of a worker in flop/s. */
     double worker, n; /* Index of this worker and number of workers. */
-    double iteration; /* Iteration that the current work belongs to. */
+    double iteration; /* Iteration to which the current work belongs. */
     /* Nominal and simulated seconds of the work done so far in this iteration. */
     double nominal_s, real_s;
 };
@@ -103,7 +103,7 @@ struct hm_comm {
      * The members below are counters of this rank since its start. Take differences to measure an
      * interval.
      */
-    double flop; /* Floating-point operations done. */
+    double flop; /* Number of floating-point operations done. */
     /* Bytes sent; for HM_REDUCE_LIBRARY the minimum that an all-reduce must send. */
     double bytes;
     /* Bytes received; the caller must add those of messages received with start_receive. */
@@ -146,8 +146,8 @@ void hm__comm_work(struct hm_comm *comm, double flop);
 /* Assign the work that follows to `iteration`; the simulation of stragglers needs this. */
 void hm__comm_set_iteration(struct hm_comm *comm, double iteration);
 /*
- * Combines values of another rank with those of this rank, such as by sum or maximum: into[i] =
- * into[i] op from[i].
+ * Combines the values `from` of another rank with those of this rank, for example by sum or
+ * maximum: into[i] = into[i] op from[i].
  */
 typedef void hm_combine_fn(struct hm_comm *comm, double *into, const double *from, size_t count);
 /*

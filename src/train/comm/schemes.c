@@ -1,6 +1,6 @@
 /*
- * All-reduces over n ranks, made of point-to-point messages. If a message of M bytes takes a + Mb
- * seconds and adding M bytes takes c seconds, an all-reduce of M bytes takes the time
+ * Implements all-reduces over n ranks with point-to-point messages. If a message of M bytes takes a
+ * + Mb seconds and adding M bytes takes c seconds, an all-reduce of M bytes takes the time
  *
  *     tree       2 L (a + Mb) + L c                        L = ceil(log2 n)
  *     ring       2(n-1) a + 2(n-1)/n Mb + (n-1)/n c        exact if n divides the count

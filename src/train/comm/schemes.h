@@ -1,6 +1,6 @@
 /*
- * The all-reduce schemes and their building blocks, for collectives.c and the platforms. Other
- * callers use comm.h.
+ * Declares the all-reduce schemes and their building blocks, for collectives.c and the platforms.
+ * Other callers use comm.h.
  */
 #ifndef HM_SCHEMES_H
 #define HM_SCHEMES_H

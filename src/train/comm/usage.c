@@ -1,4 +1,4 @@
-/* A meter of the resource usage of one rank. */
+/* Measures the resource usage of one rank. */
 #include "usage.h"
 
 #include <math.h>

@@ -1,6 +1,7 @@
 /*
- * Resource usage of each rank over time: computation, CPU, network and memory, for workers and for
- * servers or the driver. Only iterations are measured; evaluations and checkpoints are not.
+ * Measures the resource usage of each rank over time: computation, CPU, network and memory, for
+ * workers and for servers or the driver. Only iterations are measured; evaluations and checkpoints
+ * are not.
  */
 #ifndef HM_USAGE_H
 #define HM_USAGE_H
@@ -12,10 +13,10 @@
  * message.
  */
 struct hm_usage {
-    double compute_s;      /* Seconds of computation (wall-clock time). */
-    double cpu_s;          /* CPU seconds; NAN if time is virtual. */
-    double sent, received; /* Bytes sent and received. */
-    double memory;         /* Bytes of memory in use now. */
+    double compute_s;      /* Seconds of wall-clock time in which the rank computed. */
+    double cpu_s;          /* Seconds of CPU time; NAN if time is virtual. */
+    double sent, received; /* Numbers of bytes sent and received by the rank. */
+    double memory;         /* Bytes of memory that the rank uses now. */
 };
 
 /* Accumulates the usage of a rank from each start to the next stop. Zero-initialise. */

@@ -1,7 +1,7 @@
 /*
- * A worker's connection to the parameter servers. With `pull_late` the worker pulls w only if its
- * copy would exceed the staleness bound at the next clock; otherwise the worker pulls with each
- * push.
+ * Implements a worker's connection to the parameter servers. With `pull_late` the worker pulls the
+ * weights w only if its copy would exceed the staleness bound at the next clock; otherwise the
+ * worker pulls with each push.
  */
 #include "client.h"
 
@@ -21,7 +21,8 @@ enum client_reply {
 struct client_link {
     size_t first, count; /* Range of unknowns in the server's shard of w. */
     enum client_reply reply;
-    double version; /* Clock of the worker's copy of the shard. */
+    double version; /* Clock of the worker's copy of the shard of w; the copy includes all gradients
+                       of clocks before it. */
     bool late; /* True if the server has made the current step without this worker's gradient. */
     struct hm_message *out, *in;
 };
@@ -32,7 +33,7 @@ struct hm_client {
     struct client_link *links; /* One connection per server. */
     /* Requests of receives from the servers, then of sends to the servers; length 2 * servers. */
     void **requests;
-    /* This worker's copy of w, and the sum of its increments since the last push. */
+    /* This worker's copy of the weights w, and the sum of its increments since the last push. */
     double *w, *sum;
     size_t unknowns;
     double clock;  /* The clock for which this worker computes a gradient. */

@@ -1,6 +1,6 @@
 /*
- * A worker's connection to the parameter servers: a copy of w that may be stale, and increments to
- * be pushed. See server.h.
+ * Declares a worker's connection to the parameter servers: a copy of the weights w that may be
+ * stale, and increments to be pushed. See server.h.
  */
 #ifndef HM_CLIENT_H
 #define HM_CLIENT_H
@@ -10,7 +10,7 @@
 struct hm_client;
 
 /*
- * Create the client of this rank for a w of `unknowns` values. The servers send the first w without
+ * Create the client of this rank for `unknowns` weights. The servers send the first weights without
  * a request.
  */
 int hm__client_new(struct hm_comm *world, const struct hm_serving *serving, size_t unknowns,
@@ -18,8 +18,8 @@ int hm__client_new(struct hm_comm *world, const struct hm_serving *serving, size
                    struct hm_err *err);
 
 /*
- * Get w for the current clock; blocks until w is fresh enough. If the servers are paused, returns
- * true and does not set *ret_w; call this function again after hm__client_resume.
+ * Get the weights w for the current clock; blocks until they are fresh enough. If the servers are
+ * paused, returns true and does not set *ret_w; call this function again after hm__client_resume.
  */
 bool hm__client_get(struct hm_client *client, const double **ret_w);
 /* Returns the clock for which this worker computes a gradient. */
@@ -51,7 +51,7 @@ void hm__client_resume(struct hm_client *client, double target, double paused_s,
 
 /*
  * hm__client_wait_s returns the seconds spent in get and push so far. hm__client_staleness returns
- * the number of reads of w for each staleness, [HM_STALENESS_BINS].
+ * the number of reads of the weights w for each staleness, [HM_STALENESS_BINS].
  */
 double hm__client_wait_s(const struct hm_client *client);
 const double *hm__client_staleness(const struct hm_client *client);

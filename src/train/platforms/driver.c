@@ -1,6 +1,6 @@
 /*
- * The driver and its workers. A command is a header followed by w; all commands have the same
- * length.
+ * Implements the driver and its workers. A command is a header followed by the weights w; all
+ * commands have the same length.
  */
 #include "driver.h"
 
@@ -33,7 +33,7 @@ struct driver_command {
     double samples; /* In START and DONE: number of rows processed so far. */
     /* In DONE: measurements of the driver for this segment. */
     double seconds, compute_s, bytes, flop;
-    double values[]; /* In GRADIENT and DONE: the vector w of the unknowns. */
+    double values[]; /* In GRADIENT and DONE: the weights w. */
 };
 
 /* Settings that are sent to the driver at the start. */

@@ -1,9 +1,9 @@
 /*
- * A driver: w and the algorithm are on a separate rank, the last one; the other ranks have the
- * rows. For each gradient over all rows, the driver broadcasts w along a binomial tree, and the
- * sums return in two waves: to the first of each group of ceil(sqrt n) workers, and from those to
- * the driver (treeAggregate of Spark, with a broadcast like its torrent broadcast). If a message of
- * M bytes takes a + Mb seconds, this takes
+ * With a driver, the weights w and the algorithm are on a separate rank, the last one; the other
+ * ranks have the rows. For each gradient over all rows, the driver broadcasts w along a binomial
+ * tree, and the sums return in two waves: to the first of each group of ceil(sqrt n) workers, and
+ * from those to the driver (treeAggregate of Spark, with a broadcast like its torrent broadcast).
+ * If a message of M bytes takes a + Mb seconds, this takes
  *
  *     ceil(log2(n + 1)) (a + Mb) + (g - 1 + ceil(n / g)) (a + Mb),   g = ceil(sqrt n),
  *

@@ -1,6 +1,6 @@
 /*
- * Messages between workers and servers: the shard of each server, and the transfer of w and of the
- * algorithm's state.
+ * Sends messages between workers and servers: finds the shard of each server, and transfers the
+ * weights w and the algorithm's state.
  */
 #include "messages.h"
 

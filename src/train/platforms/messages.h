@@ -1,6 +1,6 @@
 /*
  * Messages between workers and parameter servers: a header of doubles, often followed by a shard of
- * w or of a gradient.
+ * the weights w or of a gradient.
  */
 #ifndef HM_MESSAGES_H
 #define HM_MESSAGES_H
@@ -9,11 +9,11 @@
 #include "shard.h"
 
 enum hm_message_kind {
-    /* Messages from a worker. */
+    /* The following messages are sent by a worker. */
     HM_MESSAGE_PUSH,     /* The worker sends a gradient. */
-    HM_MESSAGE_PULL,     /* The worker requests w and has abandoned its gradient. */
+    HM_MESSAGE_PULL,     /* The worker requests the weights w and has abandoned its gradient. */
     HM_MESSAGE_SHUTDOWN, /* The worker disconnects; the server replies with the same kind. */
-    /* Messages from worker 0. */
+    /* The following messages are sent by worker 0. */
     HM_MESSAGE_START,
     /*
      * Worker 0 requests the statistics, w and the state; the server sends them as separate
@@ -21,7 +21,7 @@ enum hm_message_kind {
      */
     HM_MESSAGE_REPORT,
     HM_MESSAGE_RESUME,
-    /* Messages from a server. */
+    /* The following messages are sent by a server. */
     HM_MESSAGE_PARAMETERS,
     /* The server has made the step without the gradient that the worker is computing. */
     HM_MESSAGE_LATE,
@@ -62,15 +62,15 @@ struct hm_server_start {
 struct hm_server_report {
     double paused_s, elapsed_s;
     double iteration, samples;
-    double bytes, flop;   /* Bytes sent, and floating-point operations done. */
-    double traffic_bytes; /* Bytes sent and received. */
+    double bytes, flop;   /* Bytes sent by the server, and its floating-point operations. */
+    double traffic_bytes; /* Bytes that the server sent and received. */
     double used, dropped, lead;
     struct hm_usage usage; /* Usage of this server's rank. */
 };
 
-/* Whether the gradients of all workers for one clock are combined into one step. */
+/* Whether the gradients of all workers for one clock are added up to make one step. */
 bool hm__serving_is_synchronous(const struct hm_serving *serving);
-/* Returns the range of w that is stored on server k. */
+/* Returns the range of the weights w that is stored on server k. */
 struct hm_shard hm__serving_shard(const struct hm_serving *serving, double unknowns, int k);
 
 /*

@@ -1,7 +1,7 @@
 /*
- * A parameter server rank: it holds a shard of w and processes messages of the workers until all
- * workers have disconnected. It has one thread, which keeps a receive open for each worker and
- * waits for the next message; replies are sent without blocking.
+ * Implements a parameter server rank: it holds a shard of the weights w and processes messages of
+ * the workers until all workers have disconnected. It has one thread, which keeps a receive open
+ * for each worker and waits for the next message; replies are sent without blocking.
  */
 #include "server.h"
 
@@ -23,7 +23,7 @@ struct server_buffer {
 
 struct worker_state {
     double clock;  /* Number of clocks that the worker has finished. */
-    bool waiting;  /* True if the worker waits for w. */
+    bool waiting;  /* True if the worker waits for the weights w. */
     bool notified; /* True if the worker has been notified of the current pause. */
     /* True if the worker's message arrived during the current pause and must be sent again. */
     bool rejected;
@@ -54,7 +54,7 @@ struct parameter_server {
     struct server_buffer *deferred, **deferred_end;
     double rows;    /* Number of rows per iteration. */
     double arrived; /* Number of gradients received for the current step. */
-    double parts;   /* Number of gradients applied one by one, for SSP and async. */
+    double parts;   /* Number of gradients that were applied one by one, for SSP and async. */
     double target;  /* Iteration after which this server pauses. */
     bool paused;
     int disconnected;
@@ -65,7 +65,7 @@ struct parameter_server {
         double bytes, flop, traffic, communicate_s;
     } mark;
     double resumed_s;
-    double traffic; /* Total of bytes sent and received. */
+    double traffic; /* Total number of bytes sent and received. */
     struct hm_server_report sums;
 };
 
@@ -121,7 +121,10 @@ static double server_slowest_clock(const struct parameter_server *s)
     return least;
 }
 
-/* Send w to a worker. The message is a copy, since w may change before the send completes. */
+/*
+ * Send this server's shard of w to a worker. The message is a copy, since w may change before the
+ * send completes.
+ */
 static void server_send_parameters(struct parameter_server *s, int to)
 {
     struct worker_state *w = &s->workers[to];

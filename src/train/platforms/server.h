@@ -1,5 +1,6 @@
 /*
- * Parameter servers: w is split into shards on separate ranks, which the workers read and update.
+ * With parameter servers, the weights w are split into shards on separate ranks, which the workers
+ * read and update.
  *
  * The first `workers` ranks have the rows; the other ranks have one shard of w each: shard k, the
  * k-th of equal blocks, is on rank workers + k. A worker reads w (get), adds to it (add), and
@@ -39,10 +40,12 @@ struct hm_serving {
     int workers;      /* Number of workers, which are the first ranks. */
     int servers;      /* Number of servers, which are the ranks after the workers. */
     int backups;      /* Number of backup workers of BSP, less than the number of workers. */
-    /* SSP only: true if workers pull w only when their copy would exceed the staleness bound. */
+    /*
+     * True if workers pull w only when their copy would exceed the staleness bound; for SSP only.
+     */
     bool pull_late;
     /*
-     * Whether all workers stop at the same clock before an evaluation, so that a checkpoint can be
+     * True if all workers stop at the same clock before an evaluation, so that a checkpoint can be
      * saved.
      */
     bool together;
@@ -54,9 +57,9 @@ enum { HM_STALENESS_BINS = 64 };
 /* Statistics of a run with servers, since its start or since it was resumed. */
 struct hm_server_stats {
     double staleness[HM_STALENESS_BINS]; /* Number of reads of w for each staleness in clocks. */
-    /* Seconds spent in get and push, including the messages; length workers. */
+    /* Seconds that each worker spent in get and push, including the messages; length workers. */
     double *wait_s;
-    double *server_bytes; /* Bytes sent and received; length servers. */
+    double *server_bytes; /* Bytes that each server sent and received; length servers. */
     /* Numbers of gradients applied and dropped; one shard counts as a fraction of a gradient. */
     double used, dropped;
     /*

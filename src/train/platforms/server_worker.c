@@ -1,6 +1,6 @@
 /*
- * Training with parameter servers, on a worker: until the servers pause, the worker reads w,
- * computes the gradient of a mini-batch, pushes the gradient and finishes the clock; then rank 0
+ * Trains with parameter servers, on a worker: until the servers pause, the worker reads the weights
+ * w, computes the gradient of a mini-batch, pushes the gradient and finishes the clock; then rank 0
  * fetches w and broadcasts it.
  */
 #include <math.h>
@@ -73,7 +73,7 @@ static void server_worker_fetch(struct hm_run *run, struct hm_server_report *all
         all->samples = round(all->samples);
 }
 
-/* Measurements of one worker in a segment. */
+/* Measurements of one worker in one segment of iterations. */
 struct worker_effort {
     double compute_s, wait_s, bytes, flop, reads, staleness;
 };
@@ -224,7 +224,7 @@ static int server_worker_init(struct hm_run *run, struct server_worker *s, struc
                                run->arena, &s->client, err);
 }
 
-/* Rank 0: send the servers their settings. */
+/* Sends the servers their settings, on rank 0. */
 static void server_worker_send_start(struct hm_run *run, struct server_worker *s)
 {
     struct hm_message message = {.kind = HM_MESSAGE_START};

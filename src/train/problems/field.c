@@ -1,6 +1,6 @@
 /*
  * Builds one rank's part of a Markov random field: its block of vertices, its edges and its ghosts.
- * Also builds the parts of fields that are read from files. See field.h for the data structure.
+ * The field may also be read from a file. See field.h for the data structure.
  */
 #include "field.h"
 

@@ -1,5 +1,5 @@
 /*
- * One rank's part of a pairwise Markov random field,
+ * Represents one rank's part of a pairwise Markov random field,
  *     p(x) = 1/Z prod_i phi_i(x_i) prod_(a,b) psi_ab(x_a, x_b),
  * where x_i is one of a few states. Ranks own contiguous blocks of vertices: rank r of n owns the
  * vertices floor(V r/n) to floor(V (r+1)/n) - 1 (none, when there are more ranks than vertices),
@@ -28,7 +28,7 @@ struct hm_mrf {
     size_t first, count; /* Own vertices are first..first + count - 1. */
     size_t ghosts;       /* Number of neighbouring vertices that other ranks own. */
     uint32_t *ghost_ids; /* Indices of the ghosts in the whole field, ascending; length ghosts. */
-    size_t *places;      /* Offset of the states of each local vertex; length count + ghosts + 1. */
+    size_t *places; /* Offset of the first state of each local vertex; length count + ghosts + 1. */
     /*
      * Potentials phi of own vertices, at the offsets `places`; the largest value of each vertex is
      * 1.
@@ -114,7 +114,10 @@ int hm__mrf_owner(size_t vertices, size_t vertex, int size);
  */
 struct hm_mrf_edge {
     uint32_t a, b; /* Indices of the two vertices in the whole field, a < b. */
-    /* Index of the edge in its source; the edge's potential is drawn or copied by this index. */
+    /*
+     * Number of the edge in the file or recipe; the edge's potential is drawn or copied by this
+     * number.
+     */
     uint64_t number;
 };
 
@@ -124,8 +127,8 @@ struct hm_mrf_edges {
 };
 
 /*
- * Create a part that knows its block of vertices but has no edges; hm__mrf_connect allocates the
- * arrays.
+ * Create a rank's part of a field with its block of vertices but without edges; hm__mrf_connect
+ * allocates the arrays.
  */
 struct hm_mrf *hm__mrf_new(size_t vertices, size_t edges, int rank, int size);
 /* Add an edge to the list if it touches the rank's block of vertices. */

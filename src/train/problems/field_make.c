@@ -1,6 +1,7 @@
 /*
- * Generated fields. Every rank generates the vertices of its own block and the edges that touch it,
- * from random numbers that depend only on the seed and on the index of the vertex or edge.
+ * Generates Markov random fields. Every rank generates the vertices of its own block and the edges
+ * that touch it, from random numbers that depend only on the seed and on the index of the vertex or
+ * edge.
  *
  * A random graph needs `edges` distinct pairs, without any rank storing them all. Edge e is pair
  * number pi(e), where pi is a permutation of the V (V-1)/2 pairs of V vertices: a Feistel network
@@ -106,7 +107,7 @@ enum { ROUNDS = 6 };
 
 struct permutation {
     uint64_t keys[ROUNDS];
-    uint64_t length; /* The numbers 0..length-1 are permuted. */
+    uint64_t length; /* Length of the permuted range 0..length-1. */
     unsigned half;   /* Number of bits in each half of a permuted number. */
 };
 
@@ -125,7 +126,10 @@ static void permutation_init(struct permutation *p, uint64_t seed, uint64_t leng
         p->half++;
 }
 
-/* The finaliser of MurmurHash3: every bit of the input affects every bit of the output. */
+/*
+ * Mixes bits with the finaliser of MurmurHash3: every bit of the input affects every bit of the
+ * output.
+ */
 static uint64_t murmur_mix(uint64_t x)
 {
     x = (x ^ x >> 33) * 0xff51afd7ed558ccdu;

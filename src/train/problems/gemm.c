@@ -1,5 +1,5 @@
 /*
- * Matrix products in single precision by plain loops, used by the perceptrons if there is no BLAS.
+ * Multiplies matrices in single precision by plain loops, for the perceptrons if there is no BLAS.
  * Matrices are row-major; C = alpha op(A) op(B) + beta C. A tile of op(B) is copied into the cache,
  * and the inner loop runs along the tile's rows whether or not A and B are transposed. The loop
  * takes four rows of the tile at a time, so that C is read and written a quarter as often.
@@ -18,8 +18,8 @@ static void gemm_copy_tile(bool transpose, size_t depth, size_t width, const flo
 }
 
 /*
- * Add a product to a row of C: row[j] += sum_p factor[p] tile[p][j] for p below `depth` rounded up
- * to a multiple of 4.
+ * Add a row times the tile to a row of C: row[j] += sum_p factor[p] tile[p][j] for p below `depth`
+ * rounded up to a multiple of 4.
  */
 static void gemm_add_rows(size_t depth, size_t width, const float *restrict factor,
                           float tile[restrict DEEP][WIDE], float *restrict row)

@@ -1,8 +1,8 @@
 /*
- * Sums of losses and gradients over rows. With one output, z_i = w.x_i, and the gradient is sum_i
- * l'(z_i, y_i) x_i. With softmax, z_ic = w_c.x_i, and the gradient of class c is sum_i (p_ic - [c =
- * y_i]) x_i. Dense rows are processed eight at a time, so that each row is read from memory once
- * and w is read less often.
+ * Computes sums of losses and gradients over rows. With one output, z_i = w.x_i, and the gradient
+ * is sum_i l'(z_i, y_i) x_i. With softmax, z_ic = w_c.x_i, and the gradient of class c is sum_i
+ * (p_ic - [c = y_i]) x_i. Dense rows are processed eight at a time, so that each row is read from
+ * memory once and w is read less often.
  */
 #include "linear_problem.h"
 

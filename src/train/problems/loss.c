@@ -1,5 +1,5 @@
 /*
- * Hinge max(0, 1 - yz), logistic ln(1 + exp(-yz)) and squared (z - y)^2/2 losses.
+ * Implements the hinge max(0, 1 - yz), logistic ln(1 + exp(-yz)) and squared (z - y)^2/2 losses.
  *
  * With b = y alpha, the conjugates are -l*(-alpha) = b on [0, 1] (hinge), -b ln b - (1-b) ln(1-b)
  * on [0, 1] (logistic) and alpha y - alpha^2/2 (squared). Shalev-Shwartz and Zhang: Stochastic dual

@@ -1,7 +1,8 @@
 /*
- * Losses l of a linear prediction z = w.x against a label y, and their conjugates l* for dual
- * methods. A dual variable alpha includes the sign of its row's label: w = sum_i alpha_i x_i /
- * (lambda N), and the dual objective is mean_i -l*(-alpha_i) - lambda/2 |w|^2.
+ * Defines the losses l of a linear prediction z = w.x against a label y, with the weights w and the
+ * features x, and their conjugates l* for dual methods. A dual variable alpha includes the sign of
+ * its row's label: w = sum_i alpha_i x_i / (lambda N), and the dual objective is mean_i
+ * -l*(-alpha_i) - lambda/2 |w|^2.
  */
 #ifndef HM_LOSS_H
 #define HM_LOSS_H
@@ -19,7 +20,7 @@ struct hm_loss {
     bool smooth;
     bool classes; /* True if labels must be -1 and 1. */
     double (*value)(double z, double y);
-    /* Derivative of the loss in z; for the hinge, a subgradient. */
+    /* Returns the derivative of the loss in z; for the hinge, a subgradient. */
     double (*slope)(double z, double y);
     /*
      * Returns the alpha that maximises -l*(-alpha) - z (alpha - old) - q/2 (alpha - old)^2, where z

@@ -1,6 +1,6 @@
 /*
- * The objective that is minimised: P(w) = lambda/2 |w|^2 + the mean over all rows of a loss. Each
- * rank evaluates its own rows; the caller sums over ranks.
+ * Defines the objective that is minimised: P(w) = lambda/2 |w|^2 + the mean over all rows of a
+ * loss. Each rank evaluates its own rows; the caller sums over ranks.
  */
 #ifndef HM_OBJECTIVE_H
 #define HM_OBJECTIVE_H
@@ -15,7 +15,7 @@ struct hm_objective;
 typedef void hm_gemm_fn(bool transpose_a, bool transpose_b, size_t m, size_t n, size_t k,
                         float alpha, const float *a, size_t lda, const float *b, size_t ldb,
                         float beta, float *c, size_t ldc);
-/* Matrix products by plain loops, used if there is no BLAS. */
+/* Multiplies matrices by plain loops, if there is no BLAS. */
 hm_gemm_fn hm__gemm_plain;
 
 struct hm_objective_ops {
@@ -29,8 +29,8 @@ struct hm_objective_ops {
     double (*eval)(struct hm_objective *objective, const double *w, const uint32_t *list,
                    size_t count, double *gradient, double *ret_flop);
     /*
-     * Returns the number of rows predicted correctly, or, for least squares, minus the sum of
-     * squared errors.
+     * Returns the number of rows that are predicted correctly or, for least squares, minus the sum
+     * of squared errors.
      */
     double (*right)(struct hm_objective *objective, const double *w, const struct hm_rows *rows);
 };
@@ -42,7 +42,7 @@ struct hm_objective {
     /* Rows of this rank. Labels are -1 and 1, or 0..outputs-1, or real numbers. */
     struct hm_rows rows;
     double total_rows;      /* Number of rows of all ranks. */
-    double lambda;          /* Strength of the regulariser. */
+    double lambda;          /* Strength lambda of the regulariser. */
     double curvature;       /* Largest second derivative of the loss; 0: unknown. */
     size_t outputs;         /* Number of outputs: 1, or the number of classes. */
     size_t unknowns;        /* Number of parameters, which is the length of w. */

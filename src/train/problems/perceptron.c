@@ -1,13 +1,12 @@
 /*
- * Multilayer perceptrons: layers a_l = f(a_{l-1} W_l + b_l), where a_0 is a row and f the sigmoid
- * or max(0, z); the last layer has softmax instead of f, and the loss of a row with label y is
- *     -ln softmax(z)_y = ln sum_j exp(z_j - z_max) + z_max - z_y.
- * The gradient is computed by backpropagation (Rumelhart, Hinton, Williams 1986):
- *     D_L = softmax(z) - e_y,  D_{l-1} = (D_l W_l') f'(a_{l-1}),
- *     dW_l = a_{l-1}' D_l,  db_l = 1' D_l.
- * Here e_y is the unit vector of class y, W' is the transpose of W, and f' is the derivative of f.
- * Rows are processed in blocks, so that all of these are matrix products. w contains, layer after
- * layer, W_l (in x out, row-major) and b_l.
+ * Implements multilayer perceptrons: layers a_l = f(a_{l-1} W_l + b_l), where a_0 is a row and f
+ * the sigmoid or max(0, z); the last layer has softmax instead of f, and the loss of a row with
+ * label y is -ln softmax(z)_y = ln sum_j exp(z_j - z_max) + z_max - z_y. The gradient is computed
+ * by backpropagation (Rumelhart, Hinton, Williams 1986): D_L = softmax(z) - e_y,  D_{l-1} = (D_l
+ * W_l') f'(a_{l-1}), dW_l = a_{l-1}' D_l,  db_l = 1' D_l. Here e_y is the unit vector of class y,
+ * W' is the transpose of W, and f' is the derivative of f. Rows are processed in blocks, so that
+ * all of these are matrix products. w contains, layer after layer, W_l (in x out, row-major) and
+ * b_l.
  *
  * Matrix products are in single precision, as is common in training; sums over blocks, and the
  * loss, are in double precision. Sparse rows are stored dense, since the gradient of the first
@@ -45,7 +44,7 @@ struct perceptron {
     size_t block;    /* Number of rows per block. */
     float *x;        /* All rows of this rank; length count x features. */
     float *batch;    /* Copy of the rows of a block; length block x features. */
-    float *weights;  /* Parameters w in single precision. */
+    float *weights;  /* Weights w in single precision. */
     float *gradient; /* Gradient of one block, in single precision. */
     /* For each layer, block x out values: a_l in the forward pass, D_l in the backward pass. */
     float *values[HM_HIDDEN_MAX + 1];
@@ -106,10 +105,10 @@ static const float *rows_gather(struct perceptron *p, const uint32_t *list, size
 }
 
 /*
- * exp(x) for x <= 0, with an error of at most 1 unit in the last place; below -87 the result is
- * exp(-87). The function writes x = n ln 2 + r and uses a polynomial in r (Moshier's Cephes).
- * Unlike loops with expf, loops with this function are vectorised, and the results have the same
- * bits on every machine.
+ * Returns exp(x) for x <= 0, with an error of at most 1 unit in the last place; below -87 the
+ * result is exp(-87). The function writes x = n ln 2 + r and uses a polynomial in r (Moshier's
+ * Cephes). Unlike loops with expf, loops with this function are vectorised, and the results have
+ * the same bits on every machine.
  */
 static inline float exp_below(float x)
 {

@@ -1,6 +1,6 @@
 /*
- * Multilayer perceptrons as an objective: fully connected layers with biases, then softmax and
- * cross-entropy. Labels are 0..outputs-1.
+ * Defines multilayer perceptrons as an objective: fully connected layers with biases, then softmax
+ * and cross-entropy. Labels are 0..outputs-1.
  */
 #ifndef HM_PERCEPTRON_H
 #define HM_PERCEPTRON_H

@@ -1,6 +1,7 @@
 /*
- * Labels, scaling and fingerprint of rows. Means and deviations of the whole data are computed by
- * sums over the ranks; their last bits depend on the number of ranks.
+ * Converts labels, scales features and computes the fingerprint of rows. Means and deviations of
+ * the whole data are computed by sums over the ranks; their last bits depend on the number of
+ * ranks.
  */
 #include "prepare.h"
 

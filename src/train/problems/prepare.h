@@ -1,4 +1,4 @@
-/* Preparation of rows for training: conversion of labels to classes, and scaling of features. */
+/* Prepares rows for training: converts labels to classes, and scales features. */
 #ifndef HM_PREPARE_H
 #define HM_PREPARE_H
 

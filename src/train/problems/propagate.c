@@ -1,7 +1,7 @@
 /*
- * Belief propagation over ranks: the neighbours of a rank, the exchange of products, and the
- * results. The product of a vertex is its potential times all messages into it. The kernels
- * (propagate_kernel.h) compute messages and products.
+ * Runs belief propagation over ranks: finds the neighbours of a rank, exchanges products, and
+ * computes the results. The product of a vertex is its potential times all messages to it. The
+ * kernels (propagate_kernel.h) compute messages and products.
  *
  * Two ranks are neighbours if an edge connects their vertices. For each such edge, a rank sends the
  * product of its own vertex to the neighbour, where this vertex is a ghost. Both ranks list these
@@ -30,7 +30,7 @@ struct neighbour {
     size_t ghost, ghost_count;
     /* Range in `shared`: own vertices that are ghosts on the neighbour. */
     size_t shared, shared_count;
-    /* Bytes sent to and received from the neighbour in an exchange of products. */
+    /* Bytes sent to and received from the neighbour when the products of vertices are exchanged. */
     size_t out_bytes, ghost_bytes;
 };
 
@@ -43,9 +43,9 @@ struct hm_propagate {
     uint32_t *shared;       /* For each neighbour, the own vertices on shared edges, ascending. */
     char *out, *in;         /* Send and receive buffers, large enough for every exchange. */
     size_t *message_places; /* Offset of the messages to each own vertex; length count + 1. */
-    size_t *cursors;        /* Scratch, one value per own vertex. */
-    double *table;          /* Scratch for the largest table. */
-    uint32_t *states;       /* Scratch, one state per local vertex. */
+    size_t *cursors;        /* Scratch memory, one value per own vertex. */
+    double *table;          /* Scratch memory for the largest table. */
+    uint32_t *states;       /* Scratch memory, one state per local vertex. */
 };
 
 double hm__mrf_psi(const struct hm_mrf *mrf, size_t edge, size_t x, size_t y)
@@ -150,7 +150,7 @@ static bool propagate_find_shared(struct hm_propagate *p)
     return true;
 }
 
-/* Sort key of a neighbour: the rank of this process xor the rank of the neighbour. */
+/* Sort key of a neighbour: the bitwise xor of this rank's number and the neighbour's. */
 struct exchange_key {
     int key;
     struct neighbour neighbour;
@@ -233,7 +233,10 @@ static void propagate_exchange_states(struct hm_propagate *p, struct hm_comm *co
 {
     for (size_t i = 0; i < p->neighbour_count; i++) {
         const struct neighbour *n = &p->neighbours[i];
-        /* A state takes no more bytes than a product, so the buffers are large enough. */
+        /*
+         * A state takes no more bytes than the product of a vertex, so the buffers are large
+         * enough.
+         */
         for (size_t k = 0; k < n->shared_count; k++)
             memcpy(p->out + k * sizeof(*p->states), &p->states[p->shared[n->shared + k]],
                    sizeof(*p->states));
@@ -307,7 +310,7 @@ static bool propagate_build(struct hm_propagate *p, const struct hm_propagate_se
     return true;
 }
 
-/* Collective: true if `here` is true on any rank. */
+/* Returns true on all ranks if `here` is true on any rank. Collective. */
 static bool propagate_any_rank(struct hm_comm *comm, bool here)
 {
     double flag = here;

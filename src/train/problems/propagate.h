@@ -1,5 +1,5 @@
 /*
- * Loopy belief propagation on a pairwise Markov random field, distributed over ranks.
+ * Runs loopy belief propagation on a pairwise Markov random field, distributed over ranks.
  *
  * All directed messages are updated at once from those of the previous iteration (flooding):
  *     m_ij(y) = sum_x phi_i(x) psi_ij(x, y) prod_(k != j) m_ki(x)     sum-product
@@ -23,7 +23,7 @@
 #include "field.h"
 
 struct hm_propagate_settings {
-    bool max_product; /* True: max-product; false: sum-product. */
+    bool max_product; /* True for max-product, false for sum-product. */
     bool general; /* True to use the general kernel even if the kernel for two states could be used.
                    */
     double damping; /* [0, 1) */
@@ -41,8 +41,8 @@ int hm__propagate_new(const struct hm_mrf *mrf, const struct hm_propagate_settin
 void hm__propagate_free(struct hm_propagate *propagate);
 
 /*
- * One iteration: update all messages once. Returns the largest change of an entry of a message on
- * any rank, 0..1. Collective, like all functions with a comm.
+ * Make one iteration: update all messages once. Returns the largest change of an entry of a message
+ * on any rank, 0..1. Collective, like all functions with a comm.
  *
  * The counted work is the number of additions, multiplications, divisions and maxima for both
  * messages of every edge that the rank holds. With two states there are 11 operations per message
@@ -76,10 +76,10 @@ double hm__propagate_score(struct hm_propagate *propagate, const uint32_t *state
                            struct hm_comm *comm);
 
 /*
- * Messages as doubles, ordered by the vertex they go to, then by the vertex they come from. A
- * message has one value per state of its target, or, with the kernel for two states, one value: the
- * ratio of state 1 to state 0. The messages of a rank are contiguous in this order, so that they
- * can be stored and loaded with different numbers of ranks.
+ * Give or take the messages as doubles, ordered by the vertex they go to, then by the vertex they
+ * come from. A message has one value per state of its target, or, with the kernel for two states,
+ * one value: the ratio of state 1 to state 0. The messages of a rank are contiguous in this order,
+ * so that they can be stored and loaded with different numbers of ranks.
  */
 size_t hm__propagate_message_count(const struct hm_propagate *propagate);
 void hm__propagate_get(const struct hm_propagate *propagate, double *messages);

@@ -1,5 +1,5 @@
 /*
- * Belief propagation with two states; a message is one number, the ratio r = m(1)/m(0).
+ * Implements belief propagation with two states; a message is one number, the ratio r = m(1)/m(0).
  *
  * With T_i = phi_i(1)/phi_i(0) prod_k r_ki, the product over all messages but one is T_i/r_ji, and
  * the update
@@ -24,9 +24,9 @@
  *
  * Value ranges. The kernel is used if the ratios of the entries of every table are within
  * 2^-200..2^200; then every r, a mean of such ratios, is in that range, also when damped. A vertex
- * is tame if the largest |log2| that its ratios can have add up to at most 490: its T, and every
- * partial product, is in 2^-490..2^490. For the other vertices (wild, of very high degree), T is
- * recomputed as a mantissa and an exponent, and clamped to 2^-500..2^500. Clamping changes no
+ * is called tame if the largest |log2| that its ratios can have add up to at most 490: its T, and
+ * every partial product, is in 2^-490..2^490. For the other vertices (wild, of very high degree), T
+ * is recomputed as a mantissa and an exponent, and clamped to 2^-500..2^500. Clamping changes no
  * message by more than a relative 2^-99, since T/r is then beyond 2^300, where the update has
  * converged to psi11/psi10 or psi01/psi00. N and D are in 2^-700..2^700, and their products with 1
  * + r < 2^201 do not overflow.
@@ -52,7 +52,7 @@ struct vertex {
 
 struct wild {
     uint32_t vertex;
-    size_t from, to; /* Range of the vertex in `slots`. */
+    size_t from, to; /* Range of the vertex's entries in `slots`. */
 };
 
 struct binary_kernel {
@@ -60,8 +60,8 @@ struct binary_kernel {
     struct hm_propagate_settings settings;
     /* For each edge, the ratios of the messages into its first and its second end. */
     pair *messages;
-    struct vertex *vertices; /* Products of own vertices, then of ghosts. */
-    double *unary;           /* phi(1)/phi(0) of own vertices. */
+    struct vertex *vertices; /* Products T of own vertices, then of ghosts. */
+    double *unary;           /* Ratio phi(1)/phi(0) of each own vertex. */
     double *ratios;          /* With tables: psi01, psi10, psi11 divided by psi00, for each edge. */
     /* Own vertices of very high degree (wild vertices), whose product might overflow or
      * underflow. */

@@ -1,5 +1,5 @@
 /*
- * Belief propagation with any number of states, and potentials that may be zero.
+ * Implements belief propagation with any number of states, and potentials that may be zero.
  *
  * A message is an array of entries with sum 1. T_i(x) = phi_i(x) prod_k m_ki(x) is kept for each
  * state as a mantissa, an exponent, and the number of factors that are zero, so that a vertex of

@@ -1,7 +1,7 @@
 /*
- * The interface of the two kernels of belief propagation: propagate_binary.c for two states,
- * propagate_general.c for any number. A kernel holds the two messages of each edge and, for each
- * vertex, the product T_i = phi_i prod_k m_ki of this and of the next iteration.
+ * Defines the interface of the two kernels of belief propagation: propagate_binary.c for two
+ * states, propagate_general.c for any number. A kernel holds the two messages of each edge and, for
+ * each vertex, the product T_i = phi_i prod_k m_ki of this and of the next iteration.
  */
 #ifndef HM_PROPAGATE_KERNEL_H
 #define HM_PROPAGATE_KERNEL_H
@@ -9,7 +9,7 @@
 #include "propagate.h"
 
 struct hm_kernel_ops {
-    /* Create a kernel with uniform messages; the products are not computed yet. */
+    /* Create a kernel with uniform messages; the products of the vertices are not computed yet. */
     void *(*create)(const struct hm_mrf *mrf, const struct hm_propagate_settings *settings);
     void (*destroy)(void *kernel);
     /*
@@ -32,18 +32,19 @@ struct hm_kernel_ops {
      */
     double *(*message)(void *kernel, size_t edge, int end, size_t *ret_length);
     /*
-     * `belief`: belief of a vertex. `edge_belief`: belief of an edge, a table like psi. Both sum to
-     * 1.
+     * `belief` computes the belief of a vertex, and `edge_belief` that of an edge, a table like
+     * psi. Both sum to 1.
      */
     void (*belief)(const void *kernel, size_t vertex, double *belief);
     void (*edge_belief)(const void *kernel, size_t edge, double *belief);
-    double (*flop)(const void *kernel); /* Number of floating-point operations of one step. */
+    double (*flop)(
+        const void *kernel); /* Returns the number of floating-point operations of one step. */
 };
 
 extern const struct hm_kernel_ops hm__propagate_binary, hm__propagate_general;
 
 /*
- * Whether this rank's part has the value ranges that the binary kernel needs; see
+ * Whether this rank's part of the field has the value ranges that the binary kernel needs; see
  * propagate_binary.c.
  */
 bool hm__propagate_binary_fits(const struct hm_mrf *mrf);

@@ -1,7 +1,7 @@
 /*
- * Distribution of rows. A message to a rank begins with a header (numbers of rows and entries). The
- * receiver replies whether it has enough memory; then the arrays of struct hm_rows follow, and the
- * positions of the rows in the receiver's block.
+ * Distributes rows over ranks. A message to a rank begins with a header (numbers of rows and
+ * entries). The receiver replies whether it has enough memory; then the arrays of struct hm_rows
+ * follow, and the positions of the rows in the receiver's block.
  */
 #include "shard.h"
 
@@ -36,7 +36,7 @@ struct hm_shard hm__shard_in(const struct hm_comm *comm, double rows, int rank)
     return (struct hm_shard){first, next - first};
 }
 
-/* Returns the rank whose block contains the position: first <= position < first + count. */
+/* Returns the rank whose block contains position `place`: first <= place < first + count. */
 static int shard_owner(const struct hm_comm *comm, double place, double total)
 {
     int low = 0, high = comm->size - 1;

@@ -1,8 +1,7 @@
 /*
- * Distribution of rows over ranks: the rows are put into an order, and rank k of n holds the k-th
- * of n blocks. Blocks are equal unless the ranks have shares. The order does not depend on n, so
- * that values that belong to rows can be redistributed if a run is resumed with another number of
- * ranks.
+ * Distributes rows over ranks: the rows are put into an order, and rank k of n holds the k-th of n
+ * blocks. Blocks are equal unless the ranks have shares. The order does not depend on n, so that
+ * values that belong to rows can be redistributed if a run is resumed with another number of ranks.
  */
 #ifndef HM_SHARD_H
 #define HM_SHARD_H

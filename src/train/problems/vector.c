@@ -1,6 +1,7 @@
 /*
- * Loops over vectors. Sums are computed as interleaved partial sums, two per vector register. The
- * order of the additions is written out, so that it does not depend on compiler or machine.
+ * Implements loops over vectors. Sums are computed as interleaved partial sums, two per vector
+ * register. The order of the additions is written out, so that it does not depend on compiler or
+ * machine.
  */
 #include "vector.h"
 
@@ -35,12 +36,15 @@ void hm__axpy(double factor, const double *a, double *b, size_t count)
         b[i] += factor * a[i];
 }
 
-/* Partial sums of the products of four rows with w, in two registers for each row. */
+/* Partial sums of the products of four rows with the weights w, in two registers for each row. */
 struct four_sums {
     pair s[4], t[4];
 };
 
-/* Add the products in columns from..to-1; `from` and `to` are multiples of 4. */
+/*
+ * Add the products of row values and weights in columns from..to-1; `from` and `to` are multiples
+ * of 4.
+ */
 static void four_add_products(struct four_sums *sums, const double *const x[4], const double *w,
                               size_t from, size_t to)
 {
@@ -56,7 +60,10 @@ static void four_add_products(struct four_sums *sums, const double *const x[4], 
     *sums = f;
 }
 
-/* Add the products in the last columns from..count-1 and combine the partial sums. */
+/*
+ * Add the products of row values and weights in the last columns from..count-1, and combine the
+ * partial sums.
+ */
 static void four_finish(const struct four_sums *sums, const double *const x[4], const double *w,
                         size_t from, size_t count, double dots[4])
 {
@@ -82,7 +89,8 @@ void hm__dot8(const double *const x[8], const double *w, size_t count, double do
 {
     enum {
         BLOCK = 96
-    }; /* Number of columns per block. While four rows are summed, the other four are loaded. */
+    }; /* Number of columns per block. While the products of four rows are summed, the other four
+          rows are loaded. */
     struct four_sums first = {0}, second = {0};
     size_t whole = count - count % 4;
 

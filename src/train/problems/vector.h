@@ -1,6 +1,6 @@
 /*
- * Inner products and updates of dense and sparse vectors. The order of summation is fixed, so that
- * results have the same bits on every machine, with any vector unit.
+ * Computes inner products and updates of dense and sparse vectors. The order of summation is fixed,
+ * so that results have the same bits on every machine, with any vector unit.
  */
 #ifndef HM_VECTOR_H
 #define HM_VECTOR_H
@@ -25,8 +25,8 @@ size_t hm__row_entries(const struct hm_rows *rows, size_t i);
 
 /*
  * Functions for several dense rows at a time, which read w less often: hm__dot4 computes dots[k] =
- * x_k.w, and hm__axpy4 computes w += sum_k factors[k] x_k. hm__dot8 computes eight products with
- * the same bits as hm__dot4 and uses the memory bandwidth better.
+ * x_k.w, and hm__axpy4 computes w += sum_k factors[k] x_k. hm__dot8 computes eight dot products
+ * with the same bits as hm__dot4 and uses the memory bandwidth better.
  */
 void hm__dot4(const double *const x[4], const double *w, size_t count, double dots[4]);
 void hm__dot8(const double *const x[8], const double *w, size_t count, double dots[8]);
