@@ -11,7 +11,7 @@ struct hm_large_prediction {
     double time_s, low_s, high_s;
     double memory_bytes;       /* Predicted bytes on the fullest worker. */
     enum hm_large_group group; /* Group of jobs whose errors give the interval. */
-    bool fits;                 /* True if the predicted memory is at most the usable memory. */
+    bool fits;    /* True if the predicted memory is at most the memory that a job can use. */
     bool healthy; /* True if the time is compared with the measured one; see hm__large_rows_healthy.
                    */
 };

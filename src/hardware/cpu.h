@@ -69,7 +69,10 @@ double hm__cpu_gemm(const struct hm_cpu *cpu, double m, double n, double k, doub
                     double efficiency);
 /* Returns the seconds in which one operation on each element moves `bytes`. */
 double hm__cpu_stream(const struct hm_cpu *cpu, double bytes);
-/* Returns the seconds of `flop` operations at a fraction of the peak, which move `bytes`. */
+/*
+ * Returns the seconds of `flop` operations that run at a fraction of the peak and move `bytes`
+ * bytes.
+ */
 double hm__cpu_loop(const struct hm_cpu *cpu, double flop, double fraction, double bytes);
 
 /* Returns the seconds of one edge of a graph with `states` states on one worker: scalar arithmetic

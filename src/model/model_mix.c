@@ -156,7 +156,7 @@ static void mix_workers(const struct hm_cluster *cluster, const struct hm_mix *m
         workers[k] = fmin(mix->machines[k] * cluster->kinds[k].machine->node.accelerators, n);
 }
 
-/* Sets the machines of a point and their price. */
+/* Sets the machines of a point (the number of each kind) and their price. */
 static void point_machines(const struct hm_model *m, const struct hm_mix *mix,
                            struct hm_point *point)
 {

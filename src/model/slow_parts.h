@@ -33,7 +33,10 @@ struct hm_slow {
     size_t node_count;
     /* Buffer for the distribution of the number of unfinished workers. */
     double *mass;
-    /* Random draws for the recursion: the factor on the time, and 1 if the draw has a pause. */
+    /*
+     * Random draws for the recursion: the factor on the time of an iteration, and 1 if the
+     * iteration has a pause, else 0.
+     */
     double *bank, *paused;
     double *ends, *factors;
 };

@@ -71,7 +71,9 @@ static bool place_equal(const struct step_kind *a, const struct hm_count *l,
            kept;
 }
 
-/* Finds equal layers; the repetitions of a block refer to the same layer of the network. */
+/*
+ * Finds layers that are equal; the repetitions of a block refer to the same layer of the network.
+ */
 static void table_find_kinds(struct hm_step_table *t)
 {
     const struct hm_counts *c = t->counts;

@@ -35,8 +35,8 @@ struct pace_cached {
 struct hm_stragglers {
     struct pace_cached cache[CACHE_SIZE];
     /*
-     * The slowness in effect; permanent differences are removed from it when work is distributed by
-     * speed.
+     * The slowness that is modelled; permanent differences are removed from it when work is
+     * distributed by speed.
      */
     struct hm_slowness slowness;
     struct hm_slow *slow; /* Tables of the times that `slowness` causes. */

@@ -144,7 +144,7 @@ static double *server_row(const struct hm_ps_server *s, size_t table, size_t row
 
 /*
  * If `exact` is true, add the records of tables with staleness bound 0; otherwise add those of the
- * other tables. Returns whether there were records of the other kind.
+ * other tables. Returns whether the body also has records of tables that were not added.
  */
 static bool server_add(struct hm_ps_server *s, const double *body, size_t count, bool exact)
 {

@@ -155,7 +155,7 @@ static const struct hm_request_field fields[] = {
 
 #undef T
 
-/* Everything that is loaded and computed for a plan. */
+/* The data that are loaded and computed for a plan. */
 struct plan_parts {
     struct hm_loaded_job job;
     struct hm_plan_ways ways;

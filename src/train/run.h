@@ -205,8 +205,8 @@ void hm__run_derive_dual(struct hm_run *run, double *alpha);
 double hm__run_norm2(const struct hm_run *run);
 
 /*
- * Mini-batches of a run. hm__batches_gradient computes the mean gradient of the next mini-batch,
- * including the gradient of the regulariser, in run->gradient.
+ * The mini-batches of a run. hm__batches_gradient computes the mean gradient of the next
+ * mini-batch, including the gradient of the regulariser, in run->gradient.
  */
 struct hm_batches;
 int hm__batches_new(struct hm_run *run, struct hm_batches **ret_batches, struct hm_err *err);

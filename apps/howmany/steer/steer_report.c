@@ -15,7 +15,7 @@ enum { REPORT_LINES = 12 };
 
 /* ---- the chart ------------------------------------------------------------------------------- */
 
-/* The lines of the chart and the memory of their points. */
+/* The lines of the chart, and the memory that holds their points. */
 struct report_chart {
     struct hm_svg_series series[REPORT_LINES];
     char names[REPORT_LINES][80];
