@@ -23,7 +23,7 @@ int hm__store_migrate(struct hm_store *store, struct hm_err *err);
 int hm__store_drop_indexes(struct hm_store *store, struct hm_err *err);
 int hm__store_create_indexes(struct hm_store *store, struct hm_err *err);
 
-enum { HM_STORE_WAITING = 8192 };
+enum { HM_STORE_WAITING = 1024 };
 
 /*
  * Adds the waiting runs to the indexes if there are HM_STORE_WAITING or more; `added` is the number

@@ -135,11 +135,21 @@ static int write_joined_part(struct hm_store *store, struct hm_statement *s,
     return rc;
 }
 
+/* Whether one query finds all runs in order, because the order is that of an index with all runs:
+ * that of the ids, unless a condition has a better index, or that of the keys. */
+static bool finds_all_runs(const struct run_visit *e, const struct hm_store_filter *filter)
+{
+    const struct hm_store_column *sort = e->order.column;
+
+    if (sort->kind == HM_STORE_ID)
+        return !has_conditions(filter);
+    return !e->few && sort->offset == offsetof(struct hm_stored, key);
+}
+
 static int list_part(struct hm_store *store, const struct hm_store_filter *filter,
                      enum hm_part part, struct run_visit *e, struct hm_err *err)
 {
-    /* If runs are sorted by id and there are no conditions, no other index is needed. */
-    bool all = e->order.column->kind == HM_STORE_ID && !has_conditions(filter);
+    bool all = finds_all_runs(e, filter);
     struct hm_statement s = {0};
     int rc = all ? write_part(store, &s, filter, part, "1 = 1", e, err)
                  : write_joined_part(store, &s, filter, part, e, err);

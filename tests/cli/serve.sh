@@ -253,13 +253,13 @@ exec 4<>"/dev/tcp/127.0.0.1/$port" 5<>"/dev/tcp/127.0.0.1/$port"
 wait_for 5 healthy # Connections make room when they have waited for 0.1 s.
 check "connections that wait make room for others" sh -c "for i in 1 2 3 4 5; do [ \"\$(curl -s -m 20 $url/healthz)\" = ok ] || exit 1; done"
 exec 4>&- 5>&-
-# The address with one connection keeps it, although it has waited longest, while one with nine loses its own.
-start --connections 10 --per-address 100 --quiet
+# The address with one connection keeps it, although it has waited longest, while one with 19 loses some of its own.
+start --connections 20 --per-address 100 --quiet
 cat >"$work/crowd.py" <<'END'
 import socket, sys, time
 at = ("127.0.0.1", int(sys.argv[1]))
 alone = socket.create_connection(at)
-crowd = [socket.create_connection(at, source_address=("127.0.0.2", 0)) for _ in range(9)]
+crowd = [socket.create_connection(at, source_address=("127.0.0.2", 0)) for _ in range(19)]
 time.sleep(0.3)  # The connections wait for longer than the 0.1 s after which they may be closed.
 for _ in range(5):
     socket.create_connection(at, source_address=("127.0.0.3", 0)).sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
