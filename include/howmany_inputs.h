@@ -136,8 +136,8 @@ struct hm_network {
     double forward_flop; /* Total flop of the forward pass of one sample; 0 or NaN if there are
                             layers. */
     double published_parameters; /* Number of parameters in the literature; 0 or NaN: not given. */
-    double published_forward_flop; /* Forward flop of one sample in the literature; 0 or NaN: not
-                                      given. */
+    double published_forward_flop; /* Published flop of the forward pass of one sample; 0 or NaN:
+                                      not given. */
 };
 
 /* The sizes of one layer in the forward pass of one sample. */

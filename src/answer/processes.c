@@ -2,10 +2,11 @@
  * Chooses how many processes run on a machine without accelerators, and with how many threads.
  *
  * p processes of a machine are p workers: each has cores/p threads, and a p-th of the peak, the
- * memory bandwidth, the cache and the memory. They share the machine's port to the fabric, and
- * exchange messages through its memory, which a copy reads and writes. More processes divide the
- * batch further, so that matrix products with few blocks of results occupy all cores; fewer
- * processes send fewer messages and keep fewer copies of the model. The plan compares all choices.
+ * memory bandwidth, the cache and the memory. They share the machine's port to the fabric.
+ * Messages between them are copied in its memory: each byte is read and written. More processes
+ * divide the batch further, so that matrix products with few blocks of results occupy all cores;
+ * fewer processes send fewer messages and keep fewer copies of the model. The plan compares all
+ * choices.
  *
  * Limits: only networks with layers on a machine whose cores are known; processes on one machine do
  * not disturb each other.

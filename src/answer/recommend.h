@@ -23,7 +23,7 @@ struct hm_recommend_candidate {
     double *draws;
     /* Lower bound of the time in seconds, for a candidate without a time; NaN if unknown. */
     double floor_s;
-    /* Phrase that says why the candidate has no time; NULL if it has one. */
+    /* Reason why no time of the candidate is known, as a phrase; NULL if it is known. */
     const char *why;
 };
 

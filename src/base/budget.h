@@ -83,7 +83,7 @@ int hm__budget_result(int rc, struct hm_err *err);
  */
 bool hm__budget_admits(size_t bytes);
 void hm__budget_count(long long bytes);
-/* Note that the machine had no memory for an allocation. */
+/* Record that an allocation failed because the machine had no memory. */
 void hm__budget_miss(void);
 
 #endif

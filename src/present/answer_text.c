@@ -241,8 +241,8 @@ static void answer_say_point(struct hm_text *out, const struct hm_answer *a,
 }
 
 /*
- * Adds the points that meet the deadline and the budget and reach the factors `faster` and `work`,
- * if the question has these.
+ * Adds a line for each limit of the question: the point that meets the deadline, the budget, the
+ * speedup `faster`, or the growth `work` of the work.
  */
 static void answer_say_asked(struct hm_text *out, const struct hm_answer *a,
                              const struct hm_style *style)

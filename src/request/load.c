@@ -300,9 +300,8 @@ static bool is_plain_name(struct hm_call *call, const struct hm_document *d)
 }
 
 /*
- * If the job gives the number of accelerators in a machine of its cluster, gives a server the same
- * number; the server then has the name of the accelerator, and its price is unknown. Returns
- * whether the job gives this number.
+ * If the job says how many accelerators a machine has, sets this number in `server`, names the
+ * server after the accelerator, and makes its price unknown. Returns whether the job says so.
  */
 static bool keep_accelerators(const struct hm_job *job, const char *named,
                               struct hm_cluster *server)

@@ -27,8 +27,8 @@ enum hm_where {
     HM_WHERE_ANY,  /* The database chooses the index. */
     HM_WHERE_WALK, /* Runs are read in the order of the sort column's index, and each is tested. */
     /*
-     * Runs are found by other indexes. The statement has only conditions that such an index can
-     * find, and none on the sort column.
+     * Runs are found by an index of another column than the sort column. The statement has only
+     * the conditions for which there is such an index.
      */
     HM_WHERE_PROBE,
 };

@@ -63,8 +63,8 @@ struct calibrate_effort {
 };
 
 /*
- * Measure the operations in rows, set their seconds and spread, and remove the operations that the
- * device does not support; *ret_count is the number of remaining operations. Rounds go over the
+ * Measure the operations in `rows`, set their seconds and spread, and remove the operations that
+ * the device does not support; *ret_count is the number of remaining operations. Rounds go over the
  * whole list, so that slow changes of the machine appear in the spread. Returns HM_E_CANCELLED if
  * `stopped` returned true.
  */

@@ -20,7 +20,7 @@ struct compare_task {
     double batch;    /* Number of rows in one worker's mini-batch. */
 };
 
-/* A platform, called way in the code, with its consistency and algorithm. */
+/* A platform with its consistency and its algorithm. */
 struct compare_way {
     const char *name; /* Name of the platform in --platforms. */
     const char *platform, *consistency;

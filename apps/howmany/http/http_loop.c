@@ -268,7 +268,7 @@ static void peer_receive(struct http_peer *p)
         p->readable = errno == EINTR;
         return;
     }
-    /* A short read has emptied the socket, unless the end of the data must be read too. */
+    /* After a short read the socket is empty. It is read again only if its client has closed it. */
     p->readable = (size_t)got == room || atomic_load_explicit(&p->gone, memory_order_relaxed);
     if (p->phase == HTTP_PHASE_LINGER)
         return;

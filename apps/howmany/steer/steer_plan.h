@@ -21,10 +21,10 @@ struct steer_choice {
     long parent; /* Line from whose checkpoint a new line starts; -1: none. */
     size_t algorithm, m;
     enum steer_why why;
-    double switch_s;   /* Seconds of the switch; 0: the line continues without a switch. */
+    double switch_s;   /* Seconds to change the algorithm or m; 0: neither changes. */
     double expected_s; /* Expected time to the target, including the switch; NaN: unknown. */
     double rival_s;    /* Expected time of the best other choice; NaN: there is none. */
-    size_t rival;      /* Best other choice, as the index algorithm * m_count + m. */
+    size_t rival;      /* Best other choice: index of its algorithm * m_count + index of its m. */
 };
 
 /*

@@ -81,10 +81,10 @@ struct steer_line {
 enum steer_why {
     STEER_WHY_TRY, /* A trial: a new choice of algorithm and number of workers is tested for a short
                       time. */
-    STEER_WHY_STAY,      /* The present line is expected to be the best choice. */
-    STEER_WHY_LEADS,     /* Another line is ahead of the present one. */
-    STEER_WHY_MODEL,     /* The models expect a new line to be better than all lines so far. */
-    STEER_WHY_ONLY,      /* No time can be estimated, so the line with the smallest loss runs. */
+    STEER_WHY_STAY,  /* The present line is expected to be the best choice. */
+    STEER_WHY_LEADS, /* Another line is ahead of the present one. */
+    STEER_WHY_MODEL, /* The models expect a new line to be better than all lines so far. */
+    STEER_WHY_ONLY,  /* No time to the target can be estimated; the smallest loss so far decides. */
     STEER_WHY_CHALLENGE, /* The line runs beside the chosen one, on idle nodes. */
     STEER_WHYS
 };
@@ -99,7 +99,7 @@ struct steer_decision {
     double switch_s;   /* Seconds of the switch; 0: there is no switch. */
     double expected_s; /* Expected time from the decision to the target; NaN: unknown. */
     double rival_s;    /* Expected time of the best other choice; NaN: there is none. */
-    size_t rival;      /* Best other choice, as the index algorithm * m_count + m. */
+    size_t rival;      /* Best other choice: index of its algorithm * m_count + index of its m. */
     /* Expected loss at the end of the frame; NaN: unknown. */
     double expected_loss;
     double until_s; /* Planned end of the frame, in seconds since the start of the training. */

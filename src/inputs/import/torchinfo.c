@@ -427,7 +427,7 @@ static int summary_read(struct hm_imported *im, struct hm_err *err)
     hm__json_put_text(&im->facts, "format", "torchinfo");
     while (hm__stream_line(&im->in, &line)) {
         copy_line(&line, text, sizeof(text));
-        /* A number in a line without a line break may lack digits. */
+        /* The last line of a truncated file may end within a number, so it is not used. */
         if (line.whole)
             take_line(&s, text);
     }

@@ -24,7 +24,7 @@ struct finish {
     struct hm_traces *traces;
     struct hm_trace_notes notes;
     bool objective; /* True if the measure is the objective; otherwise it is hm_trace_row.other. */
-    bool bests;     /* True if the optimal loss P* that the files give is that of the measure. */
+    bool bests;     /* True if the files give the optimal value P* of this measure. */
     bool diverged;  /* True if at least one trace diverged. */
 };
 

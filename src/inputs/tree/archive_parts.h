@@ -37,7 +37,7 @@ int hm__tar_list(struct hm_archive *archive, struct hm_err *err);
 /* Open a member of a tar archive; `name` is its name for messages. */
 int hm__tar_source(const struct hm_archive *archive, const struct hm_archive_member *member,
                    const char *name, struct hm_source **ret_source, struct hm_err *err);
-/* Open the bytes of the archive, decompressed. */
+/* Open the archive as a stream of decompressed bytes. */
 int hm__archive_base(const struct hm_archive *archive, struct hm_source **ret_source,
                      struct hm_err *err);
 
