@@ -103,7 +103,9 @@ unchanged() { $usage --platform server -b 60 >with && ${usage/ --usage/} --platf
 check "reporting usage does not change the results" unchanged
 
 # ---- the comparison --------------------------------------------------------------------------
-small="howmany compare --tasks logistic,softmax --rows 100 -b 20 -i 10"
+all_rows=100 batch=20
+if in_torture; then all_rows=300 batch=50; fi
+small="howmany compare --tasks logistic,softmax --rows $all_rows -b $batch -i 10"
 $small --json >all.json
 check "the result has all runs" jq -e '[.tasks[].runs | length] == [15, 15]' all.json
 by_hand() { # rows of all iterations divided by their time
@@ -132,12 +134,12 @@ END
 run_speed() { jq --arg p "$1" --arg c "$2" --argjson n "$3" '.tasks[0].runs[] | select(.platform == $p and .consistency == $c and .n == $n) | .samples_per_s' all.json; }
 within() { jq -ne "$near near(\$a; \$b; \$e)" --argjson a "$1" --argjson b "$2" --argjson e "$3" >/dev/null || { echo "$1 and $2"; return 1; }; }
 as_planned() { # PLATFORM WITHIN ROWS-AT-n…
-  for n in 3 5; do within "$(run_speed "$1" bsp $n)" "$(plan "$1" bsp "$([ "$1" = driver ] && echo $((100 / n)) || echo 20)" $n)" "$2" || return 1; done
+  for n in 3 5; do within "$(run_speed "$1" bsp $n)" "$(plan "$1" bsp "$([ "$1" = driver ] && echo $((all_rows / n)) || echo $batch)" $n)" "$2" || return 1; done
 }
 check "plan predicts servers within 2 %" as_planned server 0.02
 check "plan predicts all-reduce within 8 %" as_planned allreduce 0.08
 check "plan predicts a driver within 15 %" as_planned driver 0.15
-async() { jq -ne '$b * 0.999 < $a and $a < $m * 1.02' --argjson a "$(run_speed server async 5)" --argjson b "$(run_speed server bsp 5)" --argjson m "$(plan server async 20 5)"; }
+async() { jq -ne '$b * 0.999 < $a and $a < $m * 1.02' --argjson a "$(run_speed server async 5)" --argjson b "$(run_speed server bsp 5)" --argjson m "$(plan server async $batch 5)"; }
 check "async is between bsp and what spread workers would reach" async
 
 rows_do_not_matter() { # for mini-batches
