@@ -2,11 +2,9 @@
 #include "spark_log.h"
 
 #include <dirent.h>
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "import.h"
 
@@ -22,25 +20,23 @@ static bool may_be_spark(char *const *argv)
 
 void launch_spark_log_begin(struct launch_spark_log *log, char *const *argv)
 {
-    const char *temporary = getenv("TMPDIR"), *before = getenv(OPTIONS);
-    char options[2048];
+    const char *before = getenv(OPTIONS), *parent = launch_temporary_parent();
+    char options[LAUNCH_FOLDER + 1200];
 
     *log = (struct launch_spark_log){0};
-    if (!may_be_spark(argv))
+    /* A path with other characters would have to be quoted. */
+    if (!may_be_spark(argv) || strpbrk(parent, " \t\n'\"\\$`%") ||
+        (before && strlen(before) > 1000))
         return;
-    int length = snprintf(log->folder, sizeof(log->folder), "%s/howmany-spark-XXXXXX",
-                          temporary && *temporary ? temporary : "/tmp");
-    /* A path with any other character would have to be quoted. */
-    bool plain = length < (int)sizeof(log->folder) && !strpbrk(log->folder, " \t\n'\"\\$`%");
-    length = snprintf(options, sizeof(options), "%s ", before ? before : "");
     log->before = before ? strdup(before) : NULL;
-    if (!plain || length >= 1024 || (before && !log->before) || !mkdtemp(log->folder)) {
+    if ((before && !log->before) || launch_folder_make(parent, log->folder)) {
         free(log->before);
         *log = (struct launch_spark_log){0};
         return;
     }
-    snprintf(options + length, sizeof(options) - (size_t)length,
-             "-Dspark.eventLog.enabled=true -Dspark.eventLog.dir=file:%s", log->folder);
+    snprintf(options, sizeof(options),
+             "%s -Dspark.eventLog.enabled=true -Dspark.eventLog.dir=file:%s", before ? before : "",
+             log->folder);
     if (setenv(OPTIONS, options, 1) != 0)
         launch_spark_log_end(log);
 }
@@ -91,7 +87,7 @@ static const char *longest_job(const struct hm_import_table *runs)
 size_t launch_spark_log_read(const struct launch_spark_log *log, double **ret_seconds)
 {
     enum { JOBS_MOST = 5000 }; /* Largest number of Spark jobs that are grouped. */
-    char path[512];
+    char path[LAUNCH_FOLDER + 300];
     struct hm_import_from from = {.name = path, .as = hm__importer_find("spark")};
     struct hm_imported *im = NULL;
     size_t count = 0;
@@ -110,19 +106,11 @@ size_t launch_spark_log_read(const struct launch_spark_log *log, double **ret_se
     return count;
 }
 
-static int remove_entry(const char *path, const struct stat *status, int kind, struct FTW *place)
-{
-    (void)status;
-    (void)kind;
-    (void)place;
-    return remove(path);
-}
-
 void launch_spark_log_end(struct launch_spark_log *log)
 {
     if (!*log->folder)
         return;
-    nftw(log->folder, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+    launch_folder_remove(log->folder);
     if (log->before)
         setenv(OPTIONS, log->before, 1);
     else

@@ -8,9 +8,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "temporary.h"
+
 struct launch_spark_log {
-    char folder[128]; /* Folder of the log; empty: no log is written. */
-    char *before;     /* SPARK_SUBMIT_OPTS before the run; owned. NULL: not set. */
+    char folder[LAUNCH_FOLDER]; /* Folder of the log; empty: no log is written. */
+    char *before;               /* SPARK_SUBMIT_OPTS before the run; owned. NULL: not set. */
 };
 
 /*

@@ -16,7 +16,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "guard.h"
 #include "text.h"
 
 static int add_argument(struct launch_command *command, const char *argument)
@@ -66,38 +65,6 @@ static double rank_count(const struct train_launch *l)
     return l->ranks.workers + l->ranks.others;
 }
 
-/* ---- temporary folders ---------------------------------------------------------------------- */
-
-/* Make a folder of a unique name. The guard removes it if this process is killed. */
-static int make_folder(const char *parent, char folder[TRAIN_LAUNCH_FOLDER])
-{
-    int length = snprintf(folder, TRAIN_LAUNCH_FOLDER, "%s/howmany-XXXXXX", parent);
-
-    launch_guard_start();
-    bool made = length > 0 && length < TRAIN_LAUNCH_FOLDER && mkdtemp(folder);
-    if (made)
-        launch_guard_add(launch_guard_remove_folder, folder);
-    else
-        folder[0] = '\0';
-    return made ? 0 : -1;
-}
-
-static void remove_folder(char *folder)
-{
-    if (!folder[0])
-        return;
-    launch_guard_remove_folder(folder);
-    launch_guard_drop(launch_guard_remove_folder, folder);
-    folder[0] = '\0';
-}
-
-static const char *temporary_parent(void)
-{
-    const char *parent = getenv("TMPDIR");
-
-    return parent && parent[0] == '/' ? parent : "/tmp";
-}
-
 /* ---- real ranks ----------------------------------------------------------------------------- */
 
 static int add_launcher(struct train_launch *l, const char *text)
@@ -132,9 +99,9 @@ static void set_mpi_folders(struct train_launch *l)
     for (size_t i = 0; i < sizeof(elsewhere) / sizeof(elsewhere[0]); i++)
         if (getenv(elsewhere[i]))
             return;
-    if (make_folder(temporary_parent(), l->folder) == 0)
+    if (launch_folder_make(launch_temporary_parent(), l->folder) == 0)
         setenv("OMPI_MCA_orte_tmpdir_base", l->folder, 0);
-    if (make_folder("/dev/shm", l->shared) == 0) {
+    if (launch_folder_make("/dev/shm", l->shared) == 0) {
         setenv("OMPI_MCA_btl_vader_backing_directory", l->shared, 0); /* Open MPI 4 */
         setenv("OMPI_MCA_btl_sm_backing_directory", l->shared, 0);    /* Open MPI 5 */
     }
@@ -199,9 +166,9 @@ static int prepare_simulated_ranks(struct train_launch *l)
 
     clear_rank_environment();
     if (!folder) {
-        if (strlen(temporary_parent()) > TRAIN_LAUNCH_FOLDER - 20)
+        if (strlen(launch_temporary_parent()) > LAUNCH_FOLDER - 20)
             return cli_complain("--simulate: the path in TMPDIR is too long");
-        if (make_folder(temporary_parent(), l->folder))
+        if (launch_folder_make(launch_temporary_parent(), l->folder))
             return cli_complain("--simulate: cannot make a temporary folder: %s", strerror(errno));
         folder = l->folder;
     }
@@ -275,8 +242,8 @@ int train_launch_command(const struct train_launch *l, bool resume,
 
 void train_launch_release(struct train_launch *l)
 {
-    remove_folder(l->folder);
-    remove_folder(l->shared);
+    launch_folder_remove(l->folder);
+    launch_folder_remove(l->shared);
     simgrid_platform_release(&l->platform);
     launch_command_release(&l->prefix);
     launch_command_release(&l->arguments);

@@ -4,9 +4,7 @@
 
 #include "cli.h"
 #include "simgrid_platform.h"
-
-/* The longest path of a temporary folder, with its NUL byte. */
-enum { TRAIN_LAUNCH_FOLDER = 1024 };
+#include "temporary.h"
 
 /*
  * Zero-initialise; set the members before the empty line; call train_launch_prepare; release on
@@ -32,9 +30,9 @@ struct train_launch {
     struct simgrid_platform platform;
     char *module; /* Path of the program for simulated ranks; owned. */
     /* Path of the temporary folder for files of SimGrid or of mpirun; empty: none. */
-    char folder[TRAIN_LAUNCH_FOLDER];
+    char folder[LAUNCH_FOLDER];
     /* Path of the folder in /dev/shm for memory that ranks share; empty: none. */
-    char shared[TRAIN_LAUNCH_FOLDER];
+    char shared[LAUNCH_FOLDER];
     /* True if there are more ranks than cores, so that times are unreliable. */
     bool oversubscribed;
 };
