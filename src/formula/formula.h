@@ -8,7 +8,10 @@
 #include "howmany.h"
 #include "unit.h"
 
-/* A named quantity whose value the caller gives at evaluation. The first symbol of a scope is n. */
+/*
+ * A named variable of formulas, whose value the caller passes to each evaluation. The first symbol
+ * of a scope is n.
+ */
 struct hm_symbol {
     const char *name;
     struct hm_dim dim;
@@ -23,17 +26,19 @@ struct hm_definition {
 enum { HM_DEFINITIONS_MAX = 256 };
 
 /*
- * The names that a formula may use. The scope is borrowed only during the call of hm__formula_new.
+ * The names that a formula may use. hm__formula_new keeps no pointer to the scope after it returns.
  */
 struct hm_scope {
-    const char *source; /* Name of the file in error messages; may be NULL. */
+    const char *source; /* Name of the file for error messages; may be NULL. */
     const struct hm_symbol *symbols;
     size_t symbol_count;
-    /* Definitions; each hides a symbol of the same name. */
+    /* Definitions from `where:`; a definition hides a symbol of the same name. */
     const struct hm_definition *definitions;
     size_t definition_count;
-    /* True if every symbol may vary between evaluations, not only n; for
-     * hm__formula_eval_columns. */
+    /*
+     * True if every symbol may have another value in each evaluation, as hm__formula_eval_columns
+     * needs; false if only n varies.
+     */
     bool columns;
 };
 
@@ -45,27 +50,30 @@ struct hm_scope {
 int hm__formula_new(const char *text, const struct hm_scope *scope, struct hm_dim wanted,
                     struct hm_formula **ret_formula, struct hm_err *err);
 void hm__formula_free(struct hm_formula *formula);
-/* Whether hm__formula_new compiled the formula for these symbols, of which only n varies. */
+/*
+ * Whether hm__formula_new compiled the formula for exactly these symbols, with n as the only
+ * variable that differs within one evaluation.
+ */
 bool hm__formula_is_over(const struct hm_formula *formula, const struct hm_symbol *symbols,
                          size_t count);
 /* Compile every definition of a scope, even if no formula uses it. */
 int hm__scope_check(const struct hm_scope *scope, struct hm_err *err);
-/* Whether a text can be the name of a quantity. */
+/* Whether a string can be the name of a quantity. */
 bool hm__formula_is_name(const char *text);
 
 /* Whether the formula uses the symbol at this index of the scope. */
 bool hm__formula_uses(const struct hm_formula *formula, size_t symbol);
 
 /*
- * Return the number and the names of the constant definitions that the formula uses. The names are
- * borrowed.
+ * Return the number and the names of the definitions that the formula uses and that do not depend
+ * on n. The names are borrowed.
  */
 size_t hm__formula_quantity_count(const struct hm_formula *formula);
 const char *hm__formula_quantity_name(const struct hm_formula *formula, size_t quantity);
 
 /*
- * A factor that multiplies the value of the definition `name`; if name is NULL, no definition is
- * changed.
+ * Factor by which an evaluation multiplies the value of the definition `name`; if `name` is NULL,
+ * no definition is changed.
  */
 struct hm_scaled {
     const char *name;

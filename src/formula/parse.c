@@ -24,7 +24,11 @@ struct parser {
     const char *text, *at;
     const struct hm_scope *scope;
     struct hm_formula *formula;
-    int *nodes; /* The node of each definition; -1: not yet used, -2: being compiled now. */
+    /*
+     * Index of the node that holds each definition; -1: not used yet, -2: being compiled now, which
+     * detects definitions that use themselves.
+     */
+    int *nodes;
     int depth;
     struct hm_err *err;
 };
@@ -102,7 +106,7 @@ static int find_symbol(const struct hm_scope *scope, const char *at, size_t leng
     return -1;
 }
 
-/* Compile the text of a definition, and then continue with the formula that uses it. */
+/* Compile the text of a definition, and return to the position in the formula that uses it. */
 static int parse_definition(struct parser *p, int index)
 {
     const struct hm_definition *d = &p->scope->definitions[index];
@@ -137,7 +141,10 @@ static int parse_definition(struct parser *p, int index)
     return node;
 }
 
-/* Returns name i of all definitions, symbols and functions, for suggestions. */
+/*
+ * Returns name number i among all definitions, symbols and functions; used to suggest a similar
+ * name in an error message.
+ */
 static const char *known_name(const void *context, size_t i)
 {
     const struct hm_scope *scope = context;
@@ -223,7 +230,9 @@ static bool is_per_time(const struct parser *p, const char *at, size_t length, d
             (find_definition(p->scope, at, length) < 0 && find_symbol(p->scope, at, length) < 0));
 }
 
-/* Reads a unit at p->at, if there is one, and a "/s" or similar part directly after it. */
+/*
+ * Reads a unit at p->at, if there is one, and also a divisor such as "/s" directly after the unit.
+ */
 static bool parse_unit(struct parser *p, double *factor, struct hm_dim *dim)
 {
     size_t micro = strncmp(p->at, "\xc2\xb5", 2) == 0 || strncmp(p->at, "\xce\xbc", 2) == 0 ? 2 : 0;
@@ -322,7 +331,10 @@ struct binary {
     int level;
 };
 
-/* A longer token must come before a shorter token that is its beginning, such as <= before <. */
+/*
+ * The first operator that matches the text is used, so an operator such as <= must come before its
+ * prefix <.
+ */
 static const struct binary binaries[] = {
     {"||", HM__OP_OR, 0}, {"&&", HM__OP_AND, 1}, {"==", HM__OP_EQ, 2}, {"!=", HM__OP_NE, 2},
     {"<=", HM__OP_LE, 3}, {">=", HM__OP_GE, 3},  {"<", HM__OP_LT, 3},  {">", HM__OP_GT, 3},

@@ -8,8 +8,11 @@
 enum hm__op {
     HM__OP_CONST,
     HM__OP_SYMBOL,
-    HM__OP_DEFINE, /* Value of a definition, which is operand 0; an evaluation may multiply it by
-                      a factor. */
+    /*
+     * Value of a named definition: the value of operand 0, times a factor if the evaluation has one
+     * for this name.
+     */
+    HM__OP_DEFINE,
     HM__OP_NEG,
     HM__OP_NOT,
     HM__OP_ADD,
@@ -38,7 +41,7 @@ enum hm__op {
     HM__OP_MAX,
 };
 
-/* One operation of the program. Its operands are nodes with smaller indices. */
+/* One operation of the compiled formula. Its operands are nodes with smaller indices. */
 struct hm__node {
     enum hm__op op;
     int operand[3]; /* Indices of the nodes that are the operands; -1: unused. */

@@ -19,7 +19,7 @@
 
 enum { WORDS = 16, WORD = 48 };
 
-/* Words of one line of the output. */
+/* The words of one line of a benchmark's output. */
 struct words {
     char text[WORDS][WORD];
     size_t count;
@@ -96,7 +96,9 @@ static struct bench_row *add_row(struct bench *b)
 /* ---- nccl-tests -------------------------------------------------------------------------------
  */
 
-/* Reads the line of a rank: "#  Rank  0 … on HOST device  0 [0x00] NAME". */
+/*
+ * Reads a line of nccl-tests that describes a rank: "#  Rank  0 … on HOST device  0 [0x00] NAME".
+ */
 static void read_rank(struct bench *b, const struct hm_line *line)
 {
     const char *on = hm__find(line->text, line->length, " on "), *end = line->text + line->length;
@@ -123,8 +125,10 @@ static void read_rank(struct bench *b, const struct hm_line *line)
     }
 }
 
-/* Reads a row: size, count, type, perhaps operation and root, then four values each for
- * out-of-place and in-place operation. */
+/*
+ * Reads a row of nccl-tests: size, count, type, for some collectives the operation and the root,
+ * then four values for the out-of-place and four for the in-place operation.
+ */
 static bool read_nccl_row(struct bench *b, const struct words *w)
 {
     double bytes = w->count >= 11 ? word_number(w->text[0]) : NAN;
@@ -187,7 +191,7 @@ static bool read_nccl(struct bench *b, const struct hm_line *line)
 /* ---- OSU and IMB ------------------------------------------------------------------------------
  */
 
-/* Splits a header into names that are separated by two or more blanks. */
+/* Splits the header of a table into column names, which are separated by two or more blanks. */
 static void split_header(struct bench *b, const char *p, const char *end)
 {
     b->s.column_count = 0;
@@ -273,7 +277,7 @@ static bool read_imb(struct bench *b, const struct hm_line *line)
     return true;
 }
 
-/* Reads a row of numbers; it must have as many numbers as there are columns. */
+/* Reads a row of a table; the line must have one number for each column. */
 static bool read_plain_row(struct bench *b, const struct words *w)
 {
     if (!b->open || b->s.kind == BENCH_NCCL || b->s.column_count == 0 ||
@@ -315,7 +319,11 @@ static int collectives_read(struct hm_imported *im, struct hm_err *err)
         if (line.whole || w.count >= 11)
             rows += read_nccl_row(b, &w) || read_plain_row(b, &w);
         if (!line.whole && w.count > 0)
-            hm__import_cut(im); /* The last row may be incomplete, because it has no line break. */
+            /*
+             * A last line without a line break may have been truncated within a number, so the
+             * import is marked as partial.
+             */
+            hm__import_cut(im);
     }
     finish_section(b);
     hm__json_close(&im->facts);

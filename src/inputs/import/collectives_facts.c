@@ -11,10 +11,14 @@
  */
 
 struct line_fit {
-    double a, b; /* Coefficients of t = a + b * bytes in s and s/byte; NaN without rows. */
+    /*
+     * Coefficients of t = a + b * bytes, in seconds and in seconds per byte; NaN if no row can be
+     * used.
+     */
+    double a, b;
 };
 
-/* Sums of weighted least squares; the weight of a row is 1 / t^2. */
+/* Sums for a weighted least-squares fit of a straight line; the weight of a row is 1 / t^2. */
 struct sums {
     double w, wx, wxx, wt, wxt;
 };
@@ -91,8 +95,10 @@ static void put_cluster(struct bench *b, double alpha, double beta, const char *
 /* ---- nccl-tests -------------------------------------------------------------------------------
  */
 
-/* Adds rows to the table of runs, for fits of the time over n and bytes. The name is copied only
- * once. */
+/*
+ * Adds the rows of a benchmark to the table of runs, so that time can be fitted as a function of n
+ * and bytes. All rows share one copy of the name.
+ */
 static void add_runs(struct bench *b, size_t time, double n, const char *name)
 {
     const char *copy = hm__arena_strdup(b->im->arena, name);
@@ -107,8 +113,8 @@ static void add_runs(struct bench *b, size_t time, double n, const char *name)
 }
 
 /*
- * Returns the names of the collectives whose bus bandwidth has this ratio to their bandwidth on n
- * ranks; NULL: none.
+ * Returns the names of the collectives for which nccl-tests computes the bus bandwidth on n ranks
+ * as this ratio times the bandwidth; NULL if there is none.
  */
 static const char *by_ratio(double ratio, double n)
 {
@@ -195,7 +201,7 @@ static void nccl_section(struct bench *b)
 /* ---- OSU and IMB ------------------------------------------------------------------------------
  */
 
-/* Returns the first column whose name contains `piece`; -1 if there is none. */
+/* Returns the index of the first column whose name contains `piece`; -1 if there is none. */
 static int find_column(const struct bench_section *s, const char *piece)
 {
     for (size_t i = 0; i < s->column_count; i++)

@@ -1,8 +1,8 @@
 /*
  * Imports folders. A rolling event log of Spark is a folder with files events_N_ID, which are one
  * log in the order of N. Databricks writes dated files eventlog-DATE.gz and the newest part as
- * `eventlog`. A run of MLflow is a folder with meta.yaml and metrics/, whose files are the parts of
- * the run. In any other folder, each file is imported by itself.
+ * `eventlog`. A run of MLflow is a folder with meta.yaml and a folder metrics/, whose files
+ * together are one import. In any other folder, each file is imported by itself.
  */
 #include "import.h"
 
@@ -120,7 +120,7 @@ static int walk_folder(const char *path, int depth,
     return rc;
 }
 
-/* The files of which one import consists. */
+/* The files that together make one import. */
 struct parts {
     struct hm_arena *arena;
     const char **items; /* Paths of the files, in the arena; the list itself is owned. */
@@ -144,7 +144,7 @@ static int add_part(struct parts *parts, const char *path, struct hm_err *err)
     return 0;
 }
 
-/* Adds a file that is not empty; a function for walk_folder. */
+/* Adds the file of a metric unless it is empty; called by walk_folder for each file. */
 static int add_metric(void *data, const char *path, struct hm_err *err)
 {
     struct stat status;

@@ -1,6 +1,6 @@
 /*
- * Lists the formats. The reader with the highest score is chosen, whatever its position in the
- * list.
+ * Lists the readers of all formats. The reader that returns the highest score for a file reads it,
+ * whatever its position in the list.
  */
 #include "importers.h"
 

@@ -16,15 +16,25 @@
 /* ---- the job ----------------------------------------------------------------------------------
  */
 
-/* The properties of a job that a configuration gives. Unknown numbers are NaN, unknown texts
- * NULL. */
+/*
+ * The properties of a job that are found in a configuration. Unknown numbers are NaN, unknown
+ * strings are NULL.
+ */
 struct job_config {
-    double batch, micro;     /* Samples in an iteration, and in one forward pass of a worker. */
+    /* Number of samples in an iteration of the whole job, and in one forward pass of a worker. */
+    double batch, micro;
     double zero;             /* Stage of ZeRO, 0 to 3. */
     double tensor, pipeline; /* Degrees of tensor and pipeline parallelism. */
-    bool within_node;    /* True if the state is sharded inside a node and each node has a copy. */
-    const char *offload; /* States that the host keeps: "optimizer" or "all". */
-    const char *recompute;         /* Kind of recomputation of activations. */
+    /*
+     * True if the training state is sharded over the workers of a node and every node has a
+     * complete copy (hybrid sharding).
+     */
+    bool within_node;
+    /*
+     * Training state that is offloaded to the memory of the host: "optimizer" or "all"; NULL: none.
+     */
+    const char *offload;
+    const char *recompute;         /* Kind of recomputation of activations, such as "full". */
     const char *precision;         /* Number format, such as "bf16". */
     const char *optimizer;         /* Name of the optimizer, as in PyTorch. */
     double accelerators, machines; /* Number of workers of a machine, and number of machines. */
