@@ -57,7 +57,10 @@ static void add_word(struct hm_text *map, const char *key, const char *value)
         hm__text_addf(map, "%s%s: %s", map->length ? ", " : "", key, value);
 }
 
-/* Writes the job: batch, precision, optimizer, layout and cluster, as far as they are known. */
+/*
+ * Writes a job with the batch, precision, optimizer, layout and cluster of the configuration, as
+ * far as they are known.
+ */
 static void put_job(struct hm_imported *im, const struct job_config *c)
 {
     struct hm_text *out = &im->document, map = {0};
@@ -91,7 +94,10 @@ static void put_job(struct hm_imported *im, const struct job_config *c)
 /* ---- DeepSpeed --------------------------------------------------------------------------------
  */
 
-/* Returns the stage of ZeRO; the value `true` means stage 1. NaN: not given. */
+/*
+ * Returns the stage of ZeRO from DeepSpeed's key `zero_optimization`, whose value `true` means
+ * stage 1; NaN: not given.
+ */
 static double zero_stage(const struct hm_value *root)
 {
     const struct hm_value *zero = hm__value_get(root, "zero_optimization");
@@ -102,7 +108,10 @@ static double zero_stage(const struct hm_value *root)
     return hm__value_number(zero, "stage");
 }
 
-/* Returns the device to which a part of the training state is offloaded; NULL: none. */
+/*
+ * Returns the device to which a part of the training state is offloaded, such as "cpu"; NULL if it
+ * is not offloaded.
+ */
 static const char *offload_device(const struct hm_value *root, const char *path)
 {
     const char *device = hm__value_text(hm__value_path(root, path));
@@ -144,8 +153,10 @@ static bool is_on(const struct hm_value *root, const char *path)
     return text && strcmp(text, "true") == 0;
 }
 
-/* Returns the samples of an iteration: the stated number, or micro-batch x accumulation x n; NaN if
- * unknown. The accumulation is 1 if it is not stated. */
+/*
+ * Returns the number of samples in an iteration: the number in the configuration, or micro-batch x
+ * accumulation x n; NaN if unknown. Without a number of accumulated micro-batches, 1 is assumed.
+ */
 static double deepspeed_batch(const struct hm_value *root, double n)
 {
     double batch = hm__value_number(root, "train_batch_size");
@@ -194,7 +205,10 @@ static void read_hostfile(struct hm_imported *im, struct job_config *c)
     for (; text && *text; text += strcspn(text, "\n"), text += *text == '\n') {
         size_t name, blank = strspn(text, " \t\r"), number = 0;
         double value = NAN;
-        if (strchr("#\n", text[blank])) /* The condition is also true at the end of the text. */
+        /*
+         * strchr also finds the NUL at the end of the text, so an empty last line is skipped too.
+         */
+        if (strchr("#\n", text[blank]))
             continue;
         name = blank + strcspn(text + blank, " \t\r\n");
         name += strspn(text + name, " \t");
@@ -319,7 +333,10 @@ static double fsdp_stage(const struct hm_value *root)
                                                       : NAN;
 }
 
-/* Whether FSDP shards inside a node and keeps copies between nodes. */
+/*
+ * Whether FSDP shards the training state over the workers of a node and keeps a complete copy in
+ * every node (hybrid sharding).
+ */
 static bool is_hybrid(const struct hm_value *root)
 {
     const char *strategy =
@@ -329,7 +346,10 @@ static bool is_hybrid(const struct hm_value *root)
                         strcmp(strategy, "5") == 0);
 }
 
-/* Returns the stage of ZeRO; data-parallel training without sharding is stage 0. */
+/*
+ * Returns the stage of ZeRO that the file of accelerate describes; data-parallel training without
+ * sharding is stage 0.
+ */
 static double accelerate_stage(const struct hm_value *root)
 {
     const char *type = hm__value_text(hm__value_get(root, "distributed_type"));
@@ -343,7 +363,10 @@ static double accelerate_stage(const struct hm_value *root)
     return is_on(root, "megatron_lm_config.megatron_lm_use_distributed_optimizer") ? 1 : NAN;
 }
 
-/* Returns a degree of Megatron's parallelism: 1 without Megatron, NaN if it is not stated. */
+/*
+ * Returns a degree of parallelism in accelerate's settings for Megatron: 1 if Megatron is not used,
+ * NaN if the degree is not given.
+ */
 static double megatron_degree(const struct hm_value *root, const char *key)
 {
     const struct hm_value *megatron = hm__value_get(root, "megatron_lm_config");
@@ -351,8 +374,7 @@ static double megatron_degree(const struct hm_value *root, const char *key)
     return megatron ? hm__value_number(megatron, key) : 1;
 }
 
-/* Reads the layout from the file of accelerate itself; batch, precision and cluster stay unknown.
- */
+/* Reads the layout from accelerate's own file, which gives no batch, precision or cluster. */
 static struct job_config accelerate_config(const struct hm_value *root)
 {
     return (struct job_config){
@@ -374,7 +396,10 @@ static struct job_config accelerate_config(const struct hm_value *root)
     };
 }
 
-/* Replaces settings by those of DeepSpeed's own file, which has no setting of recomputation. */
+/*
+ * Replaces all settings except recomputation by those of the DeepSpeed configuration that
+ * accelerate's file names.
+ */
 static void join_deepspeed(struct job_config *c, const struct hm_value *deepspeed, double processes)
 {
     const char *recompute = c->recompute;

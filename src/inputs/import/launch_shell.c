@@ -22,7 +22,8 @@ struct shell {
     struct launch *launch;
     struct variable variables[VARIABLES];
     size_t count;
-    char flag[64]; /* Flag whose value may follow; "" if there is none. */
+    /* Last flag that was read, if the next word may be its value; "" if there is none. */
+    char flag[64];
 };
 
 static bool is_name(char c)
@@ -121,7 +122,10 @@ static bool expand_word(const struct shell *s, const char *word, char *out, size
     return *word == '\0';
 }
 
-/* Stores the variable of an assignment NAME=VALUE, or removes it if the value is unknown. */
+/*
+ * Stores the variable of an assignment NAME=VALUE. If the value cannot be determined, an earlier
+ * value of the variable is removed.
+ */
 static void set_variable(struct shell *s, const char *word, size_t length)
 {
     char value[80];
@@ -169,15 +173,18 @@ static void take_word(struct shell *s, const char *word)
     }
 }
 
-/* Whether a character separates words. Quotes and brackets do, so that the flags inside are
- * found. */
+/*
+ * Whether a character separates words. Quotes and brackets do, so that flags inside them are found.
+ */
 static bool is_gap(char c)
 {
     return isspace((unsigned char)c) || strchr("\"'`()[],;\\", c);
 }
 
-/* Returns the length of a quoted value without spaces, with its quotes, as in TP="8"; 0 if the text
- * does not begin with one. */
+/*
+ * Returns the length of a quoted value without spaces, as in TP="8", including its quotes; 0 if the
+ * text does not begin with such a value.
+ */
 static size_t quoted_length(const char *text)
 {
     size_t length = *text == '"' || *text == '\'' ? strcspn(text + 1, "\"' \t\n") : 0;
@@ -200,7 +207,10 @@ void hm__launch_shell(struct launch *launch, const char *text)
             continue;
         }
         while (*text && !is_gap(*text)) {
-            /* An expression may contain spaces and brackets. */
+            /*
+             * An arithmetic expression $((…)) may contain spaces and brackets, so it is read as one
+             * word.
+             */
             const char *end = strncmp(text, "$((", 3) == 0 ? strstr(text, "))") : NULL;
             size_t size = end ? (size_t)(end + 2 - text) : 1;
             if (*text == '=')

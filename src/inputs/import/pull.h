@@ -23,12 +23,12 @@ enum hm_pull_token {
     HM_PULL_TRUE,
     HM_PULL_FALSE,
     HM_PULL_NULL,
-    HM_PULL_END, /* The stream ends where a value could begin, outside all containers. */
-    HM_PULL_CUT, /* The stream ends inside a value. */
-    HM_PULL_BAD, /* The text is not JSON, or is nested too deeply. */
+    HM_PULL_END, /* The stream ended between two values, outside all containers. */
+    HM_PULL_CUT, /* The stream ended inside a value. */
+    HM_PULL_BAD, /* The input is not valid JSON, or is nested too deeply. */
 };
 
-/* Largest nesting depth, and largest number of bytes that are kept of a text or a number. */
+/* Largest nesting depth, and largest number of bytes of a string or number that are stored. */
 #ifdef HM_SMALL_BUFFERS
 enum { HM_PULL_DEPTH = 512, HM_PULL_TEXT_ROOM = 512 };
 #else
@@ -37,16 +37,16 @@ enum { HM_PULL_DEPTH = 512, HM_PULL_TEXT_ROOM = 64 * 1024 };
 
 struct hm_pull {
     struct hm_stream *in; /* The stream that is read; borrowed. */
-    char *text;           /* The key, text or number of the last token, followed by NUL; owned. */
+    char *text;           /* The key, string or number of the last token, followed by NUL; owned. */
     size_t length;        /* Number of bytes in `text`. */
-    /* True if the token was longer than the buffer; `text` holds its beginning. */
+    /* True if the token was longer than the buffer, so that `text` holds only its beginning. */
     bool clipped;
     size_t depth;
     bool lists[HM_PULL_DEPTH]; /* True for each open container that is a list, false for an object.
                                 */
     /* True if at least one member of the innermost container was read. */
     bool filled;
-    bool keyed; /* True if a key was read, so that its value must follow. */
+    bool keyed; /* True if a key was read, so that the next token must be its value. */
     /* True if HM_PULL_CUT or HM_PULL_BAD was returned; no further token can be read. */
     bool failed;
 };
