@@ -54,8 +54,10 @@ struct hm_pull {
 int hm__pull_init(struct hm_pull *pull, struct hm_stream *in, struct hm_err *err);
 void hm__pull_release(struct hm_pull *pull);
 enum hm_pull_token hm__pull_next(struct hm_pull *pull);
-/* Skip the next value of any kind. Returns false if the stream ends inside the value, or if the
- * text is not JSON. */
+/*
+ * Skip the next value of any kind. Returns false if the stream ends inside the value, or if it is
+ * not valid JSON.
+ */
 bool hm__pull_skip(struct hm_pull *pull);
 /* Skip the rest of the innermost container; at least one of its tokens must have been read. Returns
  * false in the same cases as hm__pull_skip. */
@@ -65,17 +67,22 @@ bool hm__pull_leave(struct hm_pull *pull);
  * each key, its value must be read or skipped. */
 bool hm__pull_enter(struct hm_pull *pull, enum hm_pull_token container);
 bool hm__pull_key(struct hm_pull *pull);
-/* Whether the last key or text is `text`. It is inline because readers call it for each key with
- * constant texts, whose lengths the compiler knows. */
+/*
+ * Whether the last key or string is equal to `text`. The function is inline because readers call it
+ * for each key with string constants, whose lengths the compiler knows.
+ */
 static inline bool hm__pull_is(const struct hm_pull *pull, const char *text)
 {
     size_t length = strlen(text);
 
     return pull->length == length && memcmp(pull->text, text, length) == 0;
 }
-/* Read the next value as a number; NaN if it is not a number. Texts of digits are accepted. */
+/*
+ * Read the next value as a number; NaN if it is not a number. Strings that consist of digits are
+ * accepted too.
+ */
 double hm__pull_number(struct hm_pull *pull);
-/* Read the next value as a text, which is copied to the arena; NULL if it is not a text. */
+/* Read the next value as a string, which is copied to the arena; NULL if it is not a string. */
 const char *hm__pull_text(struct hm_pull *pull, struct hm_arena *arena);
 /* Reset the state, for example to read another document after an error. */
 void hm__pull_restart(struct hm_pull *pull);

@@ -1,15 +1,16 @@
 /*
- * Collects the times of single operations in a trace of the PyTorch profiler, from which the
- * machine can be described. If the profiler recorded shapes (record_shapes=True), an operation of
- * the host has the sizes and types of its inputs, and its kernels have its "External id". Matrix
+ * Collects the times of single operations in a trace of the PyTorch profiler, from which the rates
+ * of the machine are computed. If the profiler recorded shapes (record_shapes=True), an operation
+ * of the host has the sizes and types of its inputs, and its kernels have its "External id". Matrix
  * products and elementwise operations are used:
  *
  *   aten::mm, addmm        m x k by k x n: kernels of matrix products of at least 2^31 flop
  *   aten::add, mul, …      two inputs of equal sizes and types: two are read and one is written
  *   aten::gelu, relu, …    one input: it is read, and a result of its size is written
  *
- * Operations of the same kind and shape are one row; its time is their median. The host's events
- * come before those of the device in the file, so that kernels find their operation.
+ * Operations of the same kind and shape become one row, with their median time. Events of the host
+ * come before those of the device in the file, so the operation of a kernel is known when the
+ * kernel is read.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -19,8 +20,8 @@
 #include "torch_trace.h"
 
 /*
- * Smallest matrix product in flop whose time is used: the time of a smaller one depends on the
- * launch of its kernel.
+ * Smallest number of flop of a matrix product whose time is used. The time of a smaller product is
+ * mostly that of the kernel's launch.
  */
 static const double LEAST_FLOP = 2147483648.0;
 
@@ -63,7 +64,7 @@ static const struct {
 /* ---- operations of the host -------------------------------------------------------------------
  */
 
-/* Finds the slot of an id in the table: that of its operation, or a free one. */
+/* Returns the slot of the hash table for an id: the slot of its operation, or a free slot. */
 static struct trace_op *find_op(const struct trace_ops *ops, double id)
 {
     size_t at = (size_t)((uint64_t)id * UINT64_C(0x9E3779B97F4A7C15) >> 40) % TRACE_OPS;
@@ -73,7 +74,7 @@ static struct trace_op *find_op(const struct trace_ops *ops, double id)
     return &ops->items[at];
 }
 
-/* Returns the number of elements of an input; 0 if it has no sizes. */
+/* Returns the number of elements of an input; 0 if the trace has no sizes for it. */
 static double elements_of(const struct trace_input *input)
 {
     double product = input->sides > 0 ? 1 : 0;
@@ -89,7 +90,10 @@ static bool same_sides(const struct trace_input *a, const struct trace_input *b)
            memcmp(a->side, b->side, (size_t)a->sides * sizeof(a->side[0])) == 0;
 }
 
-/* Describes the operation: kind, precision and shape. Returns false if it is not used. */
+/*
+ * Determines the kind, precision and shape of an operation. Returns false if its time cannot be
+ * used.
+ */
 static bool describe_op(const char *name, const struct trace_input *in, struct hm_timing *ret)
 {
     int inputs = inputs_of(name);
@@ -169,7 +173,7 @@ static int compare_ops(const void *a, const void *b)
     return x->ns < y->ns ? -1 : x->ns > y->ns;
 }
 
-/* Whether two operations differ at most in their times, not in kind and shape. */
+/* Whether two operations have the same kind, precision and shape; their times may differ. */
 static bool same_op(const struct trace_op *x, const struct trace_op *y)
 {
     struct trace_op z = *y;
@@ -212,7 +216,8 @@ int hm__trace_timings(struct trace *t, struct hm_err *err)
     out->memory_bytes = t->memory_bytes;
     out->workers = NAN;
     hm__import_took(t->im, (double)used, "operations with known shapes");
+    /* Rates of the machine cannot be computed without matrix products, so no times are returned. */
     if (products == 0)
-        out->count = 0; /* Without matrix products, there is nothing to calibrate. */
+        out->count = 0;
     return 0;
 }
