@@ -1,5 +1,6 @@
 /*
- * Renders an advice as JSON, and its candidates as CSV; selects the renderer for the other formats.
+ * Renders advice (which algorithm to use on how many workers) as JSON, and its candidates as CSV;
+ * selects the renderer for the other formats.
  */
 #include "advice_render.h"
 #include "choice_plot.h"
@@ -11,7 +12,7 @@
 #include "err.h"
 #include "names.h"
 
-/* A quantity of a candidate with its name; NaN means that the quantity is unknown. */
+/* Name and value of a quantity of a candidate; the value is NaN if it is unknown. */
 struct candidate_column {
     const char *name;
     double value;

@@ -1,6 +1,6 @@
 /*
- * Renders an advice as text for people: the algorithm and the number of workers, how certain the
- * choice is, why the other candidates are worse, and the run that would help most.
+ * Renders advice as text for people: the algorithm and the number of workers, how certain the
+ * choice is, why other candidates are worse, and the run that would improve the advice most.
  */
 #include <math.h>
 #include <stdio.h>
@@ -9,7 +9,10 @@
 #include "advice_render.h"
 #include "chance_words.h"
 
-/* Percentiles of iterations are shown if the 95th is more than this multiple of the 5th. */
+/*
+ * The percentiles of the seconds of single iterations are shown if the 95th is more than this
+ * multiple of the 5th.
+ */
 static const double SPREAD_SHOWN = 1.02;
 
 typedef void (*advice_phrase)(struct hm_text *out, const struct hm_advice *advice);
@@ -53,8 +56,8 @@ static void advice_say_nearest(struct hm_text *out, const struct hm_advice *a)
 }
 
 /*
- * Adds the range of the seconds of single iterations of the first candidate. Nothing is added if
- * they differ by less than SPREAD_SHOWN.
+ * Adds the 5th and 95th percentile of the seconds of single iterations of the recommended
+ * candidate; adds nothing if their ratio is below SPREAD_SHOWN.
  */
 static void advice_say_spread(struct hm_text *out, const struct hm_advice *a)
 {
@@ -67,7 +70,10 @@ static void advice_say_spread(struct hm_text *out, const struct hm_advice *a)
                   hm__show_time(c->iteration_p5_s, low), hm__show_time(c->iteration_p95_s, high));
 }
 
-/* Adds the probability with which the first candidate reaches the loss within the limits. */
+/*
+ * Adds the probability with which the recommended candidate reaches the target loss within the
+ * limits.
+ */
 static void advice_say_limits_met(struct hm_text *out, const struct hm_advice *a)
 {
     if (a->candidate_count == 0 || !(a->certainty > 0))

@@ -1,8 +1,8 @@
 /*
- * Renders choices as gnuplot scripts: the time of each number of workers of a recommendation, the
- * time or loss of each algorithm and number of workers of an advice, and the runs of a design with
- * the value of its criterion after each run. Intervals are drawn as bands with bars at their
- * points.
+ * Renders three kinds of answers as gnuplot scripts: the time of each number of workers of a
+ * recommendation, the time or loss of each algorithm and number of workers of an advice, and the
+ * runs of a design with the value of its criterion after each run. Intervals are drawn as bands
+ * with bars at their points.
  */
 #include "choice_plot.h"
 
@@ -13,7 +13,9 @@
 #include "format.h"
 #include "plot_style.h"
 
-/* Begins a plot: output, both axes, and the label of the vertical one. */
+/*
+ * Begins a plot: sets the output file, the ranges of both axes, and the label of the vertical axis.
+ */
 static int plot_begin(struct hm_text *out, const char *file, const struct hm_plot_span *x,
                       const struct hm_plot_span *y, const char *y_label, struct hm_err *err)
 {
@@ -27,7 +29,7 @@ static int plot_begin(struct hm_text *out, const char *file, const struct hm_plo
     return 0;
 }
 
-/* Adds a row "x value low high"; an unknown end of the interval is replaced by the value. */
+/* Adds a data row "x value low high"; an unknown end of the interval is replaced by `value`. */
 static void plot_row(struct hm_text *out, double x, double value, double low, double high)
 {
     hm__text_addf(out, "%.17g %.17g %.17g %.17g\n", x, value, low > 0 ? low : value,
@@ -37,7 +39,7 @@ static void plot_row(struct hm_text *out, double x, double value, double low, do
 /* ---- recommendations --------------------------------------------------------------------------
  */
 
-/* Adds the recommended point and the title, which has its workers, time and cost. */
+/* Adds a mark at the recommended point, and the title with its number of workers, time and cost. */
 static void recommended_data(struct hm_text *out, const struct hm_recommended *b)
 {
     char shown[HM_SHOWN];
@@ -102,7 +104,7 @@ int hm__plot_recommendation(struct hm_text *out, const struct hm_recommendation 
 /* ---- advice -----------------------------------------------------------------------------------
  */
 
-/* Whether an algorithm appears among the candidates before index `end`. */
+/* Whether a candidate with an index below `end` has this algorithm. */
 static bool is_repeated(const struct hm_advice *a, size_t end)
 {
     for (size_t i = 0; i < end; i++)
@@ -202,7 +204,9 @@ int hm__plot_advice(struct hm_text *out, const struct hm_advice *a, const char *
     for (size_t k = 0; k < a->candidate_count; k++) {
         if (is_repeated(a, k))
             continue;
-        /* The colour of the best point is not used for an algorithm. */
+        /*
+         * The line type that marks the best point is skipped, so that no algorithm has its colour.
+         */
         size_t type = block % (HM_PLOT_BEST - 1) + 1;
         hm__text_addf(out,
                       "%s$algorithm%zu using 1:3:4 with filledcurves %s lt %zu notitle, "
@@ -226,9 +230,9 @@ int hm__plot_advice(struct hm_text *out, const struct hm_advice *a, const char *
  */
 
 /*
- * Adds the runs as rows "place label cost", and the value of the criterion after each run as rows
- * "place variance". Returns the number of rows of the second kind; `variance` gets their smallest
- * and largest value.
+ * Adds the runs as rows "place label cost", and the value of the design's criterion after each run
+ * as rows "place variance". Returns the number of rows with a variance; sets `variance` to their
+ * smallest and largest value.
  */
 static size_t design_data(struct hm_text *out, const struct hm_design *d, bool sizes,
                           struct hm_plot_span *variance)
@@ -254,7 +258,10 @@ static size_t design_data(struct hm_text *out, const struct hm_design *d, bool s
     return known;
 }
 
-/* Adds the words of the title, and ends its line: the runs, their machine time and their money. */
+/*
+ * Adds the rest of the title, with the number of runs, their machine time and their cost, and ends
+ * its line.
+ */
 static void design_title(struct hm_text *out, const struct hm_design *d)
 {
     char shown[HM_SHOWN];

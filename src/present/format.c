@@ -72,7 +72,10 @@ const char *hm__show_interval(double low, double high, int digits, char *text)
     return text;
 }
 
-/* A unit with its size in the base unit and its name; it is used for values of at least `from`. */
+/*
+ * A unit of a quantity: its size in the base unit and its name. It is used for values of at least
+ * `from`.
+ */
 struct scale {
     double from, unit;
     const char *name;
@@ -195,8 +198,8 @@ void hm__json_put_known(struct hm_json *json, const char *key, double value)
 }
 
 /*
- * Escapes a text for XML. Most control characters, which XML forbids, and bytes that are not UTF-8
- * become U+FFFD.
+ * Escapes a string for XML. Control characters that XML forbids, and bytes that are not UTF-8, are
+ * replaced by U+FFFD.
  */
 void hm__xml_text(struct hm_text *out, const char *text)
 {

@@ -64,7 +64,7 @@ void hm__render_graph_text(struct hm_text *out, const struct hm_graph *graph,
 /* ---- JSON --------------------------------------------------------------------------------------
  */
 
-/* Writes a count; an unknown count is negative or NaN in the library and null in JSON. */
+/* Writes a count as JSON; null if it is unknown (negative or NaN). */
 static void put_count(struct hm_json *json, const char *key, double value)
 {
     hm__json_put_number(json, key, value >= 0 ? value : NAN);

@@ -1,4 +1,7 @@
-/* Writes the layout of a plan as the flags or files of other software, and rank by rank. */
+/*
+ * Writes the layout of a plan as command-line flags or configuration files of other software, or
+ * explains it rank by rank.
+ */
 #ifndef HM_LARGE_EMIT_H
 #define HM_LARGE_EMIT_H
 
@@ -18,7 +21,7 @@ enum hm_large_emit {
  * It is an error if the format cannot express the layout. */
 int hm__large_emit(const struct hm_large_answer *answer, enum hm_large_emit what, char **ret_text,
                    struct hm_err *err);
-/* Write which ranks of the recommended layout form groups, and on which nodes the ranks are. */
+/* Write which ranks of the recommended layout form groups, and which ranks are on each node. */
 int hm__large_explain(const struct hm_large_answer *answer, char **ret_text, struct hm_err *err);
 
 #endif

@@ -10,10 +10,13 @@
 #include "format.h"
 #include "large_emit.h"
 
-/* An explanation lists at most this many nodes, and this many ranks of one group. */
+/* Largest number of nodes in an explanation, and largest number of ranks listed for a group. */
 enum { NODES_SHOWN = 16, RANKS_SHOWN = 8 };
 
-/* Adds one line about groups of `count` ranks; it lists the first group, such as "0 8 16 24". */
+/*
+ * Adds one line about groups of `count` ranks; the line lists the ranks of the first group, such as
+ * "0 8 16 24".
+ */
 static void add_group(struct hm_text *out, const char *name, double count, double stride, double n)
 {
     if (count <= 1)
@@ -36,8 +39,10 @@ static void add_range(struct hm_text *out, double first, double last)
     hm__text_addf(out, "  %-12s", text);
 }
 
-/* Adds the first and last layer of each chunk of a stage. Chunks of one stage are `pipeline` chunks
- * apart. */
+/*
+ * Adds the first and the last layer of each chunk of a pipeline stage. With `pipeline` stages,
+ * every `pipeline`-th chunk belongs to the same stage.
+ */
 static void add_layers(struct hm_text *out, const struct hm_layout *l, double layers, double stage)
 {
     double size = ceil(layers / (l->pipeline * l->interleave));
@@ -50,7 +55,10 @@ static void add_layers(struct hm_text *out, const struct hm_layout *l, double la
     }
 }
 
-/* Adds the rows of one node: one row for each pipeline stage that has ranks there. */
+/*
+ * Adds the rows of one node to the table: one row for each pipeline stage that has ranks on the
+ * node.
+ */
 static void add_node(struct hm_text *out, const struct hm_large_choice *c, double layers,
                      double node)
 {

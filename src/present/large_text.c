@@ -1,6 +1,6 @@
 /*
- * Renders plans of large networks as text for people, in the form of other plans: first the
- * machines with the time and the money of the whole job, then labelled lines, then tables of
+ * Renders plans of large networks as text for people, in the same form as other plans: first the
+ * machines with the time and the cost of the whole job, then labelled lines, then tables of
  * layouts.
  */
 #include <math.h>
@@ -14,12 +14,12 @@
 enum { LAYOUT_TEXT = 160, BAR_WIDTH = 40 };
 
 /*
- * If a recommendation needs more machine-hours than this many times those of the knee, a warning is
- * added.
+ * A warning is added if the recommended configuration needs more than this many times the
+ * machine-hours of the knee.
  */
 static const double COSTLY = 2;
 
-/* Adds the machines of a point, such as "32 x p5.48xlarge (256 GPUs)". */
+/* Adds the machines of a point of the curve, such as "32 x p5.48xlarge (256 GPUs)". */
 static void say_machines(struct hm_text *out, const struct hm_large_answer *a,
                          const struct hm_large_choice *c)
 {
@@ -37,7 +37,10 @@ static void say_machines(struct hm_text *out, const struct hm_large_answer *a,
         hm__text_addf(out, " (%.0f %ss)", c->n, noun);
 }
 
-/* Adds the time and the money of the whole job, or of one step if its length is not given. */
+/*
+ * Adds the time and the cost of the whole job, or the time of one step if the length of the job is
+ * not given.
+ */
 static void say_needs(struct hm_text *out, const struct hm_large_choice *c)
 {
     char time[HM_SHOWN], money[HM_SHOWN];
@@ -97,7 +100,9 @@ static void add_headline(struct hm_text *out, const struct hm_large_answer *a,
     hm__render_headline(out, style, &line);
 }
 
-/* Adds a line for a point that differs from the recommended one, such as an alternative. */
+/*
+ * Adds a line about an alternative to the recommended point: its machines, its time and its cost.
+ */
 static void add_point_line(struct hm_text *out, const struct hm_large_answer *a,
                            const struct hm_style *style, const char *label, size_t at)
 {
@@ -109,7 +114,7 @@ static void add_point_line(struct hm_text *out, const struct hm_large_answer *a,
     hm__render_taken_line(out, style, label, &line);
 }
 
-/* Adds the memory that offloaded states need on the host of each worker. */
+/* Adds the host memory per worker that offloaded training state needs. */
 static void add_host_memory(struct hm_text *out, const struct hm_large_choice *c,
                             const struct hm_style *style)
 {
@@ -151,7 +156,7 @@ static void add_memory(struct hm_text *out, const struct hm_large_choice *c,
         add_host_memory(out, c, style);
 }
 
-/* Adds the layout, the iteration and the whole job. */
+/* Adds the lines about the layout, the iteration and the whole job. */
 static void add_figures(struct hm_text *out, const struct hm_large_answer *a,
                         const struct hm_style *style)
 {
@@ -180,7 +185,7 @@ static void add_figures(struct hm_text *out, const struct hm_large_answer *a,
     hm__render_taken_line(out, style, "whole job", &line);
 }
 
-/* Adds the probability with which the limits are met, and the interval of the time. */
+/* Adds the probability that the limits are met, and the interval of the time. */
 static void add_sure(struct hm_text *out, const struct hm_large_answer *a,
                      const struct hm_style *style)
 {
@@ -229,7 +234,7 @@ static const char *show_amount(double amount, char text[HM_SHOWN])
 }
 
 /*
- * Adds the number of parameters and tokens if they were chosen, and the loss that scaling laws
+ * Adds the numbers of parameters and tokens if the plan chose them, and the loss that scaling laws
  * predict.
  */
 static void add_outlook(struct hm_text *out, const struct hm_large_answer *a,
@@ -260,8 +265,8 @@ static void add_outlook(struct hm_text *out, const struct hm_large_answer *a,
 }
 
 /*
- * Adds how far the micro-batch and the sequence can grow, and the number of workers at which
- * scaling breaks.
+ * Adds how large the micro-batch and the sequence can become, and the number of workers at which
+ * scaling breaks down.
  */
 static void add_room(struct hm_text *out, const struct hm_large_answer *a,
                      const struct hm_style *style)
@@ -284,8 +289,10 @@ static void add_room(struct hm_text *out, const struct hm_large_answer *a,
     hm__render_taken_line(out, style, "scaling", &line);
 }
 
-/* Adds the alternatives, the optimum and the knee; those that equal the recommendation are left
- * out. */
+/*
+ * Adds the alternatives, the best point and the knee; those that equal the recommendation are
+ * omitted.
+ */
 static void add_others(struct hm_text *out, const struct hm_large_answer *a,
                        const struct hm_style *style)
 {

@@ -48,7 +48,10 @@ static int add_terminal(struct hm_text *out, const char *file, double width, dou
 int hm__gnuplot_output(struct hm_text *out, const char *file, double width, double height,
                        struct hm_err *err)
 {
-    /* Shapes of points differ too, so that no information depends on colour alone. */
+    /*
+     * Algorithms differ in the shapes of their points too, so that no information depends on colour
+     * alone.
+     */
     static const int marks[HM_PALETTE_SIZE] = {7, 5, 9, 13, 11, 2, 6, 4};
     int rc = add_terminal(out, file, width, height, err);
 
@@ -79,8 +82,10 @@ bool hm__span_is_wide(const struct hm_plot_span *span)
     return span->low > 0 && span->high >= 10 * span->low;
 }
 
-/* Adds ticks at powers of two, at most nine, and at the largest number, which replaces a power that
- * is so near that the two numbers would touch. */
+/*
+ * Adds at most nine ticks at powers of two, and one at the largest number. A power of two is
+ * omitted if its label would touch that of the largest number.
+ */
 static void add_powers(struct hm_text *out, const struct hm_plot_span *span)
 {
     double near = pow(span->high / span->low, 0.09);
@@ -103,7 +108,10 @@ void hm__gnuplot_workers(struct hm_text *out, const struct hm_plot_span *span)
     hm__text_add(out, "set xlabel 'workers'\n");
     if (!(span->high > 0))
         return;
-    /* The range is wider than the numbers, so that points do not touch the frame. */
+    /*
+     * The axis is a little longer than the range of the numbers, so that points do not touch the
+     * frame.
+     */
     if (hm__span_is_wide(span)) {
         hm__text_addf(out, "set logscale x 2\nset xrange [%.17g:%.17g]\n",
                       span->low / pow(span->high / span->low, 0.02),

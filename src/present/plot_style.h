@@ -12,19 +12,20 @@
 
 /* Line types of gnuplot that hm__gnuplot_output defines: 1 to 8 have the colours of the palette. */
 enum {
-    HM_PLOT_MODEL = 1, /* Predictions of a model or a fit. */
+    HM_PLOT_MODEL = 1, /* Style of the predictions of a model or a fit. */
     HM_PLOT_COMMUNICATE = 2,
     HM_PLOT_COMPUTE = 3,
     HM_PLOT_KNEE = 4,
     HM_PLOT_MEASURED = 6,
     HM_PLOT_BEST = 8,
-    HM_PLOT_GREY = 9, /* The ideal line, and impossible numbers of workers. */
+    HM_PLOT_GREY = 9, /* Style of the ideal line, and of numbers of workers that are impossible. */
 };
-/* Style in which an interval is filled; it follows `with filledcurves`. */
+/* Fill style of an interval; the text follows the gnuplot words `with filledcurves`. */
 #define HM_PLOT_BAND "fs transparent solid 0.18 noborder"
 
 /*
- * Adds a text inside single quotes for gnuplot: a quote is doubled, control characters are dropped.
+ * Adds a string in single quotes for gnuplot: a quote inside is doubled, and control characters are
+ * removed.
  */
 void hm__gnuplot_quote(struct hm_text *out, const char *text);
 /*
@@ -34,7 +35,10 @@ void hm__gnuplot_quote(struct hm_text *out, const char *text);
 int hm__gnuplot_output(struct hm_text *out, const char *file, double width, double height,
                        struct hm_err *err);
 
-/* The smallest and largest of the values above 0 that were added; both are 0 without values. */
+/*
+ * Range of the positive values that were added with hm__span_add; both ends are 0 if there were
+ * none.
+ */
 struct hm_plot_span {
     double low, high;
 };
@@ -52,7 +56,10 @@ void hm__gnuplot_workers(struct hm_text *out, const struct hm_plot_span *span);
  * are between 1e-4 and 1e5, otherwise powers of ten.
  */
 void hm__gnuplot_log(struct hm_text *out, const char *axis, const struct hm_plot_span *span);
-/* Adds the commands for a vertical axis: logarithmic if the values span a decade, else from 0. */
+/*
+ * Adds the commands for a vertical axis. It is logarithmic if the values span a decade; otherwise
+ * it is linear and begins at 0.
+ */
 void hm__gnuplot_values(struct hm_text *out, const struct hm_plot_span *span);
 
 #endif

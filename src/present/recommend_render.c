@@ -1,4 +1,4 @@
-/* Renders recommendations for programs: JSON, and CSV of the candidates. */
+/* Renders recommendations for other programs: as JSON, and the candidates as CSV. */
 #include "recommend_render.h"
 #include "choice_plot.h"
 
@@ -39,7 +39,10 @@ static void json_rows(struct hm_json *json, const struct hm_recommendation *r)
     hm__json_close(json);
 }
 
-/* Writes the run that would help most, such as {"n":3,"batch":6400,…}; null if there is none. */
+/*
+ * Writes the run that would improve the recommendation most as JSON, such as
+ * {"n":3,"batch":6400,…}; null if there is none.
+ */
 static void json_next(struct hm_json *json, const struct hm_recommendation *r)
 {
     if (r->next_count == 0)
@@ -55,7 +58,7 @@ static void json_next(struct hm_json *json, const struct hm_recommendation *r)
 
 /*
  * Returns the status of a recommendation: "unreached" if no candidate meets the limits; "unknown"
- * if no candidate has a time.
+ * if no time could be predicted for any candidate.
  */
 static const char *recommendation_status(const struct hm_recommendation *r)
 {

@@ -1,6 +1,6 @@
 /*
- * Renders a recommendation as text for people: the number of workers, what it is based on, how
- * certain it is, the other candidates, and the run that would help most.
+ * Renders a recommendation as text for people: the number of workers, which runs it is based on,
+ * how certain it is, the other candidates, and the run that would improve it most.
  */
 #include <math.h>
 #include <stdio.h>
@@ -65,7 +65,10 @@ static void recommendation_say_best(struct hm_text *out, const struct hm_recomme
     recommendation_say_outcome(out, &r->candidates[r->best]);
 }
 
-/* Adds a warning if no run shows how much the fabric between nodes costs. */
+/*
+ * Adds a warning if all runs are inside one node, so that the cost of the network between nodes is
+ * unknown.
+ */
 static void recommendation_say_one_node(struct hm_text *out, const struct hm_recommendation *r,
                                         const struct hm_style *style)
 {
@@ -78,8 +81,8 @@ static void recommendation_say_one_node(struct hm_text *out, const struct hm_rec
 }
 
 /*
- * Adds the candidates other than the recommended and the best that do not fail, such as "3
- * workers 8.38 min; 2 workers 12.8 min".
+ * Adds the candidates that are neither recommended nor best and did not fail, such as "3 workers
+ * 8.38 min; 2 workers 12.8 min".
  */
 static void recommendation_say_others(struct hm_text *out, const struct hm_recommendation *r)
 {
@@ -163,8 +166,8 @@ static void recommendation_say_sure(struct hm_text *out, const struct hm_recomme
 }
 
 /*
- * Adds the probability with which the recommended candidate, or the nearest one if there is none,
- * meets the limits.
+ * Adds the probability with which the recommended candidate meets the limits; if no candidate is
+ * recommended, the probability of the one that comes nearest.
  */
 static void recommendation_say_limits(struct hm_text *out, const struct hm_recommendation *r)
 {

@@ -27,7 +27,7 @@ static double time_ms(const char *text)
     return 1000 * (86400 * days + 3600.0 * hour + 60.0 * minute + second);
 }
 
-/* Opens the JSON object of one entry and writes everything before its value. */
+/* Opens the JSON object of one log entry, and writes everything that comes before its value. */
 static void open_entry(struct hm_json *json, double ms, const char *event, const char *key)
 {
     hm__text_add(json->out, ":::MLLOG ");
@@ -40,7 +40,7 @@ static void open_entry(struct hm_json *json, double ms, const char *event, const
 
 static void close_entry(struct hm_json *json)
 {
-    hm__json_close(json); /* Closes the metadata of the entry. */
+    hm__json_close(json); /* Close the metadata of the log entry, and then the entry itself. */
     hm__json_close(json);
     hm__text_add(json->out, "\n");
 }
@@ -87,7 +87,10 @@ void hm__export_mllog(struct hm_text *out, const struct hm_stored *run)
             hm__json_put_number(j, "step_num", s->iteration);
         close_entry(j);
     }
-    /* A run without iterations and samples, such as a result of MLPerf, is one iteration. */
+    /*
+     * A run without iterations and samples, such as a result of MLPerf, is written as a single
+     * iteration.
+     */
     double iterations = isfinite(run->iterations) || run->sample_count > 0 ? run->iterations : 1;
     double total = isfinite(run->total) ? run->total : iterations * run->seconds;
     open_entry(j, start + 1000 * fmax(isfinite(total) ? total : 0, elapsed), "INTERVAL_END",
@@ -101,7 +104,10 @@ void hm__export_mllog(struct hm_text *out, const struct hm_stored *run)
 
 /* ---- OSU ------------------------------------------------------------------------------------- */
 
-/* Copies a member of `more` without quotes; false if there is none. */
+/*
+ * Copies the value of a member of the run's field `more`, without quotes; false if there is no such
+ * member.
+ */
 static bool get_member(const struct hm_stored *run, const char *wanted, char *text, size_t room)
 {
     const char *at = run->more ? run->more : "", *name, *value;

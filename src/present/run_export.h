@@ -7,7 +7,8 @@
 
 /*
  * Writes a run as a log of MLPerf (MLLOG): the benchmark, the batch, the number of ranks, start and
- * stop, and each sample as an evaluation, whose value is the loss. Times count from made_at.
+ * stop, and each sample as an evaluation, whose value is the loss. Times begin at `made_at` of the
+ * run.
  */
 void hm__export_mllog(struct hm_text *out, const struct hm_stored *run);
 /*

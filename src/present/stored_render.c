@@ -16,7 +16,7 @@
 
 enum { CELL_SIZE = 64, CELL_WIDEST = 24 };
 
-/* COLUMN_FIRST and COLUMN_END delimit the columns between the id and `more`. */
+/* First of the columns between the id and `more`, and the index after the last of them. */
 enum { COLUMN_FIRST = 1, COLUMN_END = HM_STORE_COLUMNS - 1 };
 
 static bool column_is_text(size_t k)
@@ -49,7 +49,10 @@ static bool stored_any_has(const struct hm_stored *runs, size_t count, size_t k)
 
 /* ---- text ------------------------------------------------------------------------------------ */
 
-/* Returns the text of a table cell. It is empty if the value is unknown; long texts are cut. */
+/*
+ * Returns the text of a table cell; an empty string if the value is unknown. Long strings are
+ * truncated.
+ */
 static const char *stored_cell(const struct hm_stored *run, size_t k, char text[CELL_SIZE])
 {
     if (!stored_has(run, k))
@@ -62,8 +65,8 @@ static const char *stored_cell(const struct hm_stored *run, size_t k, char text[
 }
 
 /*
- * Whether the table of runs shows column k. Columns of little interest are shown only by
- * hm__render_stored.
+ * Whether the table of several runs shows column `k`. Less important columns appear only when one
+ * run is shown by hm__render_stored.
  */
 static bool column_in_table(size_t k)
 {
@@ -189,7 +192,7 @@ void hm__render_stored_json(struct hm_text *out, const struct hm_stored *run)
 
 /* ---- CSV ------------------------------------------------------------------------------------- */
 
-/* The functions below scan `more`, a flat JSON object that the store has checked already. */
+/* The functions below parse `more`, a flat JSON object that the store has checked already. */
 static const char *json_skip_text(const char *at)
 {
     for (at++; *at && *at != '"'; at++)
@@ -222,7 +225,8 @@ const char *hm__stored_member(const char *at, const char **name, size_t *name_le
 }
 
 /*
- * Largest number of different names in `more` that become columns of the CSV; others are left out.
+ * Largest number of different names in `more` that become columns of the CSV; further names are
+ * ignored.
  */
 enum { MORE_MAX = 256 };
 

@@ -1,4 +1,4 @@
-/* Renders stored runs as text, JSON and CSV; all functions append to a text. */
+/* Renders stored runs as text, JSON and CSV; all functions append to `out`. */
 #ifndef HM_STORED_RENDER_H
 #define HM_STORED_RENDER_H
 
@@ -21,8 +21,8 @@ void hm__render_stored_json(struct hm_text *out, const struct hm_stored *run);
  */
 void hm__render_stored_csv(struct hm_text *out, const struct hm_stored *runs, size_t count);
 /*
- * Finds the next member of `more`, a flat JSON object; `at` points at "{" or ",". Returns the end
- * of the member, or NULL after the last one.
+ * Finds the next member of `more`, a flat JSON object; `at` points at its "{" or at the "," before
+ * the member. Returns the end of the member, or NULL after the last one.
  */
 const char *hm__stored_member(const char *at, const char **name, size_t *name_length,
                               const char **value, size_t *value_length);

@@ -1,6 +1,7 @@
 /*
- * Draws charts as SVG. A drawing of 480 by about 340 units is scaled to the available width; text
- * of 14 units remains legible on a phone. Labels that would touch the previous label are left out.
+ * Draws charts as SVG. A drawing is 480 units wide and about 340 high, and is scaled to the
+ * available width; text has a height of 14 units, so that it is legible on a phone. Labels that
+ * would touch the previous label are left out.
  */
 #include "svg.h"
 
@@ -15,7 +16,7 @@ enum { TICKS = 64, GLYPH_WIDTH = 8, LEGEND_ROW = 22, NAME_SHOWN = 48 };
 
 struct axis {
     enum hm_scale scale;
-    double low, high; /* Range of the values on the axis. */
+    double low, high; /* Smallest and largest value on the axis. */
     double from, to;  /* Positions of the ends of the axis, in units of the drawing. */
 };
 
@@ -47,7 +48,7 @@ static void axis_widen(struct axis *a, double value)
 }
 
 /*
- * Widens the range of the axis by a margin. If 0 is close to the range, a linear axis starts at 0.
+ * Extends the range of the axis by a margin. If 0 is close to the range, a linear axis starts at 0.
  */
 static void axis_pad(struct axis *a)
 {
@@ -120,7 +121,7 @@ static size_t axis_linear_ticks(const struct axis *a, double *ticks)
 }
 
 /*
- * Sets ticks at the powers of a base. If there would be more than `most` ticks, only every second,
+ * Sets ticks at the powers of `base`. If there would be more than `most` ticks, only every second,
  * third, … power gets one.
  */
 static size_t axis_power_ticks(const struct axis *a, double base, double most, double *ticks)
@@ -211,20 +212,20 @@ static void svg_add_y_axis(struct hm_text *out, const struct hm_svg_chart *c, co
                   y->from, x->to);
 }
 
-/* Draws one of six shapes around a point. */
+/* Draws one of six shapes, which marks a point. */
 static void svg_add_mark(struct hm_text *out, size_t look, double x, double y)
 {
     static const char *const shapes[] = {
-        "m-3.5 0a3.5 3.5 0 1 0 7 0a3.5 3.5 0 1 0 -7 0z", /* This path is a circle. */
-        "m-3.2 -3.2h6.4v6.4h-6.4z",                      /* This path is a square. */
-        "m0 -4.5l4.2 7.2h-8.4z",                         /* This path is a triangle. */
-        "m0 -4.8l4.8 4.8l-4.8 4.8l-4.8 -4.8z",           /* This path is a diamond. */
-        "m0 4.5l4.2 -7.2h-8.4z", /* This path is a triangle that is upside down. */
-        "m-4.5 -1.2h3.3v-3.3h2.4v3.3h3.3v2.4h-3.3v3.3h-2.4v-3.3h-3.3z", /* This path is a cross. */
+        "m-3.5 0a3.5 3.5 0 1 0 7 0a3.5 3.5 0 1 0 -7 0z", /* Path of a circle. */
+        "m-3.2 -3.2h6.4v6.4h-6.4z",                      /* Path of a square. */
+        "m0 -4.5l4.2 7.2h-8.4z",                         /* Path of a triangle. */
+        "m0 -4.8l4.8 4.8l-4.8 4.8l-4.8 -4.8z",           /* Path of a diamond. */
+        "m0 4.5l4.2 -7.2h-8.4z",                         /* Path of a triangle that points down. */
+        "m-4.5 -1.2h3.3v-3.3h2.4v3.3h3.3v2.4h-3.3v3.3h-2.4v-3.3h-3.3z", /* Path of a cross. */
     };
     /*
-     * The shapes are shifted after each round of colours, so that the same colour gets different
-     * shapes.
+     * When the colours are used a second time, the order of the shapes is shifted, so that a colour
+     * appears with another shape.
      */
     size_t shape = (look + look / HM_PALETTE_SIZE) % (sizeof(shapes) / sizeof(shapes[0]));
 
@@ -289,8 +290,8 @@ static double svg_legend_width(const char *name)
 }
 
 /*
- * Adds the names of the series in rows below the drawing and returns the number of rows. If out is
- * NULL, only counts the rows.
+ * Adds a legend with the names of the series in rows below the drawing, and returns the number of
+ * rows. If `out` is NULL, only counts the rows.
  */
 static size_t svg_add_legend(struct hm_text *out, const struct hm_svg_chart *c)
 {

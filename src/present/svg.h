@@ -11,8 +11,8 @@ enum hm_scale { HM_SCALE_LINEAR, HM_SCALE_LOG, HM_SCALE_LOG2 };
  * on a logarithmic scale) are left out.
  */
 struct hm_svg_series {
-    const char *name; /* Name of the series in the legend; NULL if it has no entry there. */
-    size_t look;      /* Index that selects colour and shape. */
+    const char *name; /* Name of the series in the legend; NULL if the legend does not show it. */
+    size_t look;      /* Index that selects the colour and the shape of the points. */
     const double *x, *y;
     const double *low, *high; /* Ends of the error bars; NULL if there are no bars. */
     size_t count;
@@ -33,7 +33,7 @@ struct hm_svg_chart {
 
 /* Whether the chart has a point that its scales can show. */
 bool hm__svg_has_points(const struct hm_svg_chart *chart);
-/* Adds an element <svg>…</svg>. The page must contain the rules of hm__svg_style. */
+/* Adds the chart as an element <svg>…</svg>. The page must contain the rules of hm__svg_style. */
 void hm__svg_add(struct hm_text *out, const struct hm_svg_chart *chart);
 /* Adds the CSS rules that the charts need, for light and dark colour schemes. */
 void hm__svg_style(struct hm_text *out);

@@ -1,6 +1,6 @@
 /*
- * Runs parameter servers on a communicator: the settings are checked and compared on all ranks; the
- * first ranks become workers, and the last ranks become servers.
+ * Runs parameter servers on a communicator: checks the settings and that all ranks have the same
+ * ones, and then runs workers on the first ranks and servers on the last ranks.
  */
 #include "ps.h"
 
@@ -35,7 +35,7 @@ static int table_check(size_t index, const struct hm_ps_table *table, struct hm_
         rc = table_check_size(index, "columns", table->columns, HM_PS_MAX_COLUMNS, err);
     if (rc)
         return rc;
-    /* The comparison is false for NaN. */
+    /* If `staleness` is NaN, the comparison is false, so NaN is rejected too. */
     if (table->staleness >= 0 && floor(table->staleness) == table->staleness)
         return 0;
     hm__fail(err, HM_E_RANGE,

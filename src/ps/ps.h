@@ -13,24 +13,29 @@
 #include "howmany_ps.h"
 
 enum hm_ps_kind {
-    /* The body has records of increments: each is a table, a row and the values of the row. */
+    /*
+     * The body has increments: a sequence of records, each with the number of a table, the number
+     * of a row, and the values to add.
+     */
     HM_PS_PUSH,
-    HM_PS_GET,  /* The body has row numbers. The reply is a HM_PS_ROWS message. */
+    /* The body has the numbers of the requested rows. The reply is a HM_PS_ROWS message. */
+    HM_PS_GET,
     HM_PS_ROWS, /* The body has the values of the requested rows. */
-    HM_PS_DONE, /* The worker has returned; there is no body. */
+    HM_PS_DONE, /* The function of the worker has returned; there is no body. */
 };
 
 struct hm_ps_header {
     double kind;
-    double table; /* In GET: number of the table. */
+    double table; /* In GET messages: number of the table. */
     /*
-     * In PUSH: clock of the increments. In GET: all workers must have finished this number of
-     * clocks before the reply. In ROWS: number of clocks that all workers had finished.
+     * In PUSH messages: clock to which the increments belong. In GET messages: number of clocks
+     * that all workers must have finished before the server replies. In ROWS messages: number of
+     * clocks that all workers had finished.
      */
     double clock;
-    double count;       /* Number of doubles in the body. */
-    double ends;        /* In PUSH: 1 if this is the last message of its clock. */
-    double reserved[3]; /* Pads the header to 64 bytes. */
+    double count;       /* Number of doubles in the body of the message. */
+    double ends;        /* In PUSH messages: 1 if this is the last message of its clock. */
+    double reserved[3]; /* Unused; it makes the header 64 bytes long. */
 };
 
 /*
