@@ -39,39 +39,39 @@ struct hm_ps_header {
 };
 
 /*
- * HM_PS_BODY is the largest number of doubles in a body, unless a single row is larger.
- * HM_PS_RECORD is the number of doubles before the values of a record.
+ * HM_PS_BODY: largest number of doubles in the body of a message, unless a single row needs more.
+ * HM_PS_RECORD: number of doubles in a record before the values of its row.
  */
 enum { HM_PS_BODY = 1 << 20, HM_PS_RECORD = 2 };
 
-/* The settings, with the numbers of workers and servers. */
+/* The checked settings: tables, and the numbers of workers and servers. */
 struct hm_ps_layout {
     const struct hm_ps_table *tables; /* Descriptions of the tables; borrowed. */
     size_t table_count;
     int workers, servers;
-    size_t widest; /* Largest number of columns of a table. */
+    size_t widest; /* Number of columns of the table that has the most. */
 };
 
-/* Check the settings for a job of `ranks` ranks. */
+/* Check the settings of a run with `ranks` ranks. */
 int hm__ps_check(const struct hm_ps_settings *settings, hm_ps_worker_fn *worker, int ranks,
                  struct hm_err *err);
-/* Same as hm_ps_run, but on any communicator; collective. */
+/* Same as hm_ps_run, but on any communicator. All ranks must call it. */
 int hm__ps_run(struct hm_comm *world, const struct hm_ps_settings *settings,
                hm_ps_worker_fn *worker, void *state, struct hm_err *err);
 
-/* A server with its rows of the tables. */
+/* A server, which stores some rows of every table. */
 struct hm_ps_server;
 int hm__ps_server_new(struct hm_comm *world, const struct hm_ps_layout *layout,
                       struct hm_ps_server **ret_server, struct hm_err *err);
-/* Process messages until all workers have returned. */
+/* Process the messages of the workers until all of them have returned. */
 void hm__ps_server_run(struct hm_ps_server *server);
 void hm__ps_server_free(struct hm_ps_server *server);
 
 int hm__ps_client_new(struct hm_comm *world, const struct hm_ps_layout *layout,
                       struct hm_ps **ret_ps, struct hm_err *err);
 /*
- * Send the remaining increments if `push` is true, and tell the servers that the worker has
- * returned.
+ * Send the increments that were not sent yet, if `push` is true, and notify the servers that this
+ * worker has returned.
  */
 void hm__ps_client_end(struct hm_ps *ps, bool push);
 void hm__ps_client_free(struct hm_ps *ps);

@@ -1,5 +1,5 @@
 /*
- * The verb fit: fits, from a few runs, how the time depends on the number of workers n, and
+ * The verb fit: learns from a few runs how the time depends on the number of workers n, and
  * predicts times with intervals.
  */
 #include <math.h>
