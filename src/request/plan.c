@@ -155,7 +155,7 @@ static const struct hm_request_field fields[] = {
 
 #undef T
 
-/* The data that are loaded and computed for a plan. */
+/* All data that the verb loads or computes. */
 struct plan_parts {
     struct hm_loaded_job job;
     struct hm_plan_ways ways;
@@ -224,9 +224,9 @@ static int check_request(const struct hm_plan_request *r, struct hm_err *err)
 }
 
 /*
- * Estimates the work of splitting the job's graph for n = 1 to `most`, as the number of vertices
- * and edges that are assigned to workers in all splits. METIS refines a split several times, and
- * HDRF compares all workers for each edge.
+ * Estimates the work of splitting the job's graph for every n from 1 to `most`: the number of
+ * vertices and edges that are assigned to workers in all splits together. METIS refines a split
+ * several times, and HDRF compares all workers for each edge, so both count more.
  */
 static double split_work(const struct hm_job *job, double most)
 {
@@ -239,11 +239,11 @@ static double split_work(const struct hm_job *job, double most)
     return (job->graph->vertices + job->graph->edges) * trials * passes * counts;
 }
 
-/* Refuses a graph if its splits would take more work than the context allows. */
+/* Rejects a graph if its splits would take more work than the context allows. */
 static int check_graph(const struct hm_context *context, const struct hm_job *job, double most,
                        struct hm_err *err)
 {
-    /* Without a limit, a plan of a graph considers up to 64 workers. */
+    /* Without a limit in the request, a plan of a job with a graph considers up to 64 workers. */
     double n = most > 0 ? most : 64;
 
     if (!job->graph || !(context->limits.split_work > 0) ||
@@ -258,7 +258,7 @@ static int check_graph(const struct hm_context *context, const struct hm_job *jo
     return HM_E_LIMIT;
 }
 
-/* Refuses a plan that considers more workers than the context allows. */
+/* Rejects a plan that considers more workers than the context allows. */
 static int check_limits(const struct hm_context *context, const struct plan_parts *p,
                         const struct hm_question *q, struct hm_err *err)
 {
@@ -358,7 +358,7 @@ static int show_answer(const struct hm_plan_request *r, const struct plan_parts 
     return rc;
 }
 
-/* Refuses fields that only apply to transformers. */
+/* Rejects fields that apply only to transformers. */
 static int check_ordinary(const struct hm_plan_request *r, struct hm_err *err)
 {
     const char *field = r->emit >= 0        ? "emit"
@@ -405,7 +405,7 @@ static int solve_plan(const struct hm_plan_request *r, struct hm_call *call, str
     return rc;
 }
 
-/* Whether the name of a document is that of a table of runs. */
+/* Whether the name of a document ends like that of a table of runs, such as ".csv". */
 static bool names_table(const struct hm_document *d)
 {
     static const char *const endings[] = {".csv", ".csv.gz", ".csv.zst", ".tsv", ".jsonl", ".db"};
@@ -421,7 +421,10 @@ static int plan_run(const void *values, struct hm_call *call, struct hm_err *err
     struct hm_plan_request request = *(const struct hm_plan_request *)values, *r = &request;
     struct plan_parts p = {0};
 
-    /* `plan runs.csv` is accepted: a table in place of the job gives the runs. */
+    /*
+     * `plan runs.csv` is accepted too: if the document in place of the job is a table, it is used
+     * as the runs.
+     */
     if (names_table(&r->job.job) && !r->runs.name) {
         r->runs = r->job.job;
         r->job.job = (struct hm_document){0};

@@ -39,7 +39,7 @@ static const double HM_SEED_MAX = 9007199254740991;
         .name = NAME, .kind = HM_REQUEST_DOCUMENT, .offset = offsetof(type, member),               \
         .group = GROUP, .argument = ARGUMENT, .choices = "@file", .help = HELP                     \
     }
-/* A field that is a number above 0. */
+/* Defines a field whose value is a number above 0. */
 #define HM_ROW_POSITIVE(type, member, NAME, LETTER, DIM, GROUP, ARGUMENT, HELP)                    \
     {                                                                                              \
         .name = NAME, .kind = HM_REQUEST_NUMBER, .offset = offsetof(type, member),                 \

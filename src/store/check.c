@@ -46,7 +46,10 @@ int hm__store_check_text(const char *field, const char *text, size_t most, struc
     return 0;
 }
 
-/* Whether a text has a given form; 0 in the form matches any digit. */
+/*
+ * Whether a string has the given form, in which 0 stands for any digit and every other character
+ * for itself.
+ */
 static bool matches_form(const char *text, const char *form)
 {
     for (; *form; form++, text++)
@@ -60,7 +63,7 @@ static int two_digits(const char *digits)
     return 10 * (digits[0] - '0') + digits[1] - '0';
 }
 
-/* Whether the date and time in a text exist; the form of the text was checked before. */
+/* Whether the date and the time in a string exist; its form must have been checked before. */
 static bool is_valid_time(const char *t)
 {
     static const int days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
@@ -179,8 +182,10 @@ static int fail_more(const char *key, int code, struct hm_err *err)
     return fail_field(err, field, code);
 }
 
-/* Fails unless a key of `more` can be the name of a column. Synonyms of known columns are refused,
- * because runs have separate fields for their values. */
+/*
+ * Fails unless a key of `more` may be the name of a column. Synonyms of known columns are rejected,
+ * because runs have separate fields for these values.
+ */
 static int check_more_name(const char *key, struct hm_run_name name, struct hm_err *err)
 {
     if (!*key) {
@@ -199,12 +204,15 @@ static int check_more_name(const char *key, struct hm_run_name name, struct hm_e
     return fail_more(key, HM_E_RANGE, err);
 }
 
-/* Fails unless the value of a key is of the kind and in the range of its column. `known` is NULL if
- * the key is not the name of a known column. */
+/*
+ * Fails unless the value of a key in `more` has the type and the range that the column of this name
+ * requires. `known` is NULL if the key is not the name of a known column.
+ */
 static int check_more_value(const char *key, const struct hm_known_column *known,
                             const struct hm_value *item, struct hm_err *err)
 {
-    bool label = known && known->label; /* True for a known column of texts, such as scaling. */
+    /* True if the values of the known column are strings, as in `scaling`. */
+    bool label = known && known->label;
     double number = NAN;
     bool is_number =
         item->kind == HM_VALUE_SCALAR && !item->quoted && hm__run_bare_number(item->text, &number);

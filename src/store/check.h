@@ -1,12 +1,12 @@
-/* Checks the texts, times and numbers of runs before they are stored. */
+/* Checks the strings, times and numbers of runs before they are stored. */
 #ifndef HM_STORE_CHECK_H
 #define HM_STORE_CHECK_H
 
 #include "howmany_store.h"
 
-enum { HM_STORE_TIME = 21 }; /* Room for "2026-11-15T10:13:48Z" and its NUL. */
+enum { HM_STORE_TIME = 21 }; /* Number of bytes for a time "2026-11-15T10:13:48Z" with its NUL. */
 
-/* Fails unless a text is UTF-8 of at most `most` bytes. */
+/* Fails unless a string is UTF-8 and has at most `most` bytes. */
 int hm__store_check_text(const char *field, const char *text, size_t most, struct hm_err *err);
 /* Checks a time such as 2026-11-15T10:13:48Z. If `day` is not NULL, a date without a time is
  * allowed too, and the time of day in `day` is appended to it. */

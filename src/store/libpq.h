@@ -35,7 +35,7 @@
     X(PQsocket)                                                                                    \
     X(PQstatus)
 
-/* Pointers to the functions of libpq; each has the name of its function. */
+/* Pointers to the functions of libpq; each member has the name of its function. */
 struct hm_libpq {
 #define HM_LIBPQ_MEMBER(name) __typeof__(name) *name;
     HM_LIBPQ_MAP(HM_LIBPQ_MEMBER)

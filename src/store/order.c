@@ -7,7 +7,7 @@
  *
  *     column = value and a later id;   a later value of column;   column IS NULL
  *
- * `after` has the form SORT.KINDVALUE.ID, where KIND is x for a number, t for a text and u for no
+ * `after` has the form SORT.KINDVALUE.ID, where KIND is x for a number, t for a string and u for no
  * value, and VALUE is hexadecimal, so that every bit of the value is preserved.
  */
 #include "order.h"
@@ -201,7 +201,10 @@ void hm__order_condition(struct hm_statement *s, const struct hm_order *order, e
     else if (!id)
         hm__text_addf(&s->sql, " AND \"%s\" %c $%zu", name, part == HM_PART_EQUAL ? '=' : beyond,
                       hm__statement_bind(s, order->value));
-    /* The id decides among runs with the same value, or without a value. */
+    /*
+     * Runs with the same value, and runs without a value, are ordered by id, so the page continues
+     * after the id.
+     */
     if (id ? order->after
            : part == HM_PART_EQUAL || (part == HM_PART_NULL && order->after && !known))
         hm__text_addf(&s->sql, " AND id %c $%zu", beyond,

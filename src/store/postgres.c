@@ -4,13 +4,14 @@
  * error: it is then unknown whether the last transaction was committed. Because runs have keys, it
  * is safe to add the same runs again.
  *
- * Writers exclude each other with an advisory lock. So runs become visible in the order of their
- * ids, and no run is added to a page that was read already. Also, two writers cannot deadlock on
- * each other's keys.
+ * Writers exclude each other with an advisory lock. Therefore runs become visible in the order of
+ * their ids, so that no run can appear in a page that a client has already read, and two writers
+ * cannot deadlock because of their keys.
  *
  * A server that hangs must not hang its clients: connecting takes at most CONNECT_S, and a
  * statement fails when no byte arrives for SILENT_S (SILENT_SCHEMA_S while the schema is changed,
- * as an index of millions of runs takes minutes). The connection cannot be used after that.
+ * as an index of millions of runs takes minutes). The connection cannot be used after such a
+ * failure.
  */
 #include <endian.h>
 #include <math.h>
@@ -34,7 +35,11 @@ enum { SILENT_S = 10, SILENT_SCHEMA_S = 600 };
 struct postgres {
     struct hm_libpq pq;
     PGconn *link;
-    bool hung;      /* True if the server did not answer in time; a late answer may still arrive. */
+    /*
+     * True if the server did not reply in time. The connection is then not used again, because a
+     * late reply may still arrive.
+     */
+    bool hung;
     char *password; /* Password, which must not appear in messages; owned. NULL: none. */
 };
 
@@ -76,7 +81,10 @@ static int postgres_fail(struct postgres *c, const PGresult *result, struct hm_e
     copy_message(c, message ? message : c->pq.PQerrorMessage(c->link), text, sizeof(text));
     hm__fail(err, HM_E_IO, "PostgreSQL: %s", text);
     const char *state = result ? c->pq.PQresultErrorField(result, PG_DIAG_SQLSTATE) : NULL;
-    /* The disk of the database is full; the HTTP server then answers with status 507. */
+    /*
+     * If the disk of the database is full, the error code makes the HTTP server answer with status
+     * 507.
+     */
     if (state && strcmp(state, "53100") == 0)
         hm__err_field(err, "disk");
     return HM_E_IO;
@@ -89,7 +97,7 @@ struct bound {
     Oid *types;
     const char **values;
     int *lengths, *formats;
-    uint64_t *numbers; /* Storage of numeric parameters, big-endian. */
+    uint64_t *numbers; /* Memory for the numeric parameters, in big-endian byte order. */
 };
 
 static void release_bound(struct bound *b)
@@ -176,7 +184,7 @@ static int deliver_row(const struct postgres *c, const PGresult *result, hm_sql_
     return row ? row(context, cells, (size_t)count, err) : 0;
 }
 
-/* Waits until a result can be fetched without blocking. */
+/* Waits until the next result can be fetched without blocking. */
 static int wait_result(struct postgres *c, int silent_s, struct hm_err *err)
 {
     int unsent = c->pq.PQflush(c->link);
@@ -199,8 +207,10 @@ static int wait_result(struct postgres *c, int silent_s, struct hm_err *err)
     return HM_E_IO;
 }
 
-/* Fetches the next result; returns NULL after the last one. If the server does not answer, returns
- * NULL and sets *ret_rc. */
+/*
+ * Fetches the next result; NULL after the last one. If the server does not reply in time, returns
+ * NULL and sets *ret_rc.
+ */
 static PGresult *next_result(struct postgres *c, int silent_s, int *ret_rc, struct hm_err *err)
 {
     int rc = wait_result(c, silent_s, err);
@@ -300,8 +310,8 @@ static const char *find_option(const PQconninfoOption *options, const char *name
 }
 
 /*
- * Whether the components of an address are unambiguous. A password with an unescaped @ or / would
- * be parsed as a host or a port, which messages show.
+ * Whether an address can be parsed in only one way. A password with an unescaped @ or / would be
+ * parsed as a host or a port, which are shown in messages.
  */
 static bool is_unambiguous(const char *where, const PQconninfoOption *options)
 {
@@ -342,7 +352,10 @@ static int keep_password(struct postgres *c, const PQconninfoOption *options, st
 
 static int connect_to(struct postgres *c, const char *where, struct hm_err *err)
 {
-    /* The address is the last parameter, so its settings take precedence. */
+    /*
+     * Later parameters override earlier ones, so settings in the address, which comes last, take
+     * precedence.
+     */
     static const char *const keywords[] = {"connect_timeout", "tcp_user_timeout", "dbname", NULL};
     const char *const values[] = {CONNECT_S, "10000", where, NULL};
     char text[300];
@@ -357,7 +370,10 @@ static int connect_to(struct postgres *c, const char *where, struct hm_err *err)
     }
     if (c->pq.PQsetnonblocking(c->link, 1))
         return postgres_fail(c, NULL, err);
-    /* A committed transaction must be on the disk, whatever the server's default is. */
+    /*
+     * A commit must return only after the transaction is on the disk, whatever the server's default
+     * is.
+     */
     return postgres_exec(c,
                          "SET client_encoding TO 'UTF8';"
                          "SELECT set_config('synchronous_commit', 'on', false) "

@@ -15,8 +15,9 @@
 #include "text.h"
 
 /*
- * In the SQL below, {id}, {text}, {packed} and {,id} are replaced by the spelling of the database:
- * id_type, text_type, packed and index_id of struct hm_sql.
+ * In the SQL below, the placeholders {id}, {text}, {packed} and {,id} are replaced by the members
+ * id_type, text_type, packed and index_id of struct hm_sql, because the databases write these
+ * differently.
  */
 /* clang-format off */
 
@@ -100,8 +101,10 @@ static const char ADD_SAMPLES_AND_DOCUMENTS[] =
     "CREATE INDEX runs_cost       ON runs (cost{,id});"
     "CREATE INDEX runs_seed       ON runs (seed{,id});";
 
-/* Version 2: a new run waits (`waiting` is 1) until many runs are added to the indexes at once,
- * which needs far fewer writes; see store_place.c. An index of its own finds the waiting runs. */
+/*
+ * Version 2: a new run waits (`waiting` is 1) until many runs are added to the indexes at once,
+ * which needs far fewer writes; see store_place.c. A separate index finds the waiting runs.
+ */
 static const char ADD_WAITING[] =
     "ALTER TABLE runs ADD COLUMN waiting bigint;"
     "CREATE INDEX runs_waiting ON runs (id) WHERE waiting = 1;";
@@ -156,8 +159,8 @@ static const char CREATE_INDEXES[] =
 enum { STEP_TEXTS = 3 };
 
 static const struct step {
-    int version; /* Version of the store after this step. */
-    /* Statements in the order in which they run; NULL after the last one. */
+    int version; /* Version of the schema after this migration step. */
+    /* SQL statements in the order of execution; NULL after the last one. */
     const char *sql[STEP_TEXTS];
 } steps[] = {
     {0, {CREATE_RUNS}},
@@ -167,10 +170,10 @@ static const struct step {
 
 enum {
     STEPS = sizeof(steps) / sizeof(steps[0]),
-    NO_VERSION = -1 /* Version of an empty store. */
+    NO_VERSION = -1 /* Version number of a database without tables. */
 };
 
-/* Appends a text with its placeholders replaced. */
+/* Appends SQL text in which the placeholders are replaced. */
 static void expand_placeholders(struct hm_text *out, const struct hm_sql *sql, const char *text)
 {
     const struct {
@@ -211,7 +214,7 @@ static int read_version(struct hm_store *store, int64_t *ret_version, struct hm_
     return rc;
 }
 
-/* Runs statements after their placeholders were replaced. */
+/* Replaces the placeholders in statements and runs the statements. */
 static int run_texts(struct hm_store *store, const char *const *texts, size_t count,
                      struct hm_err *err)
 {
@@ -237,7 +240,7 @@ int hm__store_create_indexes(struct hm_store *store, struct hm_err *err)
 static int apply_step(struct hm_store *store, const struct step *step, struct hm_err *err)
 {
     struct hm_sql_value version = hm__sql_integer(step->version);
-    struct hm_err why = {0}; /* Error that the database reports. */
+    struct hm_err why = {0}; /* Error from the database, which becomes part of the message. */
     int rc = run_texts(store, step->sql, STEP_TEXTS, &why);
 
     if (rc == 0)
@@ -263,7 +266,10 @@ int hm__store_migrate(struct hm_store *store, struct hm_err *err)
     rc = hm__store_exec(store, store->sql->begin_write, err);
     if (rc)
         return rc;
-    /* Read the version again, because another program may have migrated the store meanwhile. */
+    /*
+     * Read the version again, because another program may have migrated the store while this one
+     * waited.
+     */
     rc = read_version(store, &version, err);
     for (size_t i = 0; rc == 0 && i < STEPS; i++)
         if (steps[i].version > version)

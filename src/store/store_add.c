@@ -14,18 +14,21 @@
 #include "text.h"
 
 enum {
-    /* Number of values of a run: all columns except id, plus sample_count. */
+    /*
+     * Number of values that are stored for a run: all columns except the id, and the number of
+     * samples.
+     */
     CELLS = HM_STORE_COLUMNS,
     SAMPLE_CELLS = 6,
-    AT_ONCE = 64,      /* Number of samples that one statement inserts. */
-    RUNS_AT_ONCE = 16, /* Number of runs that one statement inserts. */
+    AT_ONCE = 64,      /* Number of samples that one INSERT statement adds. */
+    RUNS_AT_ONCE = 16, /* Number of runs that one INSERT statement adds. */
 };
 
 struct adding {
     struct hm_store *store;
-    struct hm_text insert;      /* Statement that inserts a run. */
-    struct hm_text insert_many; /* Statement that inserts RUNS_AT_ONCE runs. */
-    struct hm_text samples;     /* Statement that inserts AT_ONCE samples. */
+    struct hm_text insert;      /* INSERT statement for one run. */
+    struct hm_text insert_many; /* INSERT statement for RUNS_AT_ONCE runs. */
+    struct hm_text samples;     /* INSERT statement for AT_ONCE samples. */
     char now[HM_STORE_TIME];
 };
 
