@@ -36,11 +36,13 @@ struct adding {
 struct added_run {
     const struct hm_stored *run;
     int64_t id;  /* Id of the run; 0: not known yet. */
-    bool is_new; /* True if the run was not in the store before. */
+    bool is_new; /* True if the run was added, false if the store had it already. */
 };
 
-/* Writes "INSERT INTO runs (…) VALUES ($1, …), …" for `count` runs, with all columns except id. The
- * runs wait to be added to the indexes. */
+/*
+ * Writes "INSERT INTO runs (…) VALUES ($1, …), …" for `count` runs, with all columns except id.
+ * `waiting` is set, so that the runs are added to the indexes later.
+ */
 static void write_insert(struct hm_text *sql, size_t count)
 {
     hm__text_add(sql, "INSERT INTO runs (");
@@ -112,12 +114,12 @@ static int add_samples(struct adding *a, int64_t id, const struct hm_stored *run
 /* ---- runs that are stored already --------------------------------------------------------------
  */
 
-/* A run to add, and the stored run with the same key. */
+/* A run to add, and the stored run that has the same key. */
 struct known_run {
-    const struct hm_sql_value *cells; /* Values of the run to add, as write_insert orders them. */
+    const struct hm_sql_value *cells; /* Values of the run to add, in the order of write_insert. */
     const struct hm_stored *run;
     int64_t id;
-    size_t samples; /* Number of samples that were compared. */
+    size_t samples; /* Number of samples that have been compared. */
     bool differs;
 };
 
@@ -132,8 +134,11 @@ static bool value_is_same(const struct hm_sql_value *a, const struct hm_sql_valu
     return x == y;
 }
 
-/* Compares the columns of a stored run: cells are the id, all other columns, and sample_count. The
- * time at which a run was made is not compared, because it is the time of adding by default. */
+/*
+ * Compares the columns of a stored run with those of the run to add; `cells` are the id, all other
+ * columns, and sample_count. The time at which the run was made is not compared, because by default
+ * it is the time of adding.
+ */
 static int compare_columns(void *context, const struct hm_sql_value *cells, size_t count,
                            struct hm_err *err)
 {
@@ -221,14 +226,16 @@ static void fill_cells(const struct adding *a, const struct hm_stored *run,
     cells[CELLS - 1] = hm__sql_integer((int64_t)run->sample_count);
 }
 
-/* Runs that one statement has inserted. */
+/* The runs that one INSERT statement has added. */
 struct inserted_runs {
     struct added_run *runs;
     size_t count;
 };
 
-/* Takes the id and the key of an inserted run. The database may return the rows in any order, so
- * the run is found by its key; a run without a key must be the only one of its statement. */
+/*
+ * Stores the id of an inserted run. The database may return rows in any order, so the run is found
+ * by its key; a run without a key must be the only one of its statement.
+ */
 static int take_inserted(void *context, const struct hm_sql_value *cells, size_t count,
                          struct hm_err *err)
 {
@@ -266,7 +273,7 @@ static int add_runs(struct adding *a, struct added_run *runs, size_t count, stru
     return rc;
 }
 
-/* Returns the number of runs that the next statement inserts. */
+/* Returns how many runs the next INSERT statement adds. */
 static size_t group_runs(const struct added_run *runs, size_t count)
 {
     if (count < RUNS_AT_ONCE)
@@ -308,7 +315,7 @@ static int add_all(struct adding *a, struct added_run *runs, size_t count, struc
     return hm__store_end(a->store, rc, err);
 }
 
-/* Lists the runs of all batches; the caller frees the list. */
+/* Makes a list of the runs of all batches; the caller frees the list. */
 static struct added_run *list_runs(const struct hm_store_batch *batches, size_t count, size_t total)
 {
     struct added_run *runs = hm__calloc(total + 1, sizeof(*runs));
@@ -319,7 +326,7 @@ static struct added_run *list_runs(const struct hm_store_batch *batches, size_t 
     return runs;
 }
 
-/* Copies the results into the batches, after the transaction was committed. */
+/* Copies ids and results into the batches, after the transaction was committed. */
 static void report_runs(struct hm_store_batch *batches, size_t count, const struct added_run *runs)
 {
     for (size_t b = 0; b < count; b++) {
@@ -332,7 +339,7 @@ static void report_runs(struct hm_store_batch *batches, size_t count, const stru
     }
 }
 
-/* Whether further runs follow every one of the batches. */
+/* Whether each of these batches will be followed by another one at once. */
 static bool all_have_more(const struct hm_store_batch *batches, size_t count)
 {
     bool more = true;
@@ -365,8 +372,9 @@ int hm_store_add_batches(struct hm_store *store, struct hm_store_batch *batches,
         rc = add_all(&a, runs, total, err);
     if (rc == 0)
         report_runs(batches, count, runs);
+    /* More runs will follow, so the waiting runs are counted after the last batch. */
     if (rc == 0 && all_have_more(batches, count))
-        store->waiting = -1; /* The waiting runs are counted after the last batch. */
+        store->waiting = -1;
     else if (rc == 0)
         hm__store_place(store, total);
     hm__text_release(&a.insert);

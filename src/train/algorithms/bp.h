@@ -1,6 +1,6 @@
 /*
- * Runs belief propagation as an algorithm: the objective is defined by a Markov random field, and
- * one directed message counts as one sample.
+ * Runs belief propagation as an algorithm of the training loop: the objective is defined by a
+ * Markov random field, and one directed message counts as one sample.
  */
 #ifndef HM_BP_H
 #define HM_BP_H

@@ -21,15 +21,19 @@
 #include "shard.h"
 #include "vector.h"
 
-/* Number of a stream of random numbers that is not the number of a client. */
+/*
+ * Stream of random numbers that draws the clients; streams with smaller numbers belong to single
+ * clients.
+ */
 enum { DRAW_STREAM = (1 << 20) - 1 };
 
 struct fedavg {
-    double *first;  /* First row of each client; length clients + 1. */
-    uint32_t *list; /* All clients in random order; those at the beginning are drawn. */
+    double *first; /* First row of each client; length clients + 1. */
+    /* All clients in random order; the first of them are the clients of the round. */
+    uint32_t *list;
     uint32_t *order;
     double *w, *part; /* Weights w of one client, and gradient of one of its mini-batches. */
-    double shard;     /* Number of the first row of this rank in the whole data. */
+    double shard;     /* Index of this rank's first row in the whole data. */
 };
 
 static int fedavg_begin(struct hm_run *run, struct hm_err *err)
@@ -88,8 +92,8 @@ static size_t fedavg_draw(const struct hm_run *run, struct fedavg *s)
 }
 
 /*
- * Makes the passes of one client over rows first..first + count - 1 of this rank; the result is in
- * s->w.
+ * Makes the passes of one client over rows first to first + count - 1 of this rank; the resulting
+ * weights are in s->w.
  */
 static void fedavg_train_client(struct hm_run *run, struct fedavg *s, uint32_t client,
                                 uint32_t first, size_t count, double size)

@@ -19,10 +19,11 @@
 enum { HALVINGS = 40 };
 
 struct gd {
-    double *trial; /* Point at which the line search evaluates the objective. */
+    double *trial; /* Weights at which the line search evaluates the objective. */
     double *slope; /* Gradient of the objective at run->w. */
-    double *size;  /* Array of one value: the last step size. */
-    double first;  /* s_0. */
+    /* Array of one value, the last step size; it is an array so that checkpoints can store it. */
+    double *size;
+    double first; /* s_0. */
 };
 
 static int gd_begin(struct hm_run *run, struct hm_err *err)

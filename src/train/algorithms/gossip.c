@@ -31,9 +31,12 @@ struct gossip {
     struct hm_batches *batches;
     double *x;        /* This rank's copy of the weights w. */
     double *received; /* Copy of the weights w that was received from a neighbour. */
-    /* True if x is in use. Before the first iteration, the common weights w are used instead. */
+    /*
+     * True if `x` is used. Before the first iteration it is false, and the common weights w are
+     * used instead.
+     */
     bool started;
-    bool gathered; /* True if w is the mean of the copies of all ranks. */
+    bool gathered; /* True if w has been set to the mean of the copies of all ranks. */
 };
 
 static int gossip_begin(struct hm_run *run, struct hm_err *err)
@@ -94,7 +97,9 @@ static void gossip_mix_ring(struct hm_run *run, struct gossip *s)
     hm__comm_work(run->comm, (run->comm->size > 2 ? 3 : 2) * (double)d);
 }
 
-/* Store in run->scratch the mean of this rank's copy and that of the neighbour of this iteration.
+/*
+ * Store in run->scratch the mean of this rank's copy and the copy of its neighbour in this
+ * iteration.
  */
 static void gossip_mix_exponential(struct hm_run *run, struct gossip *s)
 {

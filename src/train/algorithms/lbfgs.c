@@ -14,9 +14,9 @@
 enum { TRIALS = 40 };
 
 struct lbfgs {
-    size_t pairs; /* Largest number of pairs (change of the weights w, change of the gradient) to
-                     store. */
-    bool fresh;   /* True if the objective and the gradient at the weights w are not known yet. */
+    /* Largest number of stored pairs (change of the weights w, change of the gradient). */
+    size_t pairs;
+    bool fresh; /* True if the objective and the gradient at the weights w are not known yet. */
     /* Three values: number of stored pairs, index of the next pair, objective at w. */
     double *numbers;
     double *changes; /* Changes of w; length pairs x unknowns. */
@@ -93,7 +93,7 @@ static void lbfgs_keep_pair(struct hm_run *run)
 
     for (size_t j = 0; j < d; j++)
         curvature += (s->trial[j] - run->w[j]) * (run->gradient[j] - s->here[j]);
-    if (!(curvature > 1e-300)) /* Skip this pair; no stored pair is replaced. */
+    if (!(curvature > 1e-300)) /* Without positive curvature, the pair is not stored. */
         return;
     for (size_t j = 0; j < d; j++) {
         change[j] = s->trial[j] - run->w[j];
@@ -144,7 +144,7 @@ static void lbfgs_step(struct hm_run *run)
     lbfgs_find_direction(run);
     double first = s->numbers[0] > 0 ? 1 : fmin(1, 1 / sqrt(hm__dot(s->here, s->here, d) + 1e-300));
     double value = lbfgs_search(run, first);
-    /* The stored pairs give a bad direction; discard them and use the gradient. */
+    /* The stored pairs give a direction that is not useful; discard them and use the gradient. */
     if (isnan(value) && s->numbers[0] > 0) {
         s->numbers[0] = 0;
         lbfgs_find_direction(run);

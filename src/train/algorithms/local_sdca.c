@@ -31,7 +31,7 @@ enum { REST = 7, AHEAD = 2 };
 int hm__local_sdca_init(struct hm_local_sdca *local, struct hm_run *run, struct hm_err *err)
 {
     const struct hm_rows *rows = &run->objective->rows;
-    /* Each array has at least one element, even if the rank has no rows. */
+    /* One more element than rows, so that no array is empty if the rank has no rows. */
     size_t count = rows->count + 1;
 
     local->alpha = hm__arena_alloc(run->arena, count, sizeof(double));
@@ -60,7 +60,7 @@ static size_t local_sdca_choose_rows(struct hm_local_sdca *local, const struct h
         count = rows;
     }
     for (size_t i = 0; run->settings.shrink && i < rows; i++) {
-        /* The loop has no branch, since a branch would be unpredictable. */
+        /* The loop has no branch, because the processor could not predict it. */
         bool visit = local->away[i] == 0;
         local->order[count] = (uint32_t)i;
         count += visit;
@@ -81,8 +81,8 @@ static void local_sdca_note_visit(struct hm_local_sdca *local, size_t i, bool mo
 }
 
 /*
- * Makes one pass over the chosen rows; returns the number of entries of rows that were read or
- * added to w.
+ * Makes one pass over the chosen rows; returns the number of entries of rows that were read, or
+ * added to w, as a measure of the work.
  */
 static double local_sdca_make_pass(struct hm_local_sdca *local, struct hm_run *run, size_t count,
                                    double sigma)

@@ -32,7 +32,7 @@ static int local_sgd_init(struct hm_local_sgd *local, struct hm_run *run, struct
     return 0;
 }
 
-/* Multiply the weights w by the separate factor and reset the factor to 1. */
+/* Multiply the weights w by the separate factor, and set the factor to 1. */
 static void local_sgd_apply_factor(double *w, size_t d, double *factor)
 {
     for (size_t j = 0; j < d; j++)
@@ -42,13 +42,14 @@ static void local_sgd_apply_factor(double *w, size_t d, double *factor)
 
 /*
  * Makes one pass over the rows of a linear problem; returns the number of entries of rows that were
- * read or added to w.
+ * read, or added to w, as a measure of the work.
  */
 static double local_sgd_pass_rows(struct hm_local_sgd *local, struct hm_run *run, double weight)
 {
     const struct hm_objective *o = run->objective;
     const struct hm_rows *rows = &o->rows;
-    double factor = 1, touched = 0; /* The current w is `factor` times local->w. */
+    /* The current weights are `factor` times local->w, so that scaling them takes no time. */
+    double factor = 1, touched = 0;
 
     for (size_t k = 0; k < rows->count; k++) {
         size_t i = local->order[k];
@@ -63,7 +64,8 @@ static double local_sgd_pass_rows(struct hm_local_sgd *local, struct hm_run *run
             local_sgd_apply_factor(local->w, o->unknowns, &factor);
         touched += (double)hm__row_entries(rows, i) * (alpha != 0 ? 3 : 2);
         /*
-         * `seen` counts the rows of all ranks, since the other ranks process rows at the same time.
+         * The other ranks process a row at the same time, so the number of all processed rows grows
+         * by the number of ranks.
          */
         local->seen += run->comm->size;
     }

@@ -25,8 +25,8 @@ struct mini_sdca {
 };
 
 /*
- * Compute sum_i x_i (x_i.v) / |x_i|^2 over all rows of all ranks in run->gradient; returns the norm
- * of the sum.
+ * Compute sum_i x_i (x_i.v) / |x_i|^2 over the rows x_i of all ranks and store it in run->gradient;
+ * returns the norm of the sum.
  */
 static double mini_sdca_multiply(struct hm_run *run, const double *v)
 {
@@ -43,8 +43,8 @@ static double mini_sdca_multiply(struct hm_run *run, const double *v)
 }
 
 /*
- * Returns omega, the largest eigenvalue of the Gram matrix of the scaled rows. The power method
- * converges to omega from below, so a safety margin of 5 % is added.
+ * Returns omega, the largest eigenvalue of the Gram matrix of the rows scaled to norm 1. The power
+ * method converges to omega from below, so a safety margin of 5 % is added.
  */
 static double mini_sdca_largest_eigenvalue(struct hm_run *run)
 {
