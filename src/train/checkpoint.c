@@ -640,8 +640,8 @@ static int checkpoint_read(const char *path, struct hm_run *run, const char *ide
         const struct hm_part *part = &c.parts[i];
         bool distributed = part_is_distributed(part);
         /*
-         * Copies of the weights w that were not saved, or were saved on another number of ranks,
-         * are set to w.
+         * If each rank has its own copy of the weights w, and the copies were not saved or were
+         * saved on another number of ranks, all copies are set to w.
          */
         bool copies = part->of_ranks && (head.missing[i] || head.ranks != comm->size);
         if (copies)

@@ -28,8 +28,8 @@ static int largest_power_of_two(int n)
 }
 
 /*
- * Binomial reduction to rank 0. In round k, ranks that are 2^k apart form pairs; the higher rank of
- * a pair sends its sum to the lower one and is done.
+ * Binomial reduction to rank 0. In round k, ranks at a distance of 2^k form pairs; the higher rank
+ * of a pair sends its sum to the lower one and takes no further part.
  */
 static void tree_reduce(struct hm_comm *comm, double *values, size_t count, double *scratch)
 {
@@ -49,7 +49,8 @@ static void tree_reduce(struct hm_comm *comm, double *values, size_t count, doub
 
 void hm__tree_broadcast(struct hm_comm *comm, int root, void *data, size_t bytes)
 {
-    int n = comm->size, place = (comm->rank - root + n) % n; /* Rank number relative to the root. */
+    /* `place` is the number of this rank relative to the root. */
+    int n = comm->size, place = (comm->rank - root + n) % n;
     int step = 1;
 
     while (step < n && !(place & step))
@@ -70,8 +71,8 @@ void hm__reduce_tree(struct hm_comm *comm, double *values, size_t count, double 
 /* ---- ring ----------------------------------------------------------------------------------- */
 
 /*
- * One of n chunks of nearly equal length into which `count` values are split; the index `i` may be
- * any integer and is taken modulo n.
+ * One of n chunks of nearly equal length into which `count` values are divided; the index `i` may
+ * be any integer and is taken modulo n.
  */
 struct ring_chunk {
     size_t first, count;
@@ -92,7 +93,7 @@ void hm__reduce_ring(struct hm_comm *comm, double *values, size_t count, double 
     int n = comm->size, rank = comm->rank, next = (rank + 1) % n, last = (rank + n - 1) % n;
     const size_t size = sizeof(*values);
 
-    /* Reduce-scatter: in the end, rank i-1 has the complete sum of chunk i. */
+    /* Reduce-scatter: at the end, rank i-1 has the complete sum of chunk i. */
     for (int step = 0; step < n - 1; step++) {
         struct ring_chunk out = ring_chunk(count, n, rank - step),
                           in = ring_chunk(count, n, rank - step - 1);

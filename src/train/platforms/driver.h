@@ -15,17 +15,18 @@
 #include "train.h"
 
 /*
- * Main loop of the driver rank, until the workers shut it down. `loss` is the loss of the
- * objective; NULL: the objective is not linear.
+ * Main loop of the driver rank; it ends when the workers shut the driver down. `loss` is the loss
+ * of the objective; NULL if the objective is not linear.
  */
 int hm__driver_run(struct hm_comm *world, const struct hm_algorithm *algorithm,
                    const struct hm_train_settings *settings, const struct hm_loss *loss,
                    struct hm_err *err);
 
 /*
- * Send w and the algorithm's state to the driver. Collective over the workers, after hm__run_begin
- * with the initial w; run->comm contains the workers only. If `save` is true, the driver returns
- * its state after each segment. Then call hm__train, then hm__driver_worker_end.
+ * Send w and the algorithm's state to the driver. All workers must call this function, after
+ * hm__run_begin with the initial w; run->comm must contain the workers only. If `save` is true, the
+ * driver returns its state after each segment of iterations. Then call hm__train, then
+ * hm__driver_worker_end.
  */
 int hm__driver_worker_begin(struct hm_run *run, struct hm_comm *world, bool save,
                             struct hm_err *err);

@@ -16,7 +16,8 @@ struct hm_shard hm__serving_shard(const struct hm_serving *serving, double unkno
 }
 
 /*
- * List w and, if `parts` is true, the arrays of the algorithm's state, which have the same length.
+ * Make a list of w and, if `parts` is true, of the arrays of the algorithm's state that have the
+ * same length as w.
  */
 static size_t parameters_list(struct hm_run *run, bool parts, struct hm_part arrays[HM_PARTS + 1])
 {

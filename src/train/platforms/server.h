@@ -41,7 +41,8 @@ struct hm_serving {
     int servers;      /* Number of servers, which are the ranks after the workers. */
     int backups;      /* Number of backup workers of BSP, less than the number of workers. */
     /*
-     * True if workers pull w only when their copy would exceed the staleness bound; for SSP only.
+     * True if workers pull the weights w only when their copy would exceed the staleness bound;
+     * used only with SSP.
      */
     bool pull_late;
     /*
@@ -54,12 +55,17 @@ struct hm_serving {
 /* Number of bins of the staleness histogram; the last bin also counts larger values. */
 enum { HM_STALENESS_BINS = 64 };
 
-/* Statistics of a run with servers, since its start or since it was resumed. */
+/* Statistics of a run with parameter servers, since its start or since it was resumed. */
 struct hm_server_stats {
-    double staleness[HM_STALENESS_BINS]; /* Number of reads of w for each staleness in clocks. */
-    /* Seconds that each worker spent in get and push, including the messages; length workers. */
+    /* Number of reads of the weights w with each staleness, in clocks. */
+    double staleness[HM_STALENESS_BINS];
+    /*
+     * Seconds that each worker spent in get and push, including the messages; one element per
+     * worker.
+     */
     double *wait_s;
-    double *server_bytes; /* Bytes that each server sent and received; length servers. */
+    /* Number of bytes that each server sent or received; one element per server. */
+    double *server_bytes;
     /* Numbers of gradients applied and dropped; one shard counts as a fraction of a gradient. */
     double used, dropped;
     /*
@@ -69,15 +75,15 @@ struct hm_server_stats {
     double lead;
 };
 
-/* Main loop of a server rank, until all workers have disconnected. */
+/* Main loop of a server rank; it ends when all workers have disconnected. */
 int hm__server_run(struct hm_comm *world, const struct hm_serving *serving,
                    const struct hm_algorithm *algorithm, const struct hm_train_settings *settings,
                    struct hm_err *err);
 
 /*
- * Send w and the algorithm's state to the servers. Collective over the workers, after hm__run_begin
- * with the initial w; run->comm contains the workers only. Then call hm__train, then
- * hm__server_worker_end.
+ * Send w and the algorithm's state to the servers. All workers must call this function, after
+ * hm__run_begin with the initial w; run->comm must contain the workers only. Then call hm__train,
+ * then hm__server_worker_end.
  */
 int hm__server_worker_begin(struct hm_run *run, struct hm_comm *world,
                             const struct hm_serving *serving, struct hm_err *err);
@@ -88,8 +94,8 @@ void hm__server_worker_end(struct hm_run *run);
  */
 void hm__server_worker_cancel(struct hm_comm *world, const struct hm_serving *serving);
 /*
- * Returns the statistics of the run. Collective over the workers; the result is complete on rank 0
- * only.
+ * Get the statistics of the run. All workers must call this function; the result is complete only
+ * on rank 0.
  */
 const struct hm_server_stats *hm__server_worker_stats(struct hm_run *run);
 

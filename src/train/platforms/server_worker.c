@@ -18,12 +18,12 @@ struct server_worker {
     const struct hm_serving *serving;
     struct hm_client *client;
     struct hm_batches *batches;
-    struct hm_server_report last; /* Combined report of all servers at the last evaluation. */
+    struct hm_server_report last; /* Sum of the reports of all servers at the last evaluation. */
     struct hm_server_stats stats;
     bool resumed_before;
 };
 
-/* Rank 0: send a message to all servers while they are in their main loop. */
+/* On rank 0: send a message to all servers while they are in their main loop. */
 static void server_worker_notify(const struct server_worker *s, const struct hm_message *message)
 {
     for (int k = 0; k < s->serving->servers; k++) {
@@ -36,7 +36,7 @@ static void server_worker_notify(const struct server_worker *s, const struct hm_
 
 /* ---- segments ------------------------------------------------------------------------------- */
 
-/* Rank 0: fetch w, the algorithm's state, and the reports of the servers. */
+/* On rank 0: receive w, the algorithm's state, and the reports of the servers. */
 static void server_worker_fetch(struct hm_run *run, struct hm_server_report *all)
 {
     struct server_worker *s = run->platform_state;
@@ -66,14 +66,17 @@ static void server_worker_fetch(struct hm_run *run, struct hm_server_report *all
         run->extra_usage[k] = one.usage;
     }
     /*
-     * With several servers, `samples` is a sum of fractions that should be an integer; remove the
-     * rounding error.
+     * With several servers, `samples` is a sum of fractions that should be an integer; rounding
+     * removes the error.
      */
     if (servers > 1)
         all->samples = round(all->samples);
 }
 
-/* Measurements of one worker in one segment of iterations. */
+/*
+ * What one worker measured in one segment of iterations (from one pause of the servers to the
+ * next).
+ */
 struct worker_effort {
     double compute_s, wait_s, bytes, flop, reads, staleness;
 };
@@ -182,8 +185,9 @@ static int server_worker_segment(struct hm_run *run, double iterations,
         .iterations = run->iteration - before,
         .samples = run->samples - samples,
         .seconds = seconds,
-        /* A worker may still compute while the servers are paused, so that it may exceed their
-         * time.
+        /*
+         * A worker may still compute while the servers are paused, so its time is limited to that
+         * of the servers.
          */
         .compute_s = fmin(effort.compute_s, seconds),
         .bytes = sums[0] + all.bytes - s->last.bytes,

@@ -20,8 +20,9 @@
 #include "random.h"
 
 /*
- * Random streams have even numbers for vertices and odd numbers for edges; streams with this bit
- * set are for the shape of the graph.
+ * Random numbers for vertices come from streams with even numbers, those for edges from streams
+ * with odd numbers. If this bit of the stream number is set, the random numbers determine the shape
+ * of the graph.
  */
 static const uint64_t SHAPE = (uint64_t)1 << 63;
 #define MOST_VERTICES 4294967295.0
@@ -107,7 +108,7 @@ enum { ROUNDS = 6 };
 
 struct permutation {
     uint64_t keys[ROUNDS];
-    uint64_t length; /* Length of the permuted range 0..length-1. */
+    uint64_t length; /* Number of permuted numbers, which are 0 to length - 1. */
     unsigned half;   /* Number of bits in each half of a permuted number. */
 };
 
@@ -153,7 +154,7 @@ static uint64_t permutation_apply(const struct permutation *p, uint64_t x)
     return x;
 }
 
-/* Computes pair number k: it is (a, b) with k = b (b-1)/2 + a and a < b. */
+/* Computes the pair with the number k: (a, b) with k = b (b-1)/2 + a and a < b. */
 static void pair_from_index(uint64_t k, uint32_t *a, uint32_t *b)
 {
     uint64_t larger = (uint64_t)((1 + sqrt(1 + 8 * (double)k)) / 2);

@@ -6,7 +6,8 @@
  */
 #include "objective.h"
 
-enum { DEEP = 64, WIDE = 64 }; /* Rows and columns of a tile; DEEP is a multiple of 4. */
+/* Numbers of rows and columns of a tile; the number of rows, DEEP, is a multiple of 4. */
+enum { DEEP = 64, WIDE = 64 };
 
 /* Copy a tile of op(B), padded with zeros: tile[p][j] = op(B)[p][j]. */
 static void gemm_copy_tile(bool transpose, size_t depth, size_t width, const float *b, size_t ldb,
@@ -18,8 +19,8 @@ static void gemm_copy_tile(bool transpose, size_t depth, size_t width, const flo
 }
 
 /*
- * Add a row times the tile to a row of C: row[j] += sum_p factor[p] tile[p][j] for p below `depth`
- * rounded up to a multiple of 4.
+ * Add the product of a row of op(A) and the tile to a row of C: row[j] += sum_p factor[p]
+ * tile[p][j], for all p below `depth` rounded up to a multiple of 4.
  */
 static void gemm_add_rows(size_t depth, size_t width, const float *restrict factor,
                           float tile[restrict DEEP][WIDE], float *restrict row)

@@ -36,7 +36,7 @@ static double linear_eval_four(const struct hm_objective *o, const size_t row[4]
 }
 
 /*
- * Evaluates the rows at positions k..k + count - 1 of the list, where count is 4 or 8, and adds
+ * Evaluates the rows at positions k to k + count - 1 of the list, where `count` is 4 or 8, and adds
  * their losses to *sum.
  */
 static void linear_eval_block(const struct hm_objective *o, const double *w, const uint32_t *list,
@@ -194,8 +194,8 @@ int hm__softmax_init(struct hm_objective *objective, struct hm_err *err)
 {
     objective->ops = &softmax_ops;
     /*
-     * This bound of the curvature is from Boehning: Multinomial logistic regression algorithm,
-     * 1992.
+     * This upper bound on the curvature is from Boehning: Multinomial logistic regression
+     * algorithm, 1992.
      */
     objective->curvature = 0.5;
     objective->unknowns = objective->rows.features * objective->outputs;

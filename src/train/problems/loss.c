@@ -55,8 +55,8 @@ static double logistic_ascend(double z, double y, double old, double q)
     enum { STEPS = 60 };
     double m = y * z, start = y * old;
     /*
-     * Outside this bracket the term q (b - old), whose absolute value is at most q, cannot change
-     * the sign of the function.
+     * Outside this bracket, the term q (b - old) cannot change the sign of the function, because
+     * its absolute value is at most q.
      */
     double low = -m - q, high = -m + q, t = -m;
 

@@ -36,7 +36,7 @@
 #include "memory.h"
 #include "propagate_kernel.h"
 
-/* Two values of an edge: [0] belongs to its first end, [1] to its second end. */
+/* Two values of an edge: [0] belongs to the first end of the edge, [1] to the second. */
 typedef double pair __attribute__((vector_size(16)));
 typedef long long mask __attribute__((vector_size(16)));
 
@@ -44,15 +44,15 @@ static const double RATIO_LOG2 = 200, TAME_LOG2 = 490, CUT = 0x1p500;
 
 struct vertex {
     /*
-     * Products T of this and of the next iteration; binary_kernel.now is the index of the current
-     * one.
+     * Products T of this and of the next iteration; `now` in struct binary_kernel is the index of
+     * the current one.
      */
     double product[2];
 };
 
 struct wild {
     uint32_t vertex;
-    size_t from, to; /* Range of the vertex's entries in `slots`. */
+    size_t from, to; /* Range of the elements of `slots` that belong to the vertex. */
 };
 
 struct binary_kernel {
@@ -60,17 +60,22 @@ struct binary_kernel {
     struct hm_propagate_settings settings;
     /* For each edge, the ratios of the messages into its first and its second end. */
     pair *messages;
-    struct vertex *vertices; /* Products T of own vertices, then of ghosts. */
+    struct vertex *vertices; /* Products T of own vertices, followed by those of ghosts. */
     double *unary;           /* Ratio phi(1)/phi(0) of each own vertex. */
-    double *ratios;          /* With tables: psi01, psi10, psi11 divided by psi00, for each edge. */
-    /* Own vertices of very high degree (wild vertices), whose product might overflow or
-     * underflow. */
+    /* If the field has tables: psi01, psi10 and psi11 divided by psi00, for each edge. */
+    double *ratios;
+    /*
+     * Own vertices of very high degree (wild vertices), whose product T might overflow or
+     * underflow.
+     */
     struct wild *wilds;
     size_t wild_count;
-    /* For each wild vertex, the messages that it receives, in the order of the edges. A message is
-     * given as 2 * edge + end. */
+    /*
+     * Messages that each wild vertex receives, in the order of the edges; each is stored as 2 *
+     * edge + end.
+     */
     size_t *slots;
-    int now; /* Index (0 or 1) of the current product in struct vertex. */
+    int now; /* Index (0 or 1) of the current product T in struct vertex. */
 };
 
 /* ---- bounds --------------------------------------------------------------------------------- */
@@ -132,8 +137,8 @@ static void binary_destroy(void *kernel)
 }
 
 /*
- * Fill `wilds` and `slots` from the bounds and degrees of the vertices. `next` contains the degrees
- * on entry and is overwritten.
+ * Set `wilds` and `slots` from the bounds and the degrees of the vertices. At entry, `next`
+ * contains the degrees; it is overwritten.
  */
 static bool binary_list_wilds(struct binary_kernel *k, const double *bounds, size_t *next)
 {
@@ -233,8 +238,8 @@ static double binary_ratio(const struct binary_kernel *k, size_t slot)
 }
 
 /*
- * Returns the product T of a vertex that is not tame, computed with a mantissa in [0.5, 1) and a
- * separate exponent, and clamped at the end.
+ * Returns the product T of a wild vertex, computed with a mantissa in [0.5, 1) and a separate
+ * exponent, and clamped at the end.
  */
 static double binary_wild_product(const struct binary_kernel *k, const struct wild *wild)
 {
@@ -259,7 +264,7 @@ static void binary_begin_products(struct binary_kernel *k)
     for (size_t v = 0; v < mrf->count; v++)
         k->vertices[v].product[!k->now] = k->unary[v];
     for (size_t v = mrf->count; v < mrf->count + mrf->ghosts; v++)
-        /* The product of a ghost comes from the rank that owns it. */
+        /* The product of a ghost is sent by the rank that owns the vertex. */
         k->vertices[v].product[!k->now] = 1;
 }
 
@@ -307,12 +312,15 @@ INLINE pair pair_abs(pair x)
     return (pair)((mask)x & (mask){bits, bits});
 }
 
-/* The largest change of a message so far; the division is done only if the maximum may grow. */
+/*
+ * The largest change of a message so far; the division is made only if the change may be a new
+ * maximum.
+ */
 struct change {
     double most;
     /*
-     * Changes up to this bound are skipped. The bound is slightly below `most`, so that the result
-     * does not depend on the order of the edges.
+     * Changes up to this bound are not computed exactly. The bound is slightly below `most`, so
+     * that the result does not depend on the order of the edges.
      */
     double bar;
 };
@@ -331,8 +339,8 @@ INLINE void change_update(struct change *change, pair old, pair new)
 }
 
 /*
- * Update both messages of an edge: lane 0 is the message from the first end to the second, and lane
- * 1 is the message in the other direction.
+ * Update both messages of an edge as a vector of two elements: element 0 is the message from the
+ * first end to the second, element 1 is the message in the other direction.
  */
 INLINE void binary_update_pair(const struct binary_kernel *k, size_t e, pair r, pair t, bool tables,
                                bool max, pair *n, pair *d)

@@ -34,19 +34,22 @@ struct general_kernel {
     const struct hm_mrf *mrf; /* This rank's part of the field; borrowed. */
     struct hm_propagate_settings settings;
     /*
-     * [edge_count + 1]: offset of the two messages of each edge: first the message into its first
-     * end, then the message into its second end.
+     * Offset of the two messages of each edge, of which the first goes to the first end and the
+     * second to the second end; edge_count + 1 elements.
      */
     size_t *places;
-    double *messages; /* Messages of all edges; each sums to 1. */
-    /* Current products T of own vertices and ghosts, at the offsets mrf->places. */
+    double *messages; /* Messages of all edges; the entries of each message sum to 1. */
+    /* Current products T of own vertices and ghosts; mrf->places has the offset of each vertex. */
     struct wide *now;
-    struct wide *next; /* Products T of the next iteration, with the same layout. */
+    struct wide *next; /* Products T of the next iteration, at the same offsets. */
     double *cavity[2]; /* The products c of both ends of an edge; one value for each state. */
-    double *sent;      /* A new message; one value for each state. */
-    /* Product T of a vertex without the factor of one message; one value for each state. */
+    double *sent;      /* Scratch memory for a new message; one value for each state. */
+    /*
+     * Product T of a vertex without the factor of one message (struct wide); one value for each
+     * state.
+     */
     struct wide *rest;
-    double flop_per_step; /* Number of operations of one step; see propagate.h. */
+    double flop_per_step; /* Number of floating-point operations of one step; see propagate.h. */
 };
 
 static size_t mrf_state_count(const struct hm_mrf *mrf, size_t vertex)
@@ -134,7 +137,7 @@ fail:
 
 /* ---- products ------------------------------------------------------------------------------- */
 
-/* Multiply a number (struct wide) by a value of at most 1. */
+/* Multiply a number of struct wide by a value of at most 1. */
 static inline void wide_multiply(struct wide *w, double value)
 {
     if (value == 0) {
@@ -148,7 +151,7 @@ static inline void wide_multiply(struct wide *w, double value)
     }
 }
 
-/* Divide a number (struct wide) by one of its factors, which is at most 1. */
+/* Divide a number of struct wide by one of its factors, which is at most 1. */
 static inline struct wide wide_divide(struct wide w, double value)
 {
     if (value == 0) {
@@ -164,7 +167,7 @@ static inline struct wide wide_divide(struct wide w, double value)
 }
 
 /*
- * Convert numbers (struct wide) to doubles, scaled so that the largest is 1; if all numbers are 0,
+ * Convert numbers of struct wide to doubles, scaled so that the largest is 1; if all numbers are 0,
  * all results are 0.
  */
 static void wide_to_doubles(const struct wide *wides, size_t count, double *values)
@@ -179,7 +182,10 @@ static void wide_to_doubles(const struct wide *wides, size_t count, double *valu
         int64_t below = (int64_t)highest - wides[x].exponent;
         values[x] = wides[x].zeros > 0 ? 0 : wides[x].mantissa;
         for (int64_t i = 0; i < below && i < 4; i++)
-            /* After four divisions the value is below LEAST, so more divisions are not needed. */
+            /*
+             * After four divisions the value is below LEAST, so further divisions would not change
+             * the result.
+             */
             values[x] /= UNIT;
         most = values[x] > most ? values[x] : most;
     }
@@ -255,8 +261,8 @@ static inline double general_combine(const struct general_kernel *k, double x, d
 }
 
 /*
- * Compute the message over an edge with a weight. An entry is the sum of the other entries of c,
- * from prefix and suffix sums, plus the weight times the entry of c itself.
+ * Compute the message over an edge with a weight. Each entry is the sum of all other entries of c,
+ * which prefix and suffix sums give, plus the weight times the same entry of c.
  */
 static void general_message_by_weight(const struct general_kernel *k, size_t edge,
                                       const double *cavity, size_t states, double *sent)
@@ -322,7 +328,9 @@ static double general_update_edge(struct general_kernel *k, size_t edge)
 
     for (int end = 0; end < 2; end++)
         general_cavity(k, ends[end], into[end], k->cavity[end]);
-    /* The message into `end` is computed from the other end of the edge. */
+    /*
+     * The message that goes to one end of the edge is computed from the product at the other end.
+     */
     for (int end = 0; end < 2; end++) {
         if (mrf->weights)
             general_message_by_weight(k, edge, k->cavity[!end], states[end], k->sent);
@@ -385,7 +393,7 @@ static double *general_message(void *kernel, size_t edge, int end, size_t *ret_l
     return k->messages + k->places[edge] + (end ? mrf_state_count(k->mrf, ends[0]) : 0);
 }
 
-/* Normalise values to sum 1; uniform values if the sum is 0. */
+/* Scale values so that their sum is 1; if the sum is 0, make all values equal. */
 static void normalise_sum(double *values, size_t count)
 {
     double sum = 0;

@@ -42,13 +42,13 @@ struct four_sums {
 };
 
 /*
- * Add the products of row values and weights in columns from..to-1; `from` and `to` are multiples
+ * Add the products of row values and weights in columns `from` to `to` - 1; both must be multiples
  * of 4.
  */
 static void four_add_products(struct four_sums *sums, const double *const x[4], const double *w,
                               size_t from, size_t to)
 {
-    struct four_sums f = *sums; /* Unlike *sums, a local copy stays in registers. */
+    struct four_sums f = *sums; /* A local copy of *sums stays in registers during the loop. */
 
     for (size_t i = from; i < to; i += 4) {
         pair v = pair_load(w + i), u = pair_load(w + i + 2);
@@ -61,8 +61,8 @@ static void four_add_products(struct four_sums *sums, const double *const x[4], 
 }
 
 /*
- * Add the products of row values and weights in the last columns from..count-1, and combine the
- * partial sums.
+ * Add the products of row values and weights in the last columns, `from` to `count` - 1, and
+ * combine the partial sums.
  */
 static void four_finish(const struct four_sums *sums, const double *const x[4], const double *w,
                         size_t from, size_t count, double dots[4])
@@ -88,9 +88,12 @@ void hm__dot4(const double *const x[4], const double *w, size_t count, double do
 void hm__dot8(const double *const x[8], const double *w, size_t count, double dots[8])
 {
     enum {
+        /*
+         * Number of columns in a block. While the products of four rows are summed, the other four
+         * rows are loaded.
+         */
         BLOCK = 96
-    }; /* Number of columns per block. While the products of four rows are summed, the other four
-          rows are loaded. */
+    };
     struct four_sums first = {0}, second = {0};
     size_t whole = count - count % 4;
 
