@@ -67,7 +67,10 @@ static double train_next_multiple(double after, double every)
     return every > 0 ? every * (floor(after / every) + 1) : INFINITY;
 }
 
-/* Returns the number of iterations until the next evaluation, checkpoint or limit. */
+/*
+ * Returns the number of iterations until the next evaluation, the next checkpoint or a limit,
+ * whichever comes first.
+ */
 static double train_segment_length(const struct hm_run *run, const struct hm_train_plan *plan,
                                    const struct hm_train_totals *totals)
 {
@@ -78,8 +81,8 @@ static double train_segment_length(const struct hm_run *run, const struct hm_tra
         until = fmin(until, plan->limits.iterations);
     double length = until - run->iteration;
     /*
-     * Do not exceed the time limit: estimate the time per iteration from the iterations so far, and
-     * at most double the number of iterations.
+     * To stay within the time limit, estimate the time of an iteration from the iterations so far,
+     * and at most double the number of iterations.
      */
     if (plan->limits.within_s > 0) {
         double left = plan->limits.within_s - totals->elapsed_s;
@@ -128,7 +131,7 @@ static int train_run_segment(struct hm_run *run, double iterations, struct hm_se
 
 /* ---- evaluation ----------------------------------------------------------------------------- */
 
-/* Compute the objective, duality gap and accuracy at the weights w, over all ranks. */
+/* Compute the objective, the duality gap and the accuracy for the weights w, over all ranks. */
 static void train_eval(struct hm_run *run, const struct hm_train_plan *plan,
                        struct hm_trace_point *point)
 {
@@ -196,7 +199,7 @@ static struct hm_trace_point train_describe(const struct hm_run *run,
                                             const struct hm_segment *since,
                                             const struct hm_train_totals *totals)
 {
-    /* The divisor is at least 1, since a resumed run is evaluated before its first iteration. */
+    /* The divisor is at least 1, because a resumed run is evaluated before its first iteration. */
     double count = fmax(1, since->iterations);
 
     return (struct hm_trace_point){

@@ -1,4 +1,7 @@
-/* Makes jobs in memory: defaults, setters that need no catalog, and checks of every field. */
+/*
+ * Makes jobs in memory: sets defaults, has the setters that need no catalog, and checks every
+ * field.
+ */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -56,7 +59,7 @@ void hm_job_free(struct hm_job *job)
 
 /* ---- setters --------------------------------------------------------------------------------- */
 
-/* A setter needs a job from hm_job_new or from a reader, because these jobs have an arena. */
+/* A setter needs a job from hm_job_new or from a reader, because only these have an arena. */
 static int check_settable(const struct hm_job *job, struct hm_err *err)
 {
     int rc = hm__check_pointer(job, "job", err);
@@ -88,7 +91,10 @@ static void release_formula(void *formula)
     hm_formula_free(formula);
 }
 
-/* Compiles a formula over n and the quantities of a job; if text is NULL, so is the formula. */
+/*
+ * Compiles a formula over n and the quantities of a job; if the text is NULL, the result is NULL
+ * too.
+ */
 static int compile_field(struct hm_job *job, const char *text, const char *field, struct hm_dim dim,
                          struct hm_formula **ret_formula, struct hm_err *err)
 {
@@ -120,7 +126,10 @@ int hm_job_set_memory(struct hm_job *job, const char *formula, struct hm_err *er
                          err);
 }
 
-/* Copies the communication steps, unless they were only assumed, and adds room for one more. */
+/*
+ * Appends a communication step to the job and returns it; steps that were only assumed are removed
+ * first.
+ */
 static struct hm_transfer *add_step(struct hm_job *job)
 {
     size_t kept = job->communicate_assumed ? 0 : job->communicate_count;
@@ -277,7 +286,7 @@ static int check_enums(const struct hm_job *j, struct hm_err *err)
     return rc ? rc : hm__check_enum("split", (int)j->split, HM_SPLIT_COUNT, err);
 }
 
-/* Refuses formulas from hm_formula_new, because their variables are not those of a job. */
+/* Rejects formulas from hm_formula_new, because their variables are not those of a job. */
 static int check_formula(const struct hm_formula *f, const char *field, struct hm_err *err)
 {
     if (!f || hm__formula_is_over(f, hm__job_symbols, HM_SYMBOL_COUNT))
@@ -289,8 +298,8 @@ static int check_formula(const struct hm_formula *f, const char *field, struct h
 }
 
 /*
- * A job must have the network or graph whose data a step sends, because it determines the size of
- * the message.
+ * The size of a message follows from the network or the graph, so a job with such a communication
+ * step must have it.
  */
 static int check_payload(const struct hm_job *j, const struct hm_transfer *t, const char *field,
                          struct hm_err *err)
@@ -358,7 +367,7 @@ static int fail_parts(int code, const char *field, const char *message, const ch
     return code;
 }
 
-/* Checks fields of a job that require or exclude each other. */
+/* Checks combinations of fields that require or exclude each other. */
 static int check_parts(const struct hm_job *j, struct hm_err *err)
 {
     const bool counted = j->network && !j->compute;
@@ -395,7 +404,7 @@ static int check_parts(const struct hm_job *j, struct hm_err *err)
     return 0;
 }
 
-/* Checks the partitions and tasks of a dataflow platform. */
+/* Checks the numbers of partitions and tasks of a job on a dataflow platform, such as Spark. */
 static int check_dataflow(const struct hm_dataflow *d, struct hm_err *err)
 {
     const struct {

@@ -5,7 +5,10 @@
 #include "checks.h"
 #include "err.h"
 
-/* Largest depth of nested layers (no real network is deeper), and size of a field name. */
+/*
+ * Largest depth of nested layers (no real network is deeper), and number of bytes for the name of a
+ * field.
+ */
 enum { DEPTH_MOST = 64, FIELD_TEXT = 128 };
 
 static const double SIZE_MOST = 1e12;
@@ -19,7 +22,7 @@ static int name_layer(const struct hm_layer *l, const char *source, int code, st
     return code;
 }
 
-/* Checks the sizes that a kind of layer reads: whole numbers, >= 1. */
+/* Checks the sizes that a kind of layer uses: they must be whole numbers of at least 1. */
 static int check_sizes(const struct hm_layer *l, struct hm_err *err)
 {
     bool window = l->kind == HM_LAYER_CONV || (l->kind == HM_LAYER_POOL && !l->global);

@@ -15,18 +15,21 @@
 
 enum { HM_NOTES_MAX = 64 }; /* Largest number of notes; further notes are dropped. */
 
-/* Text of a note about a file, which follows its name: a CSV file without a newline at its end. */
+/*
+ * Note about a CSV file without a newline at its end, which may have been truncated; the text
+ * follows the name of the file.
+ */
 #define HM_NOTE_CUT                                                                                \
     "does not end in a newline: if it was cut, the last value of its last line is wrong"
 
 /*
- * Returns the name of a file for such a note: "-" is standard input; if it is NULL, the name is
- * unknown.
+ * Returns the name of a file for a note about a possibly truncated file: "standard input" for "-",
+ * and a general word if the name is NULL.
  */
 const char *hm__note_source(const char *name);
 
 struct hm_notes {
-    struct hm_arena *arena; /* Arena that owns the list and its texts. */
+    struct hm_arena *arena; /* Arena that owns the list and its strings. */
     const char ***list;     /* Address of the field `notes` of the result; *list is NULL before the
                                first note. */
     size_t *count;

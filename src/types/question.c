@@ -8,7 +8,10 @@
 
 static const double MOST = 1e15;
 
-/* Checks that a strategy has its platform, and that central storage is one synchronous server. */
+/*
+ * Checks that a TensorFlow strategy is combined with its platform, and that central storage has a
+ * single synchronous server.
+ */
 static int check_strategy(const struct hm_way *way, struct hm_err *err)
 {
     bool central = way->strategy == HM_STRATEGY_CENTRAL_STORAGE;
@@ -31,7 +34,7 @@ static int check_strategy(const struct hm_way *way, struct hm_err *err)
     return 0;
 }
 
-/* Checks the settings of one platform: their ranges, and settings that contradict each other. */
+/* Checks the settings of one platform: their ranges, and that they do not contradict each other. */
 static int check_way(const struct hm_way *way, struct hm_err *err)
 {
     bool server = way->platform == HM_PLATFORM_SERVER;
@@ -79,8 +82,8 @@ static int check_way(const struct hm_way *way, struct hm_err *err)
 }
 
 /*
- * Two weights of 0 are an error, because they make all numbers of workers equally good. The check
- * also finds a question that was set to zeros instead of HM_QUESTION_INIT.
+ * Weights that are both 0 are an error, because they would make all numbers of workers equally
+ * good. This check also detects a question that was set to zeros instead of HM_QUESTION_INIT.
  */
 static int check_weights(const struct hm_question *q, struct hm_err *err)
 {
@@ -97,7 +100,10 @@ static int check_weights(const struct hm_question *q, struct hm_err *err)
     return HM_E_RANGE;
 }
 
-/* Checks the list of the numbers of workers to consider: whole, positive and ascending. */
+/*
+ * Checks the list of numbers of workers to consider: they must be whole, positive and in ascending
+ * order.
+ */
 static int check_numbers(const struct hm_question *q, struct hm_err *err)
 {
     int rc = hm__check_array(q->n, q->n_count, "n", err);

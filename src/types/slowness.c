@@ -1,6 +1,4 @@
-/*
- * Models stragglers: workers that are always slower, and random draws of iterations that are slow.
- */
+/* Models stragglers: workers that are always slower, and random iterations that are slow. */
 #include "slowness.h"
 
 #include <math.h>
@@ -8,8 +6,8 @@
 #include "random.h"
 
 /*
- * Added to the seed, so that these draws are independent of other random numbers with the same
- * seed.
+ * Constant that is added to the seed, so that these draws are independent of other random numbers
+ * with the same seed.
  */
 static const uint64_t seed_of_slowness = 0x736c6f776e657373; /* The letters of "slowness" in
                                                                 ASCII. */
