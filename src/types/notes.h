@@ -24,7 +24,7 @@ enum { HM_NOTES_MAX = 64 }; /* Largest number of notes; further notes are droppe
 
 /*
  * Returns the name of a file for a note about a possibly truncated file: "standard input" for "-",
- * and a general word if the name is NULL.
+ * and "the table" if the name is NULL.
  */
 const char *hm__note_source(const char *name);
 
