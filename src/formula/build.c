@@ -1,5 +1,5 @@
 /*
- * Builds the program of a formula node by node, checks dimensions and folds constants.
+ * Builds the compiled form of a formula node by node, checks dimensions and folds constants.
  *
  * Rules for dimensions: the operands of +, -, comparisons, min, max and the two results of ?: must
  * have the same dimension, except that a literal 0 fits every dimension. Multiplication adds the

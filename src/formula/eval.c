@@ -28,8 +28,8 @@ static double *node_row(double *space, int node)
     } while (0)
 
 /*
- * Evaluates a node for one block. Frequent operations have their own loop; the others call
- * hm__apply.
+ * Evaluates a node for one block of values of n. Frequent operations have their own loop; the
+ * others call hm__apply.
  */
 static void run_node(const struct hm__node *node, double *space, double *out, size_t count)
 {
@@ -236,8 +236,8 @@ bool hm__formula_uses(const struct hm_formula *f, size_t symbol)
 }
 
 /*
- * Returns the node of the constant definition with the index `quantity` (the first is 0); -1 if
- * there are not that many.
+ * Returns the index of the node of a definition that does not depend on n; `quantity` counts such
+ * definitions from 0. -1 if there are not that many.
  */
 static int quantity_node(const struct hm_formula *f, size_t quantity)
 {

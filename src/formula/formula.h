@@ -17,7 +17,7 @@ struct hm_symbol {
     struct hm_dim dim;
 };
 
-/* A named formula: an entry of the section `where:` of a job. */
+/* A formula that has a name: an entry of the section `where:` of a job. */
 struct hm_definition {
     const char *name, *text;
     int line;
@@ -36,27 +36,30 @@ struct hm_scope {
     const struct hm_definition *definitions;
     size_t definition_count;
     /*
-     * True if every symbol may have another value in each evaluation, as hm__formula_eval_columns
-     * needs; false if only n varies.
+     * True if every symbol may have a different value in each evaluation, as
+     * hm__formula_eval_columns needs; false if only n varies.
      */
     bool columns;
 };
 
 /*
- * Compile a formula. The result must have the wanted dimension; a plain number is taken to be in SI
- * units. Errors name the position in the text; errors in a definition name the field where.NAME and
- * its line.
+ * Compile a formula. The result must have the dimension `wanted`; a plain number is read as a value
+ * in SI units. Errors name the position in the text; errors in a definition name the field
+ * where.NAME and its line.
  */
 int hm__formula_new(const char *text, const struct hm_scope *scope, struct hm_dim wanted,
                     struct hm_formula **ret_formula, struct hm_err *err);
 void hm__formula_free(struct hm_formula *formula);
 /*
- * Whether hm__formula_new compiled the formula for exactly these symbols, with n as the only
- * variable that differs within one evaluation.
+ * Whether hm__formula_new compiled the formula for exactly these symbols, of which only n may vary
+ * within one evaluation.
  */
 bool hm__formula_is_over(const struct hm_formula *formula, const struct hm_symbol *symbols,
                          size_t count);
-/* Compile every definition of a scope, even if no formula uses it. */
+/*
+ * Compile every definition of a scope, also those that no formula uses, so that errors in them are
+ * found.
+ */
 int hm__scope_check(const struct hm_scope *scope, struct hm_err *err);
 /* Whether a string can be the name of a quantity. */
 bool hm__formula_is_name(const char *text);
@@ -90,15 +93,15 @@ int hm__formula_eval(const struct hm_formula *formula, const double *symbols,
                      struct hm_err *err);
 
 /*
- * Same as hm__formula_eval, for a scope with `columns` set: columns[k][i] is the value of symbol k
- * in evaluation i.
+ * Same as hm__formula_eval, but for a scope whose member `columns` is true: columns[k][i] is the
+ * value of symbol k in evaluation i.
  */
 int hm__formula_eval_columns(const struct hm_formula *formula, const double *const *columns,
                              size_t count, double *values, struct hm_err *err);
 
 /*
  * Computes the value at one n and its derivative by forward differentiation. The derivative is
- * taken with respect to the definition or symbol q called `name` or, if relative is true, to its
+ * taken with respect to the definition or symbol q called `name` or, if `relative` is true, to its
  * relative change (q * df/dq). Steps (ceil, floor, comparisons) have derivative 0; min, max and abs
  * have the derivative of the operand that they return.
  */

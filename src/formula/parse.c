@@ -142,8 +142,8 @@ static int parse_definition(struct parser *p, int index)
 }
 
 /*
- * Returns name number i among all definitions, symbols and functions; used to suggest a similar
- * name in an error message.
+ * Returns name number `i` among all definitions, symbols and functions; it is used to suggest a
+ * similar name in an error message.
  */
 static const char *known_name(const void *context, size_t i)
 {
@@ -215,9 +215,9 @@ static int parse_name(struct parser *p)
 }
 
 /*
- * Whether a name after "Gbit/" is part of the unit. "1 Gbit/s" and "$3/h" are always rates. Another
- * unit of time is read as a definition if there is one of the same name ("1 GB/d" with d in
- * where:).
+ * Whether a name after a slash, as in "1 Gbit/s", belongs to the unit. /s and /h always do. Another
+ * unit of time is read as a definition if `where:` has a definition of the same name, such as d in
+ * "1 GB/d".
  */
 static bool is_per_time(const struct parser *p, const char *at, size_t length, double *factor)
 {
@@ -446,7 +446,7 @@ static void quote_formula(const struct parser *p, int code)
     snprintf(err->message + used, sizeof(err->message) - used, " in '%.120s'", p->text);
 }
 
-/* Compiles a formula; if `wanted` is NULL, the result may have any dimension. */
+/* Compiles a formula; if `wanted` is NULL, its result may have any dimension. */
 static int compile_formula(const char *text, const struct hm_scope *scope,
                            const struct hm_dim *wanted, struct hm_formula **ret_formula,
                            struct hm_err *err)

@@ -21,9 +21,9 @@ struct candidate_column {
 enum { CANDIDATE_COLUMNS = 22 };
 
 /*
- * Lists the quantities of a candidate in the order of JSON keys and CSV columns. Names are as in
- * every answer: the interval of time_s is low_s to high_s; the interval of any other quantity has
- * that quantity's name, such as cost_low and cost_high.
+ * Lists the quantities of a candidate in the order of JSON keys and CSV columns. All answers use
+ * the same names: the ends of the interval of time_s are low_s and high_s; those of any other
+ * quantity have its name, such as cost_low and cost_high.
  */
 static void candidate_list_columns(const struct hm_candidate *c,
                                    struct candidate_column columns[CANDIDATE_COLUMNS])

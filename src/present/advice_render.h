@@ -19,7 +19,7 @@ void hm__render_advice_table(struct hm_text *out, const struct hm_advice *advice
  * a budget.
  */
 bool hm__advice_asks_loss(const struct hm_advice *advice);
-/* Whether the price of a machine is known, so that candidates have costs. */
+/* Whether the price of a worker is known, so that candidates have costs. */
 bool hm__advice_priced(const struct hm_advice *advice);
 /*
  * Whether candidate `i` is the best candidate with its algorithm. Candidates are sorted, so this is
@@ -46,7 +46,7 @@ void hm__say_value(struct hm_text *out, const struct hm_advice *advice,
  */
 void hm__say_why(struct hm_text *out, const struct hm_advice *advice,
                  const struct hm_candidate *candidate);
-/* Adds the recommendation as a sentence with a full stop, unlike the other functions. */
+/* Adds the recommendation as a complete sentence with a full stop, unlike the other functions. */
 void hm__say_headline(struct hm_text *out, const struct hm_advice *advice);
 /*
  * Adds the probability that the recommended candidate is the best, and the probability that its
@@ -58,7 +58,10 @@ void hm__say_sure(struct hm_text *out, const struct hm_advice *advice);
  * have it later.
  */
 void hm__say_leads(struct hm_text *out, const struct hm_advice *advice);
-/* Adds the best schedule of the number of workers, if the question asks for one. */
+/*
+ * Adds the best schedule (which number of workers to use until which iteration), if the question
+ * asks for one.
+ */
 void hm__say_schedule(struct hm_text *out, const struct hm_advice *advice);
 /* Adds the run that is expected to improve the advice most. */
 void hm__say_next_run(struct hm_text *out, const struct hm_advice *advice);

@@ -10,7 +10,7 @@
 #include "chance_words.h"
 
 /*
- * The percentiles of the seconds of single iterations are shown if the 95th is more than this
+ * The spread of the seconds of single iterations is shown if the 95th percentile is more than this
  * multiple of the 5th.
  */
 static const double SPREAD_SHOWN = 1.02;
@@ -119,8 +119,8 @@ static void advice_add_rivals(struct hm_text *out, const struct hm_advice *a,
 }
 
 /*
- * Returns the smallest number of workers above `above` on which the algorithm never reaches the
- * target loss; INFINITY if there is none.
+ * Returns the smallest number of workers, larger than `above`, with which the algorithm never
+ * reaches the target loss; INFINITY if there is none.
  */
 static double advice_next_never(const struct hm_advice *a, const char *algorithm, double above)
 {
@@ -196,7 +196,7 @@ static int advice_name_width(const struct hm_advice *a)
     return widest < NAME_MAX_SHOWN ? (int)widest : NAME_MAX_SHOWN;
 }
 
-/* Adds the quantity that candidates are ranked by (time or loss), and its interval. */
+/* Adds the quantity by which candidates are ranked (time or loss), and its interval. */
 static void advice_add_ranked(struct hm_text *out, const struct hm_advice *a,
                               const struct hm_candidate *c)
 {

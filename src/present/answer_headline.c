@@ -1,6 +1,7 @@
 /*
- * Writes the first lines of an answer as text: the recommended machines with the time and the money
- * of the whole job, then the time of an iteration, how sure the times are, and the alternatives.
+ * Writes the first lines of an answer as text: the recommended machines with the time and the cost
+ * of the whole job, then the time of an iteration, the uncertainty of the times, and the
+ * alternatives.
  */
 #include "answer_headline.h"
 
@@ -86,8 +87,8 @@ static void answer_say_machines(struct hm_text *out, const struct hm_answer *a,
 }
 
 /*
- * Adds the speedup, such as ", 4.14x faster than one"; with weak scaling, adds how much more work
- * is done instead.
+ * Adds the speedup, such as ", 4.14x faster than one"; with weak scaling, adds instead how much
+ * more work is done.
  */
 static void answer_say_speedup(struct hm_text *out, const struct hm_answer *a,
                                const struct hm_point *p)
@@ -145,7 +146,7 @@ static void answer_say_unit_rate(struct hm_text *out, const struct hm_answer *a,
     answer_say_speedup(out, a, p);
 }
 
-/* Returns the words for what the time of a point measures, such as " an iteration". */
+/* Returns the words after the time of a point that say what was timed, such as " an iteration". */
 static const char *answer_unit_text(const struct hm_answer *a)
 {
     return a->unit && a->unit[0] == 'e' ? " an epoch" : " an iteration";
@@ -350,8 +351,8 @@ void hm__answer_say_best(struct hm_text *out, const struct hm_answer *a,
 /* ---- uncertainty without runs ---------------------------------------------------------------- */
 
 /*
- * Writes an interval of relative errors as "about ±30 %" or, if it is wide, as "within a factor of
- * 2.1".
+ * Writes the interval of a time, relative to the time itself, as "about ±30 %" or, if it is wide,
+ * as "within a factor of 2.1".
  */
 static void say_width(struct hm_text *out, const struct hm_style *style, double low, double high)
 {

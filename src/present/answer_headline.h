@@ -8,7 +8,7 @@
 void hm__answer_say_time(struct hm_text *out, const struct hm_answer *answer,
                          const struct hm_point *point);
 /*
- * Adds the first sentence of an answer. This and the following functions may only be called if the
+ * Adds the first sentence of an answer. This function and those below may be called only if the
  * answer has a recommended point.
  */
 void hm__answer_say_recommended(struct hm_text *out, const struct hm_answer *answer);
@@ -25,7 +25,7 @@ void hm__answer_say_memory(struct hm_text *out, const struct hm_answer *answer,
                            const struct hm_style *style);
 void hm__answer_say_alternatives(struct hm_text *out, const struct hm_answer *answer,
                                  const struct hm_style *style);
-/* Adds the best point of the curve, if another point is recommended. */
+/* Adds the best point of the curve, if it is not the recommended one. */
 void hm__answer_say_best(struct hm_text *out, const struct hm_answer *answer,
                          const struct hm_style *style);
 /* Adds the interval of a plan without runs, and the runs that would narrow this interval. */

@@ -104,7 +104,7 @@ void hm__render_notes(struct hm_text *out, const char *const *notes, size_t coun
 }
 
 /*
- * Adds the probability that the recommended number of workers is nearly as good as the best. It
+ * Adds the probability that the recommended number of workers is nearly as good as the best, which
  * depends on how well the runs determine the curve.
  */
 static void answer_say_sure(struct hm_text *out, const struct hm_answer *a,
@@ -124,8 +124,8 @@ static void answer_say_sure(struct hm_text *out, const struct hm_answer *a,
 }
 
 /*
- * Adds the probability with which the recommended point meets the limits; if no point meets them,
- * the probability for the point that comes nearest.
+ * Adds the probability that the recommended point meets the limits; if no point meets them, the
+ * probability for the point that comes nearest to them.
  */
 static void answer_say_limits_met(struct hm_text *out, const struct hm_answer *a,
                                   const struct hm_style *style)
@@ -244,8 +244,8 @@ static void answer_say_point(struct hm_text *out, const struct hm_answer *a,
 }
 
 /*
- * Adds a line for each limit of the question: the point that meets the deadline, the budget, the
- * speedup `faster`, or the growth `work` of the work.
+ * Adds a line for each limit in the question, with the point that meets it: the deadline, the
+ * budget, the speedup `faster`, or the increase of work `work`.
  */
 static void answer_say_asked(struct hm_text *out, const struct hm_answer *a,
                              const struct hm_style *style)
@@ -385,7 +385,10 @@ static void answer_say_platform(struct hm_text *out, const struct hm_answer *a,
     hm__render_taken_line(out, style, "platform", &line);
 }
 
-/* Adds the utilisation of the links of parameter servers, and how many servers would be enough. */
+/*
+ * Adds how busy the network links of the parameter servers are, and how many servers would be
+ * enough.
+ */
 static void answer_say_servers(struct hm_text *out, const struct hm_answer *a,
                                const struct hm_style *style)
 {

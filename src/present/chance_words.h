@@ -1,4 +1,4 @@
-/* Writes phrases about probabilities that several answers share. */
+/* Writes phrases about probabilities that are used in several kinds of answers. */
 #ifndef HM_CHANCE_WORDS_H
 #define HM_CHANCE_WORDS_H
 
@@ -17,8 +17,8 @@ struct hm_limits_met {
 };
 
 /*
- * Formats a probability into text[HM_SHOWN]: "93 %", or "less than 1 %". Probabilities that round
- * to 100 % are shown as 99 %, because no answer is certain.
+ * Writes a probability into text[HM_SHOWN]: "93 %", or "less than 1 %". Probabilities that round to
+ * 100 % are shown as 99 %, because no answer is certain.
  */
 const char *hm__show_chance(double probability, char *text);
 /*
@@ -35,8 +35,7 @@ struct hm_near_best {
     double near; /* Probability that the recommended number of workers is within `slack` of the
                     best; NaN: unknown. */
     /*
-     * Largest relative loss against the best number of workers that still counts as good, such as
-     * 0.05.
+     * Slack: the largest relative difference from the best that still counts as good, such as 0.05.
      */
     double slack;
     double low, high; /* Ends of the interval of the best number of workers; NaN: unknown. */

@@ -14,8 +14,9 @@
 #include "render.h"
 
 /*
- * Whether the table shows point `i` of the curve. The table of a long curve has the first rows,
- * then rows at growing distances, and always the best, the knee, the reference and the last row.
+ * Whether the table shows point `i` of the curve. The table of a long curve has the first points,
+ * then points at growing distances, and always the best point, the knee, the reference and the last
+ * point.
  */
 static bool point_in_table(const struct hm_answer *a, size_t i, double last)
 {
@@ -118,7 +119,7 @@ static void canvas_draw_curve(struct canvas *c, const struct hm_answer *a)
     }
 }
 
-/* Draws the ideal speedup n / reference as a dotted line. */
+/* Draws the ideal speedup, n divided by the reference number of workers, as a dotted line. */
 static void canvas_draw_ideal(struct canvas *c, double reference)
 {
     size_t steps = c->columns / 2;
@@ -170,7 +171,7 @@ static void canvas_put(struct hm_text *out, const struct canvas *c)
     hm__text_addf(out, "%*s\n", (int)c->columns - used, number);
 }
 
-/* Sets the ends of the axes so that they include the curve and the measured points. */
+/* Sets the ends of both axes so that the curve and the measured points are visible. */
 static void canvas_set_axes(struct canvas *c, const struct hm_answer *a)
 {
     c->min_n = a->points[0].n;
@@ -192,7 +193,8 @@ static void canvas_set_axes(struct canvas *c, const struct hm_answer *a)
 }
 
 /*
- * Marks a point of the curve, if the answer has it, and adds the mark with its name to the title.
+ * Marks a point of the curve, if the answer has it, and adds the mark and the name of the point to
+ * the title.
  */
 static void chart_mark(struct canvas *c, const struct hm_answer *a, size_t at, const char *mark,
                        const char *name, struct hm_text *title)

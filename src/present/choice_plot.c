@@ -1,8 +1,8 @@
 /*
- * Renders three kinds of answers as gnuplot scripts: the time of each number of workers of a
- * recommendation, the time or loss of each algorithm and number of workers of an advice, and the
- * runs of a design with the value of its criterion after each run. Intervals are drawn as bands
- * with bars at their points.
+ * Renders three kinds of answers as gnuplot scripts. A recommendation shows the time for each
+ * number of workers. Advice shows the time or the loss for each algorithm and number of workers. A
+ * design shows its runs, and the value of its criterion after each run. Intervals are drawn as
+ * bands, with bars at the points.
  */
 #include "choice_plot.h"
 
@@ -115,7 +115,7 @@ static bool is_repeated(const struct hm_advice *a, size_t end)
 
 /*
  * The value by which candidates are compared, with its interval: the time or the cost to reach the
- * loss, or the loss that is reached.
+ * target loss, or the loss that is reached within the limits.
  */
 struct candidate_figure {
     double value, low, high;
@@ -132,8 +132,8 @@ static struct candidate_figure candidate_value(const struct hm_advice *a,
 }
 
 /*
- * Writes a data block for each algorithm, with rows in increasing order of workers. Returns the
- * number of data blocks.
+ * Writes a data block for each algorithm, with rows in ascending order of the number of workers.
+ * Returns the number of data blocks.
  */
 static size_t advice_data(struct hm_text *out, const struct hm_advice *a)
 {

@@ -12,8 +12,8 @@
 void hm__render_convergence_text(struct hm_text *out, const struct hm_convergence *convergence,
                                  const struct hm_holdout *holdout, const struct hm_style *style);
 /*
- * Renders the convergence as JSON. If `whole` is true, the JSON includes curves, draws and paces,
- * so that hm_convergence_parse can read it.
+ * Renders the fit of the loss as JSON. If `whole` is true, the JSON includes curves, random draws
+ * and times per iteration, so that hm_convergence_parse can read it.
  */
 void hm__render_convergence_json(struct hm_text *out, const struct hm_convergence *convergence,
                                  const struct hm_holdout *holdout, bool whole);
@@ -23,12 +23,12 @@ size_t hm__g_points(const struct hm_g *g);
 
 /* A fitted curve, which is drawn over the measured points. Its arrays are borrowed. */
 struct hm_plot_curve {
-    size_t algorithm; /* Index of the algorithm in the convergence. */
+    size_t algorithm; /* Index of the algorithm in the fit (struct hm_convergence). */
     double m;
-    const double *x, *y; /* Iterations (x), and loss minus optimal loss, P - P* (y). */
+    const double *x, *y; /* Iterations (`x`), and loss minus optimal loss P - P* (`y`). */
     /* Ends of the interval around `y`, drawn as a band; NULL if no band is to be drawn. */
     const double *low, *high;
-    size_t count; /* Number of elements in each array. */
+    size_t count; /* Number of elements in each of the arrays. */
 };
 
 /*

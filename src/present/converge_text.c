@@ -122,8 +122,8 @@ static void g_add_parameters(struct hm_text *out, const struct hm_convergence *c
     for (size_t k = 0; k < g->parameter_count; k++) {
         const struct hm_g_parameter *p = &g->parameters[k];
         /*
-         * A term with the value 0 is not in the fit, but only in some of its random draws, so it is
-         * not shown.
+         * The value of a term is 0 if the term is missing in the fit and occurs only in some of its
+         * random draws; such a term is not shown.
          */
         if (g->form == HM_G_TERMS && p->value == 0)
             continue;
@@ -156,7 +156,7 @@ static bool cost_is_left_out(const struct hm_g_stale *stale, size_t k)
 }
 
 /*
- * Adds the staleness bounds for which a line of the text holds, such as "3", "1 to 8" or "async".
+ * Adds the staleness bounds to which a line of the text applies, such as "3", "1 to 8" or "async".
  */
 static void cost_add_bounds(struct hm_text *line, const struct hm_g_stale *stale, size_t k)
 {

@@ -10,7 +10,7 @@
 
 enum { ROWS_MOST = 64 };
 
-/* State of the writer of one row of the trace. */
+/* What is needed to write one row of the trace, event after event. */
 struct emit_row {
     struct hm_json *json;
     int pid;
@@ -29,7 +29,7 @@ static void put_name(struct hm_json *j, int pid, const char *name)
     hm__json_close(j);
 }
 
-/* Writes an event; times are rounded to nanoseconds. */
+/* Writes an event of the trace; times are rounded to nanoseconds. */
 static void put_event(struct emit_row *row, const char *category, const char *name, int tid,
                       double start_s, double length_s)
 {

@@ -10,14 +10,14 @@
 #include "large_job.h"
 
 /*
- * Write the iteration at the recommended number of workers, with one row for each of at most 64
- * workers. Communication that overlaps with computing is drawn at the end of the iteration. Free
- * *ret_text with hm_text_free.
+ * Write the iteration that is predicted for the recommended number of workers, with one row for
+ * each of at most 64 workers. Communication that overlaps with computing is drawn at the end of the
+ * iteration. Free *ret_text with hm_text_free.
  */
 int hm__emit_trace(const struct hm_answer *answer, char **ret_text, struct hm_err *err);
 /*
- * Write the step of a transformer, with one row for each stage of the pipeline. Each kind of work
- * is drawn once, for all micro-batches together; communication that is hidden behind computing
+ * Write the predicted step of a transformer, with one row for each pipeline stage. Each kind of
+ * work is drawn once, for all micro-batches together; communication that is hidden behind computing
  * takes no time and is not drawn.
  */
 int hm__emit_trace_large(const struct hm_large_answer *answer, char **ret_text, struct hm_err *err);

@@ -77,8 +77,8 @@ static void json_alternatives(struct hm_json *json, const struct hm_fit *fit)
 }
 
 /*
- * Returns where the times come from, such as runs or a specification sheet; answers of the verb
- * `plan` use the same names.
+ * Returns the source of the fitted times, such as runs or a specification sheet; answers of the
+ * verb `plan` use the same names.
  */
 static const char *fit_provenance(const struct hm_fit *fit)
 {
@@ -155,7 +155,7 @@ static size_t plot_runs(struct hm_text *out, const struct hm_fit *fit, const cha
 }
 
 /*
- * Writes the title of the picture (the source of the runs and the prediction for the largest number
+ * Writes the title of the plot (the source of the runs, and the prediction for the largest number
  * of workers) and the label of the vertical axis.
  */
 static void plot_labels(struct hm_text *out, const struct hm_fit *fit,
@@ -180,8 +180,8 @@ static void plot_labels(struct hm_text *out, const struct hm_fit *fit,
 }
 
 /*
- * Writes a gnuplot script with the predictions, their intervals as bands, the measured runs and, if
- * the numbers of workers span a decade, the ideal line.
+ * Writes a gnuplot script that shows the predictions, their intervals as bands, the measured runs
+ * and, if the numbers of workers span a decade, the ideal line.
  */
 static int fit_plot(struct hm_text *out, const struct hm_fit *fit, const struct hm_prediction *p,
                     size_t count, const char *file, struct hm_err *err)

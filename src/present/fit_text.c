@@ -163,7 +163,7 @@ static void fit_add_alternatives(struct hm_text *out, const struct hm_fit *fit)
 }
 
 /*
- * Returns the words after a time that say what it measures: " an iteration", or " a sample, 5650
+ * Returns the words after a time that say what was timed: " an iteration", or " a sample, 5650
  * samples/s".
  */
 static const char *fit_show_unit(const struct hm_fit *fit, double seconds, char *text, size_t room)
@@ -181,7 +181,7 @@ static const char *fit_show_unit(const struct hm_fit *fit, double seconds, char 
     return text;
 }
 
-/* Adds a sentence about the prediction, if the fit has exactly one. */
+/* Adds a sentence about the prediction, if there is exactly one. */
 static void fit_add_answer(struct hm_text *out, const struct hm_fit *fit,
                            const struct hm_prediction *p, const struct hm_style *style)
 {

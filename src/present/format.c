@@ -73,15 +73,17 @@ const char *hm__show_interval(double low, double high, int digits, char *text)
 }
 
 /*
- * A unit of a quantity: its size in the base unit and its name. It is used for values of at least
- * `from`.
+ * A unit in which a quantity is shown: its size in the base unit, its name, and `from`, the
+ * smallest value for which it is used.
  */
 struct scale {
     double from, unit;
     const char *name;
 };
 
-/* Writes a value with the first unit in `scales` whose `from` is at most the value. */
+/*
+ * Writes a value in the first unit of the list `scales` whose `from` is not larger than the value.
+ */
 static const char *show_scaled(double value, const struct scale *scales, char *text)
 {
     char number[HM_SHOWN];

@@ -1,6 +1,6 @@
 /*
  * Renders plans as gnuplot scripts: the library writes the script, and a program passes it to
- * gnuplot. The data are part of the script, so that it can be kept and edited.
+ * gnuplot. The script contains the data, so that users can keep and edit it as a single file.
  */
 #include "format.h"
 #include "plot_style.h"
@@ -23,8 +23,8 @@ static void plot_curve_data(struct hm_text *out, const struct hm_answer *a)
 }
 
 /*
- * Writes a data block with one point of the curve, at which a mark is drawn; writes nothing if
- * there is no such point.
+ * Writes a data block with a single point of the curve, where a mark will be drawn; writes nothing
+ * if there is no such point.
  */
 static void plot_mark_data(struct hm_text *out, const struct hm_answer *a, const char *name,
                            size_t at)
@@ -74,8 +74,8 @@ static bool has_unfit(const struct hm_answer *a)
 }
 
 /*
- * Adds marks at the knee, the best point and the recommended point; a point that has several of
- * these roles is marked once.
+ * Adds marks at the knee, the best point and the recommended point; if two of these are the same
+ * point, it is marked once.
  */
 static void plot_marks(struct hm_text *out, const struct hm_answer *a)
 {
@@ -120,7 +120,8 @@ static void plot_speedup(struct hm_text *out, const struct hm_answer *a)
 
 /*
  * Plots the seconds of computing and communicating as stacked areas. If the range of n is wide,
- * plots them as lines on logarithmic axes, without communication below a thousandth of the step.
+ * plots them as lines on logarithmic axes, and omits communication that takes less than a
+ * thousandth of the step.
  */
 static void plot_step(struct hm_text *out, const struct hm_answer *a)
 {
@@ -158,7 +159,7 @@ static void plot_step(struct hm_text *out, const struct hm_answer *a)
 }
 
 /*
- * Writes the title of the picture: the job, the machine, and the recommended number of workers with
+ * Writes the title of the plot: the job, the machine, and the recommended number of workers with
  * its time and cost.
  */
 static void plot_title(struct hm_text *out, const struct hm_answer *a)

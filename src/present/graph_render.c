@@ -1,6 +1,6 @@
 /*
- * Renders a graph and its splits: the edges of the most loaded worker, the imbalance, the cut edges
- * and the copies of vertices.
+ * Renders a graph and its splits over workers: the number of edges of the most loaded worker, the
+ * imbalance, the cut edges and the copies of vertices.
  */
 #include "graph_render.h"
 

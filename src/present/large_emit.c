@@ -1,6 +1,7 @@
 /*
  * Writes layouts as options of other software; see large_emit.h. If a format cannot express a
- * setting of the layout, the setting is not dropped: an error names the key to change.
+ * setting of the layout, the setting is not ignored: the call fails with an error that names the
+ * key to change.
  */
 #include "large_emit.h"
 
@@ -115,8 +116,8 @@ static void emit_megatron_network(const struct emitter *e)
 }
 
 /*
- * Adds the flags of pipeline parallelism. If the number of stages does not divide the number of
- * layers, the last stage has fewer layers.
+ * Adds the flags of pipeline parallelism. If the layers cannot be divided evenly among the stages,
+ * the last stage has fewer layers.
  */
 static void emit_megatron_pipeline(const struct emitter *e)
 {

@@ -1,7 +1,7 @@
 /*
  * Explains a layout rank by rank: how ranks are numbered, which ranks form groups, and which ranks
- * of which stage are on each node. Ranks are numbered as in Megatron: tensor parallelism innermost,
- * then context, then data, pipeline outermost.
+ * and pipeline stages are on each node. Ranks are numbered as in Megatron: tensor parallelism
+ * innermost, then context, then data, pipeline outermost.
  */
 #include <math.h>
 #include <stdio.h>
@@ -40,8 +40,8 @@ static void add_range(struct hm_text *out, double first, double last)
 }
 
 /*
- * Adds the first and the last layer of each chunk of a pipeline stage. With `pipeline` stages,
- * every `pipeline`-th chunk belongs to the same stage.
+ * Adds the first and the last layer of each chunk of a pipeline stage. Chunks are assigned to the
+ * stages in turn, so a stage has every chunk whose number differs by a multiple of `pipeline`.
  */
 static void add_layers(struct hm_text *out, const struct hm_layout *l, double layers, double stage)
 {

@@ -1,6 +1,6 @@
 /*
- * Renders plans of transformers as gnuplot scripts: the rate of tokens and the time of the job
- * against the number of workers, one line for each machine.
+ * Renders plans of transformers as gnuplot scripts: tokens per second and the time of the job
+ * against the number of workers, with one curve for each machine.
  */
 #include <math.h>
 
@@ -18,8 +18,8 @@ static double choice_time(const struct hm_large_choice *c)
 }
 
 /*
- * Writes data rows for one machine: n, rate, time, and the ends of its interval. If `fits` is true,
- * the rows are the points that fit in memory, otherwise the points that do not.
+ * Writes data rows for one machine: n, rate, time, and the ends of the interval of the time. If
+ * `fits` is true, these are the configurations that fit in memory, otherwise those that do not.
  */
 static size_t add_block(struct hm_text *out, const struct hm_large_answer *a, int machine,
                         bool fits)
@@ -58,7 +58,9 @@ static void add_title(struct hm_text *out, const struct hm_large_answer *a)
     hm__text_release(&title);
 }
 
-/* Adds the curves of all machines; column 2 of the data is the rate, column 3 the time. */
+/*
+ * Adds the curves of all machines to the plot; column 2 of the data is the rate, column 3 the time.
+ */
 static void add_lines(struct hm_text *out, const struct hm_large_answer *a, const size_t *fitting,
                       const size_t *unfit, int column)
 {

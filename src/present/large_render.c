@@ -1,4 +1,4 @@
-/* Renders plans of large networks; see large_render.h. */
+/* Renders plans of transformers (large networks); see large_render.h. */
 #include "large_render.h"
 
 #include <math.h>
@@ -155,7 +155,7 @@ static void put_choice(struct hm_json *json, const char *key, const struct hm_la
     hm__json_close(json);
 }
 
-/* Writes null for each of the keys, which exist in all plans but do not apply to transformers. */
+/* Writes null for each of the keys; they exist in every plan but do not apply to transformers. */
 static void put_nulls(struct hm_json *json, const char *const *keys)
 {
     for (; *keys; keys++)

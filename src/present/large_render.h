@@ -1,4 +1,4 @@
-/* Renders plans of large networks as text, JSON or CSV. */
+/* Renders plans of transformers (large networks) as text, JSON or CSV. */
 #ifndef HM_LARGE_RENDER_H
 #define HM_LARGE_RENDER_H
 
@@ -6,7 +6,10 @@
 #include "large_job.h"
 #include "text.h"
 
-/* A component of the time of a step, and a change that would make it smaller. */
+/*
+ * A component of the time of a step, such as data-parallel communication, and a change that would
+ * make it smaller.
+ */
 struct hm_large_part {
     const char *name;
     double seconds;
@@ -28,20 +31,20 @@ void hm__large_change_value(const struct hm_large_change *change, char *text, si
 const char *hm__large_breaks_part(const struct hm_large_answer *answer);
 
 /*
- * Returns the point to which speedups are relative: the point with the fewest workers of the
- * recommended machine that fits in memory. If none fits, returns the recommended point.
+ * Returns the point to which speedups are relative: among the points of the recommended machine
+ * that fit in memory, the one with the fewest workers. If none fits, returns the recommended point.
  */
 const struct hm_large_choice *hm__large_first_fitting(const struct hm_large_answer *answer);
 
-/* Add the answer as text for people (large_text.c). */
+/* Append the answer as text for people; large_text.c implements this. */
 void hm__large_render_text(struct hm_text *out, const struct hm_large_answer *answer,
                            const struct hm_style *style);
 
-/* Largest number of machines in a picture. */
+/* Largest number of machines in one plot. */
 enum { HM_LARGE_PLOT_MACHINES = 64 };
 /*
- * Write a gnuplot script that draws the rate and the time against the number of workers into a
- * file; the caller frees *ret_script with hm_text_free.
+ * Write a gnuplot script that draws the rate and the time against the number of workers into
+ * `file`; the caller frees *ret_script with hm_text_free.
  */
 int hm__large_plot(const struct hm_large_answer *answer, const char *file, char **ret_script,
                    struct hm_err *err);

@@ -1,5 +1,5 @@
 /*
- * Renders plans of large networks as text for people, in the same form as other plans: first the
+ * Renders plans of transformers as text for people, in the same form as other plans: first the
  * machines with the time and the cost of the whole job, then labelled lines, then tables of
  * layouts.
  */
@@ -53,9 +53,7 @@ static void say_needs(struct hm_text *out, const struct hm_large_choice *c)
         hm__text_addf(out, ", %s", hm__show_money(c->cost, money));
 }
 
-/*
- * Returns the machine-hours of a point divided by those of another point that does the same work.
- */
+/* Returns the ratio of the machine-hours at one point to those at another, for the same work. */
 static double hours_ratio(const struct hm_large_choice *c, const struct hm_large_choice *other)
 {
     return c->nodes * c->step.time_s / (other->nodes * other->step.time_s);
@@ -156,7 +154,7 @@ static void add_memory(struct hm_text *out, const struct hm_large_choice *c,
         add_host_memory(out, c, style);
 }
 
-/* Adds the lines about the layout, the iteration and the whole job. */
+/* Adds the lines about the layout, one iteration and the whole job. */
 static void add_figures(struct hm_text *out, const struct hm_large_answer *a,
                         const struct hm_style *style)
 {
@@ -290,8 +288,8 @@ static void add_room(struct hm_text *out, const struct hm_large_answer *a,
 }
 
 /*
- * Adds the alternatives, the best point and the knee; those that equal the recommendation are
- * omitted.
+ * Adds the alternatives, the best point and the knee, except those that are equal to the
+ * recommendation.
  */
 static void add_others(struct hm_text *out, const struct hm_large_answer *a,
                        const struct hm_style *style)

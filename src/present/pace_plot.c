@@ -1,7 +1,7 @@
 /*
  * Renders f(m), the seconds of an iteration on m workers, as a gnuplot script: the mean, with bars
- * from the 5th to the 95th percentile of single iterations (Hemingway's Figure 1a), one line for
- * each algorithm and consistency.
+ * from the 5th to the 95th percentile of single iterations, and one curve for each algorithm and
+ * consistency. Figure 1a of the Hemingway paper has this form.
  */
 #include <math.h>
 
@@ -26,8 +26,8 @@ static void pace_add_name(struct hm_text *out, const struct hm_pace *p)
 }
 
 /*
- * Extends the ranges of both axes so that they include the numbers of workers and the seconds, with
- * their percentiles.
+ * Extends the ranges of both axes so that they include all numbers of workers of a curve, and its
+ * seconds with their percentiles.
  */
 static void pace_widen(const struct hm_pace *p, struct hm_plot_span *workers,
                        struct hm_plot_span *seconds)

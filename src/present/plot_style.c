@@ -1,4 +1,4 @@
-/* Sets the common style of all pictures that gnuplot draws. */
+/* Defines the style that all gnuplot plots share. */
 #include "plot_style.h"
 
 #include <math.h>
@@ -21,7 +21,10 @@ void hm__gnuplot_quote(struct hm_text *out, const char *text)
 static int add_terminal(struct hm_text *out, const char *file, double width, double height,
                         struct hm_err *err)
 {
-    /* gnuplot treats an output name that begins with "|" as a command to run. */
+    /*
+     * gnuplot would run an output name that begins with "|" as a command, so such names are
+     * rejected.
+     */
     if (file && file[0] == '|') {
         hm__fail(err, HM_E_UNSUPPORTED, "'%.80s' is not the name of a file", file);
         return HM_E_UNSUPPORTED;
@@ -49,7 +52,7 @@ int hm__gnuplot_output(struct hm_text *out, const char *file, double width, doub
                        struct hm_err *err)
 {
     /*
-     * Algorithms differ in the shapes of their points too, so that no information depends on colour
+     * Curves differ in the shapes of their points too, so that no information depends on colour
      * alone.
      */
     static const int marks[HM_PALETTE_SIZE] = {7, 5, 9, 13, 11, 2, 6, 4};
@@ -109,7 +112,7 @@ void hm__gnuplot_workers(struct hm_text *out, const struct hm_plot_span *span)
     if (!(span->high > 0))
         return;
     /*
-     * The axis is a little longer than the range of the numbers, so that points do not touch the
+     * The axis is a little longer than the range of the numbers, so that no point touches the
      * frame.
      */
     if (hm__span_is_wide(span)) {

@@ -1,6 +1,6 @@
 /*
- * Sets the style of all pictures that gnuplot draws: fonts, colours of the palette, frame, grid,
- * the axes, and the legend, which is below the plot so that it covers no data.
+ * Defines the style that all gnuplot plots share: fonts, colours of the palette, frame, grid, axes,
+ * and the legend, which is below the plot so that it covers no data.
  */
 #ifndef HM_PLOT_STYLE_H
 #define HM_PLOT_STYLE_H
@@ -10,17 +10,21 @@
 #include "howmany_base.h"
 #include "text.h"
 
-/* Line types of gnuplot that hm__gnuplot_output defines: 1 to 8 have the colours of the palette. */
+/*
+ * Numbers of the gnuplot line types that hm__gnuplot_output defines; 1 to 8 have the colours of the
+ * palette.
+ */
 enum {
-    HM_PLOT_MODEL = 1, /* Style of the predictions of a model or a fit. */
+    HM_PLOT_MODEL = 1, /* Line type of the predictions of a model or a fit. */
     HM_PLOT_COMMUNICATE = 2,
     HM_PLOT_COMPUTE = 3,
     HM_PLOT_KNEE = 4,
     HM_PLOT_MEASURED = 6,
     HM_PLOT_BEST = 8,
-    HM_PLOT_GREY = 9, /* Style of the ideal line, and of numbers of workers that are impossible. */
+    /* Line type of the ideal line, and of numbers of workers that are impossible. */
+    HM_PLOT_GREY = 9,
 };
-/* Fill style of an interval; the text follows the gnuplot words `with filledcurves`. */
+/* Fill style of a band that shows an interval; it is written after `with filledcurves`. */
 #define HM_PLOT_BAND "fs transparent solid 0.18 noborder"
 
 /*
@@ -29,8 +33,8 @@ enum {
  */
 void hm__gnuplot_quote(struct hm_text *out, const char *text);
 /*
- * Adds the gnuplot commands that set the terminal, the output file and the common style; the ending
- * of the file name selects the terminal. Fails if the ending is not .svg, .png or .pdf.
+ * Adds the gnuplot commands that set the terminal, the output file and the common style. The
+ * extension of the file selects the terminal; it must be .svg, .png or .pdf.
  */
 int hm__gnuplot_output(struct hm_text *out, const char *file, double width, double height,
                        struct hm_err *err);
@@ -43,7 +47,7 @@ struct hm_plot_span {
     double low, high;
 };
 void hm__span_add(struct hm_plot_span *span, double value);
-/* Returns whether the largest value is at least ten times the smallest. */
+/* Returns whether the largest value of the range is at least ten times the smallest. */
 bool hm__span_is_wide(const struct hm_plot_span *span);
 /*
  * Adds the commands for a horizontal axis with numbers of workers. It is logarithmic if the numbers

@@ -66,8 +66,8 @@ static void recommendation_say_best(struct hm_text *out, const struct hm_recomme
 }
 
 /*
- * Adds a warning if all runs are inside one node, so that the cost of the network between nodes is
- * unknown.
+ * Adds a warning if all runs used a single node, so that nothing is known about the network between
+ * nodes.
  */
 static void recommendation_say_one_node(struct hm_text *out, const struct hm_recommendation *r,
                                         const struct hm_style *style)
@@ -129,7 +129,7 @@ static void recommendation_say_failed(struct hm_text *out, const struct hm_recom
 
 /*
  * Adds the proposed run and the reason for it, such as "a run of 3 workers with batch 6400, latency
- * 20.0 ms: why".
+ * 20.0 ms: REASON".
  */
 static void recommendation_say_next(struct hm_text *out, const struct hm_recommendation *r)
 {
@@ -166,8 +166,8 @@ static void recommendation_say_sure(struct hm_text *out, const struct hm_recomme
 }
 
 /*
- * Adds the probability with which the recommended candidate meets the limits; if no candidate is
- * recommended, the probability of the one that comes nearest.
+ * Adds the probability that the recommended candidate meets the limits; if no candidate is
+ * recommended, the probability for the one that comes nearest to them.
  */
 static void recommendation_say_limits(struct hm_text *out, const struct hm_recommendation *r)
 {

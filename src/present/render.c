@@ -38,8 +38,8 @@ struct hm_answer hm__answer_of_alternative(const struct hm_answer *a, size_t kin
 }
 
 /*
- * Name and value of a quantity of a point; a negative value or NaN means that the quantity is
- * unknown.
+ * Name and value of a quantity of a point of the curve; a negative value or NaN means that the
+ * quantity is unknown.
  */
 struct point_field {
     const char *name;
@@ -49,7 +49,7 @@ struct point_field {
 /* Number of quantities that every point has, and largest number that point_extra_fields adds. */
 enum { POINT_FIELDS = 19, POINT_EXTRA_FIELDS = 2 };
 
-/* Lists the quantities of a point in the order of JSON keys and CSV columns. */
+/* Lists the quantities of a point of the curve, in the order of JSON keys and CSV columns. */
 static void point_list_fields(const struct hm_answer *a, const struct hm_point *p,
                               struct point_field fields[POINT_FIELDS])
 {
@@ -94,7 +94,7 @@ static size_t point_extra_fields(const struct hm_answer *a, const struct hm_poin
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
-/* Writes a point as a JSON object; `machine` is the name of its machine, or NULL. */
+/* Writes a point of the curve as a JSON object; `machine` is the name of its machine, or NULL. */
 static void json_point(struct hm_json *json, const char *key, const struct hm_answer *a,
                        const struct hm_point *p, const char *machine)
 {
@@ -121,7 +121,7 @@ static void json_point(struct hm_json *json, const char *key, const struct hm_an
     hm__json_close(json);
 }
 
-/* Writes the point with the given index; writes null if the answer has no such point. */
+/* Writes the point of the curve with the given index; null if the answer has no such point. */
 static void json_point_at(struct hm_json *json, const char *key, const struct hm_answer *a,
                           const struct hm_point *points, size_t index)
 {
@@ -198,8 +198,8 @@ static void json_head(struct hm_json *json, const struct hm_answer *a)
 }
 
 /*
- * Writes the points that the question asks for. If no point meets the limits, writes the point that
- * comes nearest.
+ * Writes the points of the curve that the question asks for. If no point meets the limits, writes
+ * the point that comes nearest to them.
  */
 static void json_chosen(struct hm_json *json, const struct hm_answer *a)
 {
@@ -252,8 +252,8 @@ static void json_advised(struct hm_json *json, const struct hm_answer *a)
 }
 
 /*
- * Writes the range of n that are nearly as good as the best, the largest n that was considered, and
- * the certainty of the answer.
+ * Writes the range of numbers of workers that are nearly as good as the best, the largest number
+ * that was considered, and the certainty of the answer.
  */
 static void json_around_best(struct hm_json *json, const struct hm_answer *a)
 {
@@ -329,7 +329,8 @@ static void json_ranking(struct hm_json *json, const struct hm_answer *a)
 }
 
 /*
- * Writes the points with the given indices; if `indices` is NULL, writes the first `count` points.
+ * Writes the points of the curve with the given indices; if `indices` is NULL, writes the first
+ * `count` points.
  */
 static void json_points(struct hm_json *json, const char *key, const struct hm_answer *a,
                         const size_t *indices, size_t count)

@@ -17,8 +17,8 @@ struct hm_style hm__style_or_default(const struct hm_style *style);
 /* Names of the alternatives, used as JSON keys and as labels. */
 extern const char *const hm__alternative_names[HM_ALTERNATIVES];
 /*
- * Returns an answer that describes the machine of one alternative of `answer`. It shares the memory
- * of `answer` and must not be freed.
+ * Returns an answer that describes the machine of one alternative of `answer`. The result shares
+ * the memory of `answer` and must not be freed.
  */
 struct hm_answer hm__answer_of_alternative(const struct hm_answer *answer, size_t kind);
 
@@ -38,17 +38,18 @@ int hm__render_gnuplot(struct hm_text *out, const struct hm_answer *answer, cons
 void hm__render_layers(struct hm_text *out, const struct hm_counts *counts, double weight_bytes);
 
 /*
- * Adds a text, wrapped to the width of the style; lines after the first begin at column `indent`.
+ * Adds a text, broken into lines of at most the width of the style; lines after the first begin at
+ * column `indent`.
  */
 void hm__render_wrapped(struct hm_text *out, const struct hm_style *style, const char *text,
                         size_t indent);
 /*
- * Adds a line "label   text", wrapped to the width of the style; continuation lines are aligned
- * with `text`.
+ * Adds a line "label   text", broken at the width of the style; continuation lines are aligned with
+ * `text`.
  */
 void hm__render_line(struct hm_text *out, const struct hm_style *style, const char *label,
                      const char *text);
-/* Adds the notes of an answer, one after another; only the first line has the label "note". */
+/* Adds the notes of an answer, one after another; only the first note has the label "note". */
 void hm__render_notes(struct hm_text *out, const char *const *notes, size_t count,
                       const struct hm_style *style);
 

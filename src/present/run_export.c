@@ -20,7 +20,10 @@ static double time_ms(const char *text)
     if (!text ||
         sscanf(text, "%4d-%2d-%2dT%2d:%2d:%2d", &year, &month, &day, &hour, &minute, &second) != 6)
         return 0;
-    /* Days since 1970 in the Gregorian calendar, computed with years that begin in March. */
+    /*
+     * Days since 1970-01-01 in the Gregorian calendar. Years are counted from March, so that a leap
+     * day is the last day of its year.
+     */
     double y = month <= 2 ? year - 1 : year, m = month <= 2 ? month + 9 : month - 3;
     double days = 365 * y + floor(y / 4) - floor(y / 100) + floor(y / 400) +
                   floor((153 * m + 2) / 5) + day - 1 - 719468;

@@ -14,8 +14,8 @@ void hm__export_mllog(struct hm_text *out, const struct hm_stored *run);
 /*
  * Writes a run with the columns `collective` and `bytes` as a row of the OSU benchmarks. A header
  * is written first if the collective or n differs from that of the previous run `before`, or if
- * `before` is NULL; the version in the header is that of the layout. Returns false if the run lacks
- * a column.
+ * `before` is NULL; the version in the header is that of the OSU benchmarks whose table format is
+ * used. Returns false if the run lacks a column.
  */
 bool hm__export_osu(struct hm_text *out, const struct hm_stored *run,
                     const struct hm_stored *before);

@@ -1,7 +1,7 @@
 /*
  * Renders stored runs as text, JSON and CSV. A member of struct hm_stored has the same name as its
- * column and its JSON key. `more` is a flat JSON object of further columns; its members are written
- * after the other columns.
+ * column and its JSON key. The field `more` is a flat JSON object with further values, which are
+ * written after the other columns.
  */
 #include "stored_render.h"
 

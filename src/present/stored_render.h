@@ -6,12 +6,12 @@
 #include "text.h"
 
 /*
- * Renders a table with the columns for which at least one run has a value. If style is NULL, the
+ * Renders a table with the columns for which at least one run has a value. If `style` is NULL, the
  * default style is used.
  */
 void hm__render_stored_table(struct hm_text *out, const struct hm_stored *runs, size_t count,
                              const struct hm_style *style);
-/* Renders one run: a line for each known column, then its samples. */
+/* Renders one run as text: a line for each known value, then its samples. */
 void hm__render_stored(struct hm_text *out, const struct hm_stored *run);
 /* Renders one run as a JSON object without a line break, with its samples if it has any. */
 void hm__render_stored_json(struct hm_text *out, const struct hm_stored *run);

@@ -1,6 +1,6 @@
 /*
- * Draws the charts of a study. The time of a point is its iteration times the measured seconds of
- * an iteration on the same number of workers; no model is evaluated here.
+ * Draws the charts of a study. The time of a point is its number of iterations times the measured
+ * seconds of an iteration on the same number of workers, so no model is needed.
  */
 #include <math.h>
 #include <stdio.h>
@@ -58,7 +58,10 @@ static void page_end_figure(struct hm_page *page)
     hm__text_add(page->out, "</figure>\n");
 }
 
-/* Begins a table with the numbers of a chart, which the page shows only when it is opened. */
+/*
+ * Begins a table with the numbers of a chart, which the page shows only after the reader has opened
+ * it.
+ */
 static void details_begin(struct hm_text *out, const char *title, const char *const *columns)
 {
     hm__text_add(out, "<details><summary>as a table</summary>\n");
@@ -72,8 +75,8 @@ static void details_end(struct hm_text *out)
 }
 
 /*
- * Adds a chart of loss curves, with a collapsed table. The table has at most about ROWS_SHOWN
- * points of each curve, including the last one.
+ * Adds a chart of loss curves, with a table that the reader can open. The table has at most about
+ * ROWS_SHOWN points of each curve, including the last one.
  */
 static void page_add_curves(struct hm_page *page, struct hm_svg_chart *chart, const char *x_name,
                             const char *const *labels)
@@ -199,7 +202,7 @@ static const struct hm_g_curve *curve_find(const struct hm_g *g, double m)
 }
 
 /*
- * Finds a trace of the best number of workers, in the ranking of the advice, that has both a trace
+ * Finds a trace of the number of workers that the advice ranks best among those with both a trace
  * and a measured time; NULL if there is none.
  */
 static const struct hm_g_curve *curve_find_best(const struct hm_convergence *c,
@@ -285,7 +288,7 @@ void hm__chart_times(struct hm_page *page, const struct hm_convergence *c,
 
 /* ---- seconds of an iteration ----------------------------------------------------------------- */
 
-/* Adds a collapsed table of the seconds of an iteration with their percentiles. */
+/* Adds a table of the seconds of an iteration with their percentiles, which the reader can open. */
 static void page_add_paces(struct hm_text *out, const struct hm_paces *paces, const char *title)
 {
     const char *const columns[] = {"algorithm",       "*workers",         "*mean",

@@ -59,7 +59,7 @@ static const char *show_known_loss(double loss, char *text)
 
 /*
  * Adds escaped text. A word joiner is inserted after the minus sign of numbers such as 1e-4, so
- * that they are not split over two lines.
+ * that such numbers are not broken at the end of a line.
  */
 static void study_add_sentence(struct hm_text *out, const char *text)
 {

@@ -8,12 +8,12 @@
 #include "advice_render.h"
 #include "memory.h"
 
-/* An HTML report that is being written. */
+/* State of an HTML report that is being written. */
 struct hm_page {
     struct hm_text *out;
     struct hm_arena *arena; /* Arena that owns the arrays of the charts. */
     size_t charts;          /* Number of charts written so far. */
-    bool failed;            /* True if an allocation failed. */
+    bool failed;            /* True if an allocation failed while the report was written. */
 };
 
 /*
@@ -42,7 +42,7 @@ void hm__chart_times(struct hm_page *page, const struct hm_convergence *converge
                      const struct hm_advice *advice);
 /*
  * Adds a chart of the seconds of an iteration against the number of workers. If `advice` is not
- * NULL, algorithms have the same colours as in the other charts.
+ * NULL, algorithms have the same colours as in the charts of the advice.
  */
 void hm__chart_paces(struct hm_page *page, const struct hm_paces *paces,
                      const struct hm_advice *advice);

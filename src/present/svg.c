@@ -1,7 +1,7 @@
 /*
  * Draws charts as SVG. A drawing is 480 units wide and about 340 high, and is scaled to the
- * available width; text has a height of 14 units, so that it is legible on a phone. Labels that
- * would touch the previous label are left out.
+ * available width; text has a height of 14 units, so that it is legible on a phone. A label that
+ * would touch the previous one is omitted.
  */
 #include "svg.h"
 
@@ -69,7 +69,7 @@ static bool point_is_drawn(const struct axis *x, const struct axis *y,
     return axis_shows(x, s->x[i]) && axis_shows(y, s->y[i]);
 }
 
-/* Finds the ranges of both axes from all points and error bars; false if there is no point. */
+/* Determines the ranges of both axes from all points and error bars; false if there is no point. */
 static bool chart_find_axes(const struct hm_svg_chart *c, struct axis *x, struct axis *y)
 {
     *x = (struct axis){c->x_scale, INFINITY, -INFINITY, LEFT, WIDTH - RIGHT};
@@ -224,8 +224,8 @@ static void svg_add_mark(struct hm_text *out, size_t look, double x, double y)
         "m-4.5 -1.2h3.3v-3.3h2.4v3.3h3.3v2.4h-3.3v3.3h-2.4v-3.3h-3.3z", /* Path of a cross. */
     };
     /*
-     * When the colours are used a second time, the order of the shapes is shifted, so that a colour
-     * appears with another shape.
+     * After all colours have been used once, the shapes are shifted, so that a colour appears with
+     * another shape the second time.
      */
     size_t shape = (look + look / HM_PALETTE_SIZE) % (sizeof(shapes) / sizeof(shapes[0]));
 

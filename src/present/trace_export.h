@@ -10,7 +10,7 @@
  * each sample, and a summary line.
  */
 void hm__export_trace_lines(struct hm_text *out, const struct hm_stored *run);
-/* Header of the CSV file, one line; hm__export_trace_rows appends the rows of a trace below it. */
+/* Header line of a CSV file with traces; hm__export_trace_rows appends the rows of a trace. */
 extern const char hm__export_trace_header[];
 void hm__export_trace_rows(struct hm_text *out, const struct hm_stored *run);
 

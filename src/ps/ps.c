@@ -1,6 +1,6 @@
 /*
- * Runs parameter servers on a communicator: checks the settings and that all ranks have the same
- * ones, and then runs workers on the first ranks and servers on the last ranks.
+ * Runs parameter servers on a communicator: checks the settings, compares them on all ranks, and
+ * then runs workers on the first ranks and servers on the last ranks.
  */
 #include "ps.h"
 
@@ -98,7 +98,9 @@ static double settings_number(const struct hm_ps_settings *settings)
     return (double)(sum >> 11);
 }
 
-/* Checks that all ranks have the same settings. Collective. Returns 0 or HM_E_CONFLICT. */
+/*
+ * Checks that all ranks have the same settings; all ranks must call it. Returns 0 or HM_E_CONFLICT.
+ */
 static int settings_compare(struct hm_comm *world, const struct hm_ps_settings *settings,
                             struct hm_err *err)
 {

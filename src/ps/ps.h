@@ -2,9 +2,9 @@
  * Declares the parameter server of include/howmany_ps.h on any communicator, and the messages
  * between its workers and servers.
  *
- * A message is a header, often followed by a body of doubles, both on the non-blocking channel. A
- * worker that waits for replies accepts them in any order, and a server never waits until a reply
- * has been received, so that no cycle of waiting ranks can arise.
+ * A message is a header, often followed by a body of doubles; both are sent as non-blocking
+ * messages. A worker that waits for replies accepts them in any order, and a server never waits
+ * until a reply has been received, so that no cycle of waiting ranks can arise.
  */
 #ifndef HM_PS_H
 #define HM_PS_H
@@ -39,17 +39,18 @@ struct hm_ps_header {
 };
 
 /*
- * HM_PS_BODY: largest number of doubles in the body of a message, unless a single row needs more.
- * HM_PS_RECORD: number of doubles in a record before the values of its row.
+ * HM_PS_BODY is the largest number of doubles in the body of a message, unless a single row needs
+ * more. HM_PS_RECORD is the number of doubles before the values in a record.
  */
 enum { HM_PS_BODY = 1 << 20, HM_PS_RECORD = 2 };
 
 /* The checked settings: tables, and the numbers of workers and servers. */
 struct hm_ps_layout {
-    const struct hm_ps_table *tables; /* Descriptions of the tables; borrowed. */
+    /* Descriptions of the tables that the servers store; borrowed. */
+    const struct hm_ps_table *tables;
     size_t table_count;
     int workers, servers;
-    size_t widest; /* Number of columns of the table that has the most. */
+    size_t widest; /* Largest number of columns that any table has. */
 };
 
 /* Check the settings of a run with `ranks` ranks. */
@@ -59,7 +60,7 @@ int hm__ps_check(const struct hm_ps_settings *settings, hm_ps_worker_fn *worker,
 int hm__ps_run(struct hm_comm *world, const struct hm_ps_settings *settings,
                hm_ps_worker_fn *worker, void *state, struct hm_err *err);
 
-/* A server, which stores some rows of every table. */
+/* A parameter server, which stores some rows of every table. */
 struct hm_ps_server;
 int hm__ps_server_new(struct hm_comm *world, const struct hm_ps_layout *layout,
                       struct hm_ps_server **ret_server, struct hm_err *err);

@@ -27,7 +27,7 @@ struct hm_ps {
      * Cached copies of rows, and sums of increments that have not been sent; one element per table.
      */
     struct hm_ps_rows *copies, *sums;
-    struct ps_link *links; /* One connection per server. */
+    struct ps_link *links; /* Connections of this worker, one for each server. */
     /*
      * Handles of pending operations, 3 for each server: the receive of a header, the send of a
      * header, and the send of a body.
@@ -315,8 +315,8 @@ static bool client_is_fresh(const struct hm_ps *ps, size_t table, size_t place)
 }
 
 /*
- * Receive the rows that were requested from server `k`; the request, which is still in the buffer,
- * has their numbers.
+ * Receive the rows that were requested from server `k`. The buffer still contains the request with
+ * the numbers of these rows.
  */
 static void client_receive_rows(struct hm_ps *ps, size_t table, size_t k)
 {
@@ -365,7 +365,7 @@ static void client_request(struct hm_ps *ps, size_t table, double needed, bool a
         size_t bytes = link->wanted * columns * sizeof(double);
         void *request = NULL;
         if (bytes > 0) {
-            /* The values follow the row numbers in the buffer of the request. */
+            /* The reply is received into the buffer of the request, after the row numbers. */
             hm__comm_start_receive(ps->world, ps->layout->workers + (int)place,
                                    link->body + link->wanted, bytes, &request);
             hm__comm_wait_all(ps->world, &request, 1);
@@ -395,7 +395,10 @@ static size_t client_request_some(struct hm_ps *ps, size_t table, const size_t *
             continue;
         struct ps_link *link = &ps->links[client_server_of(ps, rows[i])];
         size_t used = link->used;
-        /* The buffer must hold the row numbers of the request and the values of the reply. */
+        /*
+         * The buffer must have space for the row numbers of the request and for the values of the
+         * reply.
+         */
         link->used = used * (1 + copies->columns);
         bool fits = client_make_room(link, 1 + copies->columns);
         link->used = used;
@@ -449,7 +452,7 @@ int hm_ps_get(struct hm_ps *ps, size_t table, size_t row, double *ret_values, st
     return hm_ps_get_batch(ps, table, &row, 1, ret_values, err);
 }
 
-/* Make the list of the numbers of all rows of a table. */
+/* Make a list of the numbers of all rows of a table. */
 static int client_list_rows(struct hm_ps *ps, size_t table, struct hm_err *err)
 {
     size_t rows = ps->layout->tables[table].rows;

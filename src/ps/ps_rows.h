@@ -9,14 +9,11 @@
 
 struct hm_ps_rows {
     size_t columns;
-    /* For each row of the table: 1 + its index in the arrays below; 0 if the row is not stored. */
+    /* For each row of the table, 1 + its index in the arrays below; 0 if the row is not stored. */
     uint32_t *place;
     size_t count, room;
     uint32_t *row; /* Numbers of the stored rows; `count` elements. */
-    /*
-     * Number of clocks that each stored row includes, set by the owner of the rows; `count`
-     * elements.
-     */
+    /* Clock of each stored row, which the owner of the rows defines; `count` elements. */
     double *version;
     double *values; /* Values of the stored rows; count * columns elements. */
 };

@@ -1,7 +1,7 @@
 /*
- * Implements a server. Server k of s servers stores row k and every s-th row after it, of each
- * table. A server has one thread. A non-blocking receive for the next header of each worker is
- * always pending, and replies are sent without waiting.
+ * Implements a parameter server. With s servers, server k stores row k of each table and every s-th
+ * row after it. A server has one thread. A non-blocking receive for the next header of each worker
+ * is always pending, and replies are sent without waiting.
  *
  * Increments of tables with a staleness bound above 0 are added when they arrive. Increments of
  * tables with bound 0 are stored until all workers have finished the clock of the increments, and
@@ -22,7 +22,7 @@ struct kept_push {
     double body[];
 };
 
-/* What the server knows about one worker. */
+/* The state of one worker, as far as the server knows it. */
 struct ps_peer {
     double clock; /* Number of clocks that the worker has finished; INFINITY: it has returned. */
     bool waits;   /* True if the worker waits for a reply to its request `asked`. */
@@ -211,8 +211,8 @@ static void server_reply(struct hm_ps_server *s, size_t to)
     void **sends[2] = {&s->requests[workers + to], &s->requests[2 * workers + to]};
 
     /*
-     * The worker has received the previous reply, because it sent this request after it; so these
-     * waits end at once.
+     * The worker sent this request after it received the previous reply, so these waits end at
+     * once.
      */
     hm__comm_wait_all(s->world, sends[0], 1);
     hm__comm_wait_all(s->world, sends[1], 1);

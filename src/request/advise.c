@@ -103,8 +103,8 @@ struct advice_parts {
     struct hm_loaded_traces loaded;
     struct hm_paces *paces[PACES_MAX];
     size_t pace_count;
-    double price_per_s; /* Price of a worker per second; NaN if unknown. */
-    /* Times of a transformer, whose loss follows published scaling laws. */
+    double price_per_s; /* Price of a worker per second; NaN: unknown. */
+    /* Seconds per iteration of a transformer, whose loss follows published scaling laws. */
     struct hm_advise_paces large;
     struct hm_advice *advice;
 };
@@ -124,7 +124,7 @@ static bool has_algorithm(const struct advice_parts *p, const char *name)
 {
     const struct hm_convergence *c = p->loaded.convergence;
 
-    if (!c) /* Without traces, the loss follows scaling laws. */
+    if (!c) /* A request without traces uses published scaling laws for the loss. */
         return false;
     for (size_t k = 0; k < c->count; k++)
         if (strcmp(c->algorithms[k].algorithm, name) == 0)
@@ -156,8 +156,8 @@ static int split_source(struct hm_call *call, const struct advice_parts *p,
 }
 
 /*
- * Checks for which algorithms a source gives times. Times without the name of an algorithm hold for
- * all algorithms; at least one algorithm with traces must have times.
+ * Checks for which algorithms a source gives times. Times without the name of an algorithm apply to
+ * all algorithms. At least one algorithm that has traces must have times.
  */
 static int check_times(const struct advice_parts *p, const char *file, struct hm_paces *paces,
                        struct hm_err *err)
@@ -211,7 +211,7 @@ static int add_times(struct hm_call *call, const struct hm_advise_request *r,
     return rc ? rc : check_times(p, d->name, p->paces[p->pace_count++], err);
 }
 
-/* Whether the loss follows scaling laws: the request has one job and no source of traces. */
+/* Whether the loss is taken from scaling laws: the request has exactly one job and no traces. */
 static bool has_no_traces(const struct hm_advise_request *r)
 {
     return r->traces.traces.count == 0 && !r->traces.record && r->traces.where.count == 0 &&
@@ -346,8 +346,8 @@ static bool has_aim(const struct hm_advise_request *r)
 
 /*
  * Sets the target loss of a request that has no target loss, time limit or budget: the smallest
- * loss that every trace reaches. A stored fit has no traces, so a request with a stored fit must
- * have one of the three.
+ * loss that every trace reaches. A stored fit contains no traces, so a request with a stored fit
+ * must have one of these three.
  */
 static int default_aim(const struct hm_traces *traces, double *ret_reach, struct hm_err *err)
 {
@@ -369,7 +369,7 @@ static int default_aim(const struct hm_traces *traces, double *ret_reach, struct
     return HM_E_MISSING;
 }
 
-/* Adds a note to the advice: the target loss was chosen automatically. */
+/* Adds a note to the advice which says that the target loss was chosen automatically. */
 static int note_aim(struct hm_advice *advice, double reach, struct hm_err *err)
 {
     const char **notes = hm__arena_alloc(advice->memory, advice->note_count + 1, sizeof(*notes));

@@ -50,8 +50,8 @@ int hm__advise_laws(const struct hm_loaded_job *job, const struct hm_trace_field
                     struct hm_err *err)
 {
     /*
-     * The batch does not depend on the number of workers, so neither does the loss after an
-     * iteration.
+     * The batch is the same for all numbers of workers, so the loss after an iteration does not
+     * depend on the number of workers.
      */
     static const char *const terms[] = {"ln(i)", "ln(i)^2"};
     const struct hm_large_job *large = job->job->large;

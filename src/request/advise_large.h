@@ -1,4 +1,4 @@
-/* Advises on jobs that train transformers. */
+/* Declares functions that advise on jobs that train transformers. */
 #ifndef HM_ADVISE_LARGE_H
 #define HM_ADVISE_LARGE_H
 

@@ -343,7 +343,8 @@ static int import_run(const void *values, struct hm_call *call, struct hm_err *e
     if (rc)
         return rc;
     rc = call->context->files->prices(built_in, r->file, r->region, r->spot, &report, err);
-    if (rc == 0) /* Check that the new catalog file can be read before it is written. */
+    /* The new catalog file is parsed before it is written, so that no invalid file is written. */
+    if (rc == 0)
         rc = hm_catalog_add(built_in, report.text, strlen(report.text), "import", err);
     if (rc == 0)
         rc = hm__call_file(call, r->output, NULL, report.text, err);

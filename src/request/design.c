@@ -187,8 +187,8 @@ static int make_candidates(const struct hm_design_request *r, struct hm_call *ca
  */
 
 /*
- * Reads the budget of a design: a cost in the units of the cost formula, machine time or, if the
- * machine has a price, money.
+ * Reads the budget of a design, which is a cost in the units of the cost formula, machine time, or
+ * money if the machine has a price.
  */
 static int read_budget(const struct hm_design_request *r, const struct hm_loaded_job *job,
                        double *ret_budget, struct hm_err *err)

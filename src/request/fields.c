@@ -96,8 +96,8 @@ static int number_read(const struct hm_request_field *f, const char *text, doubl
     bool bare = used > 0 && text[used] == '\0';
 
     /*
-     * hm__quantity_parse rejects a sign as a syntax error, so a negative number is reported as out
-     * of range here.
+     * hm__quantity_parse treats a sign as a syntax error. So a negative number is reported here, as
+     * out of range.
      */
     if (f->least >= 0 && bare && value < 0)
         return check_range(f, text, value, err);
@@ -151,7 +151,7 @@ bool hm__choice_name(const char *choices, size_t i, char *text, size_t room)
     return false;
 }
 
-/* Writes the allowed values as a phrase, such as "time, cost or balance". */
+/* Writes the list of allowed values for a message, such as "time, cost or balance". */
 static void choices_text(const char *choices, struct hm_text *out)
 {
     char name[64], next[64];

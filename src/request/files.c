@@ -1,7 +1,4 @@
-/*
- * Opens files on this machine. All functions of src/request that open files are in this source
- * file.
- */
+/* Opens files on this machine. No other source file in src/request opens files. */
 #include "files.h"
 
 #include <string.h>

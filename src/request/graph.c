@@ -123,7 +123,7 @@ static int get_graph(const struct hm_graph_request *r, struct hm_call *call,
                                        r->degrees_only, ret_graph, err);
 }
 
-/* Splits the graph for one number of workers at a time, so that progress can be shown. */
+/* Splits the graph for one number of workers after another, so that progress can be shown. */
 static int split_each(const struct hm_graph_request *r, const struct hm_graph *g,
                       enum hm_split split, const struct hm_numbers *n, struct hm_parts *parts,
                       struct hm_call *call, struct hm_err *err)

@@ -68,7 +68,8 @@ struct importing {
     const struct hm_importer *as;
     struct hm_imported **imported; /* Result of each imported file; owned. */
     size_t count, room;
-    size_t skipped; /* Number of files in folders that no reader recognises. */
+    /* Number of files in folders that were skipped because no reader recognises them. */
+    size_t skipped;
     bool in_folder;
 };
 
@@ -148,7 +149,7 @@ static int import_document(struct importing *all, const struct hm_document *d, s
  */
 
 /*
- * Returns what the verb writes: the target in the request or, without one, the first of runs,
+ * Returns what the verb writes: the target in the request or, if it has none, the first of runs,
  * traces and document that the files contain.
  */
 static enum import_target choose_target(const struct importing *all)
@@ -176,7 +177,7 @@ static int fail_empty(const struct importing *all, const char *what, struct hm_e
     return HM_E_MISSING;
 }
 
-/* Adds the tables of all files to the output; it is an error if their columns differ. */
+/* Appends the tables of all files to the output; it is an error if their columns differ. */
 static int join_tables(const struct importing *all, bool traces, struct hm_text *out,
                        struct hm_err *err)
 {

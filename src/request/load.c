@@ -12,8 +12,8 @@
 #include "servers.h"
 
 /*
- * Reads the file that a document names, if the document has no contents; the caller frees the text
- * with hm_text_free.
+ * Reads the file that a document names, if the request does not contain its contents; the caller
+ * frees the text with hm_text_free.
  */
 static int read_named(struct hm_call *call, const char *field, const char *name, char **ret_text,
                       size_t *ret_length, struct hm_err *err)
@@ -202,7 +202,10 @@ int hm__load_machine(struct hm_call *call, const struct hm_job_fields *f,
         rc = hm__cluster_read(catalog, &spec, ret_cluster, err);
     hm_text_free(text);
     if (rc == 0 && file)
-        /* The ranking shows the name of the file, so that clusters can be distinguished. */
+        /*
+         * The ranking of machines shows the name of the cluster file, so that several clusters can
+         * be distinguished.
+         */
         (*ret_cluster)->name = machine->name;
     return rc;
 }
@@ -247,8 +250,8 @@ static int keep_job_keys(struct hm_call *call, const struct hm_cluster *job, str
 {
     const struct hm_slowness *slow = &c->slowness;
     /*
-     * A single accelerator has at most one node only because it has no fabric. So it gets the
-     * fabric of the job's cluster, even if that fabric is a default.
+     * A single accelerator is limited to one node only because it has no fabric. So it gets the
+     * fabric of the job's cluster, even if that fabric is only a default.
      */
     const bool alone = hm__cluster_is_alone(c);
     const bool joined = alone && job->fabric.bandwidth_bytes_per_s > 0;
@@ -265,8 +268,8 @@ static int keep_job_keys(struct hm_call *call, const struct hm_cluster *job, str
 
     unsigned given = job->given | (joined ? (unsigned)HM_CLUSTER_FABRIC : 0);
     /*
-     * An assignment such as cluster.max_nodes=4 sets the value in both the job's cluster and the
-     * machine, so that equal values need no note.
+     * An assignment such as cluster.max_nodes=4 sets the value of both the job's cluster and the
+     * machine; such equal values are not mentioned in the note.
      */
     if (keys[0].has && c->max_nodes == job->max_nodes)
         given &= ~(unsigned)HM_CLUSTER_MAX_NODES;
@@ -298,7 +301,8 @@ static int keep_job_keys(struct hm_call *call, const struct hm_cluster *job, str
 }
 
 /*
- * Adds a note that nothing connects several of these accelerators, so the field `fabric` is needed.
+ * Adds a note which says that nothing connects several of these accelerators, so that the field
+ * `fabric` is needed.
  */
 static void note_alone(struct hm_cluster *c)
 {
@@ -317,7 +321,7 @@ static bool is_plain_name(struct hm_call *call, const struct hm_document *d)
 
 /*
  * If the job specifies the number of accelerators per machine, sets the same number in `server`,
- * names the server after its accelerator, and sets its price to unknown. Returns whether the job
+ * names the server after its accelerator, and marks its price as unknown. Returns whether the job
  * specifies this number.
  */
 static bool keep_accelerators(const struct hm_job *job, const char *named,

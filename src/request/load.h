@@ -1,7 +1,7 @@
 /*
  * Declares functions that several verbs use to load a job with its machines, runs, traces, and fits
- * of convergence. The data come from contents in the request, from files if the context allows
- * them, or from the store.
+ * of the loss. The data come from contents in the request, from files if the context allows them,
+ * or from the store.
  */
 #ifndef HM_LOAD_H
 #define HM_LOAD_H
@@ -19,8 +19,8 @@ struct hm_job_fields {
     const char *fabric;
     struct hm_texts set;
     /*
-     * Values of fields that are short forms of assignments in `set`; NULL if not given. Only the
-     * verb plan has these fields.
+     * Fields that are short forms of assignments in `set`, such as the batch; NULL if not given.
+     * Only the verb plan has these fields.
      */
     const char *batch, *sequence, *tokens, *epochs, *iterations;
 };
@@ -79,7 +79,7 @@ void hm__loaded_job_release(struct hm_loaded_job *job);
 const struct hm_cluster *hm__loaded_cluster(const struct hm_loaded_job *job);
 /*
  * Check that the fields `on`, `fabric` and `set` are given only together with a job and, if
- * one_machine is true, that `on` has at most one machine.
+ * `one_machine` is true, that `on` has at most one machine.
  */
 int hm__check_job_fields(const struct hm_job_fields *fields, bool one_machine, struct hm_err *err);
 
@@ -92,8 +92,8 @@ int hm__check_job_fields(const struct hm_job_fields *fields, bool one_machine, s
 bool hm__is_store(const char *name);
 
 /*
- * Load the runs that meet all conditions, from a document, or from the store if there is no
- * document.
+ * Load the runs that meet all conditions from a document or, if there is no document, from the
+ * store.
  */
 int hm__load_runs(struct hm_call *call, const struct hm_document *document,
                   const struct hm_texts *where, struct hm_runs **ret_runs, struct hm_err *err);
@@ -114,20 +114,21 @@ struct hm_trace_fields {
 };
 
 /*
- * Traces and the g(i, m) fitted to them. Initialise it with 0; release it with
+ * Traces, and the loss curve g(i, m) that is fitted to them. Initialise it with 0; release it with
  * hm__loaded_traces_release.
  */
 struct hm_loaded_traces {
-    struct hm_traces *traces; /* The traces; NULL if the request has a stored fit instead. */
-    /* The fit of the loss g(i, m), which hm__load_convergence sets. */
+    /* Traces of the request; NULL if the request has a stored fit instead. */
+    struct hm_traces *traces;
+    /* Fit of the loss g(i, m), which hm__load_convergence sets. */
     struct hm_convergence *convergence;
     struct hm_converge_settings settings;
     const char *fit; /* Name of the file with the stored fit; NULL if traces were fitted. */
 };
 
 /*
- * Load a stored fit, if the request has a single document that is one; otherwise load traces and
- * fit them.
+ * If the request has a single document and it is a stored fit, load this fit; otherwise load traces
+ * and fit them.
  */
 int hm__load_convergence(struct hm_call *call, const struct hm_trace_fields *fields,
                          struct hm_loaded_traces *ret_loaded, struct hm_err *err);
@@ -144,8 +145,8 @@ void hm__loaded_traces_release(struct hm_loaded_traces *loaded);
  */
 
 /*
- * Open the store at the address `record` (NULL: the default store), and close it. `rc` is the
- * result of the work with the store. If the caller has no access to files, error messages do not
+ * Open the store at the address `record` (NULL: the default store), and close it. `rc` says whether
+ * the work with the store succeeded. If the caller has no access to files, error messages do not
  * show the address.
  */
 int hm__call_store_open(struct hm_call *call, const char *record, struct hm_store **ret_store,

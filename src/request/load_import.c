@@ -170,7 +170,7 @@ static int import_from(struct hm_call *call, const struct hm_document *d,
     return rc;
 }
 
-/* Results of importing several files or folders. */
+/* Results of importing several files or folders, as a growing list. */
 struct collection {
     struct hm_call *call;
     struct hm_imported **items; /* Result of each imported file; owned. */
@@ -258,7 +258,7 @@ int hm__load_foreign_traces(struct hm_call *call, const struct hm_documents *doc
 }
 
 /*
- * Adds usual values for keys that the file does not have to the tree of a job. The note lists those
+ * Adds usual values for keys that the file lacks to the tree of a job. The note lists those of the
  * keys that the user does not set either.
  */
 static int add_usual(struct hm_call *call, struct hm_imported *im, const struct hm_spec *spec,
@@ -336,8 +336,8 @@ static bool document_has(const struct hm_imported *im, const char *key)
 }
 
 /*
- * Adds the job in a launcher's configuration to the network in another file. A usual value is not
- * added for a key that the configuration has.
+ * Adds the network in another file to the job in a launcher's configuration. Keys that the
+ * configuration has do not get usual values.
  */
 static void join_launch(struct hm_imported *network, const struct hm_imported *launch)
 {
@@ -379,9 +379,8 @@ static bool join_folder(struct hm_imported *const *items, size_t count, size_t *
 }
 
 /*
- * Imports the files of a folder. If there is one network and one launcher's configuration, they are
- * joined; otherwise the first file, in the order of names, that contains a network or a job is
- * used.
+ * Imports the files of a folder. If there are exactly one network and one launcher's configuration,
+ * they are joined. Otherwise the first file (by name) that contains a network or a job is used.
  */
 static int import_folder_job(struct hm_call *call, const struct hm_document *d,
                              struct hm_imported **ret_import, const char **ret_note,

@@ -14,11 +14,11 @@ void hm__imported_text(struct hm_call *call, const struct hm_imported *im);
 void hm__imported_json(struct hm_call *call, struct hm_imported *const *all, size_t count);
 
 /*
- * Whether a document was written by another tool. The decision depends on its contents or, if it
- * has only a name, on those of the file.
+ * Whether a document was written by another tool. This is decided by its contents or, if it has
+ * only a name, by the contents of the file.
  */
 bool hm__is_foreign(struct hm_call *call, const struct hm_document *document);
-/* Whether a document is a folder or an archive, whose files are imported. */
+/* Whether a document is a folder or an archive, so that the files in it are imported. */
 bool hm__is_import_folder(struct hm_call *call, const struct hm_document *document);
 /*
  * Load runs, traces, a job or a cluster from files of other tools. The tree of a job or a cluster
@@ -35,14 +35,14 @@ int hm__load_foreign_job(struct hm_call *call, const struct hm_document *documen
 int hm__load_foreign_cluster(struct hm_call *call, const struct hm_document *document,
                              struct hm_spec *spec, struct hm_err *err);
 /*
- * If an import has times of operations and no document, makes a cluster from these times. If rates
- * cannot be computed from them, a note says why.
+ * If an import has times of operations and no document, makes a cluster from these times. If the
+ * rates of the machine cannot be computed from them, a note says why.
  */
 int hm__import_machine(struct hm_call *call, struct hm_imported *im, struct hm_err *err);
 /*
  * Completes the tree of a job that was read from a launcher's configuration: adds the network that
- * the user sets, and the usual values of that network, which *ret_note lists. Messages call the
- * configuration `title`.
+ * the user sets, and the usual values of that network, which *ret_note lists. `title` is the name
+ * of the configuration in messages.
  */
 int hm__complete_launch(struct hm_call *call, const char *title, struct hm_spec *spec,
                         const char **ret_note, struct hm_err *err);

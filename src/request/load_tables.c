@@ -1,4 +1,4 @@
-/* Loads runs, traces and fits of convergence, and opens the store. */
+/* Loads runs, traces and fits of the loss, and opens the store. */
 #include <math.h>
 #include <string.h>
 
@@ -60,7 +60,7 @@ static int read_stored_runs(struct hm_call *call, struct hm_store *store,
     struct hm_store_filter filter = {.where = where ? where->items : NULL,
                                      .where_count = where ? where->count : 0,
                                      /*
-                                      * Sorting by id gives the runs in the order in which they were
+                                      * Runs are sorted by id, which is the order in which they were
                                       * added.
                                       */
                                      .sort = "id"};
@@ -179,7 +179,7 @@ static int load_trace_files(struct hm_call *call, const struct hm_documents *doc
 static int load_stored_traces(struct hm_call *call, const struct hm_trace_fields *f,
                               const char *record, struct hm_traces **ret_traces, struct hm_err *err)
 {
-    /* Sorting by id gives the traces in the order in which they were added. */
+    /* Traces are sorted by id, which is the order in which they were added. */
     struct hm_store_filter filter = {
         .where = f->where.items, .where_count = f->where.count, .sort = "id"};
     struct hm_store *store = NULL;

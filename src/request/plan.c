@@ -226,7 +226,8 @@ static int check_request(const struct hm_plan_request *r, struct hm_err *err)
 /*
  * Estimates the work of splitting the job's graph for every n from 1 to `most`: the number of
  * vertices and edges that are assigned to workers in all splits together. METIS refines a split
- * several times, and HDRF compares all workers for each edge, so both count more.
+ * several times, and HDRF compares all workers for each edge, so their work is counted several
+ * times.
  */
 static double split_work(const struct hm_job *job, double most)
 {
@@ -277,8 +278,8 @@ static int check_limits(const struct hm_context *context, const struct plan_part
 }
 
 /*
- * Fits the runs. If there is a job, the fit corrects its model; otherwise the fit replaces the
- * model.
+ * Fits the runs. If the request has a job, the fit corrects the model of the job; otherwise the fit
+ * replaces the model.
  */
 static int fit_runs(const struct hm_plan_request *r, struct hm_call *call, struct plan_parts *p,
                     struct hm_question *q, struct hm_err *err)
@@ -405,7 +406,7 @@ static int solve_plan(const struct hm_plan_request *r, struct hm_call *call, str
     return rc;
 }
 
-/* Whether the name of a document ends like that of a table of runs, such as ".csv". */
+/* Whether the name of a document has the extension of a table of runs, such as ".csv". */
 static bool names_table(const struct hm_document *d)
 {
     static const char *const endings[] = {".csv", ".csv.gz", ".csv.zst", ".tsv", ".jsonl", ".db"};
@@ -422,8 +423,8 @@ static int plan_run(const void *values, struct hm_call *call, struct hm_err *err
     struct plan_parts p = {0};
 
     /*
-     * `plan runs.csv` is accepted too: if the document in place of the job is a table, it is used
-     * as the runs.
+     * `plan runs.csv` is accepted too: if the first argument is a table instead of a job, it is
+     * read as the runs.
      */
     if (names_table(&r->job.job) && !r->runs.name) {
         r->runs = r->job.job;

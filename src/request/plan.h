@@ -36,8 +36,8 @@ struct hm_plan_request {
     struct hm_numbers n;
     bool weak, explain_layout;
     /*
-     * Index of the value of the field `emit`: enum hm_large_emit, then those in plan_emit.c; -1:
-     * not given.
+     * Index of the chosen value of the field `emit`, which are those of enum hm_large_emit,
+     * followed by those in plan_emit.c; -1: not given.
      */
     int emit;
     bool table, layers, no_chart, json, csv;
@@ -60,14 +60,14 @@ int hm__plan_ways(struct hm_call *call, const struct hm_platform_fields *fields,
 
 struct hm_large_measured;
 /*
- * Load measured runs of a job that trains a transformer: times, and those properties of the layout
- * that the table has columns for. The arena of the call owns the memory.
+ * Load measured runs of a job that trains a transformer: their times, and the properties of the
+ * layout for which the table has columns. The arena of the call owns the memory.
  */
 int hm__load_large_runs(struct hm_call *call, const struct hm_plan_request *request,
                         const struct hm_loaded_job *loaded, struct hm_large_measured **ret_runs,
                         size_t *ret_count, struct hm_err *err);
 
-/* Plan a job that trains a transformer, and add the answer to the call. */
+/* Plan a job that trains a transformer, and append the answer to that of the call. */
 int hm__plan_large(const struct hm_plan_request *request, struct hm_call *call,
                    const struct hm_loaded_job *loaded, struct hm_err *err);
 

@@ -1,7 +1,7 @@
 /*
- * The field `emit` of the verb plan: writes the predicted step as a Chrome trace, or the cluster as
- * a SimGrid platform. Flags and configuration files for the layout of a transformer are written by
- * present/large_emit.c.
+ * Implements the field `emit` of the verb plan: writes the predicted step as a Chrome trace, or the
+ * cluster as a SimGrid platform. Flags and configuration files for the layout of a transformer are
+ * written by present/large_emit.c.
  */
 #include <string.h>
 
@@ -21,8 +21,8 @@ bool hm__plan_emits(const struct hm_plan_request *r)
 }
 
 /*
- * Returns the cluster that an answer recommends: the one whose name is in the answer, or the only
- * cluster of the request.
+ * Returns the cluster that an answer recommends: the cluster whose name is in the answer, or the
+ * only cluster of the request.
  */
 static const struct hm_cluster *find_cluster(const struct hm_loaded_job *loaded, const char *name)
 {

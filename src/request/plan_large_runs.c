@@ -1,6 +1,7 @@
 /*
  * Reads runs of a job that trains a transformer from a table with columns for n, the seconds, and
- * any properties of the layout. The latter have the names of the keys of `parallel` in a job.
+ * any properties of the layout. The columns for the layout have the same names as the keys of the
+ * section `parallel` of a job.
  */
 #include <math.h>
 #include <string.h>

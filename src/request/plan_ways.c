@@ -1,7 +1,7 @@
 /*
  * Makes the list of platforms that a plan compares, from the fields of the request. If the field
  * `consistency` is missing and the request asks for all platforms, all consistencies are compared;
- * otherwise the consistency follows from the other fields.
+ * otherwise the consistency is derived from the other fields.
  */
 #include <math.h>
 #include <string.h>
@@ -10,7 +10,8 @@
 #include "names.h"
 #include "plan.h"
 
-enum { WAYS_STALENESS = 3 }; /* Default bound of the staleness for SSP, in steps. */
+/* Default staleness bound of SSP (stale synchronous parallel), in steps. */
+enum { WAYS_STALENESS = 3 };
 
 static bool has_choice(const struct hm_choices *choices, int index)
 {
@@ -171,7 +172,7 @@ static void add_servers(const struct hm_platform_fields *f, enum hm_strategy str
         add_way(w, way);
 }
 
-/* Adds the strategies of TensorFlow that the request names. */
+/* Adds those strategies of TensorFlow that the request names. */
 static void add_strategies(const struct hm_platform_fields *f, struct hm_plan_ways *w)
 {
     for (int i = HM_STRATEGY_MIRRORED; i < HM_STRATEGY_COUNT; i++) {
@@ -243,8 +244,8 @@ static int find_algorithm(const struct hm_convergence *c, const char *name, size
 }
 
 /*
- * Sets the factor by which staleness multiplies the number of iterations, for each platform with
- * stale gradients. It is an error if the fit has no such factor for any of them.
+ * Sets the factor by which staleness increases the number of iterations, for each platform with
+ * stale gradients. It is an error if the fit has no such factor for any of the platforms.
  */
 static int take_costs(const struct hm_convergence *c, size_t algorithm, struct hm_plan_ways *w,
                       struct hm_err *err)
@@ -272,8 +273,8 @@ static int take_costs(const struct hm_convergence *c, size_t algorithm, struct h
 }
 
 /*
- * Reads the factors by which staleness multiplies iterations from a fit of convergence, given as
- * ALGORITHM=FILE or as a document that names an algorithm.
+ * Reads the factors by which staleness increases the number of iterations from a fit of the loss,
+ * which is given as ALGORITHM=FILE or as a document with the name of an algorithm.
  */
 static int costs_from_fit(struct hm_call *call, const struct hm_document *from,
                           struct hm_plan_ways *w, struct hm_err *err)

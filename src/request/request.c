@@ -169,8 +169,8 @@ static int read_member(struct hm_request *r, const char *key, struct hm_value *v
 }
 
 /*
- * Whether the body of a request is the main document itself instead of an object with fields. It is
- * an object with fields if the main document was set before.
+ * Whether the body of a request is the main document itself instead of an object with fields. If
+ * the main document was set before, the body must be an object with fields.
  */
 static bool is_bare(const struct hm_request *r, const struct hm_value *root)
 {
@@ -372,10 +372,7 @@ int hm_request_run(struct hm_request *r, const struct hm_context *context,
                                .bytes = c->limits.bytes,
                                .cancelled = c->cancelled,
                                .data = c->cancelled_data};
-    /*
-     * The budget is entered even if there are no limits, because it also records failed
-     * allocations.
-     */
+    /* A budget is used even if there are no limits, because it also records failed allocations. */
     hm__budget_enter(&budget);
     int rc = hm__request_budget(r->verb, request_answer(r, c, &reply, err), err);
     hm__budget_leave(&budget);

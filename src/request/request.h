@@ -1,8 +1,8 @@
 /*
- * Declares the tables that describe requests. Each verb has one table of fields and one struct that
- * the fields fill in. Command-line options, help, man pages, completion, HTTP keys, OpenAPI and the
- * types of the web page are all made from the tables. A field is read from text or from a tree into
- * the struct member at the offset of the field.
+ * Declares the tables that describe requests. Each verb has one table of fields, and one struct
+ * that stores their values. Command-line options, help, man pages, completion, HTTP keys, OpenAPI
+ * and the types of the web page are all made from the tables. The value of a field is read from a
+ * string or from a tree into the struct member at the offset of the field.
  */
 #ifndef HM_REQUEST_H
 #define HM_REQUEST_H
@@ -17,7 +17,7 @@
  */
 
 enum hm_request_kind {
-    HM_REQUEST_FLAG, /* A flag of type bool. */
+    HM_REQUEST_FLAG, /* The field is a flag, of type bool. */
     /* A number of type double in the SI unit of `dim`; NaN if it is not given. */
     HM_REQUEST_NUMBER,
     HM_REQUEST_WHOLE, /* A whole number of type double; NaN if it is not given. */
@@ -73,8 +73,8 @@ struct hm_texts {
     const char **items;
     size_t count, room;
     /*
-     * For a list of formulas only: true if the user set the field, also if the value is "auto",
-     * which stands for an empty list.
+     * Used only for lists of formulas: true if the user set the field, also if the value is "auto",
+     * which gives an empty list.
      */
     bool given;
 };
@@ -86,14 +86,14 @@ struct hm_numbers {
 
 enum { HM_PLACE_MAX = 32 };
 struct hm_place {
-    /* All quantities of the configuration that the user gave, including n. */
+    /* All quantities of the configuration that the user gives, including n. */
     struct hm_at at[HM_PLACE_MAX];
     size_t count;
-    double n; /* Number of workers; NaN if it is not given. */
+    double n; /* Number of workers n; NaN if it is not given. */
 };
 
 struct hm_quantity {
-    double value; /* Value in SI units; NaN if it is not given. */
+    double value; /* Value of the quantity in SI units; NaN if it is not given. */
     struct hm_dim dim;
     bool has_unit;
 };
@@ -131,7 +131,7 @@ struct hm_documents {
  */
 
 enum hm_request_flags {
-    HM_REQUEST_ABOVE = 1, /* The number must be greater than `least`, not equal to it. */
+    HM_REQUEST_ABOVE = 1, /* The number must be above `least`, not equal to it. */
     HM_REQUEST_BELOW = 2, /* The number must be less than `most`. */
     /*
      * The value is the name of a file or a store, so only callers with access to files may set the
@@ -158,11 +158,11 @@ struct hm_request_field {
     const char *old; /* Earlier name of the field, which is still accepted; NULL: none. */
     enum hm_request_kind kind;
     size_t offset;
-    const char *help;  /* Help text of one line. */
+    const char *help;  /* One line of help about the field. */
     const char *group; /* Heading under which the help shows the field. */
     /* Placeholder for the value in the help, such as "TIME"; NULL for a flag. */
     const char *argument;
-    char letter; /* Letter of the short option; 0 if there is none. */
+    char letter; /* Letter of the short option, such as 'n' for -n; 0 if there is none. */
     unsigned flags;
     struct hm_dim dim;
     /* Smallest and largest allowed number; if `most` is 0, there is no upper limit. */
@@ -181,7 +181,7 @@ struct hm_verb {
     const char *description; /* Paragraphs for the man page; may be NULL. */
     const struct hm_request_field *fields;
     size_t field_count;
-    size_t size; /* Size in bytes of the struct into which the fields are read. */
+    size_t size; /* Size in bytes of the struct that stores the values of the fields. */
     /*
      * Names of the fields that are set by command-line arguments without an option, separated by
      * spaces, in the order of these arguments. The last field takes all further arguments. NULL if
@@ -191,8 +191,8 @@ struct hm_verb {
     /* Name of the field that is set by an HTTP body of CSV or JSON lines; NULL if there is none. */
     const char *table;
     /*
-     * True if an HTTP body without the key of the operand is itself the value of the operand. The
-     * verb must then have exactly one operand.
+     * True if an HTTP body that lacks the key of the operand is itself the value of the operand.
+     * Such a verb must have exactly one operand.
      */
     bool bare;
     /* True if an HTTP body of any media type except JSON and YAML sets the field `table`. */
@@ -202,7 +202,7 @@ struct hm_verb {
     int (*run)(const void *values, struct hm_call *call, struct hm_err *err);
 };
 
-/* All verbs; the last element is NULL. */
+/* Table of all verbs; the last element is NULL. */
 extern const struct hm_verb *const hm__verbs[];
 const struct hm_verb *hm__verb_find(const char *name);
 const struct hm_request_field *hm__verb_field(const struct hm_verb *verb, const char *name);
@@ -212,16 +212,16 @@ const struct hm_request_field *hm__verb_field(const struct hm_verb *verb, const 
  */
 bool hm__request_given(const struct hm_request *request, const char *field);
 bool hm__request_flag(const struct hm_request *request, const char *field);
-/* Copy the name of choice `i` into `text`; false if there is no such choice. */
+/* Copy word number `i` of the list `choices` into `text`; false if the list is shorter. */
 bool hm__choice_name(const char *choices, size_t i, char *text, size_t room);
 
 /* ---- reading fields ----------------------------------------------------------------------------
  */
 
-/* Set an error with the source "request" and the name of the field. Returns `code`. */
+/* Set an error that has the source "request" and names the field. Returns `code`. */
 int hm__request_fail(struct hm_err *err, const char *field, int code, const char *format, ...)
     HM_PRINTF(4, 5);
-/* Set all fields of a struct to their defaults. */
+/* Set all fields of a request to their default values. */
 int hm__fields_init(struct hm_arena *arena, const struct hm_verb *verb, void *values,
                     struct hm_err *err);
 /*
@@ -243,8 +243,8 @@ size_t hm__place_others(const struct hm_place *place, struct hm_at *ret_at);
 enum { HM_PLACE_COUNTS = 64 };
 /*
  * Stores the numbers of workers for which times are predicted in `ret_n` and returns their count.
- * It is `target_n` alone or, if `target_n` is NaN, the powers of 2 up to four times `n_max`, the
- * largest number of workers in the runs.
+ * These are `target_n` alone or, if `target_n` is NaN, the powers of 2 up to four times `n_max`,
+ * the largest number of workers in the runs.
  */
 size_t hm__place_counts(double target_n, double n_max, double ret_n[HM_PLACE_COUNTS]);
 /*
@@ -286,12 +286,12 @@ struct hm_call {
 };
 
 /*
- * Whether an assignment in the field `set` is a property of imported files, such as "n=8", instead
- * of a key of a job.
+ * Whether an assignment in the field `set` is a property of imported files, such as "n=8";
+ * otherwise it sets a key of a job.
  */
 bool hm__is_fact(const char *assignment);
 /*
- * If the limits of this thread are exceeded (budget.h), returns the error that says so, with the
+ * If the limits of time or memory are exceeded (budget.h), returns the error that says so, with the
  * source "request" if a field of the verb caused it. Otherwise returns `rc`.
  */
 int hm__request_budget(const struct hm_verb *verb, int rc, struct hm_err *err);
@@ -308,7 +308,7 @@ int hm__call_answer(struct hm_call *call, enum hm_format format, char *text, str
  * function `write`.
  */
 int hm__call_flush(struct hm_call *call, struct hm_err *err);
-/* Ask the caller to write a file. The path and the text are copied. */
+/* Ask the caller to write a file after the verb has run. The path and the text are copied. */
 int hm__call_file(struct hm_call *call, const char *path, const char *program, const char *text,
                   struct hm_err *err);
 /*

@@ -1,5 +1,6 @@
 /*
- * Implements the verbs runs list, show, export and delete, which read and delete runs of the store.
+ * Implements the verbs `runs list`, `runs show`, `runs export` and `runs delete`, which read and
+ * delete runs of the store.
  */
 #include <math.h>
 #include <stdio.h>
@@ -174,7 +175,7 @@ static const struct hm_request_field show_fields[] = {
 
 #undef T
 
-/* Writes the condition that selects one run, such as "id=7". */
+/* Writes the condition of a filter that selects one run, such as "id=7". */
 static int id_condition(double id, char text[64], struct hm_err *err)
 {
     if (!(id >= 1 && id <= 9e15) || id != floor(id))
@@ -274,7 +275,7 @@ static const struct hm_request_field export_fields[] = {
 
 #undef T
 
-/* Formats of exports. The first four have the same order as the choices of the field `format`. */
+/* Formats of exports. The first four are in the order of the choices of the field `format`. */
 enum export_form {
     EXPORT_CSV,
     EXPORT_LINES,
@@ -337,7 +338,9 @@ static int export_csv(struct hm_call *call, struct hm_store *store, struct hm_st
     return rc ? rc : hm__call_flush(call, err);
 }
 
-/* Exports one run as an MLPerf log, or timings of messages as tables of the OSU benchmarks. */
+/*
+ * Exports one run as an MLPerf log, or runs that measured messages as tables of the OSU benchmarks.
+ */
 static int export_foreign(struct hm_call *call, struct hm_store *store,
                           struct hm_store_filter filter, enum export_form form, struct hm_err *err)
 {
@@ -401,7 +404,7 @@ static int export_run(const void *values, struct hm_call *call, struct hm_err *e
     enum export_form form = EXPORT_CSV;
     int rc = choose_form(r, &form, err);
 
-    /* Sorting by id exports the runs in the order in which they were added. */
+    /* Runs are sorted by id, which is the order in which they were added. */
     if (!filter.sort)
         filter.sort = "id";
     if (rc == 0)

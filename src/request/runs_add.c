@@ -202,7 +202,7 @@ static bool traces_are_cut(const struct hm_traces *traces)
 
 /*
  * Adds a warning about a table that may have been truncated. A table in the body of a request is
- * never truncated, so there is no warning for a caller without access to files.
+ * always complete, so a caller without access to files gets no warning.
  */
 static int note_cut(struct hm_call *call, const struct hm_document *d, bool cut,
                     struct import_counts *done, struct hm_err *err)
@@ -244,7 +244,10 @@ static int import_document(struct hm_call *call, const struct hm_runs_import_req
     return rc;
 }
 
-/* Imports a table. Standard input can be read only once, so its contents are read here. */
+/*
+ * Imports a table. The contents of standard input are read here, because they can be read only
+ * once.
+ */
 static int import_table(struct hm_call *call, const struct hm_runs_import_request *r,
                         const struct hm_document *d, const struct hm_run_sink *sink,
                         struct import_counts *done, struct hm_err *err)
@@ -274,7 +277,10 @@ static int import_run(const void *values, struct hm_call *call, struct hm_err *e
         hm__err_hint(err, "give a table of runs or traces, CSV or JSON lines");
         return HM_E_MISSING;
     }
-    /* Keys must be unique, but rows of different tables would get the same key. */
+    /*
+     * A key applies to one table only: keys must be unique, but rows of different tables would get
+     * the same key.
+     */
     if (r->key && r->runs.count > 1)
         return hm__request_fail(err, "key", HM_E_CONFLICT, "a key applies to one table only");
     int rc = hm__call_sink_open(call, &writer, r->record, err);
@@ -391,7 +397,7 @@ static int get_run(const void *values, struct hm_call *call, struct hm_err *err)
     return rc;
 }
 
-/* State of the writer of a list of documents, as text or JSON. */
+/* What is needed to write a list of documents, as text or JSON. */
 struct document_list {
     struct hm_text *out;
     struct hm_json json;

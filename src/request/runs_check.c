@@ -1,6 +1,6 @@
 /*
- * Implements the verb that looks for damage in a store, and the verb that copies the readable runs
- * of a damaged store.
+ * Implements the verb that checks a store for damage, and the verb that copies the readable runs of
+ * a damaged store.
  */
 #include <stdio.h>
 
@@ -71,8 +71,8 @@ static int copy_range(struct hm_call *call, struct hm_store *store, const char *
     char least[48], most[48];
     const char *const where[] = {least, most};
     /*
-     * A single run is selected by its id alone, so that the database need not read a damaged page
-     * after it.
+     * A single run is selected by its id alone, so that the database does not read the page after
+     * it, which may be damaged.
      */
     const bool single = end - from == 1;
     const struct hm_store_filter filter = {
@@ -87,7 +87,8 @@ static int copy_range(struct hm_call *call, struct hm_store *store, const char *
     if (rc == 0 && batch.count > 0) {
         rc = access->add(access->data, to, &batch, err);
         /*
-         * An I/O error in the new store ends the copy, because it is not damage of the old store.
+         * An I/O error in the new store ends the copy, because it does not come from damage of the
+         * old store.
          */
         rc = rc == HM_E_IO ? HM_E_CONFLICT : rc;
         *copied += rc == 0 ? (int64_t)batch.count : 0;

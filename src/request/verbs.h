@@ -13,7 +13,7 @@ extern const struct hm_verb hm__verb_plan, hm__verb_fit, hm__verb_design, hm__ve
     hm__verb_runs_check, hm__verb_runs_recover, hm__verb_documents_put, hm__verb_documents_get,
     hm__verb_documents_list, hm__verb_import;
 
-/* Largest seed, 2^53 - 1; a double represents every whole number up to this one exactly. */
+/* Largest seed, 2^53 - 1. A double represents every whole number up to this one exactly. */
 static const double HM_SEED_MAX = 9007199254740991;
 
 #define HM_VERB_FIELDS(table) .fields = table, .field_count = sizeof(table) / sizeof(table[0])

@@ -1,8 +1,8 @@
 /*
- * Implements the board, the shared list of running commands. A slot begins and ends with the same
- * counter, which increases with each write: a reader that finds two different counters has read a
- * slot while it was written, and reads again. A board works only for one machine, because network
- * file systems may not support locks.
+ * Implements the board, a file in which running commands share their progress. A slot of the file
+ * begins and ends with a counter, which increases with each write. A reader that finds two
+ * different counters has read the slot while it was written, and reads it again. A board works only
+ * for one machine, because network file systems may not support locks.
  */
 #include "board.h"
 
@@ -19,7 +19,7 @@
 
 enum { BOARD_HEAD = 64, BOARD_READS = 5 };
 
-/* Name and version of the format; the version must change whenever struct hm_board_task does. */
+/* Name and version of the file format; the version must change if struct hm_board_task changes. */
 static const char board_name[BOARD_HEAD] = "howmany board 1\n";
 
 struct board_slot {
@@ -31,11 +31,11 @@ struct board_slot {
 struct hm_board {
     int file;
     /*
-     * Index of the slot that this process has claimed; not used by the server, which only creates
-     * the board.
+     * Index of the slot of the file that this process has claimed; not used by the server, which
+     * only creates the file.
      */
     size_t slot;
-    uint64_t counter; /* Counter that was stored with the latest write to the claimed slot. */
+    uint64_t counter; /* Value of the counter at the latest write to the claimed slot. */
 };
 
 static off_t slot_offset(size_t slot)
@@ -56,7 +56,10 @@ static struct flock slot_range(size_t slot)
                           .l_len = sizeof(struct board_slot)};
 }
 
-/* Whether an open file is a board with the current version of the format. */
+/*
+ * Whether an open file is a board (list of running commands) with the current version of the
+ * format.
+ */
 static bool is_board(int file)
 {
     char head[BOARD_HEAD];
@@ -97,7 +100,7 @@ int hm__board_create(const char *path, struct hm_board **ret_board, struct hm_er
     return 0;
 }
 
-/* Whether another process has claimed a slot. */
+/* Whether another process has claimed a slot of the board. */
 static bool slot_is_claimed(const struct hm_board *board, size_t slot)
 {
     struct flock range = slot_range(slot);
@@ -158,8 +161,8 @@ struct hm_board *hm__board_join(const char *path)
             continue;
         board->slot = i;
         /*
-         * Remove the task of an earlier command in this slot, so that no reader takes it for that
-         * of this command.
+         * Remove the progress of an earlier command from this slot, so that no reader takes it for
+         * that of this command.
          */
         if (pwrite(board->file, &empty, sizeof(empty), slot_offset(i)) == (ssize_t)sizeof(empty))
             return board;

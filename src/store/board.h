@@ -1,7 +1,7 @@
 /*
  * The board is a file of fixed size to which the commands that run on this machine write their
  * progress, so that the web page of the server can show it. The server creates it when it starts
- * and keeps it open, so that a request opens no file. A command that runs for long claims a slot,
+ * and keeps it open, so that a request opens no file. A command that takes long claims a slot,
  * writes its progress there, and holds a lock on the slot; the kernel removes the lock when the
  * command ends, also after kill -9.
  */
@@ -34,14 +34,17 @@ struct hm_board_task {
 
 struct hm_board;
 
-/* Open the board and create its file if it does not exist or has another format. */
+/*
+ * Open the board (the file with the progress of running commands); create it if it does not exist
+ * or has another format.
+ */
 int hm__board_create(const char *path, struct hm_board **ret_board, struct hm_err *err);
 /* Read the progress of all commands that are still running. Returns their number. */
 size_t hm__board_read(const struct hm_board *board, struct hm_board_task tasks[HM_BOARD_SLOTS]);
 
 /*
- * Open an existing board, and claim a slot for this process. Returns NULL if there is no board or
- * no free slot.
+ * Open an existing board, and claim a slot in it for the progress of this process. Returns NULL if
+ * there is no board or no free slot.
  */
 struct hm_board *hm__board_join(const char *path);
 /*

@@ -63,7 +63,10 @@ static int two_digits(const char *digits)
     return 10 * (digits[0] - '0') + digits[1] - '0';
 }
 
-/* Whether the date and the time in a string exist; its form must have been checked before. */
+/*
+ * Whether the date and the time in a string exist (February 30 does not); the form of the string
+ * must have been checked before.
+ */
 static bool is_valid_time(const char *t)
 {
     static const int days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
@@ -183,8 +186,8 @@ static int fail_more(const char *key, int code, struct hm_err *err)
 }
 
 /*
- * Fails unless a key of `more` may be the name of a column. Synonyms of known columns are rejected,
- * because runs have separate fields for these values.
+ * Fails unless a key of the JSON object `more` of a run may be the name of a column. Synonyms of
+ * known columns are rejected, because runs have separate fields for these values.
  */
 static int check_more_name(const char *key, struct hm_run_name name, struct hm_err *err)
 {
@@ -205,8 +208,8 @@ static int check_more_name(const char *key, struct hm_run_name name, struct hm_e
 }
 
 /*
- * Fails unless the value of a key in `more` has the type and the range that the column of this name
- * requires. `known` is NULL if the key is not the name of a known column.
+ * Fails unless a value in the JSON object `more` of a run has the type and the range that the
+ * column of this name requires. `known` is NULL if the key is not the name of a known column.
  */
 static int check_more_value(const char *key, const struct hm_known_column *known,
                             const struct hm_value *item, struct hm_err *err)

@@ -4,7 +4,8 @@
 
 #include "howmany_store.h"
 
-enum { HM_STORE_TIME = 21 }; /* Number of bytes for a time "2026-11-15T10:13:48Z" with its NUL. */
+/* Number of bytes of a time such as "2026-11-15T10:13:48Z", including its NUL. */
+enum { HM_STORE_TIME = 21 };
 
 /* Fails unless a string is UTF-8 and has at most `most` bytes. */
 int hm__store_check_text(const char *field, const char *text, size_t most, struct hm_err *err);

@@ -1,7 +1,7 @@
 /*
  * Parses conditions such as "n>=4" and writes them as SQL. A name that is a column is written to
- * the SQL as it is in the list of columns; any other name is a key of `more` and is bound as a
- * parameter. A run that has no value for the name never matches.
+ * the SQL as it is in the list of columns; any other name is a key of the JSON object `more` of a
+ * run, and is bound as a parameter. A run that has no value for the name never matches.
  */
 #include "filter.h"
 
@@ -94,7 +94,7 @@ static int read_number(const struct condition *c, struct hm_dim dim, double *ret
 
 /* ---- writing -------------------------------------------------------------------------------- */
 
-/* State of writing the conditions of a filter as SQL. */
+/* What is needed while the conditions of a filter are written as SQL. */
 struct where_state {
     const struct hm_sql *sql;
     enum hm_where how;
@@ -110,15 +110,15 @@ static bool is_indexed(const struct where_state *p, const struct hm_store_column
 }
 
 /*
- * Returns a prefix for the name of a column that keeps the database from using the index of this
- * column; "" if it may use the index.
+ * Returns a prefix that, written before the name of a column, keeps the database from using the
+ * index of this column; "" if it may use the index.
  */
 static const char *index_prefix(const struct where_state *p, const struct hm_store_column *column,
                                 const char *op)
 {
     /*
-     * An index orders equal values by id. So an index on this column finds the runs of an `=`
-     * condition and also gives them in the order of their ids.
+     * An index orders equal values by id. So for an `=` condition, the index of its column gives
+     * the matching runs in the order of their ids.
      */
     bool both = op[0] == '=' && p->sort && p->sort->kind == HM_STORE_ID;
 
@@ -147,8 +147,8 @@ static int add_column(struct hm_statement *s, const struct where_state *p,
 }
 
 /*
- * Writes a condition on a key of `more`. The template of the database contains {key}, {text},
- * {number} and {op}, which are replaced.
+ * Writes a condition on a key of the JSON object `more` of a run. The placeholders {key}, {text},
+ * {number} and {op} in the template of the database are replaced.
  */
 static void add_more(struct hm_statement *s, const struct hm_sql *sql, const struct condition *c)
 {

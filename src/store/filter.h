@@ -1,6 +1,6 @@
 /*
- * Turns a filter into an SQL condition. Strings of the caller are bound as parameters and are never
- * part of the SQL.
+ * Turns a filter of runs into an SQL condition. Strings of the caller are bound as parameters and
+ * are never part of the SQL.
  */
 #ifndef HM_STORE_FILTER_H
 #define HM_STORE_FILTER_H
@@ -26,10 +26,10 @@ void hm__statement_release(struct hm_statement *s);
 
 /* How the database should find the runs that match a filter. */
 enum hm_where {
-    HM_WHERE_ANY, /* The database chooses the index. */
+    HM_WHERE_ANY, /* The database itself chooses an index. */
     /*
-     * The database reads runs in the order of the sort column's index, and tests the conditions on
-     * each run.
+     * The database reads runs in the order of the sort column's index, and tests each run against
+     * the conditions.
      */
     HM_WHERE_WALK,
     /*

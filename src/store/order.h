@@ -1,4 +1,4 @@
-/* Reads the order in which runs are listed, and the position at which a page of runs begins. */
+/* Reads the requested order of runs, and the position at which a page of runs begins. */
 #ifndef HM_ORDER_H
 #define HM_ORDER_H
 
@@ -27,8 +27,8 @@ enum hm_part { HM_PART_EQUAL, HM_PART_BEYOND, HM_PART_NULL };
 enum { HM_PARTS = 3 };
 
 /*
- * Reads `sort` and `after` of a filter (NULL: the default order). The arena owns the string in
- * `value`.
+ * Reads the members `sort` and `after` of a filter (NULL: the default order). The arena owns the
+ * string in `value`.
  */
 int hm__order_read(struct hm_arena *arena, const struct hm_store_filter *filter,
                    struct hm_order *ret_order, struct hm_err *err);
@@ -42,7 +42,10 @@ void hm__order_condition(struct hm_statement *s, const struct hm_order *order, e
  */
 void hm__order_by(struct hm_statement *s, const struct hm_order *order, enum hm_part part,
                   const char *plain);
-/* Returns the value of `after` that requests the page after a run; NULL if out of memory. */
+/*
+ * Returns the cursor (the value of `after`) that requests the page after a run; NULL if out of
+ * memory.
+ */
 char *hm__cursor_write(struct hm_arena *arena, const struct hm_order *order,
                        const struct hm_stored *run);
 

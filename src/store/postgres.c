@@ -1,17 +1,17 @@
 /*
- * Implements a store on a PostgreSQL server. Values are sent and received in binary, so a double
- * keeps its bits and texts need no quotes. Rows are received one by one. A broken connection is an
- * error: it is then unknown whether the last transaction was committed. Because runs have keys, it
- * is safe to add the same runs again.
+ * Implements a store on a PostgreSQL server. Values are sent and received in binary form, so
+ * doubles keep all bits and strings need no quotes. Rows are received one by one. If the connection
+ * breaks, the call fails, and it is unknown whether the last transaction was committed; because
+ * runs have keys, the client can safely add the same runs again.
  *
  * Writers exclude each other with an advisory lock. Therefore runs become visible in the order of
  * their ids, so that no run can appear in a page that a client has already read, and two writers
  * cannot deadlock because of their keys.
  *
- * A server that hangs must not hang its clients: connecting takes at most CONNECT_S, and a
- * statement fails when no byte arrives for SILENT_S (SILENT_SCHEMA_S while the schema is changed,
- * as an index of millions of runs takes minutes). The connection cannot be used after such a
- * failure.
+ * Clients must not wait forever for a server that hangs: connecting takes at most CONNECT_S
+ * seconds, and a statement fails when no byte arrives for SILENT_S seconds (SILENT_SCHEMA_S while
+ * the schema is changed, because building an index of millions of runs takes minutes). The
+ * connection cannot be used after such a failure.
  */
 #include <endian.h>
 #include <math.h>
@@ -26,7 +26,7 @@
 #include "sql.h"
 #include "text.h"
 
-/* OIDs of data types, which are the same in all versions of PostgreSQL. */
+/* Identifiers (OIDs) of data types, which are the same in all versions of PostgreSQL. */
 enum { TYPE_BOOL = 16, TYPE_INT8 = 20, TYPE_INT4 = 23, TYPE_TEXT = 25, TYPE_FLOAT8 = 701 };
 
 #define CONNECT_S "5"
@@ -36,11 +36,14 @@ struct postgres {
     struct hm_libpq pq;
     PGconn *link;
     /*
-     * True if the server did not reply in time. The connection is then not used again, because a
-     * late reply may still arrive.
+     * True if the server did not reply in time. Such a connection is not used again, because a late
+     * reply may still arrive.
      */
     bool hung;
-    char *password; /* Password, which must not appear in messages; owned. NULL: none. */
+    /*
+     * Password in the address of the store, which must not appear in messages; owned. NULL: none.
+     */
+    char *password;
 };
 
 static void ignore_notice(void *context, const char *message)
@@ -221,7 +224,9 @@ static PGresult *next_result(struct postgres *c, int silent_s, int *ret_rc, stru
     return NULL;
 }
 
-/* Receives all rows of a statement. libpq requires that all are received, even after an error. */
+/*
+ * Receives all rows of a statement. libpq requires that all rows are received, even after an error.
+ */
 static int fetch_rows(struct postgres *c, hm_sql_row *row, void *context, int64_t *ret_changed,
                       struct hm_err *err)
 {
@@ -381,7 +386,7 @@ static int connect_to(struct postgres *c, const char *where, struct hm_err *err)
                          err);
 }
 
-/* Parses an address, stores its password, and writes the label of the store. */
+/* Parses an address, stores its password, and writes the name of the store for messages. */
 static int read_address(struct postgres *c, const char *where, char **ret_label, struct hm_err *err)
 {
     PQconninfoOption *options = c->pq.PQconninfoParse(where, NULL);
@@ -430,7 +435,7 @@ const struct hm_sql hm__postgres = {
     .close = close_link,
     .exec = postgres_exec,
     .query = postgres_query,
-    /* The keys of the advisory lock are "hown" in ASCII and a hash of the schema's name. */
+    /* The advisory lock has two keys: "hown" in ASCII, and a hash of the schema's name. */
     .begin_write = "BEGIN; SELECT pg_advisory_xact_lock(1752135534,"
                    " hashtext(coalesce(current_schema(), '')))",
     .begin_read = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",

@@ -1,12 +1,12 @@
 /*
  * Defines the tables of a store, and the steps that migrate an older store to the current version.
  *
- * A released step is never changed; a new version adds a step to the table. If several programs
- * open an old store at once, one of them migrates it while the others wait.
+ * A migration step is never changed after its release; a new version adds a step to the table. If
+ * several programs open an old store at once, one of them migrates it while the others wait.
  *
- * Pages of runs are found by indexes on (column, id), one for each column that runs can be sorted
- * by; see order.c. Runs are added to these indexes some time after they are added to the store; see
- * store_place.c.
+ * Pages of runs are found by indexes on (column, id), one for each column by which runs can be
+ * sorted; see order.c. Runs are added to these indexes some time after they are added to the store;
+ * see store_place.c.
  */
 #include <string.h>
 
@@ -21,8 +21,10 @@
  */
 /* clang-format off */
 
-/* Version 0: one row for each run, with the columns that identify the run and those that a fit
- * needs. */
+/*
+ * Version 0 of the schema has one row for each run, with the columns that identify the run and
+ * those that a fit needs.
+ */
 static const char CREATE_RUNS[] =
     "CREATE TABLE meta (version bigint NOT NULL);"
     "INSERT INTO meta (version) VALUES (0);"
@@ -53,9 +55,9 @@ static const char CREATE_RUNS[] =
     ");";
 
 /*
- * Version 1: costs, other columns and samples of runs, so that a store holds traces too; documents;
- * unique keys, so that a run that is sent twice is stored once; an index for each column that runs
- * can be sorted by.
+ * Version 1 adds costs, other columns and samples, so that a store can hold traces. It also adds
+ * documents, unique keys, so that a run that is sent twice is stored once, and an index for each
+ * column by which runs can be sorted.
  */
 static const char ADD_SAMPLES_AND_DOCUMENTS[] =
     "ALTER TABLE runs ADD COLUMN cost double precision;"
@@ -102,8 +104,8 @@ static const char ADD_SAMPLES_AND_DOCUMENTS[] =
     "CREATE INDEX runs_seed       ON runs (seed{,id});";
 
 /*
- * Version 2: a new run waits (`waiting` is 1) until many runs are added to the indexes at once,
- * which needs far fewer writes; see store_place.c. A separate index finds the waiting runs.
+ * Version 2 adds new runs to the indexes later and many at once, which needs far fewer writes; see
+ * store_place.c. Until then the column `waiting` is 1. A separate index finds the waiting runs.
  */
 static const char ADD_WAITING[] =
     "ALTER TABLE runs ADD COLUMN waiting bigint;"

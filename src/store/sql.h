@@ -1,7 +1,8 @@
 /*
  * Defines the interface of a database as a table of functions: SQLite (sqlite.c), PostgreSQL
- * (postgres.c), or an error in a build without them. Statements are written in the SQL that both
- * understand; parameters are $1, $2, … in both. The SQL texts that differ are members of the table.
+ * (postgres.c), or an error in a build without them. Statements use only SQL that both databases
+ * understand, with parameters $1, $2, … SQL that must differ between the databases is stored in
+ * members of the table.
  */
 #ifndef HM_SQL_H
 #define HM_SQL_H
@@ -57,12 +58,12 @@ struct hm_sql {
     /* SQL type of a row's id; an id is never reused, not even after its row was deleted. */
     const char *id_type;
     const char *text_type; /* SQL type of a string column that is compared byte by byte. */
-    /*
-     * Clause after the definition of a table whose rows are found only by their key; it saves
-     * space.
-     */
+    /* SQL clause that makes a table smaller if its rows are found only by their key. */
     const char *packed;
-    /* SQL after the columns of an index, which makes the index order equal values by id. */
+    /*
+     * SQL that is written after the columns of an index, so that the index orders equal values by
+     * id.
+     */
     const char *index_id;
     /*
      * Prefix for the name of a column that keeps the database from using the column's index; "" if
@@ -70,13 +71,13 @@ struct hm_sql {
      */
     const char *plain;
     /*
-     * Condition that compares a key of `more` with a number; a template with {key}, {op}, {number}
-     * and {text}.
+     * Template of a condition that compares a key of the JSON object `more` of a run with a number;
+     * it contains {key}, {op}, {number} and {text}.
      */
     const char *more_number;
     /*
-     * Condition that compares a key of `more` with a string; a template with {key}, {op} and
-     * {text}.
+     * Template of a condition that compares a key of the JSON object `more` of a run with a string;
+     * it contains {key}, {op} and {text}.
      */
     const char *more_text;
 };

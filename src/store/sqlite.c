@@ -1,7 +1,7 @@
 /*
  * Implements a store in a SQLite file, with a write-ahead log beside it. A commit returns after the
  * transaction was synced to the disk (synchronous=FULL). Compiled statements are cached, because
- * the same few are used again and again.
+ * the same few statements are used many times.
  */
 #include <errno.h>
 #include <math.h>
@@ -22,30 +22,33 @@ enum {
     WAIT_MS = 5000,  /* Longest time to wait for a lock, in milliseconds. */
     STATEMENTS = 24, /* Number of compiled statements in the cache. */
     /*
-     * Number of pages at which the write-ahead log is copied into the database file (checkpoint).
+     * When the write-ahead log has this many pages, it is copied into the database file
+     * (checkpoint).
      */
     LOG_PAGES = 4096,
     PAGE_BYTES = 4096,
-    CHECK_EVERY = 4000, /* Number of SQLite's virtual machine instructions between two checks of the
-                           limits of the request. */
+    /*
+     * Number of instructions of SQLite's virtual machine after which the limits of the request are
+     * checked again.
+     */
+    CHECK_EVERY = 4000,
 };
 
 struct statement {
     char *sql; /* SQL of the statement; owned. NULL: this entry of the cache is empty. */
     sqlite3_stmt *compiled;
-    /*
-     * Number N of each parameter $N, in the order in which the parameters appear in the SQL; owned.
-     */
+    /* Number N of each parameter $N, in the order in which these appear in the SQL; owned. */
     int *numbers;
     int count;          /* Number of parameters in the statement. */
-    unsigned long used; /* Value of `clock` in struct sqlite at the last use of this statement. */
+    unsigned long used; /* Value of the use counter `clock` at the last use of this statement. */
 };
 
 struct sqlite {
     sqlite3 *db;
     struct statement statements[STATEMENTS];
     /*
-     * Number of uses of cached statements so far; it shows which statement was used least recently.
+     * Number of uses of cached statements so far, by which the least recently used statement is
+     * found.
      */
     unsigned long clock;
     bool failed_before; /* True if the file could not be opened. */
@@ -291,8 +294,9 @@ static int enable_wal(struct sqlite *c, struct hm_err *err)
 
 /*
  * Empties a long write-ahead log. After a crash, the first connection reads the whole log. A log is
- * long if its writers were killed before they could checkpoint it; without this function, every
- * start would read it again. Does nothing while other connections use the file.
+ * long if its writers were killed before they could checkpoint it; without this function, the log
+ * would be read again at every start. The function does nothing while other connections use the
+ * file.
  */
 static void checkpoint_long_log(struct sqlite *c)
 {
@@ -308,8 +312,8 @@ static void checkpoint_long_log(struct sqlite *c)
 }
 
 /*
- * SQLite calls this function during a long statement; if it returns 1, because the limits of the
- * request are exceeded, the statement ends.
+ * SQLite calls this function from time to time during a long statement. If the limits of the
+ * request are exceeded, it returns 1, which ends the statement.
  */
 static int is_over_budget(void *unused)
 {
@@ -332,8 +336,8 @@ static bool is_write_protected(const char *where)
 }
 
 /*
- * Opens a file without permission to write. A write-ahead log needs a writable folder, so the file
- * is opened as one that does not change. This gives correct results if there is no log with further
+ * Opens a file that may not be written. A write-ahead log would need a writable folder, so SQLite
+ * is told that the file does not change. This gives correct results if there is no log with further
  * data.
  */
 static int open_read_only(struct sqlite *c, const char *where, struct hm_err *err)
@@ -440,7 +444,10 @@ const struct hm_sql hm__sqlite = {
     .id_type = "INTEGER PRIMARY KEY AUTOINCREMENT",
     .text_type = "text",
     .packed = "WITHOUT ROWID",
-    /* In SQLite, every index entry ends with the id of its row, so no further column is needed. */
+    /*
+     * In SQLite, every index entry ends with the id of its row, so equal values are already ordered
+     * by id.
+     */
     .index_id = "",
     .plain = "+",
     .more_number = "EXISTS (SELECT 1 FROM json_each(runs.more) AS j WHERE j.key = {key} AND CASE "

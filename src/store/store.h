@@ -1,4 +1,4 @@
-/* Declares an open store, and functions that the files of this folder share. */
+/* Declares an open store, and functions that several source files of the store share. */
 #ifndef HM_STORE_H
 #define HM_STORE_H
 
@@ -21,7 +21,7 @@ enum { HM_STORE_VERSION = 2 };
 /* Migrates the schema to HM_STORE_VERSION. */
 int hm__store_migrate(struct hm_store *store, struct hm_err *err);
 
-/* Drop or create the indexes of the columns that runs can be sorted by, inside a transaction. */
+/* Drop or create the indexes of the columns by which runs can be sorted, inside a transaction. */
 int hm__store_drop_indexes(struct hm_store *store, struct hm_err *err);
 int hm__store_create_indexes(struct hm_store *store, struct hm_err *err);
 
@@ -29,8 +29,8 @@ enum { HM_STORE_WAITING = 1024 };
 
 /*
  * Adds the waiting runs to the indexes if there are at least HM_STORE_WAITING; `added` is the
- * number of runs that were committed since the last call. Errors are not reported: if this fails,
- * the runs wait for the next call.
+ * number of runs that were committed since the last call. Errors are not reported: if the function
+ * fails, the runs wait for the next call.
  */
 void hm__store_place(struct hm_store *store, size_t added);
 /*
@@ -45,18 +45,20 @@ int hm__store_query(struct hm_store *store, const char *sql, const struct hm_sql
                     size_t count, hm_sql_row *row, void *context, int64_t *ret_changed,
                     struct hm_err *err);
 /*
- * Runs a query that returns at most one row, and reads the number in it; without a row, *ret_number
- * is unchanged.
+ * Runs a query that returns at most one row, and stores the number in this row in *ret_number;
+ * without a row, *ret_number is unchanged.
  */
 int hm__store_number(struct hm_store *store, const char *sql, const struct hm_sql_value *parameters,
                      size_t count, int64_t *ret_number, struct hm_err *err);
 
-/* Commits the transaction if rc is 0, and rolls it back otherwise. Returns rc or the error of the
- * commit. */
+/*
+ * Commits the transaction if `rc` is 0, and rolls it back otherwise. Returns `rc` or the error of
+ * the commit.
+ */
 int hm__store_end(struct hm_store *store, int rc, struct hm_err *err);
 
 /*
- * Checks the store for damage, which is reported as HM_E_IO. If `quick` is true, the time grows
+ * Checks the store for damage; returns HM_E_IO if there is any. If `quick` is true, the time grows
  * only with the size of the file: indexes and samples are not compared with the runs, and *ret_runs
  * is not set. Otherwise *ret_runs is the number of runs.
  */

@@ -32,7 +32,7 @@ struct adding {
     char now[HM_STORE_TIME];
 };
 
-/* A run to add, and the result of adding it. */
+/* A run to add, with its id and whether it is new. */
 struct added_run {
     const struct hm_stored *run;
     int64_t id;  /* Id of the run; 0: not known yet. */
@@ -40,8 +40,8 @@ struct added_run {
 };
 
 /*
- * Writes "INSERT INTO runs (…) VALUES ($1, …), …" for `count` runs, with all columns except id.
- * `waiting` is set, so that the runs are added to the indexes later.
+ * Writes "INSERT INTO runs (…) VALUES ($1, …), …" for `count` runs, with all columns except id. The
+ * column `waiting` is set, so that the runs are added to the indexes later.
  */
 static void write_insert(struct hm_text *sql, size_t count)
 {
@@ -175,7 +175,10 @@ static int compare_sample(void *context, const struct hm_sql_value *cells, size_
     return 0;
 }
 
-/* Checks that the stored run with the key of `run` has the same contents, and returns its id. */
+/*
+ * Checks that the stored run that has the key of `run` also has the same contents, and returns its
+ * id.
+ */
 static int check_known(struct adding *a, const struct hm_stored *run,
                        const struct hm_sql_value *cells, int64_t *ret_id, struct hm_err *err)
 {
@@ -253,7 +256,7 @@ static int take_inserted(void *context, const struct hm_sql_value *cells, size_t
     return 0;
 }
 
-/* Adds one run, or RUNS_AT_ONCE runs, by one statement. */
+/* Adds one run, or RUNS_AT_ONCE runs, by a single INSERT statement. */
 static int add_runs(struct adding *a, struct added_run *runs, size_t count, struct hm_err *err)
 {
     struct hm_sql_value cells[RUNS_AT_ONCE * CELLS];
@@ -339,7 +342,7 @@ static void report_runs(struct hm_store_batch *batches, size_t count, const stru
     }
 }
 
-/* Whether each of these batches will be followed by another one at once. */
+/* Whether the client of every batch will send another batch at once. */
 static bool all_have_more(const struct hm_store_batch *batches, size_t count)
 {
     bool more = true;

@@ -35,8 +35,8 @@ int hm__store_place_all(struct hm_store *store, bool rebuild, struct hm_err *err
 static int place_if_many(struct hm_store *store)
 {
     /*
-     * `last`, the largest id, serves as an estimate of the number of runs; it is too large only by
-     * the number of deleted runs.
+     * `last` is the largest id. It serves as an estimate of the number of runs, which is too large
+     * only by the number of deleted runs.
      */
     int64_t waiting = 0, last = 0;
     int rc = count_waiting(store, &waiting);

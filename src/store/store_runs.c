@@ -1,4 +1,4 @@
-/* Lists, counts and deletes runs. */
+/* Lists, counts and deletes stored runs. */
 #include <string.h>
 
 #include "checks.h"
@@ -23,8 +23,8 @@ struct run_visit {
     struct hm_order order;
     bool with_samples;
     /*
-     * True if few runs match the filter, so that it is fastest to find them by indexes other than
-     * that of the sort column and to sort them.
+     * True if few runs match the filter. It is then fastest to find them by indexes other than that
+     * of the sort column, and to sort them.
      */
     bool few;
 };
@@ -144,9 +144,9 @@ static int write_joined_part(struct hm_store *store, struct hm_statement *s,
 }
 
 /*
- * Whether one query can return all runs in order. This is so if an index contains the waiting runs
- * too: the index of the ids, unless another index fits a condition better, or the index of the
- * keys.
+ * Whether one query can return all runs in order. This is possible if an index in this order
+ * contains the waiting runs too: the index of the ids, unless another index fits a condition
+ * better, or the index of the keys.
  */
 static bool finds_all_runs(const struct run_visit *e, const struct hm_store_filter *filter)
 {
@@ -341,10 +341,10 @@ struct run_selection {
     const char *sql; /* Beginning of the SQL, up to the name of the table. */
     /* True if the statement counts rows, so that it returns a number; false if it changes rows. */
     bool counts;
-    int64_t count; /* Number of matching runs that have been found. */
+    int64_t count; /* Number of matching runs that have been counted or changed. */
 };
 
-/* Runs the statement for those runs that match both the filter and the condition `rows`. */
+/* Executes the statement for those runs that match both the filter and the condition `rows`. */
 static int select_rows(struct hm_store *store, const struct hm_store_filter *filter,
                        const char *rows, struct run_selection *w, struct hm_err *err)
 {
@@ -368,7 +368,7 @@ static int select_rows(struct hm_store *store, const struct hm_store_filter *fil
     return rc;
 }
 
-/* Runs the statement for all runs that match a filter, in a transaction. */
+/* Executes the statement for all runs that match a filter, in a transaction. */
 static int select_runs(struct hm_store *store, const struct hm_store_filter *filter,
                        struct run_selection *w, struct hm_err *err)
 {

@@ -110,7 +110,7 @@ int hm_store_runs(struct hm_store *store, const struct hm_store_filter *filter,
 
 /* ---- traces --------------------------------------------------------------------------------- */
 
-/* Whether a run has a sample with a loss at an iteration above 0. */
+/* Whether a run has at least one sample with a loss after the start (iteration above 0). */
 static bool is_trace(const struct hm_stored *run)
 {
     for (size_t i = 0; i < run->sample_count; i++)

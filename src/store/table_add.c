@@ -96,7 +96,8 @@ static uint64_t hash_run(const struct hm_stored *run)
     uint64_t sum = 0xcbf29ce484222325u;
     char number[40];
 
-    for (size_t k = 1; k < HM_STORE_COLUMNS; k++) { /* Hash all columns except the id. */
+    /* The key depends on all columns except the id. */
+    for (size_t k = 1; k < HM_STORE_COLUMNS; k++) {
         const struct hm_store_column *c = &hm__store_columns[k];
         const char *text = number;
         if (c->kind == HM_STORE_TEXT)
@@ -126,8 +127,8 @@ static uint64_t hash_samples(const struct hm_stored *run)
 }
 
 /*
- * Number of rows with each hash in the table so far. Equal rows are different runs, so they need
- * different keys.
+ * Number of rows with each hash that the table has had so far. Equal rows are different runs, so
+ * they need different keys.
  */
 struct seen_hashes {
     uint64_t *hashes;
@@ -199,7 +200,10 @@ static const struct hm_store_column *find_column(const char *name)
 /* A batch of rows that will be added, and the strings to which its runs point. */
 struct row_batch {
     const struct hm_runs *table;
-    /* Column of the store for each column of the table; NULL: the value is stored in `more`. */
+    /*
+     * Column of the store for each column of the table; NULL: the value is stored in the JSON
+     * object `more` of the run.
+     */
     const struct hm_store_column **own;
     const char *key;
     struct seen_hashes seen;
@@ -255,7 +259,10 @@ static void batch_empty(struct row_batch *b)
     b->count = 0;
 }
 
-/* Allocates the batch for the rows of one transaction, or for all rows of a smaller table. */
+/*
+ * Allocates memory for a batch: for the rows of one transaction, or for all rows of a smaller
+ * table.
+ */
 static int batch_init(struct row_batch *b, const struct hm_runs *table, const char *key,
                       struct hm_err *err)
 {
@@ -395,7 +402,8 @@ static struct hm_stored_sample *samples_new(const struct hm_trace *t)
 }
 
 /*
- * Whether a trace has values that are stored in `more`, because the store has no columns for them.
+ * Whether a trace has values that are stored in the JSON object `more` of a run, because the store
+ * has no columns for them.
  */
 static bool trace_has_more(const struct hm_trace *t)
 {
@@ -403,7 +411,8 @@ static bool trace_has_more(const struct hm_trace *t)
 }
 
 /*
- * Writes a JSON object with the members of `like` and the staleness, backups and rows of a trace.
+ * Writes a JSON object with the members of the object `like` and the staleness, backups and rows of
+ * a trace.
  */
 static void add_trace_members(struct hm_text *more, const char *like, const struct hm_trace *t)
 {

@@ -15,14 +15,15 @@ struct hm_run_sink {
 
 /* The results of adding runs. Initialise it with 0; release it with hm__added_release. */
 struct hm_added {
-    size_t count;          /* Number of runs that were not in the store before. */
-    double *ids;           /* Ids of all runs, including those that were in the store already. */
-    size_t id_count, room; /* Number of ids, and number of elements for which `ids` has memory. */
+    size_t count; /* Number of runs that were not in the store before. */
+    double *ids;  /* Ids of all runs, including those that were in the store already. */
+    /* Number of ids in `ids`, and number of ids for which memory is allocated. */
+    size_t id_count, room;
 };
 
 void hm__added_release(struct hm_added *added);
 
-/* Returns a destination that adds runs to a store. */
+/* Returns a sink (destination of runs) that adds runs to a store. */
 struct hm_run_sink hm__store_sink(struct hm_store *store);
 
 /*

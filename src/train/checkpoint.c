@@ -1,5 +1,5 @@
 /*
- * Writes and reads checkpoints. Format of the file: a header of text lines "name value", a line of
+ * Writes and reads checkpoints. A file consists of a header of text lines "name value", a line of
  * blanks, an empty line, the arrays as doubles in this machine's representation (w first), and a
  * checksum of 8 bytes over everything before it.
  *
@@ -39,7 +39,7 @@
  */
 enum { CHUNK = 1024, LINE_MAX_BYTES = 2048, PATH_MAX_BYTES = 4096 };
 
-/* Iteration numbers must be below this limit, because hm__run_random uses 40 bits for them. */
+/* Limit of iteration numbers: hm__run_random uses 40 bits for them. */
 #define ITERATIONS 0x1p40
 /*
  * Largest number of values in all arrays together, so that positions in the file fit into a long.
@@ -51,8 +51,8 @@ static const char magic[] = "howmany checkpoint 1";
 /* ---- checksum ------------------------------------------------------------------------------- */
 
 /*
- * Computes an FNV-1a hash over words of 8 bytes, in which the high bits are shifted down after each
- * word; the last word is padded with 0.
+ * Computes an FNV-1a hash over words of 8 bytes, in which the high bits are mixed into the low bits
+ * after each word; the last word is padded with 0.
  */
 static uint64_t checksum_add(uint64_t sum, const void *data, size_t bytes)
 {
@@ -115,8 +115,8 @@ static void header_write(struct hm_text *head, const struct hm_run *run, const c
     for (size_t i = 0; i < c->count; i++)
         hm__text_addf(head, "part %s %.0f\n", c->parts[i].name, c->totals[i]);
     /*
-     * Pad the header to a multiple of 8 bytes, so that the checksum does not depend on the sizes of
-     * the reads.
+     * Pad the header to a multiple of 8 bytes, because the checksum is computed over words of 8
+     * bytes.
      */
     hm__text_repeat(head, " ", (16 - (head->length + 2) % 8) % 8);
     hm__text_add(head, "\n\n");
@@ -222,7 +222,10 @@ static int checkpoint_write(const char *path, struct hm_run *run, const struct h
     struct stat found;
     int rc = 0;
 
-    /* Follow a symbolic link. A new file has no real path yet, and keeps the given path. */
+    /*
+     * If the path is a symbolic link, the file to which it points is replaced. A file that does not
+     * exist yet keeps the given path.
+     */
     if (!realpath(path, writer.path))
         snprintf(writer.path, sizeof(writer.path), "%s", path);
     snprintf(writer.temporary, sizeof(writer.temporary), "%.*s.new", PATH_MAX_BYTES - 8,
@@ -327,7 +330,7 @@ struct checkpoint_reader {
     FILE *file;
     const char *path;
     int line;
-    long arrays;   /* Position of the first array in the file, in bytes. */
+    long arrays;   /* Offset of the first array in the file, in bytes. */
     double values; /* Number of values in all arrays of the file. */
     char text[LINE_MAX_BYTES];
 };
@@ -435,8 +438,8 @@ static int header_expect_arrays(struct checkpoint_reader *reader, struct checkpo
 }
 
 /*
- * Whether an array has the same meaning in all algorithms that have it. This holds for the weights
- * w and for arrays with one value per row of the data.
+ * Whether an array has the same meaning in all algorithms in which it occurs. This is so for the
+ * weights w and for arrays with one value per row of the data.
  */
 static bool part_is_shared(const struct checkpoint_contents *c, size_t part)
 {
@@ -499,8 +502,8 @@ static int header_adopt_arrays(struct checkpoint_reader *reader, struct checkpoi
     }
     head->adopted = !same || ours != *ret_values;
     /*
-     * If some arrays of this run are missing, the rest of the state is not loaded either, as for a
-     * checkpoint of another algorithm.
+     * If some arrays of this run are missing in the file, the rest of the state is not loaded
+     * either, as for a checkpoint of another algorithm.
      */
     for (size_t i = 0; head->adopted && i < c->count; i++)
         if (!part_is_shared(c, i))

@@ -1,4 +1,4 @@
-/* Implements cells.h: cells of delimited text. */
+/* Implements cells.h: splits delimited text into cells and reads their values. */
 #include "cells.h"
 
 #include <math.h>

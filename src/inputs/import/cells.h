@@ -17,7 +17,7 @@ struct hm_cells {
 /* Split a line at the delimiter; quotes around a cell are removed. False: out of memory. */
 bool hm__cells_split(struct hm_cells *cells, const struct hm_line *line, char delimiter);
 void hm__cells_release(struct hm_cells *cells);
-/* Read a whole cell as a number; NaN if the cell is empty or not a number. */
+/* Read a cell as a number; NaN if the cell is empty or is not exactly one number. */
 double hm__cell_number(const char *cell);
 /* Read a time such as "2020-02-03 14:08:30.980366" as seconds since 1970; NaN if the cell is not a
  * time. */

@@ -4,14 +4,14 @@
  * GlobalMetadata, then one Node for each operation (schema/protobuf/et_def.proto of Chakra).
  *
  *     Node: id=1, name=2, type=3, start_time_micros=6, duration_micros=7, attr=10
- *     AttributeProto: name=1, and one value, whose field number says its type
+ *     AttributeProto: name=1, and one value, whose type follows from its field number
  *     attributes of nodes: num_ops (flop), tensor_size (bytes), comm_type, comm_size (bytes),
  *     is_cpu_op
  *
  * Times and bytes are added up by type of node, and by collective. The time from the first start to
- * the last end is a run. Traces that were written for simulators have no times, but only operations
- * and bytes; then there is no run. The names of the files of a job are PREFIX.RANK.et, so the
- * number of ranks is the number of such files in the folder.
+ * the last end is a run. Traces that were written for simulators have operations and bytes but no
+ * times, so they give no run. The files of a job are called PREFIX.RANK.et, so the number of ranks
+ * is the number of such files in the folder.
  */
 #include <math.h>
 #include <stdio.h>
@@ -23,7 +23,7 @@
 
 enum { TYPES = 11, COLLECTIVES = 10, RANKS_MOST = 1 << 17 };
 
-/* Names of the types of nodes, by the number in the file. */
+/* Names of the types of nodes, indexed by the number of the type in the file. */
 static const char *const type_names[TYPES] = {"invalid", "metadata", "load",      "store",
                                               "compute", "send",     "receive",   "collective",
                                               "storage", "batch",    "checkpoint"};
@@ -38,10 +38,11 @@ struct chakra_sum {
 };
 
 struct chakra_node {
-    double start, duration; /* Start and duration in seconds; NaN if the file does not give them. */
+    /* Start and duration of the operation in seconds; NaN: not in the file. */
+    double start, duration;
     double operations, tensor, size, collective;
     uint64_t type;
-    bool host; /* True if the operation runs on the processor instead of the accelerator. */
+    bool host; /* True if the operation runs on the CPU instead of the accelerator. */
 };
 
 struct chakra {
@@ -212,8 +213,10 @@ static bool read_next(struct chakra *c)
 
 /* ---- results --------------------------------------------------------------------------------- */
 
-/* Counts the files PREFIX.0.et, PREFIX.1.et, … in the folder of a file PREFIX.RANK.et; NaN if the
- * file has another form of name. */
+/*
+ * Counts the files PREFIX.0.et, PREFIX.1.et, … in the folder of a file PREFIX.RANK.et; NaN if the
+ * name of the file has another form.
+ */
 static double count_ranks(const struct hm_imported *im)
 {
     size_t length = strlen(im->name);

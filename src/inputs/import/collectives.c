@@ -1,12 +1,12 @@
 /*
  * Reads the outputs of communication benchmarks: nccl-tests, OSU micro-benchmarks and Intel MPI
- * Benchmarks. One file may hold several tests. Each table becomes a section with a straight line t
- * = a + b * bytes, fitted by least squares of the relative errors with a, b >= 0. An all-reduce on
- * n ranks gives the latency a / (2(n-1)) and the time per byte b / (2(n-1)/n) of the steps of a
- * ring.
+ * Benchmarks. One file may hold several tests. Each table becomes a section of the result. A
+ * straight line t = a + b * bytes is fitted to it by least squares of the relative errors, with a,
+ * b >= 0. If an all-reduce on n ranks is taken as a ring, its 2(n-1) steps have the latency a /
+ * (2(n-1)) and the time per byte b / (2(n-1)/n).
  *
- * The time is not linear in the size if the library changes its algorithm, so the rows are kept
- * too. Rows with wrong results are not fitted.
+ * The time is not linear in the size if the library changes its algorithm, so the result also
+ * contains the rows of the table. Rows with wrong results are not fitted.
  */
 #include "collectives.h"
 
@@ -43,7 +43,7 @@ static void split_words(const struct hm_line *line, struct words *w)
     }
 }
 
-/* Reads a whole word as a number; NaN if it is not one. */
+/* Reads a word as a number; NaN if the whole word is not a number. */
 static double word_number(const char *word)
 {
     double value;

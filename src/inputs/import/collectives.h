@@ -12,9 +12,9 @@ enum bench_kind { BENCH_NCCL, BENCH_OSU, BENCH_IMB };
 enum { BENCH_COLUMNS = 8, BENCH_HOSTS = 1024 };
 
 /*
- * A row of a benchmark table. For nccl-tests: bytes and elements, then microseconds and two
- * bandwidths for out-of-place and again for in-place operation. For other benchmarks: the values of
- * the columns.
+ * A row of a benchmark table. For nccl-tests, its values are bytes and elements, then microseconds
+ * and two bandwidths of the out-of-place operation, then the same three of the in-place operation.
+ * For other benchmarks, they are the values of the columns.
  */
 struct bench_row {
     double value[8];
@@ -50,8 +50,8 @@ struct bench {
 };
 
 /*
- * Write the values of the current section as JSON members (facts). The first section that gives a
- * latency and a bandwidth also makes a cluster.
+ * Write the values of the current section as JSON members (facts). The first section from which a
+ * latency and a bandwidth follow also gives a cluster.
  */
 void hm__bench_section(struct bench *bench);
 

@@ -46,9 +46,9 @@ static struct line_fit solve_line(const struct sums *s)
 }
 
 /*
- * Fits a line to the microseconds in column `time` over the bytes in column 0. Rows whose
- * out-of-place (side 0) or in-place (side 1) result is wrong are skipped; if side is -1, no row is
- * skipped.
+ * Fits a straight line to the microseconds in column `time` as a function of the bytes in column 0.
+ * Rows with a wrong out-of-place (side 0) or in-place (side 1) result are skipped; if `side` is -1,
+ * no row is skipped.
  */
 static struct line_fit fit_column(const struct bench_section *s, size_t time, int side)
 {
@@ -78,7 +78,9 @@ static void put_fit(struct bench *b, const char *key, struct line_fit fit)
     hm__json_close(j);
 }
 
-/* Writes the network of the cluster, from the first table that gives a latency and a bandwidth. */
+/*
+ * Writes the latency and bandwidth of the cluster's network, from the first table that gives both.
+ */
 static void put_cluster(struct bench *b, double alpha, double beta, const char *from)
 {
     if (b->im->document.length > 0 || !(beta > 0))

@@ -1,8 +1,8 @@
 /*
  * Reads config.json of Hugging Face models: makes a network with its exact number of parameters.
  * The keys differ between families of models, and a missing key means the default of that family;
- * hf_decoder.c and hf_other.c have the families. A family that is not known is refused, never
- * estimated.
+ * hf_decoder.c and hf_other.c describe the families. A family that is not known is an error; its
+ * parameters are never estimated.
  */
 #include <math.h>
 #include <stdio.h>
@@ -106,8 +106,10 @@ static const char *config_text(const struct hm_value *config, const char *key)
     return v && v->kind == HM_VALUE_SCALAR && v->quoted ? v->text : NULL;
 }
 
-/* Returns the class that the caller gives with `architecture=`, or the first class in the key
- * `architectures`; NULL if there is none. */
+/*
+ * Returns the model class that the user gives with `architecture=`, otherwise the first class in
+ * the key `architectures`; NULL if there is none.
+ */
 static const char *class_name(const struct hm_imported *im, const struct hm_value *config)
 {
     const struct hm_value *list = hm__value_get(config, "architectures");

@@ -2,7 +2,8 @@
  * Counts the parameters of a network from a Hugging Face configuration. Each family of models has a
  * function that adds its tensors, one call for each kind of tensor.
  *
- * All counts are doubles, which are exact up to 2^53; larger counts are refused at the end.
+ * All counts are doubles, which are exact up to 2^53; a larger count is reported as an error at the
+ * end.
  */
 #ifndef HM_HF_COUNT_H
 #define HM_HF_COUNT_H
@@ -31,7 +32,7 @@ struct hf_count {
     double parameters, tensors;
     /* Numbers of parameters in the input embeddings and in the position embeddings. */
     double embedding, positions;
-    double words; /* Parameters of the input embedding of the vocabulary. */
+    double words; /* Number of parameters in the input embedding of the vocabulary. */
     /*
      * Number of parameters of all routed experts, and of the routed experts that process one token.
      */
@@ -55,11 +56,12 @@ struct hf_count {
      * normalised.
      */
     bool norm_bias, qk_norm;
-    const char *bias; /* Matrix products that have a bias: "qkv", "all", or NULL for none. */
+    const char *bias; /* Which matrix products have a bias: "qkv", "all", or NULL for none. */
     bool gated, tied,
         plain; /* `gated`: the feed-forward layer is gated; `tied`: input and output share one
                   embedding; `plain`: the members above describe the decoder completely. */
-    const char *missing; /* A required key that the configuration lacks; NULL: none. */
+    /* Name of a required key that the configuration lacks; NULL: none is missing. */
+    const char *missing;
 };
 
 /*
@@ -83,10 +85,13 @@ void hm__hf_norm(struct hf_count *c, double size, bool bias, double copies);
 /* Count the parameters of an input embedding with `rows` rows of `width` values. */
 void hm__hf_words(struct hf_count *c, double rows, double width);
 
-/* Count the parameters of a model; false if the function does not know the family model_type. */
+/*
+ * Count the parameters of a model; false if its family (model_type) is not one of those that the
+ * function handles.
+ */
 bool hm__hf_count_decoder(struct hf_count *c);
 bool hm__hf_count_other(struct hf_count *c);
-/* Append the names of the families that a function knows, separated by ", ". */
+/* Append the names of the model families that a function handles, separated by ", ". */
 void hm__hf_decoder_names(struct hm_text *out);
 void hm__hf_other_names(struct hm_text *out);
 

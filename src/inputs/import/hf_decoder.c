@@ -1,6 +1,6 @@
 /*
- * Counts the parameters of the decoders of the Hugging Face library, layer by layer, as the source
- * of that library builds them. Most families differ only in one row of a table.
+ * Counts the parameters of decoders, layer by layer, as the source code of the Hugging Face library
+ * builds them. Most families differ only in one row of a table.
  */
 #include <math.h>
 #include <string.h>
@@ -107,10 +107,7 @@ void hm__hf_decoder_names(struct hm_text *out)
 
 /* ---- attention ------------------------------------------------------------------------------ */
 
-/*
- * Returns the traits (flags) of a family, changed by the biases that the configuration switches on
- * or off.
- */
+/* Returns the flags (traits) of a family, after the configuration has switched biases on or off. */
 static unsigned effective_traits(const struct hf_count *c, const struct decoder_family *f)
 {
     unsigned traits = f->traits;
@@ -132,7 +129,10 @@ static unsigned effective_traits(const struct hf_count *c, const struct decoder_
     return traits;
 }
 
-/* Adds DeepSeek's attention, whose keys and values are computed from a small latent vector. */
+/*
+ * Adds the parameters of DeepSeek's attention, whose keys and values are computed from a small
+ * latent vector.
+ */
 static void add_latent_attention(struct hf_count *c, double layers)
 {
     bool bias = hm__hf_flag(c, "attention_bias", false);
@@ -295,7 +295,7 @@ static void add_mixture(struct hf_count *c, unsigned traits)
     }
 }
 
-/* JetMoE also chooses experts for its attention, not only for the feed-forward layer. */
+/* JetMoE has experts in its attention too, not only in the feed-forward layer. */
 static void add_jetmoe(struct hf_count *c)
 {
     double width = hm__hf_need(c, "kv_channels") * c->kv_heads;

@@ -185,7 +185,10 @@ static void count_xlnet(struct hf_count *c)
 
 /* ---- encoder-decoders ------------------------------------------------------------------------ */
 
-/* T5 has no biases; the first layer of each stack has a table of relative positions. */
+/*
+ * Counts the parameters of T5, which has no biases; the first layer of each stack has a table of
+ * relative positions.
+ */
 static void add_t5_stack(struct hf_count *c, double layers, bool decoder)
 {
     double inner = c->heads * c->head_dim;
@@ -277,8 +280,10 @@ static void add_tied_head(struct hf_count *c)
 
 static void count_bart(struct hf_count *c)
 {
-    /* BART has two additional rows of positions and normalises its embeddings; Pegasus has a final
-     * normalisation. */
+    /*
+     * BART has two additional rows in its table of positions and normalises its embeddings; Pegasus
+     * has a final normalisation.
+     */
     double more = is_one_of(c, "bart") || is_one_of(c, "mbart") ? 2 : 0;
     double stacks = c->decoder_only ? 1 : 2;
     double norms = is_one_of(c, "mbart") ? 2 : 1;

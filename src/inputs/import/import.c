@@ -292,8 +292,8 @@ static const struct hm_importer *choose_format(const struct hm_import_head *head
 }
 
 /*
- * Opens the contents of the import. If a folder holds one log that is split into several files, the
- * first of them is opened.
+ * Opens the contents that are imported. If a folder holds one log that is split into several files,
+ * the first of them is opened.
  */
 static int open_source(struct hm_imported *im, const struct hm_import_from *from,
                        struct hm_source **ret_source, struct hm_err *err)
@@ -367,8 +367,7 @@ static int read_contents(struct hm_imported *im, const struct hm_importer *as, s
     hm__json_open(&im->facts, NULL, HM_JSON_OBJECT | HM_JSON_LINES);
     rc = im->importer->read(im, err);
     /*
-     * Only at the end of a compressed file is it known whether the file is complete, so the rest is
-     * read too.
+     * A truncated compressed file is detected only at its end, so the rest of the file is read too.
      */
     while (rc == 0 && im->codec && hm__stream_refill(&im->in))
         ;

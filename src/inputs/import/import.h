@@ -1,14 +1,14 @@
 /*
- * Imports files of other tools: logs, traces, configurations, model files. Each format has one file
- * with one struct hm_importer, which is a row of the table hm__importers; docs/reference/formats.md
- * describes each format. A reader recognises a file by its content and fills in a struct
- * hm_imported:
+ * Imports files of other tools: logs, traces, configurations, model files. Each format has one
+ * source file with one struct hm_importer, to which the list hm__importers points;
+ * docs/reference/formats.md describes each format. A reader recognises a file by its content and
+ * fills in a struct hm_imported:
  *
  *   facts     values in the file, as members of a JSON object
  *   runs      rows with n and seconds of an iteration, for fits
  *   traces    rows with iteration, loss and elapsed seconds, for convergence
  *   document  a network, a cluster or a job, as YAML
- *   items     messages about what was taken and what was left out
+ *   items     messages about data that were imported or ignored
  *
  * A value that is not in the file stays unknown: null in the facts, NaN in the tables.
  */
@@ -59,7 +59,7 @@ enum { HM_IMPORT_COLUMNS = 24 };
 /* A table of runs or traces. Rows beyond HM_IMPORT_ROWS are counted but not stored. */
 struct hm_import_table {
     const char *columns[HM_IMPORT_COLUMNS]; /* Names of the columns; static or in the arena. */
-    bool texts[HM_IMPORT_COLUMNS]; /* True for each column that holds strings instead of numbers. */
+    bool texts[HM_IMPORT_COLUMNS]; /* True for each column that holds strings, false for numbers. */
     size_t column_count;
     struct hm_import_cell *cells; /* Cells of the table, row by row; owned. */
     size_t rows, room;
@@ -116,7 +116,7 @@ struct hm_imported {
      * damage.
      */
     bool partial;
-    double nodes; /* Number of nodes of a communication benchmark; 0: unknown. */
+    double nodes; /* Number of nodes on which a communication benchmark ran; 0: unknown. */
     /*
      * True if the runs or traces need a number of workers that neither the file nor the user gives.
      */
@@ -175,19 +175,23 @@ int hm__import_runs(struct hm_imported *const *imports, size_t count, struct hm_
 int hm__import_traces(struct hm_imported *const *imports, size_t count,
                       const struct hm_traces_settings *settings, struct hm_traces **ret_traces,
                       struct hm_err *err);
-/* Fail if a table has no rows, or if its rows lack the number of workers. */
+/* Fail if a table has no rows, or if the number of workers of its rows is unknown. */
 int hm__import_check(const struct hm_imported *import, const struct hm_import_table *table,
                      const char *what, struct hm_err *err);
-/* Returns the name of format i; NULL after the last. Used with hm__suggest. */
+/* Returns the name of format `i`; NULL after the last. It is passed to hm__suggest. */
 const char *hm__importer_name(const void *context, size_t i);
 /* Write a table as CSV with a header. */
 void hm__import_csv(const struct hm_import_table *table, struct hm_text *out);
-/* Whether a path is a pattern such as "logs/run_*.log" that matches files, and not itself a file.
+/*
+ * Whether a path is a pattern such as "logs/run_*.log" that matches at least one file, and is not
+ * the name of a file.
  */
 bool hm__import_is_pattern(const char *path);
-/* Call `visit` for a file, for the files that a pattern matches, or for the files of a folder in
- * the order of their names, three levels deep. A folder that holds a Spark event log is visited
- * once, as one file. */
+/*
+ * Call `visit` for a file, for the files that a pattern matches, or for the files of a folder in
+ * the order of their names, with subfolders up to three levels deep. A folder that holds a Spark
+ * event log is visited once, like a single file.
+ */
 int hm__import_walk(const char *path,
                     int (*visit)(void *data, const char *file, struct hm_err *err), void *data,
                     struct hm_err *err);
@@ -239,22 +243,22 @@ void hm__import_assume(struct hm_imported *im, const char *key, const char *form
     HM_PRINTF(3, 4);
 /* Mark the result as partial, because the file is truncated. */
 void hm__import_cut(struct hm_imported *im);
-/*
- * Returns the property that the caller gave with this name, as a number; NaN if it was not given.
- */
+/* Returns the property `name` that the user gave, as a number; NaN if it was not given. */
 double hm__import_given(const struct hm_imported *im, const char *name);
-/* Returns the number of workers: the number that the caller gave, else `found`, else a number in
- * the file's name. If none is known, returns NaN and sets needs_n. */
+/*
+ * Returns the number of workers: the number that the user gave, else `found`, else a number in the
+ * file's name. If none of them is known, returns NaN and sets needs_n.
+ */
 double hm__import_n(struct hm_imported *im, double found);
 
 /*
- * Begin a table; `columns` has the names separated by commas. A '*' before a name marks a column
- * that holds strings.
+ * Begin a table; `columns` lists the names of its columns, separated by commas. A '*' before a name
+ * marks a column that holds strings.
  */
 void hm__import_columns(struct hm_import_table *table, const char *columns);
 /*
- * Add a row with one cell for each column; strings are not copied and must stay valid as long as
- * the import.
+ * Add a row with one cell for each column. Strings are not copied and must not be freed before the
+ * import.
  */
 void hm__import_row(struct hm_imported *im, struct hm_import_table *table,
                     const struct hm_import_cell *cells);
@@ -284,7 +288,8 @@ int hm__import_next_part(struct hm_imported *im, struct hm_err *err);
 /* Compare two doubles for qsort and bsearch. */
 int hm__compare_numbers(const void *a, const void *b);
 /*
- * Write an integer as a member of the facts, without rounding; a value below 0 is written as null.
+ * Write an integer as a JSON member of the facts, with all digits; a value below 0 is written as
+ * null.
  */
 void hm__fact_count(struct hm_imported *im, const char *key, int64_t value);
 

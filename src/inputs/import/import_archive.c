@@ -41,8 +41,10 @@ static int compare_members(const void *a, const void *b)
                                     base_of(*(const char *const *)b));
 }
 
-/* Collects the parts of the log that contains the part `first`, in their order. Returns the number
- * of parts, or 0 when out of memory. */
+/*
+ * Makes an ordered list of the parts of the log to which the member `first` belongs. Returns the
+ * number of parts, or 0 when out of memory.
+ */
 static size_t collect_parts(const struct hm_archive *a, const char *first, struct hm_arena *arena,
                             const char ***ret_parts)
 {

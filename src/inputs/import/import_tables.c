@@ -1,6 +1,6 @@
 /*
- * Stores the tables of runs and traces that readers fill in, and converts them to runs, traces and
- * CSV.
+ * Stores the tables of runs and traces that readers of other formats fill in, and converts them to
+ * struct hm_runs, struct hm_traces and CSV.
  */
 #include <math.h>
 #include <stdio.h>
@@ -145,7 +145,7 @@ static int make_list(struct hm_arena *arena, size_t count, struct hm_value *root
 }
 
 /*
- * Converts the rows of the runs or traces of all imported files to one list. A file without rows is
+ * Makes one list from the rows of runs or traces of all imported files. A file without rows is
  * ignored, unless no file has rows.
  */
 static int join_rows(struct hm_imported *const *imports, size_t count, bool traces,

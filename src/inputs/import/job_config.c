@@ -1,10 +1,10 @@
 /*
  * Reads configurations of launchers: DeepSpeed (JSON) and accelerate (YAML). A value may be "auto",
- * which means that the launcher decides; such a value is kept as "auto". The batch is micro-batch x
- * accumulation x n, so n is known if the file states the other three numbers. The job has no
- * network, because these files do not name one; the caller gives it. Two files of the same folder
- * are read too: the configuration of DeepSpeed that a configuration of accelerate names, and a
- * hostfile.
+ * which means that the launcher decides; such a value is reported as "auto". The batch is
+ * micro-batch x accumulation x n, so n is known if the file states the other three numbers. The job
+ * has no network, because these files do not name one; the user must give it. Two files of the same
+ * folder are read too: the configuration of DeepSpeed that a configuration of accelerate names, and
+ * a hostfile.
  */
 #include <math.h>
 #include <string.h>
@@ -21,7 +21,7 @@
  * strings are NULL.
  */
 struct job_config {
-    /* Number of samples in an iteration of the whole job, and in one forward pass of a worker. */
+    /* Number of samples in one iteration of the whole job, and in one forward pass of a worker. */
     double batch, micro;
     double zero;             /* Stage of ZeRO, 0 to 3. */
     double tensor, pipeline; /* Degrees of tensor and pipeline parallelism. */
@@ -30,13 +30,11 @@ struct job_config {
      * complete copy (hybrid sharding).
      */
     bool within_node;
-    /*
-     * Training state that is offloaded to the memory of the host: "optimizer" or "all"; NULL: none.
-     */
+    /* Training state that is offloaded to host memory: "optimizer" or "all"; NULL: none. */
     const char *offload;
     const char *recompute;         /* Kind of recomputation of activations, such as "full". */
-    const char *precision;         /* Number format, such as "bf16". */
-    const char *optimizer;         /* Name of the optimizer, as in PyTorch. */
+    const char *precision;         /* Number format of the training, such as "bf16". */
+    const char *optimizer;         /* Name of the optimizer, as PyTorch calls it. */
     double accelerators, machines; /* Number of workers of a machine, and number of machines. */
 };
 
@@ -169,7 +167,10 @@ static double deepspeed_batch(const struct hm_value *root, double n)
     return hm__value_number(root, "train_micro_batch_size_per_gpu") * steps * n;
 }
 
-/* Reads the settings of DeepSpeed for n workers, which may be NaN. The cluster stays unknown. */
+/*
+ * Reads the settings of DeepSpeed for n workers, where n is NaN if it is unknown. The cluster stays
+ * unknown.
+ */
 static struct job_config deepspeed_config(const struct hm_value *root, double n)
 {
     double tensor = hm__value_number(hm__value_get(root, "tensor_parallel"), "autotp_size");
@@ -310,8 +311,11 @@ const struct hm_importer hm__importer_deepspeed = {
 /* ---- accelerate -------------------------------------------------------------------------------
  */
 
-/* Returns the stage of ZeRO that a sharding strategy of FSDP corresponds to; NaN if unknown. The
- * second version of FSDP only says whether weights are sharded between forward and backward. */
+/*
+ * Returns the stage of ZeRO that a sharding strategy of FSDP corresponds to; NaN if unknown.
+ * Version 2 of FSDP only says whether weights stay sharded between the forward and the backward
+ * pass.
+ */
 static double fsdp_stage(const struct hm_value *root)
 {
     static const struct {

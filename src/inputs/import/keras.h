@@ -13,8 +13,8 @@ enum { KERAS_RANK = 6, KERAS_UNKNOWN = 32 };
 
 /* The shape of a tensor without its first dimension, the batch. */
 struct keras_shape {
-    int rank;                /* Number of dimensions; -1: unknown. */
-    double dims[KERAS_RANK]; /* Sizes of the dimensions; NaN: unknown. */
+    int rank;                /* Number of dimensions of the tensor; -1: unknown. */
+    double dims[KERAS_RANK]; /* Sizes of the dimensions of the tensor; NaN: unknown. */
 };
 
 struct keras {
@@ -53,7 +53,7 @@ bool hm__keras_layer(const char *name, struct keras_use *use, struct keras_shape
 void hm__keras_unknown(struct keras *model, const char *name);
 /* Returns a shape whose number of dimensions is unknown. */
 struct keras_shape hm__keras_no_shape(void);
-/* Read a list such as [null, 32, 32, 3], whose first number is the batch. */
+/* Read a shape from a list such as [null, 32, 32, 3], whose first element is the batch. */
 struct keras_shape hm__keras_read_shape(const struct hm_value *list);
 
 #endif

@@ -197,7 +197,7 @@ static struct keras_shape gru_layer(struct keras_use *u)
     return recurrent_layer(u, 3, read_flag(u, "reset_after", true) ? 6 : 3);
 }
 
-/* The layers for cuDNN in Keras 2 have two biases for each gate. */
+/* In Keras 2, the recurrent layers for cuDNN have two biases for each gate. */
 static struct keras_shape cudnn_lstm_layer(struct keras_use *u)
 {
     return recurrent_layer(u, 4, 8);
@@ -276,7 +276,10 @@ static struct keras_shape time_distributed_layer(struct keras_use *u)
 /* ---- convolutions and pooling -----------------------------------------------------------------
  */
 
-/* Returns how many positions a window of size `kernel` has along a dimension of size `in`. */
+/*
+ * Returns the number of positions that a window of size `kernel` has along a dimension of size
+ * `in`.
+ */
 static double count_windows(const struct keras_use *u, double in, double kernel, double stride,
                             double dilation)
 {
@@ -286,8 +289,8 @@ static double count_windows(const struct keras_use *u, double in, double kernel,
 }
 
 /*
- * Sizes of a convolution or pooling: elements of the window, number of output positions, and number
- * of input channels.
+ * Sizes of a convolution or pooling: number of elements of the window, number of output positions,
+ * and number of input channels.
  */
 struct windowed {
     struct keras_shape out;

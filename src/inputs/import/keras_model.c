@@ -1,7 +1,7 @@
 /*
  * Reads descriptions of Keras models: the JSON of `model.to_json()` of Keras 1 to 3, and
  * config.json in a .keras archive. A model is a sequence of layers, or a graph of layers in which
- * each use of a layer names the layers that it takes its inputs from. Models may contain models.
+ * each use of a layer names the layers whose outputs are its inputs. Models may contain models.
  * Keras 3 writes the shapes of the inputs; otherwise they are inferred from the inputs of the
  * model.
  *
@@ -242,8 +242,10 @@ static int add_use(struct keras_graph *g, struct keras_vertex *v, bool force, st
     return rc ? rc : 1;
 }
 
-/* Returns the index of an input layer among the inputs of the model; `fallback` if it is not
- * listed. */
+/*
+ * Returns the position of an input layer in the list of the model's inputs; `fallback` if it is not
+ * in the list.
+ */
 static size_t input_index(const struct hm_value *config, const char *name, size_t fallback)
 {
     const struct hm_value *list = hm__value_get(config, "input_layers");

@@ -73,7 +73,7 @@ static const struct {
     {"group_query_attention", LAUNCH_GROUPED},
 };
 
-/* Names under which the numbers are written, in the order of enum launch_number. */
+/* Names of the numbers in the facts, in the order of enum launch_number. */
 static const char *const facts[LAUNCH_NUMBERS] = {
     "layers",          "hidden",     "ffn",
     "heads",           "kv_heads",   "head_dim",
@@ -296,10 +296,7 @@ static void put_batch(struct hm_imported *im, const struct launch *l, double n)
     const double *x = l->numbers;
     double batch = x[LAUNCH_BATCH], data = data_degree(l, n);
 
-    /*
-     * Torchtitan has no gradient accumulation by default: each data-parallel worker computes one
-     * micro-batch per iteration.
-     */
+    /* In torchtitan, the batch of a data-parallel worker is one micro-batch. */
     if (!is_count(batch) && l->network && is_count(x[LAUNCH_MICRO]))
         batch = x[LAUNCH_MICRO] * data;
     if (is_count(x[LAUNCH_SEQUENCE]))

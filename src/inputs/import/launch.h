@@ -26,7 +26,7 @@ enum launch_number {
     LAUNCH_SAMPLES,
     LAUNCH_TENSOR,
     LAUNCH_PIPELINE,
-    LAUNCH_CHUNK, /* Number of layers of one virtual stage of a pipeline. */
+    LAUNCH_CHUNK, /* Number of layers in one virtual stage of a pipeline. */
     LAUNCH_CONTEXT,
     LAUNCH_EXPERT,
     /*

@@ -1,8 +1,8 @@
 /*
  * Reads settings from a command line or a shell script: flags --name value or --name=value, also
  * inside quotes and arrays, as in ARGS="--num-layers 12" or ARGS=(--num-layers 12). Variables that
- * the script sets to plain values are replaced: $N, ${N}, ${N:-8}, $((N * 8)). Nothing is executed;
- * a value that needs more than this stays unknown.
+ * the script sets to plain values are replaced in the forms $N, ${N}, ${N:-8} and $((N * 8)). No
+ * command is executed, so a value that depends on other features of the shell stays unknown.
  */
 #include <ctype.h>
 #include <math.h>
@@ -40,7 +40,10 @@ static const char *find_variable(const struct shell *s, const char *name, size_t
     return NULL;
 }
 
-/* Evaluates numbers and variables joined by + - * / from left to right, as in $((A * 8)). */
+/*
+ * Evaluates an expression such as $((A * 8)): numbers and variables joined by + - * /, from left to
+ * right.
+ */
 static double evaluate_sum(const struct shell *s, const char *text, const char *end)
 {
     double total = 0;
@@ -76,7 +79,7 @@ static double evaluate_sum(const struct shell *s, const char *text, const char *
     return total;
 }
 
-/* Replaces the variables of a word; false if one of them has no known value. */
+/* Replaces the variables in a word by their values; false if a value is not known. */
 static bool expand_word(const struct shell *s, const char *word, char *out, size_t room)
 {
     size_t used = 0;

@@ -5,7 +5,7 @@
  *
  * The number of ranks and the arguments may come before these lines. One file may hold several
  * training runs; each restarts the iteration counter. The first iteration of a training run
- * includes its start-up, so it is left out of the table. An iteration that was skipped because of
+ * includes its start-up, so it is not added to the runs. An iteration that was skipped because of
  * loss scaling has no loss.
  */
 #include <math.h>
@@ -48,7 +48,7 @@ struct megatron {
     double world, data, tensor, pipeline;
     double arguments[ARGUMENTS];
     struct iteration shown[SHOWN];
-    double speeds[SAMPLES_SHOWN]; /* Samples per second that DeepSpeed prints. */
+    double speeds[SAMPLES_SHOWN]; /* Rates in samples per second that DeepSpeed prints. */
     size_t speed_count;
     double *ms; /* Milliseconds of each iteration except the first; owned. */
     size_t ms_count, ms_room;

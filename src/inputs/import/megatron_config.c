@@ -1,6 +1,6 @@
 /*
- * Reads settings of Megatron-LM: command lines, as scripts contain them, and YAML files of Megatron
- * or NeMo, in which the keys may be in maps of any depth.
+ * Reads settings of Megatron-LM from command lines in scripts, and from YAML files of Megatron or
+ * NeMo, in which keys may be nested at any depth.
  */
 #include <string.h>
 

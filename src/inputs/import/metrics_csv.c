@@ -14,7 +14,7 @@
 struct metrics {
     struct hm_imported *im;
     struct hm_cells head, row;
-    struct hm_series *series; /* One summary for each column; owned. */
+    struct hm_series *series; /* Summary of each column; owned. */
     char delimiter;
     double rows, short_rows, n;
     /*
@@ -383,7 +383,7 @@ const struct hm_importer hm__importer_keras_csv = {
 /* ---- Weights & Biases -------------------------------------------------------------------------
  */
 
-/* Adds the points of a row to the traces. Each column "NAME - metric" is a separate run. */
+/* Adds the points of a row to the traces. Each column "NAME - metric" belongs to another run. */
 static void add_wandb(struct metrics *m, int step)
 {
     double iteration = row_number(m, step);

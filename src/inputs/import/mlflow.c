@@ -5,9 +5,9 @@
  *     mlruns/EXPERIMENT/RUN/metrics/NAME    one line for each point: MILLISECONDS VALUE STEP
  *     mlruns/EXPERIMENT/RUN/params/NAME     one value
  *
- * The folder of a run is one import; a file of a metric can be imported by itself, too. Names of
- * metrics may contain slashes. Old versions of MLflow write no step; points are then numbered 0, 1,
- * 2, …
+ * The folder of a run is imported as a whole; the file of a metric can also be imported alone.
+ * Names of metrics may contain slashes. Old versions of MLflow write no step; points are then
+ * numbered 0, 1, 2, …
  */
 #include <math.h>
 #include <stdio.h>
@@ -19,7 +19,7 @@
 #include "source.h"
 
 /*
- * Names of parameters that are taken as the number of workers, if their value is a whole number of
+ * Names of parameters that are read as the number of workers, if their value is a whole number of
  * at least 1.
  */
 static const char *const worker_names[] = {"n",      "world_size", "num_processes", "num_gpus",
@@ -28,7 +28,7 @@ static const char *const worker_names[] = {"n",      "world_size", "num_processe
 /* Summary of one metric of the run. */
 struct metric {
     double points, bad, nans;
-    /* Time in seconds, value and step, of the first and of the last point. */
+    /* Time in seconds, value, and step: for the first point and for the last point. */
     double first[3], last[3];
     double least;
 };
@@ -73,7 +73,10 @@ static bool read_point(const char *text, size_t length, double point[3])
     return *p == '\0' || *p == '\r';
 }
 
-/* Returns the name of the metric in a file: the path after "metrics/", or the name of the file. */
+/*
+ * Returns the name of the metric that a file holds: the path after "metrics/", or the name of the
+ * file.
+ */
 static const char *metric_name(const char *path)
 {
     const char *name = strrchr(path, '/'), *after = NULL;
@@ -202,7 +205,9 @@ static void put_meta(struct hm_imported *im)
 {
     static const char *const states[] = {NULL,       "RUNNING", "SCHEDULED",
                                          "FINISHED", "FAILED",  "KILLED"};
-    /* A line break before the first key makes every key, also the first, follow a line break. */
+    /*
+     * The text begins with a line break, so that the search for "\nKEY:" also finds the first key.
+     */
     char text[8192] = "\n";
 
     if (!read_beside(im, "meta.yaml", text + 1, sizeof(text) - 1))

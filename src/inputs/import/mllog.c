@@ -6,7 +6,8 @@
  *     :::MLLOG {"time_ms": …, "key": …, "value": …, "metadata": {…}}
  *
  * The number of accelerators is in a description of the system beside the result: NAME.system.json,
- * or systems/NAME.json three folders above. The accuracy of language models is a loss.
+ * or systems/NAME.json three folders above. For language models, the value called accuracy is a
+ * loss.
  */
 #include <math.h>
 #include <stdio.h>
@@ -47,8 +48,10 @@ struct mllog {
     const char *status;
     /* Number of training blocks that ended, and number of epochs that ended. */
     double blocks, epochs;
-    /* For each evaluation: the time in ms, the epoch or the number of samples, and the value. The
-     * array is in the arena. */
+    /*
+     * For each evaluation: the time in ms, the epoch or the number of samples, and the value. The
+     * arena owns the array.
+     */
     double (*evals)[3];
     size_t eval_count;
 };
@@ -115,7 +118,7 @@ static bool parse_line(const struct hm_line *line, const char *token, struct hm_
 {
     const char *end = line->text + line->length, *json = token;
     bool newest = end - token >= 8 && memcmp(token, ":::MLLOG", 8) == 0;
-    /* At least one byte must follow ":::MLL", because the byte after it is skipped. */
+    /* The byte after ":::MLL" is skipped, so the line must have at least one more byte. */
     bool middle = !newest && end - token >= 7 && memcmp(token, ":::MLL", 6) == 0;
     struct hm_value *root = NULL;
     struct hm_err ignored = {0};
@@ -233,7 +236,10 @@ static int read_lines(struct mllog *m, struct hm_err *err)
 /* ---- the system -------------------------------------------------------------------------------
  */
 
-/* Finds the last component of a path that ends before `end`; *ret_length is 0 if there is none. */
+/*
+ * Finds the last component of a path, of which only the part before `end` is used; *ret_length is 0
+ * if there is none.
+ */
 static const char *last_component(const char *path, const char *end, size_t *ret_length)
 {
     const char *start = end;

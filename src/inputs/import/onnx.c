@@ -1,6 +1,6 @@
 /*
  * Reads ONNX models, which are graphs stored as protocol buffers. Weights are skipped without being
- * read; only constants of at most 64 elements are kept, because shapes depend on them.
+ * read; only constants of at most 64 elements are read, because shapes may depend on them.
  *
  *     Model { ir_version = 1, producer = 2, graph = 7, opset = 8 { domain = 1, version = 2 } }
  *     Graph { node = 1, initializer = 5, input = 11, output = 12, value_info = 13 }
@@ -9,8 +9,8 @@
  *     Tensor { dims = 1, type = 2, float_data = 4, int32_data = 5, int64_data = 7, name = 8,
  *              raw_data = 9, external_data = 13, location = 14 }
  *
- * Graphs inside attributes (bodies of loops and branches) are only counted; values that they use
- * are marked as used, but their multiply-adds are not counted.
+ * Graphs inside attributes (bodies of loops and branches) are only counted; tensors that they use
+ * are marked as used, but the multiply-adds in these graphs are not counted.
  */
 #include "onnx.h"
 
@@ -36,7 +36,7 @@ static uint64_t hash_name(const char *name)
     return hash;
 }
 
-/* Makes the hash table twice as large. */
+/* Doubles the size of the hash table of values. */
 static bool grow_slots(struct onnx *o)
 {
     size_t count = o->slot_count ? 2 * o->slot_count : 1024;
@@ -446,8 +446,8 @@ static void read_stated(struct hm_wire w, struct stated *s)
 }
 
 /*
- * Stores the shape of an input of the graph twice: with sizes in place of symbols, for inference,
- * and as it is written in the file.
+ * Stores the shape of an input of the graph twice: as it is written in the file, and with numbers
+ * in place of symbols, from which other shapes are inferred.
  */
 static void keep_input(struct onnx *o, const struct stated *s)
 {
@@ -531,7 +531,7 @@ static int onnx_read(struct hm_imported *im, struct hm_err *err)
     struct onnx o = {.im = im, .ir = NAN, .opset = NAN};
     struct hm_wire w;
     struct hm_wire_field f;
-    /* Whether a graph and an operator set were found; every model has both. */
+    /* Whether a graph and an operator set were found, which every valid model has. */
     bool graph = false, opset = false;
 
     hm__json_put_text(&im->facts, "format", "onnx");

@@ -49,7 +49,10 @@ bool hm__onnx_keep_stated(struct onnx *o, size_t input, int rank, const double *
 /* ---- parameters -------------------------------------------------------------------------------
  */
 
-/* Number of tensors, elements and bytes in each category of the tensors of a graph. */
+/*
+ * Numbers of tensors, elements and bytes in a graph, for each category such as weights, constants
+ * and statistics.
+ */
 struct tally {
     double initializers, external, elements, bytes, floats, filled, quantised, unused, statistics;
     double constants;
@@ -138,7 +141,10 @@ static void put_ops(struct onnx *o)
     hm__free(ops);
 }
 
-/* Writes the multiply-adds of each operator; returns their sum, or NaN if some are not known. */
+/*
+ * Writes the number of multiply-adds for each operator; returns their sum, or NaN if some are not
+ * known.
+ */
 static double put_macs(struct onnx *o)
 {
     static const char *const ops[] = {"Conv",          "ConvTranspose", "Gemm", "MatMul",

@@ -1,5 +1,5 @@
 /*
- * Infers the shapes of the values of an ONNX graph from the shapes of its inputs. Some graphs
+ * Infers the shapes of the tensors of an ONNX graph from the shapes of its inputs. Some graphs
  * compute a shape by nodes (Shape, Gather, Concat, … before a Reshape); such nodes are evaluated if
  * their values have at most 64 elements.
  */
@@ -36,8 +36,10 @@ static double int_attribute(const struct onnx_step *s, const char *name, double 
     return a && !isnan(a->i) ? a->i : fallback;
 }
 
-/* Returns element i of an attribute that is a list of integers; `fallback` if there is no such
- * element. */
+/*
+ * Returns element `i` of an attribute that is a list of integers; `fallback` if there is no such
+ * element.
+ */
 static double list_item(const struct onnx_attribute *a, size_t i, double fallback)
 {
     return a && i < a->int_count ? a->ints[i] : fallback;
@@ -414,7 +416,7 @@ static bool infer_slice(const struct onnx_step *s)
     return true;
 }
 
-/* Whether a Squeeze or Unsqueeze node lists this axis. */
+/* Whether a Squeeze or Unsqueeze node has this axis in its list of axes. */
 static bool is_named(const struct onnx_step *s, int axis, int rank)
 {
     for (size_t i = 0; i < ONNX_RANK; i++) {

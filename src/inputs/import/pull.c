@@ -112,8 +112,10 @@ static int read_hex4(struct hm_pull *p)
     return code;
 }
 
-/* Reads an escape sequence after its backslash; returns 0, -1 at the end of the stream, or -2 if it
- * is not valid. */
+/*
+ * Reads an escape sequence whose backslash was read already; returns 0, -1 at the end of the
+ * stream, or -2 if the sequence is not valid.
+ */
 static int read_escape(struct hm_pull *p)
 {
     static const char names[] = "\"\\/bfnrt", values[] = "\"\\/\b\f\n\r\t";
@@ -172,7 +174,7 @@ static bool copy_plain(struct hm_pull *p)
     return false;
 }
 
-/* Reads a string whose first quote was read already. */
+/* Reads a string whose opening quote was read already. */
 static enum hm_pull_token read_text(struct hm_pull *p, enum hm_pull_token token)
 {
     struct hm_stream *in = p->in;
@@ -341,15 +343,15 @@ enum hm_pull_token hm__pull_next(struct hm_pull *p)
 
 /* ---- skipping ------------------------------------------------------------------------------- */
 
-/* Skips the rest of a string whose first quote was read already. */
+/* Skips the rest of a string whose opening quote was read already. */
 static bool skip_text(struct hm_stream *in)
 {
     for (;;) {
         char *quote = memchr(in->buffer + in->at, '"', in->length - in->at);
         if (!quote) {
             /*
-             * If the buffer ends with backslashes, the last may escape a quote at the start of the
-             * next block.
+             * If the buffer ends with backslashes, the last of them may escape a quote at the start
+             * of the next block, so they must be counted.
              */
             size_t end = in->length, slashes = 0;
             while (end - slashes > in->at && in->buffer[end - slashes - 1] == '\\')
@@ -370,8 +372,10 @@ static bool skip_text(struct hm_stream *in)
     }
 }
 
-/* Classes of bytes that matter while a container is skipped: 1 quote, 2 opening and 3 closing
- * bracket. */
+/*
+ * Kinds of bytes that matter while a container is skipped: 1 is a quote, 2 an opening and 3 a
+ * closing bracket.
+ */
 static const unsigned char skip_kinds[256] = {
     ['"'] = 1, ['{'] = 2, ['['] = 2, ['}'] = 3, [']'] = 3};
 

@@ -28,7 +28,7 @@ enum hm_pull_token {
     HM_PULL_BAD, /* The input is not valid JSON, or is nested too deeply. */
 };
 
-/* Largest nesting depth, and largest number of bytes of a string or number that are stored. */
+/* Largest nesting depth, and largest number of bytes that are stored of a string or a number. */
 #ifdef HM_SMALL_BUFFERS
 enum { HM_PULL_DEPTH = 512, HM_PULL_TEXT_ROOM = 512 };
 #else
@@ -59,8 +59,10 @@ enum hm_pull_token hm__pull_next(struct hm_pull *pull);
  * not valid JSON.
  */
 bool hm__pull_skip(struct hm_pull *pull);
-/* Skip the rest of the innermost container; at least one of its tokens must have been read. Returns
- * false in the same cases as hm__pull_skip. */
+/*
+ * Skip the rest of the innermost container, of which at least one token must have been read.
+ * Returns false in the same cases as hm__pull_skip.
+ */
 bool hm__pull_leave(struct hm_pull *pull);
 /* If the next value is a container of the given kind, enter it; otherwise skip it and return false.
  * In an object, hm__pull_key then reads each key and returns false at the end of the object; after
@@ -84,7 +86,7 @@ static inline bool hm__pull_is(const struct hm_pull *pull, const char *text)
 double hm__pull_number(struct hm_pull *pull);
 /* Read the next value as a string, which is copied to the arena; NULL if it is not a string. */
 const char *hm__pull_text(struct hm_pull *pull, struct hm_arena *arena);
-/* Reset the state, for example to read another document after an error. */
+/* Reset the state of the reader, for example to read another document after an error. */
 void hm__pull_restart(struct hm_pull *pull);
 
 /* Read the next value as a tree of at most 200,000 values. *ret_whole is false if the stream ended

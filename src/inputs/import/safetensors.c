@@ -62,7 +62,7 @@ static void count_type(struct header_state *s, const char *type, double elements
     s->types[i].elements += elements;
 }
 
-/* Reads one tensor: {"dtype": …, "shape": […], "data_offsets": [a, b]}. */
+/* Reads the description of one tensor: {"dtype": …, "shape": […], "data_offsets": [a, b]}. */
 static void read_tensor(struct hm_pull *p, struct header_state *s, struct hm_imported *im,
                         const char *name)
 {
@@ -141,7 +141,7 @@ static void header_facts(struct hm_imported *im, const struct header_state *s, d
     hm__json_put_text(j, "largest", s->largest_name);
 }
 
-/* Reads the JSON of the header, which has at most `length` bytes. */
+/* Reads the JSON text of the header, which has at most `length` bytes. */
 static int read_header(struct hm_imported *im, struct header_state *s, uint64_t length,
                        struct hm_err *err)
 {
@@ -289,8 +289,8 @@ static bool ends_with(const char *text, const char *end)
 }
 
 /*
- * Whether a tensor is a buffer, such as a mask, a table of rotary frequencies or a list of position
- * numbers, by its name.
+ * Whether a tensor is, by its name, a buffer such as a mask, a table of rotary frequencies or a
+ * list of position numbers.
  */
 static bool is_buffer(const char *name)
 {

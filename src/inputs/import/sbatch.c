@@ -1,7 +1,7 @@
 /*
- * Reads batch scripts of Slurm: the directives #SBATCH, and the settings of Megatron in the command
- * lines below them. The number of workers n is the number of GPUs if it is given, else the number
- * of tasks, else the number of nodes.
+ * Reads batch scripts of Slurm: the #SBATCH directives, and settings of Megatron in the commands of
+ * the script. The number of workers n is the number of GPUs if it is given, else the number of
+ * tasks, else the number of nodes.
  */
 #include <ctype.h>
 #include <math.h>
@@ -43,7 +43,7 @@ static double read_number(const char *value)
     return hm__number_read(value, &number) > 0 ? number : NAN;
 }
 
-/* Stores the value of a directive, given by its short or its long name. */
+/* Stores the value of a directive; `name` is its short or its long name. */
 static void set_directive(struct sbatch *b, const char *name, const char *value)
 {
     b->directives++;
@@ -79,7 +79,7 @@ static void set_directive(struct sbatch *b, const char *name, const char *value)
     }
 }
 
-/* Reads the options of one directive: --name=value, --name value, -N 4 or -N4. */
+/* Reads the options of one #SBATCH directive: --name=value, --name value, -N 4 or -N4. */
 static void read_directive(struct sbatch *b, char *p)
 {
     while (*p) {

@@ -157,8 +157,8 @@ static int seff_read(struct hm_imported *im, struct hm_err *err)
         s.lines++;
         if (!line.whole) {
             /*
-             * If the file ends without a line break, its last number may be truncated, unless the
-             * line is the last line of a report.
+             * If the file ends without a line break, its last number may have been truncated,
+             * except in the last line of a report.
              */
             if (!hm__find(line.text, line.length, "Memory Efficiency:"))
                 hm__import_cut(im);

@@ -1,6 +1,6 @@
 /*
- * Reads platforms of SimGrid (XML): hosts with their speeds, links, routes and clusters. They
- * become one cluster of identical hosts:
+ * Reads platforms of SimGrid (XML): hosts with their speeds, links, routes and clusters. The hosts
+ * become one cluster of identical machines:
  *
  *   <cluster radical="0-255" speed="1Gf" bw="125MBps" lat="50us" bb_bw=… bb_lat=…/>
  *       A message passes the links of two hosts and the backbone: latency 2 lat + bb_lat.
@@ -8,8 +8,8 @@
  *       A route has the sum of the latencies and the smallest bandwidth of its links; the slowest
  *       route is used. Without routes, the slowest link is used.
  *
- * All hosts get the speed of the slowest, because workers wait for each other. The text is read as
- * a stream of tags, so that large platforms take little memory.
+ * All machines get the speed of the slowest host, because workers wait for each other. The file is
+ * read as a stream of tags, so that large platforms take little memory.
  */
 #include <ctype.h>
 #include <math.h>
@@ -76,8 +76,10 @@ static double read_value(const char *text, const struct simgrid_unit *units)
 
     if (used == 0)
         return NAN;
-    /* A processor with several states has a list of speeds; the first, which is the fastest, is
-     * used. */
+    /*
+     * A host with several power states has a list of speeds; the first, which is the fastest, is
+     * used.
+     */
     size_t length = strcspn(text + used, ",; ");
     for (; units->name; units++)
         if (strlen(units->name) == length && memcmp(text + used, units->name, length) == 0)
@@ -148,7 +150,7 @@ static void add_hosts(struct platform *p, const char *tag, double count)
 {
     double speed = get_value(tag, "speed", speeds), cores = get_value(tag, "core", times);
 
-    /* Versions 2 and 3 of the format call the attribute `speed` `power`. */
+    /* Versions 2 and 3 of the format use the name `power` for the attribute `speed`. */
     if (isnan(speed))
         speed = get_value(tag, "power", speeds);
     speed *= cores >= 1 ? cores : 1;
@@ -158,7 +160,7 @@ static void add_hosts(struct platform *p, const char *tag, double count)
     p->fastest = fmax(p->fastest, speed);
 }
 
-/* Replaces the bandwidth by a smaller one, and the latency by a larger one. */
+/* Keeps the smaller of two bandwidths, and the larger of two latencies. */
 static void keep_slowest(double *bandwidth, double *latency, double new_bandwidth,
                          double new_latency)
 {
@@ -293,8 +295,8 @@ static bool skip_comment(struct hm_stream *in)
 }
 
 /*
- * Reads a tag whose '<' was read already, without its brackets. Returns the length of the tag; -1
- * if the file ends inside it. A tag that is too long is truncated.
+ * Reads a tag whose '<' was read already, up to its '>'. Returns the length of the tag; -1 if the
+ * file ends inside it. A tag that is too long is truncated.
  */
 static int read_tag(struct hm_stream *in, char *tag)
 {

@@ -1,8 +1,8 @@
 /*
- * Reads task files of SkyPilot, which are YAML. A pipeline has several documents; the first of them
- * may hold only the name of the pipeline. Accelerators are written as a string "A100:8", a map
- * {A100: 8}, or a set or list of alternatives. The number of workers n is the number of nodes times
- * the number of accelerators per node.
+ * Reads task files of SkyPilot, which are YAML. The file of a pipeline has several YAML documents;
+ * the first of them may hold only the name of the pipeline. Accelerators are written as a string
+ * "A100:8", a map {A100: 8}, or a set or list of alternatives. The number of workers n is the
+ * number of nodes times the number of accelerators per node.
  */
 #include <ctype.h>
 #include <math.h>
@@ -205,7 +205,7 @@ static int sky_read(struct hm_imported *im, struct hm_err *err)
     return rc ? rc : read_tasks(im, text, length, err);
 }
 
-/* Whether a line of the text begins with a key. */
+/* Whether a line of the text begins with the given key. */
 static bool has_key(const struct hm_import_head *head, const char *key)
 {
     const char *p = head->text, *end = head->text + head->length;

@@ -5,10 +5,10 @@
  *
  * A price list contains prices, but no speeds. A machine that is in the catalog keeps its hardware
  * data and gets the new price. Any other machine gets the data of its accelerator, if the
- * accelerator is in the catalog; otherwise its speed is unknown, and plans with it report this. An
- * empty price is unknown, not $0.
+ * accelerator is in the catalog; otherwise its speed is unknown, and plans for this machine say so.
+ * An empty price is unknown, not $0.
  *
- * Limits: 10000 machines.
+ * At most 10000 machines are read.
  */
 #include <math.h>
 #include <stdio.h>
@@ -22,8 +22,8 @@
 
 struct machine {
     /*
-     * Name of the machine and of its accelerator, in the arena; the latter is NULL if the machine
-     * has no accelerator.
+     * Name of the machine and name of its accelerator, in the arena; the second is NULL if the
+     * machine has no accelerator.
      */
     const char *name, *accelerator;
     const char *region; /* Region to which the price applies; in the arena. */
@@ -34,7 +34,7 @@ struct machine {
 
 struct importer {
     struct hm_csv *csv;
-    /* Indices of the columns with these values; -1: the table has no such column. */
+    /* Indices of the columns in the table; -1: the table has no such column. */
     int instance, accelerator, accelerator_count, vcpus, memory, price, region;
     struct hm_arena *arena;
     struct machine *machines;
@@ -76,8 +76,8 @@ static int read_number(struct importer *im, char **fields, int column, const cha
 }
 
 /*
- * Returns the machine with this name, which is added if it is new; NULL after an error. Rows of one
- * machine are mostly consecutive, so the machine of the previous row is compared first.
+ * Returns the machine `name`, which is added if it is new; NULL after an error. Rows of one machine
+ * are mostly consecutive, so the machine of the previous row is compared first.
  */
 static struct machine *find_machine(struct importer *im, const char *name)
 {

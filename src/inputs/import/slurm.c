@@ -54,7 +54,7 @@ static double number_of(const struct slurm *s, const char *name, const char *oth
 
 /*
  * Returns the number of GPUs in a list such as "billing=8,cpu=8,gres/gpu=4,gres/gpu:a100=4".
- * Entries with and without a type describe the same GPUs, so they are not added.
+ * Entries with and without a type describe the same GPUs, so their numbers are not summed.
  */
 static double gpus_of(const char *tres)
 {
@@ -287,8 +287,8 @@ static int slurm_recognise(const struct hm_import_head *head)
     if (hm__find(head->text, length, "JobID"))
         return 95;
     /*
-     * A table without a header is recognised if it begins with a job number and has many cells in a
-     * row.
+     * A table without a header is recognised if it begins with a job number and its rows have many
+     * cells.
      */
     return bars >= 10 && head->text[0] >= '1' && head->text[0] <= '9' ? 60 : 0;
 }

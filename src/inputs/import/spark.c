@@ -5,7 +5,8 @@
  * job.
  *
  * Times are milliseconds, except CPU time and the time of writing shuffles, which are nanoseconds.
- * Only tasks that succeeded are summed. User names, host names and settings are not read.
+ * Only the metrics of tasks that succeeded are summed. User names, host names and settings are not
+ * read.
  */
 #include "spark.h"
 
@@ -20,8 +21,9 @@
 /* Largest numbers of jobs, stages and executors that are stored. */
 enum { SPARK_MOST = 50000 };
 
-/* Makes room for one more element; returns NULL if there are too many elements or memory runs
- * out. */
+/*
+ * Enlarges an array by one element; returns NULL if there are too many elements or memory runs out.
+ */
 static void *grow_array(struct spark *s, void *array, size_t count, size_t *room, size_t size)
 {
     if (count < *room)

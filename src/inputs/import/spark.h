@@ -47,17 +47,18 @@ struct spark_stage {
 
 struct spark_job {
     /*
-     * Number of the job, and the times at which it was submitted and ended in milliseconds since
-     * 1970; NaN: not given.
+     * Identifier of the job, and the times at which it was submitted and ended, in milliseconds
+     * since 1970; NaN: not given.
      */
     double id, submitted, ended;
     const char *result; /* Result of the job, in the arena; NULL: the job has not ended. */
     double *stages;     /* Identifiers of the stages, as in the log; in the arena. */
-    const char **names; /* Names of the stages without source positions; in the arena. */
+    /* Names of the stages without positions in the source code; in the arena. */
+    const char **names;
     size_t stage_count;
     /* Largest number of executors, and of cores, that the job had at its start or at its end. */
     double executors, cores;
-    bool grouped; /* True if the job is in a group of equal jobs that has been written. */
+    bool grouped; /* True if the job is part of a group of repeated jobs that has been written. */
 };
 
 struct spark_executor {

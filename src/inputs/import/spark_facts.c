@@ -167,9 +167,9 @@ static void put_stage(struct hm_json *j, const struct spark_stage *st)
 }
 
 /*
- * Writes how much the durations of tasks differ within stages that have several tasks: the mean
- * relative standard deviation, weighted by the number of tasks, and quantiles of the skew (longest
- * task divided by the mean).
+ * Writes how much the durations of tasks differ within a stage, over all stages with several tasks:
+ * the mean relative standard deviation, weighted by the number of tasks, and quantiles of the skew
+ * (longest task divided by the mean).
  */
 static void put_stragglers(struct spark *s)
 {
@@ -318,7 +318,7 @@ static void put_plan(struct spark *s, const struct spark_job *job, const char *n
                   fmax(32, 4 * executors));
 }
 
-/* Writes the group of jobs that consist of the same stages (by name) as the job `first`. */
+/* Writes the group of jobs whose stages have the same names as those of the job `first`. */
 static void put_group(struct spark *s, size_t first, size_t count, double *seconds)
 {
     struct hm_json *j = &s->im->facts;
@@ -353,7 +353,10 @@ static void put_group(struct spark *s, size_t first, size_t count, double *secon
     put_plan(s, job, label ? label : "job", median);
 }
 
-/* Largest number of jobs that are grouped; a log with more jobs is not that of an iterative run. */
+/*
+ * Largest number of jobs for which repeated jobs are searched; a log with more jobs does not come
+ * from an iterative run.
+ */
 enum { GROUP_MOST = 5000 };
 
 static void put_groups(struct spark *s)

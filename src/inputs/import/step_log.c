@@ -18,9 +18,9 @@
 
 struct step_format {
     const char *format, *step, *loss;
-    const char *ms; /* Label of the number of milliseconds of a step; NULL: the format has none. */
-    const char *rate; /* Label of a rate in tokens per second; NULL: the format has none. */
-    /* Second label of the number of milliseconds of a step; NULL: the format has none. */
+    const char *ms;   /* Label before the milliseconds of a step; NULL: the format has none. */
+    const char *rate; /* Label before a rate in tokens per second; NULL: the format has none. */
+    /* Second label that may come before the milliseconds of a step; NULL: the format has none. */
     const char *other_ms;
 };
 
@@ -42,7 +42,7 @@ static size_t strip_escapes(const struct hm_line *line, char *text, size_t room)
     return length;
 }
 
-/* Reads a number that may have commas in it and a suffix K, M, B or T. */
+/* Reads a number that may contain commas and end with K, M, B or T. */
 static double read_scaled(const char *text, size_t length, const char *label)
 {
     static const char suffixes[] = "KMBT";

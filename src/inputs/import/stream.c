@@ -1,4 +1,4 @@
-/* Implements the buffered stream; see stream.h. */
+/* Implements the buffered stream that readers of files use; see stream.h. */
 #include "stream.h"
 
 #include <string.h>
@@ -9,7 +9,10 @@
 int hm__stream_init(struct hm_stream *s, struct hm_source *source, struct hm_err *err)
 {
     *s = (struct hm_stream){.source = source, .err = err};
-    /* hm__realloc does not set the buffer to 0, which is not needed here. */
+    /*
+     * The buffer need not be initialised, so it is allocated by hm__realloc, which does not set it
+     * to 0.
+     */
     s->buffer = hm__realloc(NULL, HM_STREAM_ROOM, 1);
     if (s->buffer)
         return 0;
@@ -26,8 +29,8 @@ void hm__stream_release(struct hm_stream *s)
 }
 
 /*
- * Reads bytes of the source into the free space at the end of the buffer, of which there must be
- * some.
+ * Reads bytes of the source into the free space at the end of the buffer; the buffer must not be
+ * full.
  */
 static bool stream_grow(struct hm_stream *s)
 {

@@ -12,7 +12,8 @@
 
 /*
  * Size of the buffer, which is also the largest length of a line. Builds for fuzzing define
- * HM_SMALL_BUFFERS, so that an execution is faster and small inputs reach the ends of buffers.
+ * HM_SMALL_BUFFERS, so that a single execution is faster and small inputs already reach the ends of
+ * buffers.
  */
 #ifdef HM_SMALL_BUFFERS
 enum { HM_STREAM_ROOM = 1 << 11 };
@@ -21,7 +22,7 @@ enum { HM_STREAM_ROOM = 1 << 20 };
 #endif
 
 struct hm_stream {
-    struct hm_source *source; /* The source of the bytes; owned. */
+    struct hm_source *source; /* Source from which the bytes are read; owned. */
     char *buffer;             /* Buffer of HM_STREAM_ROOM bytes; owned. */
     /* Position of the next byte to read in the buffer, and number of bytes in the buffer. */
     size_t at, length;
@@ -29,15 +30,17 @@ struct hm_stream {
     bool ended;         /* True if all bytes of the source have been read. */
     bool cut;           /* True if the compressed file is truncated or damaged. */
     int rc;             /* Error code if reading failed; 0: no error. */
-    struct hm_err *err; /* Where the details of a read error are stored; borrowed. */
+    struct hm_err *err; /* Error that receives the details if reading fails; borrowed. */
 };
 
-/* Begin a stream. It takes ownership of the source, even if this function fails. */
+/* Begin a stream. The stream takes ownership of the source, even if this function fails. */
 int hm__stream_init(struct hm_stream *stream, struct hm_source *source, struct hm_err *err);
 void hm__stream_release(struct hm_stream *stream);
 
-/* Fill the buffer until at least `want` bytes are available at buffer + at. Returns the number of
- * available bytes, which is less than `want` only at the end of the stream. */
+/*
+ * Fill the buffer until at least `want` unread bytes are in it. Returns the number of unread bytes,
+ * which is less than `want` only at the end of the stream.
+ */
 size_t hm__stream_peek(struct hm_stream *stream, size_t want);
 /* Refill the empty buffer; false at the end of the stream. */
 bool hm__stream_refill(struct hm_stream *stream);
@@ -51,14 +54,14 @@ uint64_t hm__stream_skip(struct hm_stream *stream, uint64_t count);
 struct hm_line {
     const char *text; /* Text of the line, without a NUL at its end. */
     size_t length;
-    bool whole;   /* True if the line ended with a line break, not with the end of the file. */
+    bool whole;   /* True if the line ended with a line break, false if it ended with the file. */
     bool clipped; /* True if the line was longer than the buffer; its text is then empty. */
 };
 
 /* Read the next line; false at the end of the stream. */
 bool hm__stream_line(struct hm_stream *stream, struct hm_line *ret_line);
 
-/* Returns the number of bytes of the stream before the next byte to read. */
+/* Returns the number of bytes of the stream that have been read. */
 static inline uint64_t hm__stream_offset(const struct hm_stream *stream)
 {
     return stream->before + stream->at;

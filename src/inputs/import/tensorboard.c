@@ -21,19 +21,20 @@ struct tag {
     const char *name; /* Name of the scalar, in the arena. */
     double count, nans;
     /*
-     * `simple`: there are values that are stored as simple_value; `tensor`: there are values that
-     * are stored as tensors.
+     * `simple` is true if some values are stored as simple_value, `tensor` if some are stored as
+     * tensors.
      */
     bool simple, tensor;
-    bool rises;               /* True if each step number is larger than the previous one. */
-    double first[3], last[3]; /* Step, wall time and value of the first and of the last point. */
+    bool rises; /* True if each step number is larger than the previous one. */
+    /* Step, wall time and value: for the first point and for the last point. */
+    double first[3], last[3];
     double least;
     bool is_loss;
 };
 
 struct board {
     struct hm_imported *im;
-    struct tag *tags; /* Scalars of the file, an array of TAGS elements in the arena. */
+    struct tag *tags; /* All scalars of the file, an array of TAGS elements in the arena. */
     size_t count;
     char version[64];
     double records, bad_sums, other, long_records;
@@ -205,7 +206,7 @@ static void read_event(struct board *b, uint64_t length)
     b->last_time = isnan(time) ? b->last_time : time;
 }
 
-/* Reads one record; false at the end of the file, also if the last record is incomplete. */
+/* Reads one record; false at the end of the file. A last record that is incomplete is not used. */
 static bool read_record(struct board *b)
 {
     struct hm_stream *in = &b->im->in;
@@ -229,10 +230,7 @@ static bool read_record(struct board *b)
     }
     in->at += 12;
     uint64_t start = hm__stream_offset(in);
-    /*
-     * Such a length can only be damage, because no file is this long; the additions below would
-     * overflow.
-     */
+    /* No file is this long, so the length must be damaged; the additions below would overflow. */
     if (length > INT64_MAX) {
         hm__import_cut(b->im);
         return false;
@@ -308,10 +306,7 @@ static void board_facts(const struct board *b)
     hm__json_close(j);
 }
 
-/*
- * Adds one run, with the mean seconds of a step. They are taken from the loss that has the most
- * points.
- */
+/* Adds one run, with the mean seconds of a step according to the loss that has the most points. */
 static void board_run(struct board *b)
 {
     const struct tag *best = NULL;

@@ -1,8 +1,8 @@
 /*
  * Reads printed torch.fx graphs.
  *
- * A program that torch.export prints has the shape of each value, and marks parameters (p_) and
- * buffers (b_) by their names:
+ * torch.export prints the shape of each tensor, and the names of parameters and buffers begin with
+ * p_ and b_:
  *
  *     def forward(self, p_fc_weight: "f32[10, 512]", p_fc_bias: "f32[10]", x: "f32[8, 512]"):
  *         linear: "f32[8, 10]" = torch.ops.aten.linear.default(x, p_fc_weight, p_fc_bias)
@@ -284,7 +284,7 @@ static double count_macs(enum product_kind kind, const struct shape *out,
     return NAN;
 }
 
-/* Reads a line NAME: "TYPE" = torch.ops.aten.OPERATION(…). */
+/* Reads a line of the form NAME: "TYPE" = torch.ops.aten.OPERATION(…). */
 static void read_node(struct program *p, const char *text, size_t length)
 {
     const char *end = text + length, *call = hm__find(text, length, "= torch.ops.");
@@ -330,8 +330,10 @@ static void read_node(struct program *p, const char *text, size_t length)
 static const char *const opcodes[] = {"placeholder", "get_attr",    "call_function",
                                       "call_module", "call_method", "output"};
 
-/* Counts a row "opcode  name  target  args  kwargs", or a line "%name : … = opcode[target=…]", by
- * its opcode. The last line of a graph, "return …", is its output. */
+/*
+ * Counts an operation by its opcode, in a row "opcode  name  target  args  kwargs" or a line "%name
+ * : … = opcode[target=…]". The last line of a graph, "return …", counts as its output.
+ */
 static void read_row(struct program *p, const char *text, size_t length)
 {
     const char *end = text + length;

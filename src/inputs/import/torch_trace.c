@@ -25,7 +25,7 @@ const char *const hm__trace_families[TRACE_FAMILIES] = {
 /* The members of one trace event that the reader uses. */
 struct event {
     char phase, category[32], name[256];
-    int64_t ts, dur; /* Start and duration in nanoseconds; -1: not given. */
+    int64_t ts, dur; /* Start and duration of the event in nanoseconds; -1: not given. */
     char collective[40], dtype[24];
     /*
      * Number of elements that a collective transfers, and number of ranks in its process group;
@@ -35,8 +35,8 @@ struct event {
     /* "External id", which connects a kernel to the operation that launched it; NaN: not given. */
     double id;
     /*
-     * Sizes and types of the inputs of the operation; the last element is overwritten by all inputs
-     * that are not used.
+     * Sizes and types of the operation's inputs; all inputs that are not used are stored in the
+     * last element.
      */
     struct trace_input inputs[TRACE_INPUTS + 1];
 };
@@ -77,7 +77,7 @@ static void copy_lower(char *to, size_t room, const char *from)
     to[i] = '\0';
 }
 
-/* Copies a string of known length, at most room - 1 bytes. */
+/* Copies a string of known length, at most room - 1 bytes, and adds a NUL. */
 static void copy_text(char *to, size_t room, const struct hm_pull *p)
 {
     size_t length = p->length < room - 1 ? p->length : room - 1;

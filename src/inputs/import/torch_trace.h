@@ -10,13 +10,13 @@
 /* What a device does during an interval: compute, communicate, copy memory, or set memory. */
 enum trace_work { TRACE_COMPUTE, TRACE_COMM, TRACE_COPY, TRACE_SET, TRACE_WORKS };
 
-/* A time interval in nanoseconds. */
+/* A time interval on the clock of the trace, in nanoseconds. */
 struct trace_interval {
     int64_t start, end;
 };
 
 struct trace_list {
-    struct trace_interval *items; /* Array of intervals; owned. */
+    struct trace_interval *items; /* The intervals, an array; owned. */
     size_t count, room;
 };
 
@@ -36,7 +36,7 @@ struct trace_step {
  */
 struct trace_collective {
     char name[40], dtype[24];
-    double group_size; /* Number of ranks of the process group; NaN: not given. */
+    double group_size; /* Number of ranks in the process group of the collective; NaN: not given. */
     double kernels, elements;
     int64_t ns;
 };
@@ -52,7 +52,7 @@ struct trace_input {
 /* An operation that the host launched, and the time of its kernels on the device. */
 struct trace_op {
     double id; /* "External id" of the operation, at least 1; 0: the slot of the table is free. */
-    double ns; /* Total time of the operation's kernels, in nanoseconds. */
+    double ns; /* Total time of the kernels that the operation launched, in nanoseconds. */
     struct hm_timing timing;
 };
 
@@ -69,7 +69,10 @@ struct trace_ops {
 
 struct trace {
     struct hm_imported *im;
-    /* Counts of events, and values that the trace states; NaN: not given. */
+    /*
+     * Numbers of events that were counted, and values that are written in the trace; NaN: not
+     * given.
+     */
     double events, complete, cpu_ops, schema, rank, world, devices;
     char unit[16], backend[24], device[96];
     double processors, memory_bytes; /* Number of multiprocessors and bytes of memory of the first
@@ -86,7 +89,7 @@ struct trace {
     size_t collective_count;
 };
 
-/* Append an interval; returns false when out of memory. */
+/* Append an interval to a list; returns false when out of memory. */
 bool hm__trace_add(struct trace_list *list, int64_t start, int64_t end);
 /* Whether the name is that of an operation whose times and shapes are collected. */
 bool hm__trace_op_known(const char *name);
@@ -99,7 +102,7 @@ void hm__trace_op_add(struct trace *trace, const char *name, double id,
 void hm__trace_op_time(struct trace *trace, const char *kernel, double id, int64_t ns);
 /* Store the collected times of operations in the timings of the import. */
 int hm__trace_timings(struct trace *trace, struct hm_err *err);
-/* Write the values of the trace as JSON members (facts), messages about them, and a run. */
+/* Write the values of the trace as JSON members (facts), messages to the user, and a run. */
 int hm__trace_finish(struct trace *trace, struct hm_err *err);
 
 #endif

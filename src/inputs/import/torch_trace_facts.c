@@ -1,6 +1,6 @@
 /*
- * Computes unions and intersections of the intervals of a profiler trace, and writes its values as
- * JSON members (facts).
+ * Computes when the device of a profiler trace computes and communicates, from unions and
+ * intersections of time intervals, and writes the results as JSON members (facts).
  */
 #include <math.h>
 #include <stdlib.h>
@@ -133,7 +133,7 @@ static int64_t union_length(struct trace_range *ranges, size_t count)
     }
 }
 
-/* Returns the total time that is covered both by the first and by the second range. */
+/* Returns the total time that is covered by both ranges. */
 static int64_t overlap_length(struct trace_range a, struct trace_range b)
 {
     struct trace_interval x, y;
@@ -152,7 +152,7 @@ static int64_t overlap_length(struct trace_range a, struct trace_range b)
 
 /*
  * Number of kernels, and nanoseconds in which the device computed, communicated, did both at once,
- * or did anything; in the whole trace or in one step.
+ * or did any work; in the whole trace or in one step.
  */
 struct device_time {
     double kernels;

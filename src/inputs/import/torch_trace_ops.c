@@ -26,9 +26,9 @@
 static const double LEAST_FLOP = 2147483648.0;
 
 /*
- * Operations that are used, with their number of inputs: 1 or 2 for element-wise operations, 0 for
- * a matrix product of the first two inputs, 3 for a matrix product of the second and the third
- * input.
+ * Names of the operations that are used, with a code for their inputs: 1 or 2 is the number of
+ * inputs of an element-wise operation, 0 a matrix product of the first two inputs, 3 a matrix
+ * product of the second and the third input.
  */
 static const struct {
     const char *name;
@@ -51,7 +51,10 @@ bool hm__trace_op_known(const char *name)
     return strncmp(name, "aten::", 6) == 0 && inputs_of(name) >= 0;
 }
 
-/* Number types as the profiler names them, their bytes, and their formats in matrix products. */
+/*
+ * Number types with the names that the profiler uses, their sizes in bytes, and their formats in
+ * matrix products.
+ */
 static const struct {
     const char *name;
     double bytes;
@@ -146,8 +149,7 @@ void hm__trace_op_time(struct trace *t, const char *kernel, double id, int64_t n
         return;
     op->ns += (double)ns;
     /*
-     * Matrix products of 32-bit numbers on matrix units use TF32, which only the name of the kernel
-     * shows.
+     * On matrix units, products of 32-bit numbers use TF32; only the name of the kernel shows this.
      */
     if (op->timing.math == HM_MATH_FP32 && (strstr(kernel, "tf32") || strstr(kernel, "s1688")))
         op->timing.math = HM_MATH_TF32;

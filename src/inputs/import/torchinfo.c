@@ -27,7 +27,7 @@
 
 enum { KINDS = 64, RANK = 6 };
 
-/* Columns of the printed table, by content. */
+/* Kinds of columns in the printed table. */
 enum column { COLUMN_INPUT, COLUMN_OUTPUT, COLUMN_PARAMETERS, COLUMN_OTHER };
 enum { COLUMNS = 10 };
 
@@ -141,8 +141,10 @@ static void read_header(struct summary *s, const char *line)
                 s->columns[s->column_count++] = names[i].column;
 }
 
-/* Reads the class and the depth of a row such as "│    └─Conv2d (conv1): 2-1" or "Conv2d-1".
- * Returns the text after them; NULL if the line is not a row of a module. */
+/*
+ * Reads the class and the depth of a row such as "│ └─Conv2d (conv1): 2-1" or "Conv2d-1". Returns a
+ * pointer to the text after them; NULL if the line does not describe a module.
+ */
 static const char *read_class(const char *line, struct row *row)
 {
     size_t length = 0;
@@ -244,7 +246,7 @@ static double row_product(const struct row *row, int from, int to)
     return product;
 }
 
-/* Returns the number of parameters of a layer without its biases. */
+/* Returns the number of parameters of a layer, without biases. */
 static double row_weights(const struct row *row)
 {
     double out = row->dims[row->rank - 1];

@@ -1,7 +1,7 @@
 /*
  * Reads configurations of torchtitan, which are TOML: sections with keys. Only scalar values are
- * used. The keys `name` and `flavor` of the section [model] name the network; only networks of the
- * catalog are known. A shard degree of -1 means all workers that remain after the other kinds of
+ * used. The keys `name` and `flavor` in the section [model] determine the network, which must be in
+ * the catalog. A shard degree of -1 means all workers that remain after the other kinds of
  * parallelism.
  */
 #include <ctype.h>
@@ -42,7 +42,7 @@ static void set_key(struct titan *t, const char *section, const char *key, const
     } else if (strcmp(section, "training") == 0 && strcmp(key, "steps") == 0) {
         hm__launch_set(&t->launch, "train_iters", value);
     } else if (strcmp(section, "training") == 0 && strcmp(key, "batch_size") == 0) {
-        /* Old versions of torchtitan call the key local_batch_size batch_size. */
+        /* Old versions of torchtitan use the name batch_size for the key local_batch_size. */
         hm__launch_set(&t->launch, "local_batch_size", value);
     } else if (strcmp(section, "activation_checkpoint") == 0 && strcmp(key, "mode") == 0) {
         hm__launch_set(&t->launch, "recompute_granularity", value);

@@ -1,7 +1,7 @@
 /*
- * Reads trainer_state.json of the Hugging Face trainer: the losses of training and of evaluations
- * by step. The only time in the file is the duration of the whole training, which is written at the
- * end; if the run was resumed, it covers only the part after the last resume. The file does not
+ * Reads trainer_state.json of the Hugging Face trainer: the training and evaluation losses of each
+ * logged step. The only time in the file is the duration of the whole training, which is written at
+ * the end; if the run was resumed, it covers only the part after the last resume. The file does not
  * contain the number of workers.
  */
 #include <math.h>

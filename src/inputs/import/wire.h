@@ -1,7 +1,7 @@
 /*
  * Reads the wire format of protocol buffers from a stream: fields with a number and a type, and
- * messages inside fields. The parts of a field that the caller does not read are skipped; if the
- * file can seek, they are not read at all.
+ * messages inside fields. Bytes of a field that the caller does not read are skipped; in a file
+ * that supports seeking, they are not read at all.
  */
 #ifndef HM_WIRE_H
 #define HM_WIRE_H
@@ -43,7 +43,7 @@ struct hm_wire hm__wire_enter(struct hm_wire *wire, const struct hm_wire_field *
 /* Copy the bytes of a field to `text`, at most room - 1 of them, and add a NUL. */
 void hm__wire_text(struct hm_wire *wire, const struct hm_wire_field *field, char *text,
                    size_t room);
-/* Read a varint inside a packed field; false at the end of the field. */
+/* Read the next varint of a packed field; false at the end of the field. */
 bool hm__wire_varint(struct hm_wire *wire, uint64_t *ret_value);
 /* Convert the value of a field of type FIXED64 (hm__wire_double) or FIXED32 (hm__wire_float) to a
  * double. */

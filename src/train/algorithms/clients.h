@@ -1,8 +1,8 @@
 /*
- * Clients of federated averaging: the rows are divided into consecutive blocks, one for each
- * client. Client k of K has a share of the rows proportional to (k + 1)^-uneven, so 0 means equal
- * shares. Rank r of n holds the clients floor(r K / n) to floor((r + 1) K / n) - 1, so that the
- * rows of a client do not depend on the number of ranks.
+ * Defines the clients of federated averaging. The rows are divided into consecutive blocks, one for
+ * each client. Client k of K has a share of the rows proportional to (k + 1)^-uneven, so uneven = 0
+ * means equal shares. Rank r of n holds the clients floor(r K / n) to floor((r + 1) K / n) - 1, so
+ * that the rows of a client do not depend on the number of ranks.
  */
 #ifndef HM_CLIENTS_H
 #define HM_CLIENTS_H

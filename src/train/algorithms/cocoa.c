@@ -39,8 +39,8 @@ static void cocoa_round(struct hm_run *run, double gamma, double sigma)
     change[d] = local->visited;
     hm__comm_work(run->comm, 2 * (double)d);
     /*
-     * With shrinking, the number of visited rows differs between rounds, so the sum over ranks
-     * includes this number as an additional value.
+     * With shrinking, the number of visited rows differs between rounds, so this number is summed
+     * over the ranks together with the changes of w.
      */
     hm__comm_sum(run->comm, change, run->settings.shrink ? d + 1 : d, run->scratch);
     run->samples +=

@@ -29,7 +29,7 @@
 
 struct gossip {
     struct hm_batches *batches;
-    double *x;        /* This rank's copy of the weights w. */
+    double *x;        /* Copy of the weights w that this rank has. */
     double *received; /* Copy of the weights w that was received from a neighbour. */
     /*
      * True if `x` is used. Before the first iteration it is false, and the common weights w are
@@ -62,8 +62,8 @@ static void gossip_prepare(struct hm_run *run)
 }
 
 /*
- * Send `own` to the rank that is `hop` after this one, and receive from the rank that is `hop`
- * before it, modulo the number of ranks.
+ * Send `own` to the rank with the number of this rank plus `hop`, and receive from the rank with
+ * that number minus `hop`, both modulo the number of ranks.
  */
 static void gossip_exchange(struct hm_run *run, const double *own, int hop, double *into)
 {
@@ -77,7 +77,7 @@ static void gossip_exchange(struct hm_run *run, const double *own, int hop, doub
     comm->communicate_s += comm->ops->now(comm) - began;
 }
 
-/* Store in run->scratch the mean of this rank's copy and those of its two neighbours. */
+/* Store the mean of this rank's copy and the copies of its two neighbours in run->scratch. */
 static void gossip_mix_ring(struct hm_run *run, struct gossip *s)
 {
     size_t d = run->objective->unknowns;
@@ -98,8 +98,8 @@ static void gossip_mix_ring(struct hm_run *run, struct gossip *s)
 }
 
 /*
- * Store in run->scratch the mean of this rank's copy and the copy of its neighbour in this
- * iteration.
+ * Store the mean of this rank's copy and the copy of its neighbour in this iteration in
+ * run->scratch.
  */
 static void gossip_mix_exponential(struct hm_run *run, struct gossip *s)
 {

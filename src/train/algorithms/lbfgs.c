@@ -17,11 +17,13 @@ struct lbfgs {
     /* Largest number of stored pairs (change of the weights w, change of the gradient). */
     size_t pairs;
     bool fresh; /* True if the objective and the gradient at the weights w are not known yet. */
-    /* Three values: number of stored pairs, index of the next pair, objective at w. */
+    /*
+     * Three values: number of stored pairs, index of the next pair, and objective at the weights w.
+     */
     double *numbers;
-    double *changes; /* Changes of w; length pairs x unknowns. */
-    double *slopes;  /* Changes of the gradient; length pairs x unknowns. */
-    double *here;    /* Gradient of the objective at w. */
+    double *changes; /* Stored changes of the weights w; pairs x unknowns elements. */
+    double *slopes;  /* Stored changes of the gradient; pairs x unknowns elements. */
+    double *here;    /* Gradient of the objective at the weights w. */
     double *direction, *trial, *factors;
 };
 
@@ -104,8 +106,8 @@ static void lbfgs_keep_pair(struct hm_run *run)
 }
 
 /*
- * Line search from w along the direction. Returns the objective at the point found, or NAN if no
- * point meets the Wolfe conditions. The point is stored in `trial` and its gradient in
+ * Makes a line search from w along the search direction. Returns the objective at the point found,
+ * or NAN if no point meets the Wolfe conditions. The point is stored in `trial` and its gradient in
  * run->gradient.
  */
 static double lbfgs_search(struct hm_run *run, double size)
@@ -150,7 +152,7 @@ static void lbfgs_step(struct hm_run *run)
         lbfgs_find_direction(run);
         value = lbfgs_search(run, fmin(1, 1 / sqrt(hm__dot(s->here, s->here, d) + 1e-300)));
     }
-    /* There is no improvement along the gradient: the algorithm has converged. */
+    /* The objective does not decrease along the gradient either, so the algorithm has converged. */
     if (isnan(value)) {
         run->settled = true;
         return;
@@ -158,7 +160,7 @@ static void lbfgs_step(struct hm_run *run)
     lbfgs_keep_pair(run);
     memcpy(run->w, s->trial, d * sizeof(double));
     memcpy(s->here, run->gradient, d * sizeof(double));
-    /* The algorithm has converged if the improvement is below the rounding error. */
+    /* If the improvement is smaller than the rounding error, the algorithm has converged. */
     run->settled = !(value < s->numbers[2]);
     s->numbers[2] = value;
 }

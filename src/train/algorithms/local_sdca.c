@@ -1,15 +1,14 @@
 /*
- * LocalSDCA: visits rows in a random order and sets alpha_i, the dual variable of row i, to the
- * value that is optimal if all other variables are fixed:
+ * Implements LocalSDCA, which visits rows in a random order and sets alpha_i, the dual variable of
+ * row i, to the value that is optimal if all other variables are fixed:
  *
  *     max over alpha_i of  -l*(-alpha_i) - x_i.w (alpha_i - old) - sigma |x_i|^2 (alpha_i - old)^2
  *                                                                  / (2 lambda N),
  *     w += sigma (alpha_i - old) x_i / (lambda N).
  *
  * Shrinking: a row whose alpha did not change on k consecutive visits skips the next 2^k - 2
- * passes, with k at most REST. There is no threshold, and every row is visited again, so that the
- * method still converges to the same solution; a row whose alpha must change again is visited after
- * at most 126 passes.
+ * passes, with k at most REST. There is no threshold. Every row is visited again after at most 126
+ * passes, so that the method still converges to the same solution.
  *
  * Since rows are visited in random order, each row is prefetched AHEAD visits before its use.
  *
@@ -49,7 +48,7 @@ int hm__local_sdca_init(struct hm_local_sdca *local, struct hm_run *run, struct 
     return 0;
 }
 
-/* Choose the rows of this pass, in random order; returns their number. */
+/* Choose the rows that this pass visits, in random order; returns their number. */
 static size_t local_sdca_choose_rows(struct hm_local_sdca *local, const struct hm_run *run,
                                      struct hm_random *random)
 {
@@ -60,7 +59,7 @@ static size_t local_sdca_choose_rows(struct hm_local_sdca *local, const struct h
         count = rows;
     }
     for (size_t i = 0; run->settings.shrink && i < rows; i++) {
-        /* The loop has no branch, because the processor could not predict it. */
+        /* The loop has no branch, because the processor could not predict which way it goes. */
         bool visit = local->away[i] == 0;
         local->order[count] = (uint32_t)i;
         count += visit;

@@ -10,8 +10,8 @@
 struct hm_local_sgd {
     double *w; /* Copy of the weights w of this rank. */
     uint32_t *order;
-    double *part; /* Gradient of a mini-batch; unused for linear problems. */
-    double step;  /* Initial step size. */
+    double *part; /* Gradient of a mini-batch; not used for linear problems. */
+    double step;  /* Initial step size of the descent. */
     /* Number of rows processed so far by all ranks; as it grows, the step size decreases. */
     double seen;
 };

@@ -1,6 +1,7 @@
 /*
  * Implements mini-batch SDCA: the steps of all b rows of a batch are computed from the same weights
- * w. The curvature of each row is multiplied by beta, so that it is safe to add the steps:
+ * w. The curvature of each row is multiplied by beta, so that the sum of the steps does not
+ * overshoot:
  *
  *     beta = 1 + (b - 1)(omega - 1)/(N - 1),  omega = the largest eigenvalue of the Gram matrix of
  *     all N rows, each scaled to norm 1.
@@ -53,7 +54,7 @@ static double mini_sdca_largest_eigenvalue(struct hm_run *run)
     struct hm_random random;
     double norm = 0;
 
-    /* All ranks draw the same random start vector. */
+    /* All ranks draw the same random vector, with which the power method starts. */
     hm__random_init(&random, run->settings.seed, UINT64_MAX);
     for (size_t j = 0; j < d; j++)
         s->change[j] = hm__random_uniform(&random);

@@ -1,6 +1,6 @@
 /*
  * Implements the collective operations of comm.h: the choice of an all-reduce scheme, sums and
- * maxima of a few numbers, and the broadcast. The schemes are in schemes.c.
+ * maxima of few numbers, and the broadcast. The schemes are in schemes.c.
  */
 #include <assert.h>
 #include <math.h>

@@ -34,7 +34,9 @@ static void alone_barrier(struct hm_comm *comm)
 
 void hm__comm_alone(struct hm_comm *comm)
 {
-    /* A single rank never sends a message, so the functions for messages stay NULL. */
+    /*
+     * A communicator with one rank never sends a message, so the functions for messages stay NULL.
+     */
     static const struct hm_comm_ops ops = {
         .now = alone_now, .work = alone_work, .barrier = alone_barrier};
 

@@ -46,7 +46,8 @@ struct hm_comm_ops {
                      void *into, size_t into_bytes);
     /* All-reduce (sum) by the MPI library, in place. */
     void (*sum)(struct hm_comm *comm, double *values, size_t count);
-    double (*now)(struct hm_comm *comm); /* Current time in seconds; virtual in a simulation. */
+    /* Returns the current time in seconds; in a simulation, virtual time. */
+    double (*now)(struct hm_comm *comm);
     /* Account for `flop` floating-point operations, which take time only in a simulation. */
     void (*work)(struct hm_comm *comm, double flop);
     /* Barrier; in a simulation all ranks leave it at exactly the same virtual time. */
@@ -63,7 +64,7 @@ struct hm_comm_ops {
      * are ignored. If it is a receive, *ret_bytes is set to the size of the message.
      */
     size_t (*wait_any)(struct hm_comm *comm, void **requests, size_t count, size_t *ret_bytes);
-    /* Whether a request has completed; does not block. */
+    /* Returns whether a request has completed, without waiting. */
     bool (*test)(struct hm_comm *comm, void *request);
     /* Let this rank sleep for `seconds`. */
     void (*pause)(struct hm_comm *comm, double seconds);
@@ -84,8 +85,8 @@ struct hm_straggling {
     struct hm_slowness slowness;
     uint64_t seed;
     double flops;     /* Nominal speed of a worker in flop/s. */
-    double worker, n; /* Index of this worker and number of workers. */
-    double iteration; /* Iteration to which the operations counted now belong. */
+    double worker, n; /* Index of this worker, and number of workers. */
+    double iteration; /* Iteration in which the work that is counted now is done. */
     /*
      * Seconds that the work of this iteration would take at nominal speed, and seconds that it
      * takes in the simulation, so far.
@@ -99,8 +100,8 @@ struct hm_comm {
     int rank, size;
     enum hm_reduce_scheme scheme;
     /*
-     * True if time is virtual and thus the same on all ranks, so that times of different ranks can
-     * be compared.
+     * True if time is virtual and the same on all ranks, so that times of different ranks can be
+     * compared.
      */
     bool shared_clock;
     /*
@@ -108,7 +109,7 @@ struct hm_comm {
      * shares.
      */
     const double *shares;
-    /* Simulated slowness of this worker; borrowed. NULL: the worker is not slowed down. */
+    /* Describes how a simulated worker is slowed down; borrowed. NULL: the worker is not slow. */
     struct hm_straggling *straggling;
     /*
      * The members below count what this rank has done since its start; the difference of two values
@@ -160,7 +161,10 @@ bool hm__comm_test(struct hm_comm *comm, void **request);
 void hm__comm_wait_all(struct hm_comm *comm, void **requests, size_t count);
 /* Count floating-point operations of this rank; in a simulation they also take time. */
 void hm__comm_work(struct hm_comm *comm, double flop);
-/* Start counting work for another iteration; simulated stragglers are slow for whole iterations. */
+/*
+ * Set the iteration in which the following work is done; simulated stragglers are slow for whole
+ * iterations.
+ */
 void hm__comm_set_iteration(struct hm_comm *comm, double iteration);
 /*
  * Combines values of another rank with those of this rank, for example by sum or maximum: into[i] =
@@ -184,7 +188,7 @@ void hm__comm_sum(struct hm_comm *comm, double *values, size_t count, double *sc
 enum { HM_COMM_FEW = 16 };
 void hm__comm_sum_few(struct hm_comm *comm, double *values, size_t count);
 void hm__comm_max_few(struct hm_comm *comm, double *values, size_t count);
-/* Broadcast from rank `root` along a binomial tree. */
+/* Broadcast data from rank `root` along a binomial tree. */
 void hm__comm_broadcast(struct hm_comm *comm, int root, void *data, size_t bytes);
 /* Barrier; in a simulation all ranks leave it at exactly the same virtual time. */
 void hm__comm_barrier(struct hm_comm *comm);

@@ -10,7 +10,8 @@
 void hm__tree_broadcast(struct hm_comm *comm, int root, void *data, size_t bytes);
 
 /*
- * All-reduce (sum) in place; `scratch` holds `count` values. Requires comm->size > 1 and count > 0.
+ * All-reduce (sum) in place; `scratch` must hold `count` values. There must be more than one rank,
+ * and `count` must be above 0.
  */
 typedef void hm_reduce_fn(struct hm_comm *comm, double *values, size_t count, double *scratch);
 hm_reduce_fn hm__reduce_auto, hm__reduce_tree, hm__reduce_ring, hm__reduce_doubling,

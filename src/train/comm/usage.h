@@ -14,7 +14,7 @@
  */
 struct hm_usage {
     double compute_s;      /* Seconds of wall-clock time during which the rank computed. */
-    double cpu_s;          /* Seconds of CPU time; NAN if time is virtual. */
+    double cpu_s;          /* Seconds of CPU time that the rank used; NAN if time is virtual. */
     double sent, received; /* Numbers of bytes sent and received by the rank. */
     double memory;         /* Bytes of memory that the rank uses now. */
 };

@@ -1,7 +1,7 @@
 /*
- * Implements a worker's connection to the parameter servers. If `pull_late` is set, the worker
- * pulls the weights w only if its copy would otherwise exceed the staleness bound at the next
- * clock; if not, it pulls with each push.
+ * Implements a worker's connection to the parameter servers. By default the worker pulls the
+ * weights w with each push. If `pull_late` is set, it pulls them only if its copy would otherwise
+ * exceed the staleness bound at the next clock.
  */
 #include "client.h"
 
