@@ -17,7 +17,7 @@ static const double SPREAD_SHOWN = 1.02;
 
 typedef void (*advice_phrase)(struct hm_text *out, const struct hm_advice *advice);
 
-/* Adds a line "label   phrase" if the phrase is not empty. */
+/* Appends a line "label   phrase" if the phrase is not empty. */
 static void advice_add_line(struct hm_text *out, const struct hm_advice *a,
                             const struct hm_style *style, const char *label, advice_phrase phrase)
 {
@@ -56,8 +56,8 @@ static void advice_say_nearest(struct hm_text *out, const struct hm_advice *a)
 }
 
 /*
- * Adds the 5th and 95th percentile of the seconds of single iterations of the recommended
- * candidate; adds nothing if their ratio is below SPREAD_SHOWN.
+ * Appends the 5th and 95th percentile of the seconds of single iterations of the recommended
+ * candidate; appends nothing if their ratio is below SPREAD_SHOWN.
  */
 static void advice_say_spread(struct hm_text *out, const struct hm_advice *a)
 {
@@ -71,7 +71,7 @@ static void advice_say_spread(struct hm_text *out, const struct hm_advice *a)
 }
 
 /*
- * Adds the probability with which the recommended candidate reaches the target loss within the
+ * Appends the probability with which the recommended candidate reaches the target loss within the
  * limits.
  */
 static void advice_say_limits_met(struct hm_text *out, const struct hm_advice *a)
@@ -85,7 +85,7 @@ static void advice_say_limits_met(struct hm_text *out, const struct hm_advice *a
     hm__say_limits_met(out, &limits);
 }
 
-/* Adds a phrase such as "cocoa on 4 workers, 34.9 ms: needs 1.80x the iterations". */
+/* Appends a phrase such as "cocoa on 4 workers, 34.9 ms: needs 1.80x the iterations". */
 static void advice_say_rival(struct hm_text *out, const struct hm_advice *a,
                              const struct hm_candidate *c)
 {
@@ -98,7 +98,7 @@ static void advice_say_rival(struct hm_text *out, const struct hm_advice *a,
     hm__say_why(out, a, c);
 }
 
-/* Adds the second-best candidate, and the best candidate of each other algorithm. */
+/* Appends the second-best candidate, and the best candidate of each other algorithm. */
 static void advice_add_rivals(struct hm_text *out, const struct hm_advice *a,
                               const struct hm_style *style)
 {
@@ -135,8 +135,8 @@ static double advice_next_never(const struct hm_advice *a, const char *algorithm
 }
 
 /*
- * Adds the candidates that never reach the target loss, by algorithm, such as "cocoa on 32, 64; gd
- * on 16".
+ * Appends the candidates that never reach the target loss, by algorithm, such as "cocoa on 32, 64;
+ * gd on 16".
  */
 static void advice_say_never(struct hm_text *out, const struct hm_advice *a)
 {
@@ -196,7 +196,7 @@ static int advice_name_width(const struct hm_advice *a)
     return widest < NAME_MAX_SHOWN ? (int)widest : NAME_MAX_SHOWN;
 }
 
-/* Adds the quantity by which candidates are ranked (time or loss), and its interval. */
+/* Appends the quantity by which candidates are ranked (time or loss), and its interval. */
 static void advice_add_ranked(struct hm_text *out, const struct hm_advice *a,
                               const struct hm_candidate *c)
 {

@@ -43,7 +43,7 @@ static void advice_add_range(struct hm_text *out, const char *(*show)(double, ch
         hm__text_addf(out, " (%s)", range);
 }
 
-/* Adds a phrase such as "9.4 iterations of 2.58 ms". */
+/* Appends a phrase such as "9.4 iterations of 2.58 ms". */
 static void advice_add_iterations(struct hm_text *out, const struct hm_advice *a,
                                   const struct hm_candidate *c)
 {
@@ -57,7 +57,7 @@ static void advice_add_iterations(struct hm_text *out, const struct hm_advice *a
         hm__text_addf(out, " of %s", hm__show_time(c->iteration_s, time));
 }
 
-/* Adds the limits in the question, such as "after 60 s", "for $5.00", or both. */
+/* Appends the limits in the question, such as "after 60 s", "for $5.00", or both. */
 static void advice_add_limits(struct hm_text *out, const struct hm_advice *a, const char *time_word)
 {
     char time[HM_SHOWN], money[HM_SHOWN];
@@ -120,7 +120,7 @@ static const char *advice_show_ratio(double ratio, char *text)
 }
 
 /*
- * Adds in what a worse candidate is better, such as ", although each takes 0.80x as long"; adds
+ * Appends in what a worse candidate is better, such as ", although each takes 0.80x as long"; adds
  * nothing if the ratio is not below 1.
  */
 static void advice_add_although(struct hm_text *out, double ratio, const char *before,

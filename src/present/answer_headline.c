@@ -32,7 +32,7 @@ static bool answer_names_machine(const struct hm_answer *a)
            !hm__text_ends(a->machine, ".yml") && !hm__text_ends(a->machine, ".json");
 }
 
-/* Adds the total number of workers if a machine has several, such as " (80 GPUs)". */
+/* Appends the total number of workers if a machine has several, such as " (80 GPUs)". */
 static void answer_say_accelerators(struct hm_text *out, const struct hm_answer *a, double n,
                                     double nodes)
 {
@@ -45,7 +45,7 @@ static void answer_say_accelerators(struct hm_text *out, const struct hm_answer 
 }
 
 /*
- * Adds the numbers of machines of each kind in a mixed cluster, such as "4 x g5.xlarge + 2 x
+ * Appends the numbers of machines of each kind in a mixed cluster, such as "4 x g5.xlarge + 2 x
  * p3.2xlarge".
  */
 static void answer_say_mix(struct hm_text *out, const struct hm_answer *a, const struct hm_point *p)
@@ -65,7 +65,8 @@ static void answer_say_mix(struct hm_text *out, const struct hm_answer *a, const
 }
 
 /*
- * Adds the machines of a point of the curve, such as "10 x p4d.24xlarge (80 GPUs)" or "9 workers".
+ * Appends the machines of a point of the curve, such as "10 x p4d.24xlarge (80 GPUs)" or "9
+ * workers".
  */
 static void answer_say_machines(struct hm_text *out, const struct hm_answer *a,
                                 const struct hm_point *p)
@@ -87,7 +88,7 @@ static void answer_say_machines(struct hm_text *out, const struct hm_answer *a,
 }
 
 /*
- * Adds the speedup, such as ", 4.14x faster than one"; with weak scaling, adds instead how much
+ * Appends the speedup, such as ", 4.14x faster than one"; with weak scaling, adds instead how much
  * more work is done.
  */
 static void answer_say_speedup(struct hm_text *out, const struct hm_answer *a,
@@ -109,7 +110,7 @@ static void answer_say_speedup(struct hm_text *out, const struct hm_answer *a,
                       reference);
 }
 
-/* Adds the seconds of an iteration, followed by the words in `what`, such as " an iteration". */
+/* Appends the seconds of an iteration, followed by the words in `what`, such as " an iteration". */
 static void answer_say_iteration_time(struct hm_text *out, const struct hm_answer *a,
                                       const struct hm_point *p, const char *what)
 {
@@ -131,8 +132,8 @@ static const char *show_rate_rounded(double rate, char *text)
 }
 
 /*
- * Adds the rate of a point of the curve in the unit of the runs, samples or tokens per second, with
- * its interval.
+ * Appends the rate of a point of the curve in the unit of the runs, samples or tokens per second,
+ * with its interval.
  */
 static void answer_say_unit_rate(struct hm_text *out, const struct hm_answer *a,
                                  const struct hm_point *p)
@@ -173,8 +174,8 @@ static double answer_rate(const struct hm_answer *a, const struct hm_point *p)
 }
 
 /*
- * Adds the time and the cost of the whole job at a point of the curve, or the time of an iteration
- * if the length of the job is unknown.
+ * Appends the time and the cost of the whole job at a point of the curve, or the time of an
+ * iteration if the length of the job is unknown.
  */
 static void answer_say_needs(struct hm_text *out, const struct hm_answer *a,
                              const struct hm_point *p)
@@ -195,7 +196,7 @@ static void answer_say_needs(struct hm_text *out, const struct hm_answer *a,
         hm__text_addf(out, ", %s", hm__show_money(p->cost, money));
 }
 
-/* Adds the warning that a smaller number of workers would need far fewer machine-hours. */
+/* Appends the warning that a smaller number of workers would need far fewer machine-hours. */
 static void answer_say_costly(struct hm_text *out, const struct hm_answer *a)
 {
     char number[HM_SHOWN], time[HM_SHOWN], money[HM_SHOWN];
@@ -239,7 +240,7 @@ void hm__answer_say_iteration(struct hm_text *out, const struct hm_answer *a,
     hm__render_taken_line(out, style, "iteration", &line);
 }
 
-/* Adds a number of node-hours, or of node-seconds if the number of hours is small. */
+/* Appends a number of node-hours, or of node-seconds if the number of hours is small. */
 static void say_node_hours(struct hm_text *out, double node_s)
 {
     char number[HM_SHOWN];
@@ -289,7 +290,7 @@ void hm__answer_say_memory(struct hm_text *out, const struct hm_answer *a,
     hm__render_taken_line(out, style, "memory", &line);
 }
 
-/* Adds one alternative: its machines, its time and its cost. */
+/* Appends one alternative: its machines, its time and its cost. */
 static void answer_say_alternative(struct hm_text *out, const struct hm_answer *answer,
                                    const struct hm_style *style, size_t kind)
 {
@@ -365,7 +366,8 @@ static void say_width(struct hm_text *out, const struct hm_style *style, double 
         hm__text_addf(out, "within a factor of %s", hm__show_number(sqrt(high / low), number));
 }
 
-/* Adds which runs would narrow the interval, and the commands that make these runs and use them. */
+/* Appends which runs would narrow the interval, and the commands that make these runs and use them.
+ */
 static void say_advised_runs(struct hm_text *out, const struct hm_answer *a,
                              const struct hm_style *style)
 {

@@ -104,8 +104,8 @@ void hm__render_notes(struct hm_text *out, const char *const *notes, size_t coun
 }
 
 /*
- * Adds the probability that the recommended number of workers is nearly as good as the best, which
- * depends on how well the runs determine the curve.
+ * Appends the probability that the recommended number of workers is nearly as good as the best,
+ * which depends on how well the runs determine the curve.
  */
 static void answer_say_sure(struct hm_text *out, const struct hm_answer *a,
                             const struct hm_style *style)
@@ -124,7 +124,7 @@ static void answer_say_sure(struct hm_text *out, const struct hm_answer *a,
 }
 
 /*
- * Adds the probability that the recommended point meets the limits; if no point meets them, the
+ * Appends the probability that the recommended point meets the limits; if no point meets them, the
  * probability for the point that comes nearest to them.
  */
 static void answer_say_limits_met(struct hm_text *out, const struct hm_answer *a,
@@ -244,7 +244,7 @@ static void answer_say_point(struct hm_text *out, const struct hm_answer *a,
 }
 
 /*
- * Adds a line for each limit in the question, with the point that meets it: the deadline, the
+ * Appends a line for each limit in the question, with the point that meets it: the deadline, the
  * budget, the speedup `faster`, or the increase of work `work`.
  */
 static void answer_say_asked(struct hm_text *out, const struct hm_answer *a,
@@ -353,7 +353,7 @@ static void answer_say_subject(struct hm_text *out, const struct hm_answer *a,
     hm__render_taken_line(out, style, "on", &line);
 }
 
-/* Adds the consistency of a platform, such as "ssp 3" or "bsp, 1 backup". */
+/* Appends the consistency of a platform, such as "ssp 3" or "bsp, 1 backup". */
 static void answer_say_consistency(struct hm_text *out, const struct hm_way *way)
 {
     hm__text_add(out, hm_consistency_name(way->consistency));
@@ -386,7 +386,7 @@ static void answer_say_platform(struct hm_text *out, const struct hm_answer *a,
 }
 
 /*
- * Adds how busy the network links of the parameter servers are, and how many servers would be
+ * Appends how busy the network links of the parameter servers are, and how many servers would be
  * enough.
  */
 static void answer_say_servers(struct hm_text *out, const struct hm_answer *a,
@@ -410,8 +410,8 @@ static void answer_say_servers(struct hm_text *out, const struct hm_answer *a,
 }
 
 /*
- * Adds the ranking of platforms as a table. `widest` is the width of the column with machines; if
- * it is 0, the table has no such column.
+ * Appends the ranking of platforms as a table. `widest` is the width of the column with machines;
+ * if it is 0, the table has no such column.
  */
 static void answer_say_platforms(struct hm_text *out, const struct hm_answer *a,
                                  const struct hm_style *style, size_t widest)

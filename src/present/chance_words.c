@@ -35,8 +35,8 @@ void hm__say_limits_met(struct hm_text *out, const struct hm_limits_met *l)
 }
 
 /*
- * Adds the interval that contains the best number of workers, or says that the best is the largest
- * number that was considered.
+ * Appends the interval that contains the best number of workers, or says that the best is the
+ * largest number that was considered.
  */
 static void say_exact_best(struct hm_text *out, const struct hm_near_best *s)
 {

@@ -22,8 +22,8 @@ struct hm_limits_met {
  */
 const char *hm__show_chance(double probability, char *text);
 /*
- * Adds a phrase such as "meets the deadline of 1 h with 93 % (asked 90 %)"; adds nothing if the
- * probability is unknown.
+ * Appends a phrase such as "meets the deadline of 1 h with 93 % (asked 90 %)"; appends nothing if
+ * the probability is unknown.
  */
 void hm__say_limits_met(struct hm_text *out, const struct hm_limits_met *limits);
 
@@ -48,12 +48,12 @@ struct hm_near_best {
 };
 
 /*
- * Adds a phrase such as "91 % sure to be within 5 % of the best; the exact best lies between 19 and
- * 51 (90 %)".
+ * Appends a phrase such as "91 % sure to be within 5 % of the best; the exact best lies between 19
+ * and 51 (90 %)".
  */
 void hm__say_near_best(struct hm_text *out, const struct hm_near_best *sure);
 
-/* Adds a sentence which says that all runs used a single node, and how many workers it has. */
+/* Appends a sentence which says that all runs used a single node, and how many workers it has. */
 void hm__say_one_node(struct hm_text *out, double workers);
 
 #endif

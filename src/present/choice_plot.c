@@ -29,7 +29,7 @@ static int plot_begin(struct hm_text *out, const char *file, const struct hm_plo
     return 0;
 }
 
-/* Adds a data row "x value low high"; an unknown end of the interval is replaced by `value`. */
+/* Appends a data row "x value low high"; an unknown end of the interval is replaced by `value`. */
 static void plot_row(struct hm_text *out, double x, double value, double low, double high)
 {
     hm__text_addf(out, "%.17g %.17g %.17g %.17g\n", x, value, low > 0 ? low : value,
@@ -39,7 +39,8 @@ static void plot_row(struct hm_text *out, double x, double value, double low, do
 /* ---- recommendations --------------------------------------------------------------------------
  */
 
-/* Adds a mark at the recommended point, and the title with its number of workers, time and cost. */
+/* Appends a mark at the recommended point, and the title with its number of workers, time and cost.
+ */
 static void recommended_data(struct hm_text *out, const struct hm_recommended *b)
 {
     char shown[HM_SHOWN];
@@ -51,7 +52,7 @@ static void recommended_data(struct hm_text *out, const struct hm_recommended *b
     hm__text_add(out, "' noenhanced\n");
 }
 
-/* Adds a grey vertical line for each number of workers whose runs failed. Returns the number of
+/* Appends a grey vertical line for each number of workers whose runs failed. Returns the number of
  * lines. */
 static size_t failed_lines(struct hm_text *out, const struct hm_recommendation *r)
 {
@@ -230,9 +231,9 @@ int hm__plot_advice(struct hm_text *out, const struct hm_advice *a, const char *
  */
 
 /*
- * Adds the runs as rows "place label cost", and the value of the design's criterion after each run
- * as rows "place variance". Returns the number of rows with a variance; sets `variance` to their
- * smallest and largest value.
+ * Appends the runs as rows "place label cost", and the value of the design's criterion after each
+ * run as rows "place variance". Returns the number of rows with a variance; sets `variance` to
+ * their smallest and largest value.
  */
 static size_t design_data(struct hm_text *out, const struct hm_design *d, bool sizes,
                           struct hm_plot_span *variance)
@@ -259,8 +260,8 @@ static size_t design_data(struct hm_text *out, const struct hm_design *d, bool s
 }
 
 /*
- * Adds the rest of the title, with the number of runs, their machine time and their cost, and ends
- * its line.
+ * Appends the rest of the title, with the number of runs, their machine time and their cost, and
+ * ends its line.
  */
 static void design_title(struct hm_text *out, const struct hm_design *d)
 {

@@ -156,7 +156,8 @@ static bool cost_is_left_out(const struct hm_g_stale *stale, size_t k)
 }
 
 /*
- * Adds the staleness bounds to which a line of the text applies, such as "3", "1 to 8" or "async".
+ * Appends the staleness bounds to which a line of the text applies, such as "3", "1 to 8" or
+ * "async".
  */
 static void cost_add_bounds(struct hm_text *line, const struct hm_g_stale *stale, size_t k)
 {
@@ -229,7 +230,7 @@ static void g_add_staleness(struct hm_text *out, const struct hm_g *g, const str
 }
 
 /*
- * Adds how the loss depends on the number of rows in the training data, such as "iterations x
+ * Appends how the loss depends on the number of rows in the training data, such as "iterations x
  * rows^-0.4".
  */
 static void g_add_size(struct hm_text *out, const struct hm_convergence *c, const struct hm_g *g,
@@ -287,8 +288,8 @@ static void holdout_add_left_out(struct hm_text *out, const struct hm_holdout *h
 }
 
 /*
- * Adds a summary of the errors for numbers of workers that were held out, such as "cocoa+: inside
- * 0.11, 128 from 1..64 0.07".
+ * Appends a summary of the errors for numbers of workers that were held out, such as "cocoa+:
+ * inside 0.11, 128 from 1..64 0.07".
  */
 static void holdout_add_summary(struct hm_text *out, const struct hm_g_holdout *h,
                                 const struct hm_style *style)
@@ -367,7 +368,7 @@ static void holdout_add_ahead(struct hm_text *out, const struct hm_convergence *
     }
 }
 
-/* Adds the notes about the fit and the notes about its check on held-out traces as one list. */
+/* Appends the notes about the fit and the notes about its check on held-out traces as one list. */
 static void convergence_add_notes(struct hm_text *out, const struct hm_convergence *c,
                                   const struct hm_holdout *h, const struct hm_style *style)
 {

@@ -6,7 +6,7 @@
 #include "fit_render.h"
 
 /*
- * Adds one row to the table of runs; `number` is 0 for a run that was considered but is not
+ * Appends one row to the table of runs; `number` is 0 for a run that was considered but is not
  * proposed.
  */
 static void design_run(struct hm_text *out, const struct hm_chosen *c, size_t number,

@@ -181,7 +181,7 @@ static const char *fit_show_unit(const struct hm_fit *fit, double seconds, char 
     return text;
 }
 
-/* Adds a sentence about the prediction, if there is exactly one. */
+/* Appends a sentence about the prediction, if there is exactly one. */
 static void fit_add_answer(struct hm_text *out, const struct hm_fit *fit,
                            const struct hm_prediction *p, const struct hm_style *style)
 {

@@ -74,7 +74,7 @@ static bool has_unfit(const struct hm_answer *a)
 }
 
 /*
- * Adds marks at the knee, the best point and the recommended point; if two of these are the same
+ * Appends marks at the knee, the best point and the recommended point; if two of these are the same
  * point, it is marked once.
  */
 static void plot_marks(struct hm_text *out, const struct hm_answer *a)

@@ -67,7 +67,7 @@ static bool is_eight_bit(const struct hm_large_work *w)
     return w->precision == HM_FORMAT_FP8 || w->precision == HM_FORMAT_MXFP8;
 }
 
-/* Adds the flags that describe multi-head latent attention. */
+/* Appends the flags that describe multi-head latent attention. */
 static void emit_megatron_latent(const struct emitter *e)
 {
     const struct hm_latent *a = &e->job->network.latent;
@@ -116,8 +116,8 @@ static void emit_megatron_network(const struct emitter *e)
 }
 
 /*
- * Adds the flags of pipeline parallelism. If the layers cannot be divided evenly among the stages,
- * the last stage has fewer layers.
+ * Appends the flags of pipeline parallelism. If the layers cannot be divided evenly among the
+ * stages, the last stage has fewer layers.
  */
 static void emit_megatron_pipeline(const struct emitter *e)
 {
@@ -333,7 +333,7 @@ static int emit_torchtitan(const struct emitter *e, struct hm_err *err)
     return 0;
 }
 
-/* Adds the lines of an accelerate configuration for sharding by DeepSpeed. */
+/* Appends the lines of an accelerate configuration for sharding by DeepSpeed. */
 static void emit_accelerate_deepspeed(const struct emitter *e)
 {
     const struct hm_layout *l = &e->choice->layout;
@@ -345,7 +345,8 @@ static void emit_accelerate_deepspeed(const struct emitter *e)
                   l->offload == HM_OFFLOAD_ALL ? "cpu" : "none");
 }
 
-/* Adds the lines of an accelerate configuration for sharding by FSDP and for other parallelism. */
+/* Appends the lines of an accelerate configuration for sharding by FSDP and for other parallelism.
+ */
 static void emit_accelerate_fsdp(const struct emitter *e)
 {
     const struct hm_layout *l = &e->choice->layout;

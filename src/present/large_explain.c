@@ -14,8 +14,8 @@
 enum { NODES_SHOWN = 16, RANKS_SHOWN = 8 };
 
 /*
- * Adds one line about groups of `count` ranks; the line lists the ranks of the first group, such as
- * "0 8 16 24".
+ * Appends one line about groups of `count` ranks; the line lists the ranks of the first group, such
+ * as "0 8 16 24".
  */
 static void add_group(struct hm_text *out, const char *name, double count, double stride, double n)
 {
@@ -27,7 +27,7 @@ static void add_group(struct hm_text *out, const char *name, double count, doubl
     hm__text_addf(out, "%s\n", count > RANKS_SHOWN ? " …" : "");
 }
 
-/* Adds a range of numbers, such as "0-7" or "3", in a column of 12 characters. */
+/* Appends a range of numbers, such as "0-7" or "3", in a column of 12 characters. */
 static void add_range(struct hm_text *out, double first, double last)
 {
     char text[48];
@@ -40,8 +40,8 @@ static void add_range(struct hm_text *out, double first, double last)
 }
 
 /*
- * Adds the first and the last layer of each chunk of a pipeline stage. Chunks are assigned to the
- * stages in turn, so a stage has every chunk whose number differs by a multiple of `pipeline`.
+ * Appends the first and the last layer of each chunk of a pipeline stage. Chunks are assigned to
+ * the stages in turn, so a stage has every chunk whose number differs by a multiple of `pipeline`.
  */
 static void add_layers(struct hm_text *out, const struct hm_layout *l, double layers, double stage)
 {
@@ -56,7 +56,7 @@ static void add_layers(struct hm_text *out, const struct hm_layout *l, double la
 }
 
 /*
- * Adds the rows of one node to the table: one row for each pipeline stage that has ranks on the
+ * Appends the rows of one node to the table: one row for each pipeline stage that has ranks on the
  * node.
  */
 static void add_node(struct hm_text *out, const struct hm_large_choice *c, double layers,

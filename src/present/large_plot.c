@@ -59,7 +59,8 @@ static void add_title(struct hm_text *out, const struct hm_large_answer *a)
 }
 
 /*
- * Adds the curves of all machines to the plot; column 2 of the data is the rate, column 3 the time.
+ * Appends the curves of all machines to the plot; column 2 of the data is the rate, column 3 the
+ * time.
  */
 static void add_lines(struct hm_text *out, const struct hm_large_answer *a, const size_t *fitting,
                       const size_t *unfit, int column)
@@ -84,7 +85,7 @@ static void add_lines(struct hm_text *out, const struct hm_large_answer *a, cons
     }
 }
 
-/* Adds a mark at the recommended point. */
+/* Appends a mark at the recommended point. */
 static void add_mark(struct hm_text *out, const struct hm_large_answer *a, int column)
 {
     hm__text_addf(out,

@@ -19,7 +19,7 @@ enum { LAYOUT_TEXT = 160, BAR_WIDTH = 40 };
  */
 static const double COSTLY = 2;
 
-/* Adds the machines of a point of the curve, such as "32 x p5.48xlarge (256 GPUs)". */
+/* Appends the machines of a point of the curve, such as "32 x p5.48xlarge (256 GPUs)". */
 static void say_machines(struct hm_text *out, const struct hm_large_answer *a,
                          const struct hm_large_choice *c)
 {
@@ -38,8 +38,8 @@ static void say_machines(struct hm_text *out, const struct hm_large_answer *a,
 }
 
 /*
- * Adds the time and the cost of the whole job, or the time of one step if the length of the job is
- * not given.
+ * Appends the time and the cost of the whole job, or the time of one step if the length of the job
+ * is not given.
  */
 static void say_needs(struct hm_text *out, const struct hm_large_choice *c)
 {
@@ -99,7 +99,8 @@ static void add_headline(struct hm_text *out, const struct hm_large_answer *a,
 }
 
 /*
- * Adds a line about an alternative to the recommended point: its machines, its time and its cost.
+ * Appends a line about an alternative to the recommended point: its machines, its time and its
+ * cost.
  */
 static void add_point_line(struct hm_text *out, const struct hm_large_answer *a,
                            const struct hm_style *style, const char *label, size_t at)
@@ -112,7 +113,7 @@ static void add_point_line(struct hm_text *out, const struct hm_large_answer *a,
     hm__render_taken_line(out, style, label, &line);
 }
 
-/* Adds the host memory per worker that offloaded training state needs. */
+/* Appends the host memory per worker that offloaded training state needs. */
 static void add_host_memory(struct hm_text *out, const struct hm_large_choice *c,
                             const struct hm_style *style)
 {
@@ -154,7 +155,7 @@ static void add_memory(struct hm_text *out, const struct hm_large_choice *c,
         add_host_memory(out, c, style);
 }
 
-/* Adds the lines about the layout, one iteration and the whole job. */
+/* Appends the lines about the layout, one iteration and the whole job. */
 static void add_figures(struct hm_text *out, const struct hm_large_answer *a,
                         const struct hm_style *style)
 {
@@ -183,7 +184,7 @@ static void add_figures(struct hm_text *out, const struct hm_large_answer *a,
     hm__render_taken_line(out, style, "whole job", &line);
 }
 
-/* Adds the probability that the limits are met, and the interval of the time. */
+/* Appends the probability that the limits are met, and the interval of the time. */
 static void add_sure(struct hm_text *out, const struct hm_large_answer *a,
                      const struct hm_style *style)
 {
@@ -232,8 +233,8 @@ static const char *show_amount(double amount, char text[HM_SHOWN])
 }
 
 /*
- * Adds the numbers of parameters and tokens if the plan chose them, and the loss that scaling laws
- * predict.
+ * Appends the numbers of parameters and tokens if the plan chose them, and the loss that scaling
+ * laws predict.
  */
 static void add_outlook(struct hm_text *out, const struct hm_large_answer *a,
                         const struct hm_style *style)
@@ -263,7 +264,7 @@ static void add_outlook(struct hm_text *out, const struct hm_large_answer *a,
 }
 
 /*
- * Adds how large the micro-batch and the sequence can become, and the number of workers at which
+ * Appends how large the micro-batch and the sequence can become, and the number of workers at which
  * scaling breaks down.
  */
 static void add_room(struct hm_text *out, const struct hm_large_answer *a,
@@ -288,7 +289,7 @@ static void add_room(struct hm_text *out, const struct hm_large_answer *a,
 }
 
 /*
- * Adds the alternatives, the best point and the knee, except those that are equal to the
+ * Appends the alternatives, the best point and the knee, except those that are equal to the
  * recommendation.
  */
 static void add_others(struct hm_text *out, const struct hm_large_answer *a,

@@ -86,7 +86,7 @@ bool hm__span_is_wide(const struct hm_plot_span *span)
 }
 
 /*
- * Adds at most nine ticks at powers of two, and one at the largest number. A power of two is
+ * Appends at most nine ticks at powers of two, and one at the largest number. A power of two is
  * omitted if its label would touch that of the largest number.
  */
 static void add_powers(struct hm_text *out, const struct hm_plot_span *span)

@@ -28,12 +28,12 @@ enum {
 #define HM_PLOT_BAND "fs transparent solid 0.18 noborder"
 
 /*
- * Adds a string in single quotes for gnuplot: a quote inside is doubled, and control characters are
- * removed.
+ * Appends a string in single quotes for gnuplot: a quote inside is doubled, and control characters
+ * are removed.
  */
 void hm__gnuplot_quote(struct hm_text *out, const char *text);
 /*
- * Adds the gnuplot commands that set the terminal, the output file and the common style. The
+ * Appends the gnuplot commands that set the terminal, the output file and the common style. The
  * extension of the file selects the terminal; it must be .svg, .png or .pdf.
  */
 int hm__gnuplot_output(struct hm_text *out, const char *file, double width, double height,
@@ -50,19 +50,19 @@ void hm__span_add(struct hm_plot_span *span, double value);
 /* Returns whether the largest value of the range is at least ten times the smallest. */
 bool hm__span_is_wide(const struct hm_plot_span *span);
 /*
- * Adds the commands for a horizontal axis with numbers of workers. It is logarithmic if the numbers
- * span a decade, with ticks at powers of two and at the largest number; otherwise ticks are whole
- * numbers.
+ * Appends the commands for a horizontal axis with numbers of workers. It is logarithmic if the
+ * numbers span a decade, with ticks at powers of two and at the largest number; otherwise ticks are
+ * whole numbers.
  */
 void hm__gnuplot_workers(struct hm_text *out, const struct hm_plot_span *span);
 /*
- * Adds the commands for a logarithmic axis, such as "y". Its ticks are plain numbers if all values
- * are between 1e-4 and 1e5, otherwise powers of ten.
+ * Appends the commands for a logarithmic axis, such as "y". Its ticks are plain numbers if all
+ * values are between 1e-4 and 1e5, otherwise powers of ten.
  */
 void hm__gnuplot_log(struct hm_text *out, const char *axis, const struct hm_plot_span *span);
 /*
- * Adds the commands for a vertical axis. It is logarithmic if the values span a decade; otherwise
- * it is linear and begins at 0.
+ * Appends the commands for a vertical axis. It is logarithmic if the values span a decade;
+ * otherwise it is linear and begins at 0.
  */
 void hm__gnuplot_values(struct hm_text *out, const struct hm_plot_span *span);
 

@@ -38,18 +38,18 @@ int hm__render_gnuplot(struct hm_text *out, const struct hm_answer *answer, cons
 void hm__render_layers(struct hm_text *out, const struct hm_counts *counts, double weight_bytes);
 
 /*
- * Adds a text, broken into lines of at most the width of the style; lines after the first begin at
- * column `indent`.
+ * Appends a text, broken into lines of at most the width of the style; lines after the first begin
+ * at column `indent`.
  */
 void hm__render_wrapped(struct hm_text *out, const struct hm_style *style, const char *text,
                         size_t indent);
 /*
- * Adds a line "label   text", broken at the width of the style; continuation lines are aligned with
- * `text`.
+ * Appends a line "label   text", broken at the width of the style; continuation lines are aligned
+ * with `text`.
  */
 void hm__render_line(struct hm_text *out, const struct hm_style *style, const char *label,
                      const char *text);
-/* Adds the notes of an answer, one after another; only the first note has the label "note". */
+/* Appends the notes of an answer, one after another; only the first note has the label "note". */
 void hm__render_notes(struct hm_text *out, const char *const *notes, size_t count,
                       const struct hm_style *style);
 
@@ -62,10 +62,10 @@ void hm__render_taken(struct hm_text *out, const struct hm_style *style, struct 
                       size_t indent);
 void hm__render_taken_line(struct hm_text *out, const struct hm_style *style, const char *label,
                            struct hm_text *text);
-/* Adds the first sentence of an answer, in bold; releases `text` as hm__render_taken does. */
+/* Appends the first sentence of an answer, in bold; releases `text` as hm__render_taken does. */
 void hm__render_headline(struct hm_text *out, const struct hm_style *style, struct hm_text *text);
 /*
- * Adds one cell of a table, `width` columns wide: a short string is padded, a long one is
+ * Appends one cell of a table, `width` columns wide: a short string is padded, a long one is
  * truncated.
  */
 void hm__render_cell(struct hm_text *out, const char *text, size_t width);

@@ -75,8 +75,8 @@ static void details_end(struct hm_text *out)
 }
 
 /*
- * Adds a chart of loss curves, with a table that the reader can open. The table has at most about
- * ROWS_SHOWN points of each curve, including the last one.
+ * Appends a chart of loss curves, with a table that the reader can open. The table has at most
+ * about ROWS_SHOWN points of each curve, including the last one.
  */
 static void page_add_curves(struct hm_page *page, struct hm_svg_chart *chart, const char *x_name,
                             const char *const *labels)
@@ -288,7 +288,8 @@ void hm__chart_times(struct hm_page *page, const struct hm_convergence *c,
 
 /* ---- seconds of an iteration ----------------------------------------------------------------- */
 
-/* Adds a table of the seconds of an iteration with their percentiles, which the reader can open. */
+/* Appends a table of the seconds of an iteration with their percentiles, which the reader can open.
+ */
 static void page_add_paces(struct hm_text *out, const struct hm_paces *paces, const char *title)
 {
     const char *const columns[] = {"algorithm",       "*workers",         "*mean",
@@ -390,7 +391,7 @@ static bool series_add_candidates(struct hm_page *page, const struct hm_advice *
 }
 
 /*
- * Adds the chart of all candidates. A table of all candidates follows it in the report, so the
+ * Appends the chart of all candidates. A table of all candidates follows it in the report, so the
  * chart has none.
  */
 void hm__chart_candidates(struct hm_page *page, const struct hm_advice *a)
@@ -428,7 +429,7 @@ void hm__chart_candidates(struct hm_page *page, const struct hm_advice *a)
 }
 
 /*
- * Adds the chart of predicted and measured times of the check runs. The table of these runs
+ * Appends the chart of predicted and measured times of the check runs. The table of these runs
  * precedes it in the report, so the chart has none.
  */
 void hm__chart_checks(struct hm_page *page, const struct hm_study *s)

@@ -29,7 +29,7 @@ void hm__table_begin(struct hm_text *out, const char *caption, const char *const
 /* Begins a row of a table; its first cell is the heading `head`. */
 void hm__table_row(struct hm_text *out, const char *head);
 void hm__table_text(struct hm_text *out, const char *text);
-/* Adds a cell whose text is aligned to the right, as for numbers. */
+/* Appends a cell whose text is aligned to the right, as for numbers. */
 void hm__table_number(struct hm_text *out, const char *text);
 void hm__table_row_end(struct hm_text *out);
 void hm__table_end(struct hm_text *out);
@@ -41,7 +41,7 @@ void hm__chart_iterations(struct hm_page *page, const struct hm_convergence *con
 void hm__chart_times(struct hm_page *page, const struct hm_convergence *convergence,
                      const struct hm_advice *advice);
 /*
- * Adds a chart of the seconds of an iteration against the number of workers. If `advice` is not
+ * Appends a chart of the seconds of an iteration against the number of workers. If `advice` is not
  * NULL, algorithms have the same colours as in the charts of the advice.
  */
 void hm__chart_paces(struct hm_page *page, const struct hm_paces *paces,

@@ -290,8 +290,8 @@ static double svg_legend_width(const char *name)
 }
 
 /*
- * Adds a legend with the names of the series in rows below the drawing, and returns the number of
- * rows. If `out` is NULL, only counts the rows.
+ * Appends a legend with the names of the series in rows below the drawing, and returns the number
+ * of rows. If `out` is NULL, only counts the rows.
  */
 static size_t svg_add_legend(struct hm_text *out, const struct hm_svg_chart *c)
 {

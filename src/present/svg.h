@@ -35,10 +35,11 @@ struct hm_svg_chart {
 /* Whether the chart has a point that its scales can show. */
 bool hm__svg_has_points(const struct hm_svg_chart *chart);
 /*
- * Adds the chart as an element <svg>…</svg>. The page must contain the CSS rules of hm__svg_style.
+ * Appends the chart as an element <svg>…</svg>. The page must contain the CSS rules of
+ * hm__svg_style.
  */
 void hm__svg_add(struct hm_text *out, const struct hm_svg_chart *chart);
-/* Adds the CSS rules that the charts need, for light and dark colour schemes. */
+/* Appends the CSS rules that the charts need, for light and dark colour schemes. */
 void hm__svg_style(struct hm_text *out);
 
 #endif

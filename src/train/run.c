@@ -14,7 +14,9 @@
 struct hm_random hm__run_random(const struct hm_run *run, unsigned use)
 {
     struct hm_random random;
-    /* The stream number has 40 bits for the iteration, 20 for the rank and 4 for `use`. */
+    /*
+     * The number of a random stream has 40 bits for the iteration, 20 for the rank and 4 for `use`.
+     */
     uint64_t stream = ((uint64_t)run->iteration << 24) ^ ((uint64_t)run->comm->rank << 4) ^ use;
 
     hm__random_init(&random, run->settings.seed, stream);
@@ -121,8 +123,8 @@ const uint32_t *hm__batches_next(struct hm_run *run, struct hm_batches *batches,
         batches->epoch = epoch;
     }
     /*
-     * Each rank rounds the bounds of a mini-batch with another offset, so that the total number of
-     * rows on all ranks is nearly the same for every mini-batch.
+     * Each rank rounds the bounds of a mini-batch with a different offset, so that the total number
+     * of rows on all ranks is nearly the same for every mini-batch.
      */
     double phase = (double)run->comm->rank / run->comm->size;
     size_t first = (size_t)floor(rows * place / batches->per_epoch + phase);

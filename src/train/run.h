@@ -1,6 +1,6 @@
 /*
- * Declares a run of an algorithm on one rank, and the interface of an algorithm. An algorithm is a
- * table of functions in a file of its own, listed in algorithms.c.
+ * Declares a run of an algorithm on one rank, and the interface of an algorithm. Each algorithm is
+ * a table of functions in its own source file; algorithms.c lists them all.
  *
  * Each rank holds its own rows and a copy of the weights w. At the start and at the end of each
  * iteration all ranks have the same w, so that w can be evaluated and saved in between; an
@@ -19,7 +19,7 @@
  * default.
  */
 struct hm_train_settings {
-    double step;  /* Initial step size. */
+    double step;  /* Initial step size of the algorithm. */
     double batch; /* Number of rows in a mini-batch, over all ranks; for local SGD, on each rank. */
     double passes;   /* Number of passes over its own rows that a rank makes in an iteration. */
     double momentum; /* [0, 1) */
@@ -53,7 +53,7 @@ struct hm_part {
 
 enum { HM_PARTS = 8 };
 
-struct hm_trace_point; /* A point of a trace; see train.h. */
+struct hm_trace_point; /* One point of a training trace; see train.h. */
 
 struct hm_run {
     const struct hm_algorithm *algorithm;
@@ -66,7 +66,7 @@ struct hm_run {
     double iteration; /* Number of iterations finished so far. */
     /* Number of rows processed so far by all ranks; a row counts each time it is processed. */
     double samples;
-    /* True if the algorithm finds no further improvement; the same on all ranks. */
+    /* True if the algorithm finds no further improvement; the value is the same on all ranks. */
     bool settled;
     double step; /* Initial step size, for algorithms that have the function `update`. */
     void *state; /* State of the algorithm, such as its velocities or dual variables. */
@@ -104,8 +104,8 @@ struct hm_algorithm {
      */
     int (*begin)(struct hm_run *run, struct hm_err *err);
     /*
-     * Computes what is needed before the first iteration, with communication; all ranks call it.
-     * May be NULL.
+     * Makes computations that are needed before the first iteration; all ranks call it, and it may
+     * communicate. May be NULL.
      */
     void (*prepare)(struct hm_run *run);
     /* Makes one iteration; all ranks call it. */
@@ -116,10 +116,11 @@ struct hm_algorithm {
      */
     double (*dual)(const struct hm_run *run);
     /*
-     * For mini-batch algorithms: the second half of `step`, which changes w by the mean gradient in
-     * run->gradient. `weight` is the size of this update as a fraction of a whole step, and `done`
-     * is the number of updates before this one. Each weight is updated independently, so that
-     * ranges of w may be on different ranks. NULL: the algorithm cannot run with parameter servers.
+     * Only for mini-batch algorithms: makes the second half of `step`, which changes w according to
+     * the mean gradient in run->gradient. `weight` is the size of this update as a fraction of a
+     * whole step, and `done` is the number of updates before this one. Each weight is updated
+     * independently, so that ranges of w may be on different ranks. NULL: the algorithm cannot run
+     * with parameter servers.
      */
     void (*update)(struct hm_run *run, double weight, double done);
     /*
@@ -132,26 +133,30 @@ struct hm_algorithm {
      * checkpoints, outside the measured time. NULL: w always has the same values on all ranks.
      */
     void (*gather)(struct hm_run *run);
-    /* Called on all ranks after the arrays have been loaded from a checkpoint; may be NULL. */
+    /*
+     * Function that is called on all ranks after the arrays have been loaded from a checkpoint; may
+     * be NULL.
+     */
     int (*resumed)(struct hm_run *run, struct hm_err *err);
     /*
-     * Computes the objective and other members of the trace point. NULL: the objective is P(w),
+     * Computes the objective and further members of a trace point. NULL: the objective is P(w),
      * which the caller computes.
      */
     void (*eval)(struct hm_run *run, struct hm_trace_point *point);
 };
 
 /*
- * Measurements of a segment: consecutive iterations without an evaluation or checkpoint in between.
+ * Measurements of a segment, that is, of consecutive iterations without an evaluation or checkpoint
+ * between them.
  */
 struct hm_segment {
     double iterations, samples;
     /* Total time and computing time in seconds; each is the maximum over the ranks. */
     double seconds, compute_s;
-    /* Number of bytes sent and of floating-point operations, summed over all ranks. */
+    /* Numbers of bytes sent and of floating-point operations, summed over all ranks. */
     double bytes, flop;
     /* The members below are used only with parameter servers; otherwise they are 0. */
-    double wait_s; /* Seconds that a worker waited for the weights w, averaged over the workers. */
+    double wait_s; /* Seconds that a worker waited for the weights w; the mean over the workers. */
     /*
      * Number of times that workers read w, and the sum of the staleness of these reads, in clocks.
      */
@@ -169,13 +174,17 @@ struct hm_platform_ops {
     int (*run_segment)(struct hm_run *run, double iterations, struct hm_segment *ret_segment,
                        struct hm_err *err);
     /*
-     * Used instead of run_segment on a rank without rows (the driver): stores the sum of the
-     * gradients over all rows of all ranks in run->gradient, followed by the sum of the losses.
+     * The driver, a rank without rows, uses this function instead of run_segment. It stores the sum
+     * of the gradients over all rows of all ranks in run->gradient, followed by the sum of the
+     * losses.
      */
     void (*sum)(struct hm_run *run, const double *w);
 };
 
-/* Totals of the whole run, including the iterations before a checkpoint was loaded. */
+/*
+ * Totals of the whole run, including iterations that were made before a checkpoint from which the
+ * run was resumed.
+ */
 struct hm_train_totals {
     double elapsed_s, compute_s, bytes, flop;
 };
@@ -194,17 +203,18 @@ struct hm_random hm__run_random(const struct hm_run *run, unsigned use);
 
 /*
  * Returns the objective P(w) over the rows of all ranks, and stores its gradient in run->gradient.
- * All ranks must call this function. The operations and the processed rows are counted.
+ * All ranks must call this function. The floating-point operations and the processed rows are
+ * counted.
  */
 double hm__run_full(struct hm_run *run, const double *w);
 
 /*
  * Computes this rank's part of a gradient: returns the sum of the losses of the rows
  * list[0..count), or of rows 0 to count - 1 if `list` is NULL, and stores the sum of their
- * gradients in run->gradient. The operations are counted.
+ * gradients in run->gradient. The floating-point operations are counted.
  */
 double hm__run_part(struct hm_run *run, const double *w, const uint32_t *list, size_t count);
-/* Like hm__run_part, but adds the gradients to run->gradient. */
+/* Like hm__run_part, but adds the gradients to those in run->gradient. */
 double hm__run_add(struct hm_run *run, const double *w, const uint32_t *list, size_t count);
 /*
  * Convert run->gradient from a sum over `rows` rows to the mean gradient: divide by `rows` and add
@@ -224,8 +234,8 @@ void hm__run_derive_dual(struct hm_run *run, double *alpha);
 double hm__run_norm2(const struct hm_run *run);
 
 /*
- * The mini-batches of a run. hm__batches_gradient computes the mean gradient of the next
- * mini-batch, including the gradient of the regulariser, in run->gradient.
+ * The mini-batches of a run. hm__batches_gradient stores the mean gradient of the next mini-batch,
+ * including the gradient of the regulariser, in run->gradient.
  */
 struct hm_batches;
 int hm__batches_new(struct hm_run *run, struct hm_batches **ret_batches, struct hm_err *err);
@@ -243,7 +253,7 @@ void hm__fill_range(uint32_t *order, size_t count);
 void hm__shuffle(struct hm_random *random, uint32_t *order, size_t count);
 
 /*
- * Returns settings.step, or, if it is 0, a step size that suits the loss: 1 / (curvature x mean
+ * Returns settings.step or, if it is 0, a step size that suits the loss: 1 / (curvature x mean
  * |x|^2), or `otherwise` if the curvature is unknown.
  */
 double hm__run_step_size(struct hm_run *run, double otherwise);

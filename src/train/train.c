@@ -1,8 +1,8 @@
 /*
  * Implements the training loop. A segment consists of the iterations up to the next evaluation,
- * checkpoint or limit. All ranks start a segment together. The time of a segment is that of the
- * slowest rank, and its computation time is the maximum over the ranks; the rest is communication
- * time, which includes waiting for other ranks.
+ * checkpoint or limit. All ranks start a segment together. The time of a segment is the time of the
+ * slowest rank, and its computing time is the maximum over the ranks. The difference is the
+ * communication time, which includes waiting for other ranks.
  */
 #include "train.h"
 
@@ -44,7 +44,7 @@ int hm__run_begin(struct hm_run *run, struct hm_err *err)
     setting_default(&run->settings.step, defaults->step);
     setting_default(&run->settings.batch, defaults->batch);
     setting_default(&run->settings.passes, defaults->passes);
-    /* 0 is a valid momentum, so a negative value selects the default. */
+    /* The momentum 0 is valid, so a negative value selects the default. */
     if (run->settings.momentum < 0)
         run->settings.momentum = defaults->momentum;
     setting_default(&run->settings.memory, defaults->memory);
@@ -92,7 +92,7 @@ static double train_segment_length(const struct hm_run *run, const struct hm_tra
     return fmax(1, length);
 }
 
-/* Whether the limit of iterations or of time is reached. */
+/* Whether the limit on iterations or on time is reached. */
 static bool train_limit_reached(const struct hm_run *run, const struct hm_train_limits *limits,
                                 const struct hm_train_totals *totals)
 {
@@ -199,7 +199,10 @@ static struct hm_trace_point train_describe(const struct hm_run *run,
                                             const struct hm_segment *since,
                                             const struct hm_train_totals *totals)
 {
-    /* The divisor is at least 1, because a resumed run is evaluated before its first iteration. */
+    /*
+     * The number of iterations since the last evaluation may be 0, because a resumed run is
+     * evaluated before its first iteration; so the divisor is at least 1.
+     */
     double count = fmax(1, since->iterations);
 
     return (struct hm_trace_point){
@@ -213,7 +216,7 @@ static struct hm_trace_point train_describe(const struct hm_run *run,
         .bytes = since->bytes / count,
         .flop = since->flop / count,
         .wait_s = since->reads > 0 ? since->wait_s / count : NAN,
-        /* If w was never read, the staleness is 0 / 0, which is NAN. */
+        /* If the weights w were never read, the staleness is 0 / 0, which is NAN. */
         .staleness = since->staleness / since->reads,
         .dropped = since->reads > 0 ? since->dropped : NAN,
     };

@@ -36,7 +36,7 @@ enum hm_stop {
 
 const char *hm__stop_name(enum hm_stop stop);
 
-/* One line of the trace. Means are taken over the iterations since the last evaluation. */
+/* One line of the trace of a run. Means are taken over the iterations since the last evaluation. */
 struct hm_trace_point {
     double iteration; /* Number of iterations finished so far. */
     double epoch;     /* Number of passes over all rows of the data so far. */
@@ -52,7 +52,8 @@ struct hm_trace_point {
      * algorithms.
      */
     double change;
-    double accuracy; /* Fraction of test rows predicted correctly; NAN: no test rows. */
+    /* Fraction of the test rows that are predicted correctly; NAN: no test rows. */
+    double accuracy;
     /* Mean squared error on the test rows, for least squares only; NAN otherwise. */
     double test_error;
     double samples_per_s;

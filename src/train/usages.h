@@ -5,8 +5,8 @@
 #include "run.h"
 
 /*
- * Returns the accumulated usage of a rank, with its memory: the resident memory of its process or,
- * if ranks share one process, the size of the rank's rows and of the run's arena.
+ * Returns the resources that a rank has used so far, and its memory: the resident memory of its
+ * process or, if ranks share one process, the size of the rank's rows and of the run's arena.
  */
 struct hm_usage hm__usage_now(const struct hm_run *run, struct hm_comm *comm);
 

@@ -32,7 +32,10 @@ int hm__check_enum(const char *field, int value, int count, struct hm_err *err);
 /* Check that a format is a value of enum hm_format. */
 int hm__check_format(enum hm_format format, struct hm_err *err);
 
-/* Same as hm_cluster_check, but the error names fields with a prefix, such as "cluster.". */
+/*
+ * Same as hm_cluster_check, but the error adds a prefix, such as "cluster.", to the name of the
+ * field.
+ */
 int hm__cluster_check(const struct hm_cluster *cluster, const char *prefix, struct hm_err *err);
 /*
  * Check a network: it must have layers and an input shape, or the total numbers of parameters and
@@ -41,7 +44,7 @@ int hm__cluster_check(const struct hm_cluster *cluster, const char *prefix, stru
 int hm__network_check(const struct hm_network *network, const char *source, struct hm_err *err);
 /* Check that a graph has the data that are needed to split it. */
 int hm__graph_check(const struct hm_graph *graph, struct hm_err *err);
-/* Check that an answer of hm_plan has points, and that its indices are in range. */
+/* Check that an answer of hm_plan has points, and that its indices of points are in range. */
 int hm__answer_check(const struct hm_answer *answer, struct hm_err *err);
 /*
  * Check that a fit was made by hm_fit_new; a struct that the caller filled in lacks internal data.
@@ -52,10 +55,7 @@ int hm__traces_check(const struct hm_traces *traces, bool need_loss, struct hm_e
 /* Check that a fit of the loss curve has at least one algorithm. */
 int hm__convergence_check(const struct hm_convergence *convergence, struct hm_err *err);
 
-/*
- * Check the kinds of machines of a mixed cluster; errors name fields with `prefix`, as in
- * hm__cluster_check.
- */
+/* Check the kinds of machines of a mixed cluster; errors add `prefix` to the name of the field. */
 int hm__cluster_check_kinds(const struct hm_cluster *cluster, const char *prefix,
                             struct hm_err *err);
 /* Copy a cluster with its strings, speeds and kinds of machines into an arena. */
@@ -69,7 +69,7 @@ int hm__cluster_set_kinds(struct hm_arena *arena, struct hm_cluster *cluster,
                           const struct hm_kind *kinds, size_t count, struct hm_err *err);
 /* Whether the price of every machine of the cluster is known. */
 bool hm__cluster_priced(const struct hm_cluster *cluster);
-/* Returns the number of workers of all machines that the cluster has; NaN or 0: no limit. */
+/* Returns the total number of workers in the cluster; NaN or 0: no limit. */
 double hm__cluster_workers(const struct hm_cluster *cluster);
 /*
  * Returns the memory of a worker in bytes; NaN if it is unknown or differs between kinds of
@@ -81,8 +81,8 @@ int hm__cluster_one_kind(const struct hm_cluster *cluster, struct hm_err *err);
 /* Initialise a cluster of machines with one worker each; all other quantities are unknown. */
 void hm__cluster_init(struct hm_cluster *cluster);
 /*
- * Whether messages should call the workers of a machine GPUs: the machine has several accelerators,
- * and its title names no other kind of chip.
+ * Whether messages call the workers of a machine GPUs: the machine has several accelerators, and
+ * its title names no other kind of chip.
  */
 bool hm__cluster_has_gpus(const struct hm_cluster *cluster);
 /*
@@ -90,7 +90,7 @@ bool hm__cluster_has_gpus(const struct hm_cluster *cluster);
  * and Amazon's Trainium have no single kernels that eager software could call.
  */
 bool hm__cluster_compiles(const struct hm_cluster *cluster);
-/* Set the defaults of hm_job_new; the job takes ownership of the arena `memory`. */
+/* Set the same defaults as hm_job_new; the job takes ownership of the arena `memory`. */
 void hm__job_init(struct hm_job *job, void *memory);
 /*
  * If a job has a network and no description of its communication, assume the best all-reduce of

@@ -9,7 +9,7 @@
 
 enum { FIELD_TEXT = 128 };
 
-/* Largest allowed value of a number that has no other limit. */
+/* Largest allowed value of a numeric field that has no other limit. */
 static const double MOST = 1e30;
 
 void hm__cluster_init(struct hm_cluster *cluster)

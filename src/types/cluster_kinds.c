@@ -1,4 +1,4 @@
-/* Handles mixed clusters: their kinds of machines, checks, and copies of clusters. */
+/* Handles mixed clusters, which have several kinds of machines: checks and copies them. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

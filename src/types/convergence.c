@@ -23,7 +23,10 @@ size_t hm__g_form_size(enum hm_g_form form)
     return (size_t)form < HM_G_FORMS ? sizes[form] : 0;
 }
 
-/* A struct hm_paces that is part of a convergence does not own memory, so nothing is freed. */
+/*
+ * If a struct hm_paces is part of a struct hm_convergence, it does not own its memory, so nothing
+ * is freed.
+ */
 void hm_paces_free(struct hm_paces *paces)
 {
     if (paces)

@@ -32,9 +32,9 @@ struct hm_large_job {
     double tokens;       /* Number of tokens that the whole job processes; NaN: not given. */
 };
 
-/* The seconds of one step, in total and by cause. */
+/* Seconds of one training step, in total and by component. */
 struct hm_large_step {
-    double time_s;    /* Seconds of the whole step of training. */
+    double time_s;    /* Seconds of the whole training step. */
     double compute_s; /* Seconds of computing in the layers, including recomputation. */
     double matmul_s, attention_s, traffic_s,
         /*
@@ -52,7 +52,7 @@ struct hm_large_step {
     double slow_host_s;
 };
 
-/* Bytes of memory used on the worker that needs the most. */
+/* Bytes of memory that are used on the worker that needs the most, in total and by purpose. */
 struct hm_large_memory {
     double weights, gradients,
         optimizer; /* Bytes of weights (including gathered ones), gradients and optimizer states. */
@@ -63,7 +63,7 @@ struct hm_large_memory {
     double host;
 };
 
-/* One layout on n workers of one kind of machine, with its predicted time, memory and cost. */
+/* One layout on n workers of one machine type, with its predicted time, memory and cost. */
 struct hm_large_choice {
     struct hm_layout layout;
     double n, nodes;
@@ -96,7 +96,7 @@ struct hm_large_choice {
      */
     double excess;
     double per_node; /* Number of workers of one node. */
-    bool gpus;       /* True if messages should call the workers of a node GPUs. */
+    bool gpus;       /* True if messages call the workers of a node GPUs. */
 };
 
 enum { HM_LARGE_RUNNERS = 6, HM_LARGE_HINTS = 8, HM_LARGE_CHANGES = 8, HM_LARGE_NOTES = 6 };
@@ -119,7 +119,7 @@ struct hm_large_outlook {
      * law.
      */
     double optimal;
-    double critical_batch; /* Critical batch size in tokens at this loss. */
+    double critical_batch; /* Critical batch size in tokens at the predicted loss. */
     /*
      * Factor by which the number of tokens grows because the batch exceeds the critical batch size,
      * >= 1.
@@ -165,7 +165,8 @@ struct hm_large_answer {
      * fraction.
      */
     double slack;
-    struct hm_large_choice *points; /* Best layout for each n on each machine; owned. */
+    /* Points of the plan: the best layout for each n on each machine; owned. */
+    struct hm_large_choice *points;
     size_t point_count;
     /*
      * Indices into `points`: the best point, the point with the fewest workers within the slack of
@@ -174,8 +175,8 @@ struct hm_large_answer {
      */
     size_t best, recommended, knee;
     /*
-     * Indices of three alternatives, as in struct hm_answer; HM_NONE: a price is unknown or no
-     * point meets the limits.
+     * Indices of three alternatives (as in struct hm_answer) in `points`; HM_NONE: a price is
+     * unknown or no point meets the limits.
      */
     size_t cheapest, balanced, fastest;
     bool feasible; /* True if the recommended point fits in memory and meets deadline and budget. */

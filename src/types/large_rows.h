@@ -1,5 +1,5 @@
 /*
- * Declares measured training steps of large networks: rows of a table, each with its layout and its
+ * Declares measured training steps of large networks: each row of a table has a layout, and the
  * measured time and memory.
  */
 #ifndef HM_LARGE_ROWS_H

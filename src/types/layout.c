@@ -24,7 +24,7 @@ double hm__layout_micro_batches(const struct hm_layout *x, double batch)
     return ceil(batch / (x->data * x->micro_batch));
 }
 
-/* Fails because a degree of parallelism does not suit the network or the batch. */
+/* Fails because a degree of parallelism is not possible for the network or the batch. */
 static int layout_fail(const char *field, double value, struct hm_err *err, const char *reason,
                        double other, const char *hint)
 {

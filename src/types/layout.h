@@ -16,7 +16,7 @@ enum hm_attention {
     HM_ATTENTIONS
 };
 
-/* Names of the values of each enumeration, in their order; each list ends with NULL. */
+/* Names of the values of each enumeration, in the order of the values; each list ends with NULL. */
 extern const char *const hm__recompute_names[];
 extern const char *const hm__offload_names[];
 extern const char *const hm__attention_names[];
@@ -25,12 +25,12 @@ extern const char *const hm__number_format_names[];
 /* Largest number of dimensions of a torus network. */
 enum { HM_TORUS_AXES = 3 };
 
-/* Number of numeric members of struct hm_layout, which are its first members. */
+/* Number of numeric members of struct hm_layout; they are its first members. */
 enum { HM_LAYOUT_NUMBERS = 8 };
 
 /* The data that one training step processes, and the software that runs it. */
 struct hm_large_work {
-    const struct hm_transformer *network; /* The transformer that is trained; borrowed. */
+    const struct hm_transformer *network; /* Transformer that is trained; borrowed. */
     double sequence;                      /* Number of tokens of one sequence. */
     double batch;                         /* Number of sequences in one step, over all workers. */
     enum hm_number_format precision;

@@ -9,7 +9,7 @@
 
 #include "howmany.h"
 
-enum { HM_MARKOV_STATES = 4096 }; /* Largest number of states of a variable. */
+enum { HM_MARKOV_STATES = 4096 }; /* Largest number of states that a variable may have. */
 
 struct hm_markov {
     const char *name; /* Name of the file from which the field was read. */

@@ -19,7 +19,10 @@ const char *hm__goal_name(enum hm_goal goal);
 const char *hm__scaling_name(enum hm_scaling scaling);
 /* Returns the name of an error model of a fit: "auto", "equal" or "relative". */
 const char *hm__errors_name(enum hm_errors errors);
-/* Returns the name of the source of a recommended time: "rows", "fit", "model" or "none". */
+/*
+ * Returns the name of the source of a recommended time: "rows" (measured runs), "fit", "model" or
+ * "none".
+ */
 const char *hm__recommend_way_name(enum hm_recommend_way way);
 /* Returns the name of the reason why a candidate is worse, such as "best" or "iterations". */
 const char *hm__advise_why_name(enum hm_advise_why why);
@@ -31,23 +34,28 @@ enum hm_platform hm__strategy_platform(enum hm_strategy strategy);
 /* Whether a TensorFlow strategy works only inside one machine. */
 bool hm__strategy_inside(enum hm_strategy strategy);
 
-/* Names of enum hm_scaling, in the order of the enumeration; ends with NULL. */
+/* Names of the values of enum hm_scaling, in their order; the last element is NULL. */
 extern const char *const hm__scaling_names[];
-/* Names of enum hm_software, in the order of the enumeration; ends with NULL. */
+/* Names of the values of enum hm_software, in their order; the last element is NULL. */
 extern const char *const hm__software_names[];
-/* Names of enum hm_framework and enum hm_input, in the order of the enumerations; they end with
- * NULL. */
+/*
+ * Names of the values of enum hm_framework and of enum hm_input, in their order; the last elements
+ * are NULL.
+ */
 extern const char *const hm__framework_names[];
 extern const char *const hm__input_names[];
-/* Names of enum hm_recipe_kind, in the order of the enumeration; ends with NULL. */
+/* Names of the values of enum hm_recipe_kind, in their order; the last element is NULL. */
 extern const char *const hm__recipe_names[];
 /*
- * Names of enum hm_payload, in the order of the enumeration, without HM_PAYLOAD_BYTES; ends with
- * NULL.
+ * Names of the values of enum hm_payload, in their order, without HM_PAYLOAD_BYTES; the last
+ * element is NULL.
  */
 extern const char *const hm__payload_names[];
 
-/* Returns the name of a payload; HM_PAYLOAD_BYTES has the name "bytes". */
+/*
+ * Returns the name of a kind of data that a communication step sends (enum hm_payload);
+ * HM_PAYLOAD_BYTES has the name "bytes".
+ */
 const char *hm__payload_name(enum hm_payload payload);
 
 #endif

@@ -13,7 +13,7 @@ enum { DEPTH_MOST = 64, FIELD_TEXT = 128 };
 
 static const double SIZE_MOST = 1e12;
 
-/* Adds the name and the line of a layer to an error. */
+/* Adds the name of a layer and its line number to an error. */
 static int name_layer(const struct hm_layer *l, const char *source, int code, struct hm_err *err)
 {
     if (err && l->name)

@@ -1,4 +1,4 @@
-/* Checks struct hm_question. */
+/* Checks the members of struct hm_question. */
 #include <math.h>
 
 #include "checks.h"
@@ -82,8 +82,8 @@ static int check_way(const struct hm_way *way, struct hm_err *err)
 }
 
 /*
- * Weights that are both 0 are an error, because they would make all numbers of workers equally
- * good. This check also detects a question that was set to zeros instead of HM_QUESTION_INIT.
+ * Two weights of 0 are an error, because they would make all numbers of workers equally good. This
+ * check also detects a question that was set to zeros instead of HM_QUESTION_INIT.
  */
 static int check_weights(const struct hm_question *q, struct hm_err *err)
 {

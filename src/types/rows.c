@@ -1,6 +1,6 @@
 /*
  * Stores rows of a data set. Arrays double in size when they are full, so adding rows takes linear
- * time in total. A failed allocation leaves the rows unchanged.
+ * time in total. If an allocation fails, the rows stay unchanged.
  */
 #include "rows.h"
 

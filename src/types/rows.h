@@ -15,8 +15,11 @@ struct hm_rows {
     bool sparse;
     size_t count;    /* Number of rows in the block. */
     size_t features; /* Number of features of a row, which are its columns. */
-    double *values;  /* Dense rows: count x features values, row by row. Sparse rows: the values of
-                        the entries, row by row. */
+    /*
+     * Values of the rows, row by row: for dense rows count x features values, for sparse rows only
+     * the stored entries.
+     */
+    double *values;
     /*
      * Sparse rows only: offset of each row in `values` and `columns`; count + 1 elements. NULL if
      * there are no rows yet.
@@ -46,13 +49,13 @@ bool hm__rows_reserve(struct hm_rows *rows, size_t count, size_t entries);
  */
 bool hm__rows_reorder(struct hm_rows *rows, const uint32_t *place);
 /*
- * Add a copy of row i of `from`. Both must be sparse, or both dense. Returns false when out of
- * memory.
+ * Add a copy of row `i` of `from`. Both sets of rows must be sparse, or both dense. Returns false
+ * when out of memory.
  */
 bool hm__rows_copy(struct hm_rows *rows, const struct hm_rows *from, size_t i);
 /* Returns the total number of entries in all rows. */
 size_t hm__rows_entries(const struct hm_rows *rows);
-/* Returns the number of bytes of the rows, without unused capacity. */
+/* Returns the number of bytes that the rows use, without unused capacity. */
 double hm__rows_bytes(const struct hm_rows *rows);
 /* Remove all rows, but keep the allocated memory for further rows. */
 void hm__rows_clear(struct hm_rows *rows);

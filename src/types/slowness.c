@@ -1,4 +1,4 @@
-/* Models stragglers: workers that are always slower, and random iterations that are slow. */
+/* Models stragglers: workers that are always slower, and iterations that are slow at random. */
 #include "slowness.h"
 
 #include <math.h>
@@ -9,8 +9,8 @@
  * Constant that is added to the seed, so that these draws are independent of other random numbers
  * with the same seed.
  */
-static const uint64_t seed_of_slowness = 0x736c6f776e657373; /* The letters of "slowness" in
-                                                                ASCII. */
+/* The value consists of the letters of "slowness" in ASCII. */
+static const uint64_t seed_of_slowness = 0x736c6f776e657373;
 static const int iteration_bits = 40;
 
 bool hm__slowness_drawn(const struct hm_slowness *s)

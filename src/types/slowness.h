@@ -1,6 +1,6 @@
 /*
  * Models slow workers: how much longer their iterations take than the cluster description says. An
- * iteration that should take `seconds` takes
+ * iteration whose nominal duration is `seconds` takes
  *
  *     seconds * F * exp(spread * Z) * (slow ? factor : 1) + (slow ? pause : 0),
  *
@@ -16,7 +16,7 @@
 /* Largest allowed number b of backup workers; a step does not wait for the b slowest workers. */
 enum { HM_BACKUPS_MOST = 1000 };
 
-/* Whether any worker is slower than the cluster description says. */
+/* Whether any worker of the cluster is slower than its description says. */
 bool hm__slowness_any(const struct hm_slowness *s);
 /* Whether the times of one worker's iterations differ from each other. */
 bool hm__slowness_drawn(const struct hm_slowness *s);

@@ -57,7 +57,10 @@ static inline double hm__stored_get_number(const struct hm_store_column *c,
     return *(const double *)(const void *)((const char *)run + c->offset);
 }
 
-/* Whether a status of a run means success, as NULL and "" do. Tables of runs use the same rule. */
+/*
+ * Whether the status of a run means success, which is so for NULL and "". Tables of runs use the
+ * same rule.
+ */
 bool hm__stored_is_ok(const char *status);
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * Declares the times of single operations and messages, measured on one machine. `howmany
- * calibrate` measures, records and replays them, and src/hardware/calibration_fit.c computes the
- * rates and latencies of the machine from them.
+ * calibrate` measures and records such times, and can read recorded ones;
+ * src/hardware/calibration_fit.c computes the rates and latencies of the machine from them.
  */
 #ifndef HM_TIMINGS_H
 #define HM_TIMINGS_H
@@ -39,7 +39,10 @@ struct hm_timing {
     enum hm_timed what;
     /* Number format of the matrix products; HM_MATH_AUTO for operations without matrix products. */
     enum hm_math math;
-    /* Dimensions of the operation; the first hm__timed_sides(what) elements are used. */
+    /*
+     * Dimensions of the operation, such as those of a matrix product; the first
+     * hm__timed_sides(what) elements are used.
+     */
     double shape[HM_TIMING_SIDES];
     /* Number of threads of a CPU, or number of ranks that exchange messages; 1 on a GPU. */
     double workers;

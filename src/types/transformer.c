@@ -1,4 +1,7 @@
-/* Sets default values and derived sizes of transformers, and checks them; see transformer.h. */
+/*
+ * Sets default values and derived sizes of transformers, and checks transformers; see
+ * transformer.h.
+ */
 #include "transformer.h"
 
 #include <math.h>

@@ -33,7 +33,7 @@ struct client_link {
 struct hm_client {
     struct hm_comm *world;
     const struct hm_serving *serving;
-    struct client_link *links; /* One connection per server. */
+    struct client_link *links; /* Connections of this worker, one for each server. */
     /* Handles of pending messages: the receives from all servers, then the sends to all servers. */
     void **requests;
     /*
@@ -42,7 +42,7 @@ struct hm_client {
     double *w, *sum;
     size_t unknowns;
     double clock;  /* Clock for which this worker currently computes a gradient. */
-    double target; /* Iteration after which the servers pause. */
+    double target; /* Iteration after which the servers pause for an evaluation. */
     double sent_s; /* Time of the last push or pull, in seconds. */
     double wait_s;
     double staleness[HM_STALENESS_BINS];
@@ -114,7 +114,7 @@ static void client_open_receive(struct hm_client *c, size_t k)
                                HM_MESSAGE_HEADER + link->count * sizeof(double), &c->requests[k]);
 }
 
-/* Process the reply of a server; returns true if the server is paused. */
+/* Process the reply of a server; returns true if the reply says that the server is paused. */
 static bool client_handle_reply(struct hm_client *c, struct client_link *link)
 {
     if (link->in->kind == HM_MESSAGE_PAUSED) {
@@ -241,7 +241,9 @@ bool hm__client_is_late(struct hm_client *c)
 
     for (size_t k = 0; k < (size_t)c->serving->servers; k++) {
         struct client_link *link = &c->links[k];
-        /* A server to which this worker has sent no request can only have sent a LATE message. */
+        /*
+         * This worker has sent no request to the server, so the message can only be a LATE message.
+         */
         if (hm__comm_test(c->world, &c->requests[k])) {
             c->world->received += (double)HM_MESSAGE_HEADER;
             link->late = true;

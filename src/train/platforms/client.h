@@ -1,6 +1,6 @@
 /*
- * Declares a worker's connection to the parameter servers: a copy of the weights w that may be
- * stale, and increments to be pushed. See server.h.
+ * Declares a worker's connection to the parameter servers: a copy of the weights w, which may be
+ * stale, and the increments that will be pushed. See server.h.
  */
 #ifndef HM_CLIENT_H
 #define HM_CLIENT_H
@@ -18,8 +18,9 @@ int hm__client_new(struct hm_comm *world, const struct hm_serving *serving, size
                    struct hm_err *err);
 
 /*
- * Get the weights w for the current clock; blocks until they are fresh enough. If the servers are
- * paused, returns true and does not set *ret_w; call this function again after hm__client_resume.
+ * Get the weights w for the current clock; waits until they are fresh enough. If the servers are
+ * paused, returns true and does not set *ret_w; the caller must then call hm__client_resume and
+ * this function again.
  */
 bool hm__client_get(struct hm_client *client, const double **ret_w);
 /* Returns the clock for which this worker computes a gradient. */
@@ -30,7 +31,7 @@ double hm__client_clock_now(const struct hm_client *client);
  * pushed at the end of the clock.
  */
 void hm__client_add(struct hm_client *client, size_t first, size_t count, const double *by);
-/* Finish this clock and push the increments, which are a sum over `rows` rows of the data. */
+/* Finish this clock and push the increments, which are the sum over `rows` rows of the data. */
 void hm__client_clock(struct hm_client *client, double rows);
 
 /*

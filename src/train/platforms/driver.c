@@ -1,6 +1,6 @@
 /*
- * Implements the driver and its workers. A command is a header followed by the weights w; all
- * commands have the same length.
+ * Implements the driver and its workers. They send each other commands. A command is a header
+ * followed by the weights w; all commands have the same length.
  */
 #include "driver.h"
 

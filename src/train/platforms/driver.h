@@ -1,9 +1,9 @@
 /*
- * With a driver, the weights w and the algorithm are on a separate rank, the last one; the other
- * ranks have the rows. For each gradient over all rows, the driver broadcasts w along a binomial
- * tree, and the sums return in two waves: to the first of each group of ceil(sqrt n) workers, and
- * from those to the driver (treeAggregate of Spark, with a broadcast like its torrent broadcast).
- * If a message of M bytes takes a + Mb seconds, this takes
+ * The driver is a separate rank, the last one, which has the weights w and runs the algorithm; the
+ * other ranks (workers) have the rows. For each gradient over all rows, the driver broadcasts w
+ * along a binomial tree, and the sums return in two waves: to the first worker of each group of
+ * ceil(sqrt n) workers, and from these to the driver (treeAggregate of Spark, with a broadcast like
+ * its torrent broadcast). If a message of M bytes takes a + Mb seconds, this takes
  *
  *     ceil(log2(n + 1)) (a + Mb) + (g - 1 + ceil(n / g)) (a + Mb),   g = ceil(sqrt n),
  *
@@ -32,8 +32,8 @@ int hm__driver_worker_begin(struct hm_run *run, struct hm_comm *world, bool save
                             struct hm_err *err);
 void hm__driver_worker_end(struct hm_run *run);
 /*
- * Shut the driver down if the workers cannot start; only rank 0 sends a message. Call this function
- * instead of hm__driver_worker_begin and hm__driver_worker_end.
+ * Shut the driver down because the workers cannot start; only rank 0 sends a message. Call this
+ * function instead of hm__driver_worker_begin and hm__driver_worker_end.
  */
 void hm__driver_worker_cancel(struct hm_comm *world);
 

@@ -1,6 +1,6 @@
 /*
- * Sends messages between workers and servers: finds the shard of each server, and transfers the
- * weights w and the algorithm's state.
+ * Sends messages between workers and parameter servers: determines the shard of each server, and
+ * transfers the weights w and the algorithm's state.
  */
 #include "messages.h"
 

@@ -1,6 +1,6 @@
 /*
- * Messages between workers and parameter servers: a header of doubles, often followed by a shard of
- * the weights w or of a gradient.
+ * Defines the messages between workers and parameter servers. A message is a header of doubles,
+ * often followed by a shard of the weights w or of a gradient.
  */
 #ifndef HM_MESSAGES_H
 #define HM_MESSAGES_H
@@ -10,7 +10,7 @@
 
 enum hm_message_kind {
     /* The following messages are sent by any worker. */
-    HM_MESSAGE_PUSH, /* The worker sends a gradient. */
+    HM_MESSAGE_PUSH, /* The worker sends a gradient to a server. */
     HM_MESSAGE_PULL, /* The worker discards its gradient and requests the weights w. */
     /* The worker disconnects; the server replies with a message of the same kind. */
     HM_MESSAGE_SHUTDOWN,
@@ -75,9 +75,12 @@ struct hm_server_report {
     struct hm_usage usage; /* Resources that the rank of this server has used. */
 };
 
-/* Whether a step is made from the sum of the gradients of all workers for one clock. */
+/*
+ * Whether each step is made from the sum of all workers' gradients for one clock, instead of from
+ * single gradients.
+ */
 bool hm__serving_is_synchronous(const struct hm_serving *serving);
-/* Returns the range of the weights w that is stored on server k. */
+/* Returns the range of the weights w that server `k` stores. */
 struct hm_shard hm__serving_shard(const struct hm_serving *serving, double unknowns, int k);
 
 /*

@@ -19,7 +19,8 @@
 struct server_buffer {
     struct server_buffer *next;
     int from;
-    struct hm_message message; /* Header of the message; its values follow in memory. */
+    /* Header of the message; the values of the message follow it in memory. */
+    struct hm_message message;
 };
 
 struct worker_state {
@@ -48,9 +49,9 @@ struct worker_state {
 struct parameter_server {
     struct hm_comm *world;
     const struct hm_serving *serving;
-    /* Objective without rows of data; its weights are the shard of this server. */
+    /* Objective that has no rows of data; its weights are the shard of this server. */
     struct hm_objective objective;
-    /* A communicator with this rank alone; it uses the clock of `world`. */
+    /* Communicator that contains this rank alone; it uses the clock of `world`. */
     struct hm_comm own;
     struct hm_run run;
     struct hm_arena *arena;
@@ -60,12 +61,12 @@ struct parameter_server {
      * send of a notice.
      */
     void **requests;
-    struct server_buffer *unused; /* List of unused buffers. */
+    struct server_buffer *unused; /* List of message buffers that are not in use. */
     /* Queue of gradients that arrived during a pause from workers that do not wait for a reply. */
     struct server_buffer *deferred, **deferred_end;
     double rows;    /* Number of rows that an iteration processes on all workers. */
     double arrived; /* Number of gradients received for the current step. */
-    double parts;   /* Number of gradients that were applied separately, with SSP or async. */
+    double parts;   /* Number of gradients that were applied one at a time, as SSP and async do. */
     double target;  /* Iteration after which this server pauses. */
     bool paused;
     int disconnected;
@@ -76,7 +77,7 @@ struct parameter_server {
         double bytes, flop, traffic, communicate_s;
     } mark;
     double resumed_s;
-    double traffic; /* Total number of bytes sent and received. */
+    double traffic; /* Total number of bytes that the server sent and received. */
     struct hm_server_report sums;
 };
 
@@ -133,17 +134,15 @@ static double server_slowest_clock(const struct parameter_server *s)
 }
 
 /*
- * Send this server's shard of w to a worker. The message is a copy, because w may change before it
- * has been sent.
+ * Send this server's shard of w to a worker. The message is a copy of the shard, because w may
+ * change before the message has been sent.
  */
 static void server_send_parameters(struct parameter_server *s, int to)
 {
     struct worker_state *w = &s->workers[to];
     size_t place = (size_t)(s->serving->workers + to);
 
-    /*
-     * The worker has received the last PARAMETERS message, because it has sent a new message since.
-     */
+    /* The worker has sent a new message since, so it has received the last PARAMETERS message. */
     if (s->requests[place])
         hm__comm_wait_all(s->world, &s->requests[place], 1);
     if (w->outgoing)
@@ -217,8 +216,8 @@ static void server_pause(struct parameter_server *s)
 /* ---- gradients ------------------------------------------------------------------------------ */
 
 /*
- * Check how many clocks a worker is ahead of the slowest worker. More than `most` would be a defect
- * of the server.
+ * Check how many clocks a worker is ahead of the slowest worker. More than `most` clocks would be a
+ * defect of this program.
  */
 static void server_check_lead(struct parameter_server *s, const struct server_buffer *buffer,
                               double finished, double most)
@@ -276,7 +275,7 @@ static void server_collect_gradient(struct parameter_server *s, struct server_bu
     struct worker_state *w = &s->workers[buffer->from];
 
     server_check_lead(s, buffer, s->run.iteration, 0);
-    /* The gradient came too late or was discarded by the worker: the step was made without it. */
+    /* The gradient came too late, or the worker discarded it; the step was made without it. */
     if (buffer->message.kind == HM_MESSAGE_PULL || buffer->message.clock < s->run.iteration) {
         s->sums.dropped++;
         w->waiting = true;
@@ -368,8 +367,8 @@ static void server_resume(struct parameter_server *s, const struct hm_message *m
     s->target = message->target;
     hm__comm_barrier(s->world);
     /*
-     * If this server paused later than the first server, it also resumes later, by the same time,
-     * so that delays between servers are preserved.
+     * A server that paused later than the first one also resumes later by the same time, so that
+     * the delays between servers stay the same.
      */
     if (shared && s->paused_s > message->paused_s)
         s->world->ops->pause(s->world, s->paused_s - message->paused_s);

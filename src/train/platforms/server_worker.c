@@ -1,7 +1,7 @@
 /*
- * Trains with parameter servers, on a worker: until the servers pause, the worker reads the weights
- * w, computes the gradient of a mini-batch, pushes the gradient and finishes the clock; then rank 0
- * fetches w and broadcasts it.
+ * Implements the training loop of a worker with parameter servers. Until the servers pause, the
+ * worker reads the weights w, computes the gradient of a mini-batch, pushes the gradient and
+ * finishes the clock; then rank 0 fetches w and broadcasts it.
  */
 #include <math.h>
 #include <string.h>
@@ -81,7 +81,10 @@ struct worker_effort {
     double compute_s, wait_s, bytes, flop, reads, staleness;
 };
 
-/* Computes the total number of reads of w so far, and the sum of their staleness in clocks. */
+/*
+ * Computes how often this worker has read the weights w, and the sum of the staleness of these
+ * reads, in clocks.
+ */
 static void server_worker_count_reads(const struct hm_client *client, double *reads,
                                       double *staleness)
 {
@@ -186,8 +189,8 @@ static int server_worker_segment(struct hm_run *run, double iterations,
         .samples = run->samples - samples,
         .seconds = seconds,
         /*
-         * A worker may still compute while the servers are paused, so its time is limited to that
-         * of the servers.
+         * A worker may still compute while the servers are paused, so its computing time is limited
+         * to the time of the servers.
          */
         .compute_s = fmin(effort.compute_s, seconds),
         .bytes = sums[0] + all.bytes - s->last.bytes,
@@ -228,7 +231,7 @@ static int server_worker_init(struct hm_run *run, struct server_worker *s, struc
                                run->arena, &s->client, err);
 }
 
-/* Sends the servers their settings, on rank 0. */
+/* On rank 0: send the settings to the servers. */
 static void server_worker_send_start(struct hm_run *run, struct server_worker *s)
 {
     struct hm_message message = {.kind = HM_MESSAGE_START};

@@ -30,7 +30,7 @@ struct hm_mrf {
     int rank, size;
     /* Indices of own vertices in the whole field: first to first + count - 1. */
     size_t first, count;
-    size_t ghosts; /* Number of neighbouring vertices that other ranks own. */
+    size_t ghosts; /* Number of ghosts: neighbouring vertices that other ranks own. */
     /* Indices of the ghosts in the whole field, ascending; `ghosts` elements. */
     uint32_t *ghost_ids;
     /* Offset of the first state of each local vertex; count + ghosts + 1 elements. */
@@ -40,7 +40,7 @@ struct hm_mrf {
      * that the largest value of each vertex is 1.
      */
     double *unary;
-    size_t edge_count; /* Number of edges that touch own vertices. */
+    size_t edge_count; /* Number of edges that touch at least one own vertex. */
     /* Local indices of the two ends of each edge, followed by HM_MRF_AHEAD dummy edges. */
     uint32_t *ends;
     /*
@@ -49,14 +49,15 @@ struct hm_mrf {
      */
     double *weights;
     /*
-     * Table psi(x_a, x_b) of each edge, row by row, scaled so that its largest value is 1. NULL:
-     * the field has weights instead.
+     * Table of psi(x_a, x_b) for each edge, row by row, scaled so that its largest value is 1.
+     * NULL: the field has weights instead.
      */
     double *tables;
     size_t *table_places; /* Offset of each edge in `tables`; edge_count + 1 elements. */
     /*
      * Sum of the logarithms of the factors by which potentials were divided to make their largest
-     * value 1. It includes phi of own vertices, and psi of edges whose first end this rank owns.
+     * value 1. It includes the potentials phi of own vertices, and psi of those edges whose first
+     * end this rank owns.
      */
     double log_scale;
 };
@@ -74,16 +75,16 @@ enum hm_mrf_shape {
 
 /*
  * Description of a generated field. An edge has psi(x, y) = e^J if x = y, else e^-J, with J =
- * coupling * N(0, 1), or J = coupling if `fixed` is true. A vertex with two states has phi = e^-h,
- * e^h with h = field * N(0, 1) (this is the Ising model); with more states it has phi(x) = e^h_x.
- * Potentials depend only on the seed and on the index of the vertex or edge.
+ * coupling * N(0, 1), or J = coupling if `fixed` is true. A vertex with two states has the
+ * potentials e^-h and e^h with h = field * N(0, 1) (this is the Ising model); with more states it
+ * has phi(x) = e^h_x. Potentials depend only on the seed and on the index of the vertex or edge.
  */
 struct hm_mrf_recipe {
     enum hm_mrf_shape shape;
     double rows, columns; /* Numbers of rows and columns of a grid; unused for other shapes. */
     /* Number of vertices of a tree (at least 1) or a random graph (at least 2), below 2^32. */
     double vertices;
-    double edges;    /* Number of edges of a random graph, 1..vertices (vertices - 1)/2. */
+    double edges;    /* Number of edges of a random graph: 1 to vertices (vertices - 1)/2. */
     double states;   /* 2..HM_MARKOV_STATES */
     double coupling; /* -30..30 */
     double field;    /* 0..30 */
@@ -92,8 +93,8 @@ struct hm_mrf_recipe {
 };
 
 /*
- * Build the part of a generated field for rank `rank` of `size`. Like the next two functions, this
- * one does not communicate.
+ * Build the part of a generated field for rank `rank` of `size` ranks. Like the next two functions,
+ * it does not communicate.
  */
 int hm__mrf_make(const struct hm_mrf_recipe *recipe, int rank, int size, struct hm_mrf **ret_mrf,
                  struct hm_err *err);
@@ -112,7 +113,7 @@ int hm__mrf_from_markov(const struct hm_markov *markov, int rank, int size, stru
 void hm__mrf_free(struct hm_mrf *mrf);
 
 /*
- * Returns the index of the first vertex of a rank's block; for rank == size, the number of
+ * Returns the index of the first vertex of a rank's block; for rank `size`, the number of all
  * vertices.
  */
 size_t hm__mrf_block(size_t vertices, int rank, int size);

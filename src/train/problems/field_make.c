@@ -3,12 +3,13 @@
  * that touch it, from random numbers that depend only on the seed and on the index of the vertex or
  * edge.
  *
- * A random graph needs `edges` distinct pairs, without any rank storing them all. Edge e is pair
- * number pi(e), where pi is a permutation of the V (V-1)/2 pairs of V vertices: a Feistel network
- * of six rounds on the smallest sufficient even number of bits, applied again while the result is
- * too large (cycle walking; Black and Rogaway: Ciphers with arbitrary finite domains, CT-RSA 2002).
- * Ranks enumerate all edges of a tree or a random graph and keep those that touch their block: time
- * grows with the size of the whole graph, memory with the size of the rank's part.
+ * A random graph consists of `edges` distinct pairs of vertices, but no rank stores all of them.
+ * Edge e is pair number pi(e), where pi is a permutation of the V (V-1)/2 pairs of V vertices: a
+ * Feistel network of six rounds on the smallest sufficient even number of bits, applied again while
+ * the result is too large (cycle walking; Black and Rogaway: Ciphers with arbitrary finite domains,
+ * CT-RSA 2002). Each rank enumerates all edges of a tree or a random graph and stores those that
+ * touch its block. So the time grows with the size of the whole graph, but the memory only with the
+ * size of the rank's part.
  */
 #include "field.h"
 
@@ -69,7 +70,7 @@ static int recipe_check_shape(const struct hm_mrf_recipe *r, struct hm_err *err)
 /* ---- shapes --------------------------------------------------------------------------------- */
 
 /*
- * Adds the edges of a grid, row after row: each vertex is connected to its right and its lower
+ * Adds the edges of a grid, row by row: each vertex is connected to its right and its lower
  * neighbour.
  */
 static int recipe_grid_edges(const struct hm_mrf_recipe *r, const struct hm_mrf *mrf,
@@ -154,12 +155,13 @@ static uint64_t permutation_apply(const struct permutation *p, uint64_t x)
     return x;
 }
 
-/* Computes the pair with the number k: (a, b) with k = b (b-1)/2 + a and a < b. */
+/* Computes pair number k, which is (a, b) with k = b (b-1)/2 + a and a < b. */
 static void pair_from_index(uint64_t k, uint32_t *a, uint32_t *b)
 {
     uint64_t larger = (uint64_t)((1 + sqrt(1 + 8 * (double)k)) / 2);
 
-    while (larger * (larger - 1) / 2 > k) /* Correct the rounding error of the square root. */
+    /* The square root has a rounding error, which is corrected here. */
+    while (larger * (larger - 1) / 2 > k)
         larger--;
     while ((larger + 1) * larger / 2 <= k)
         larger++;

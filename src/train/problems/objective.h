@@ -1,6 +1,6 @@
 /*
- * Defines the objective that is minimised: P(w) = lambda/2 |w|^2 + the mean over all rows of a
- * loss. Each rank evaluates its own rows; the caller sums over ranks.
+ * Defines the objective that is minimised: P(w) = lambda/2 |w|^2 + the mean loss over all rows.
+ * Each rank evaluates its own rows; the caller sums over ranks.
  */
 #ifndef HM_OBJECTIVE_H
 #define HM_OBJECTIVE_H
@@ -11,11 +11,14 @@
 
 struct hm_objective;
 
-/* Computes C = alpha op(A) op(B) + beta C in single precision, row-major, like BLAS sgemm. */
+/*
+ * Function that computes C = alpha op(A) op(B) + beta C in single precision, row-major, like sgemm
+ * of BLAS.
+ */
 typedef void hm_gemm_fn(bool transpose_a, bool transpose_b, size_t m, size_t n, size_t k,
                         float alpha, const float *a, size_t lda, const float *b, size_t ldb,
                         float beta, float *c, size_t ldc);
-/* Multiplies matrices by plain loops, if there is no BLAS. */
+/* Multiplies matrices by plain loops; it is used if there is no BLAS. */
 hm_gemm_fn hm__gemm_plain;
 
 struct hm_objective_ops {
@@ -41,7 +44,7 @@ struct hm_objective {
     const struct hm_loss *loss;
     /* Rows of the data on this rank. Labels are -1 and 1, or 0 to outputs - 1, or real numbers. */
     struct hm_rows rows;
-    double total_rows; /* Number of rows of all ranks. */
+    double total_rows; /* Number of rows of the data on all ranks. */
     double lambda;     /* Strength lambda of the regulariser. */
     /* Largest second derivative of the loss with respect to the prediction; 0: unknown. */
     double curvature;

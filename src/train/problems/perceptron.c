@@ -25,14 +25,14 @@
  */
 enum { BLOCK_ROWS = 512, BLOCK_ROWS_MIN = 16, BLOCK_VALUES = 1 << 22 };
 /*
- * Approximate numbers of floating-point operations per value: for a bias with ReLU, a bias with the
- * sigmoid, softmax, and the derivative of the activation.
+ * Approximate numbers of floating-point operations per value for four operations: a bias with ReLU,
+ * a bias with the sigmoid, softmax, and the derivative of the activation.
  */
 enum { FLOP_RELU = 2, FLOP_SIGMOID = 12, FLOP_SOFTMAX = 14, FLOP_BACK = 2 };
 
 struct layer {
     size_t in, out;
-    size_t at; /* Offset of the layer's weights in w; the layer's biases follow them. */
+    size_t at; /* Offset of the layer's weight matrix in w; the layer's biases follow the matrix. */
 };
 
 struct perceptron {
@@ -40,10 +40,10 @@ struct perceptron {
     size_t layers;
     enum hm_activation activation;
     hm_gemm_fn *gemm;
-    size_t block;    /* Number of rows per block. */
+    size_t block;    /* Number of rows in a block. */
     float *x;        /* All rows of this rank, converted to floats; count x features elements. */
     float *batch;    /* Copy of the rows of one block; block x features elements. */
-    float *weights;  /* Weights w in single precision. */
+    float *weights;  /* The weights w in single precision. */
     float *gradient; /* Gradient of one block, in single precision. */
     /*
      * For each layer, block x out values: the activations a_l in the forward pass, and the
@@ -66,7 +66,9 @@ static void perceptron_set_weights(struct perceptron *p, const double *w, size_t
         p->weights[i] = (float)w[i];
 }
 
-/* Convert rows first..first+count-1 to floats; columns beyond `features` are ignored. */
+/*
+ * Convert rows `first` to `first` + `count` - 1 to floats; columns beyond `features` are ignored.
+ */
 static void rows_convert(const struct hm_rows *rows, size_t first, size_t count, size_t features,
                          float *restrict into)
 {
@@ -86,8 +88,8 @@ static void rows_convert(const struct hm_rows *rows, size_t first, size_t count,
 }
 
 /*
- * Returns the rows list[0..count), or rows first to first + count - 1 if `list` is NULL. Contiguous
- * rows are not copied.
+ * Returns the rows list[0..count), or rows `first` to `first` + `count` - 1 if `list` is NULL.
+ * Contiguous rows are not copied.
  */
 static const float *rows_gather(struct perceptron *p, const uint32_t *list, size_t first,
                                 size_t count)
@@ -109,12 +111,15 @@ static const float *rows_gather(struct perceptron *p, const uint32_t *list, size
 /*
  * Returns exp(x) for x <= 0, with an error of at most 1 unit in the last place; below -87 the
  * result is exp(-87). The function writes x = n ln 2 + r and uses a polynomial in r (Moshier's
- * Cephes). Unlike loops with expf, loops with this function are vectorised, and the results have
- * the same bits on every machine.
+ * Cephes). The compiler can vectorise loops that call this function, unlike loops that call expf,
+ * and the results have the same bits on every machine.
  */
 static inline float exp_below(float x)
 {
-    /* Adding 1.5 * 2^23 to a small float rounds it to an integer, which is then in its low bits. */
+    /*
+     * Adding 1.5 * 2^23 to a small float rounds it to an integer, which is then in the low bits of
+     * the sum.
+     */
     const float round = 12582912;
     float low = x < -87 ? -87 : x, shifted = low * 1.44269504f + round, n = shifted - round;
     float r = low - n * 0.693359375f + n * 2.12194440e-4f, scale;
@@ -142,7 +147,10 @@ static void layer_add_bias_relu(float *restrict z, const float *restrict bias, s
     for (size_t i = 0; i < rows; i++, z += out)
         for (size_t j = 0; j < out; j++) {
             float v = z[j] + bias[j];
-            /* A NaN stays NaN, so that divergence of the training is detected. */
+            /*
+             * If the input is NaN, the result is NaN too, so that divergence of the training is
+             * detected.
+             */
             z[j] = 0 > v ? 0 : v;
         }
 }
@@ -194,7 +202,10 @@ static size_t index_of_largest(const float *z, size_t count)
     return best;
 }
 
-/* Returns the loss of one row and replaces the row's z by its gradient, softmax(z) - e_y. */
+/*
+ * Returns the loss of one row, and replaces the scores z of the row by the gradient of the loss,
+ * softmax(z) - e_y.
+ */
 static double layer_softmax_loss(float *z, size_t outputs, size_t label)
 {
     const size_t top = index_of_largest(z, outputs);
@@ -221,8 +232,8 @@ static void layer_bias_gradient(const float *restrict d, size_t rows, size_t out
 }
 
 /*
- * Replace each activation a by d f'(a), where d is the gradient with respect to a. For the sigmoid,
- * f' is a (1 - a); for ReLU, f' is 1 if a > 0, else 0.
+ * Replace each activation a by its gradient d f'(a), in which d is the gradient with respect to a.
+ * For the sigmoid, f' is a (1 - a); for ReLU, f' is 1 if a > 0, else 0.
  */
 static void layer_activation_backward(enum hm_activation activation, float *restrict a,
                                       const float *restrict d, size_t count)
@@ -414,7 +425,10 @@ static int perceptron_alloc(struct perceptron *p, struct hm_arena *arena, size_t
     return ok && p->x && p->batch && p->weights && p->gradient && p->spare ? 0 : HM_E_NOMEM;
 }
 
-/* Free the values of the rows, which have been copied to p->x; count, features and labels stay. */
+/*
+ * Free the values of the rows, which have been copied to p->x; the members count, features and
+ * labels stay valid.
+ */
 static void rows_release_values(struct hm_rows *rows)
 {
     hm__free(rows->values);

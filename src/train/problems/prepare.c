@@ -1,7 +1,7 @@
 /*
- * Converts labels, scales features and computes the fingerprint of rows. Means and deviations of
- * the whole data are computed by sums over the ranks, so their last bits depend on the number of
- * ranks.
+ * Converts labels, scales features and computes a fingerprint (hash) of the rows. Means and
+ * deviations of the whole data are computed by sums over the ranks, so their last bits depend on
+ * the number of ranks.
  */
 #include "prepare.h"
 
@@ -50,8 +50,8 @@ int hm__scale_learn(struct hm_scale *scale, struct hm_comm *comm, const struct h
 {
     size_t d = rows->features;
     /*
-     * Three arrays with one element per column: the means, the sums of squared deviations, and the
-     * numbers of entries.
+     * Three arrays with one element per column of the data: the means, the sums of squared
+     * deviations, and the numbers of entries.
      */
     double *sums = hm__arena_alloc(arena, 3 * d, sizeof(double));
     double *scratch = hm__arena_alloc(arena, 2 * d, sizeof(double));
@@ -89,8 +89,8 @@ int hm__scale_learn(struct hm_scale *scale, struct hm_comm *comm, const struct h
 }
 
 /*
- * Returns the norm of row i. If squares would overflow or underflow, the row is first scaled so
- * that its largest value is 1.
+ * Returns the Euclidean norm of row `i`. If squares would overflow or underflow, the row is first
+ * scaled so that its largest value is 1.
  */
 static double row_safe_norm(struct hm_rows *rows, size_t i, size_t at)
 {

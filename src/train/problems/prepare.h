@@ -25,13 +25,13 @@ struct hm_labels {
 
 /*
  * Convert the labels of the rows. With HM_LABEL_CLASS, a label that is not in `known` becomes -1,
- * which stands for no class.
+ * which means that the row has no known class.
  */
 void hm__labels_apply(const struct hm_labels *labels, struct hm_rows *rows);
 
 enum hm_scale_kind {
     HM_SCALE_NONE,
-    HM_SCALE_DIVIDE, /* Divide all values by one number. */
+    HM_SCALE_DIVIDE, /* Divide all values of the data by one number. */
     HM_SCALE_UNIT,   /* Scale each row to norm 1; a row of zeros is unchanged. */
     /*
      * Scale each column to mean 0 and standard deviation 1; if rows are sparse, the mean is not

@@ -1,7 +1,7 @@
 /*
- * Runs belief propagation over ranks: finds the neighbours of a rank, exchanges products, and
- * computes the results. The product of a vertex is its potential times all messages to it. The
- * kernels (propagate_kernel.h) compute messages and products.
+ * Runs belief propagation on several ranks: finds the neighbours of a rank, exchanges products with
+ * them, and computes the results. The product of a vertex is its potential times all messages that
+ * it receives. The kernels (propagate_kernel.h) compute messages and products.
  *
  * Two ranks are neighbours if an edge connects their vertices. For each such edge, a rank sends the
  * product of its own vertex to the neighbour, where this vertex is a ghost. Both ranks list these
@@ -26,9 +26,14 @@
 
 struct neighbour {
     int rank;
-    /* Range of local indices of the neighbour's vertices that are ghosts on this rank. */
+    /*
+     * Range of the local indices of those vertices of the neighbour that are ghosts on this rank.
+     */
     size_t ghost, ghost_count;
-    /* Range of indices in `shared` of the own vertices that are ghosts on the neighbour. */
+    /*
+     * Range of indices in `shared`, which has the vertices of this rank that are ghosts on the
+     * neighbour.
+     */
     size_t shared, shared_count;
     /*
      * Number of bytes sent to and received from the neighbour when the products of vertices are
@@ -38,22 +43,23 @@ struct neighbour {
 };
 
 struct hm_propagate {
-    const struct hm_mrf *mrf; /* This rank's part of the field; borrowed. */
+    const struct hm_mrf *mrf; /* Part of the Markov random field that is on this rank; borrowed. */
     const struct hm_kernel_ops *ops;
     void *kernel;
     /* Neighbouring ranks, in the order in which products are exchanged with them. */
     struct neighbour *neighbours;
     size_t neighbour_count;
     /*
-     * For each neighbour, the own vertices that have an edge to the neighbour's vertices,
-     * ascending.
+     * Vertices of this rank that have an edge to a vertex of a neighbour: for one neighbour after
+     * another, ascending.
      */
     uint32_t *shared;
-    char *out, *in;         /* Send and receive buffers, large enough for every exchange. */
-    size_t *message_places; /* Offset of the messages to each own vertex; count + 1 elements. */
-    size_t *cursors;        /* Scratch memory with one value per own vertex. */
-    double *table;          /* Scratch memory for the largest table. */
-    uint32_t *states;       /* Scratch memory with one state per local vertex. */
+    char *out, *in; /* Send and receive buffers, large enough for every exchange. */
+    /* Offset of the messages that go to each own vertex; count + 1 elements. */
+    size_t *message_places;
+    size_t *cursors;  /* Scratch memory with one value per own vertex. */
+    double *table;    /* Scratch memory that is large enough for the largest table of an edge. */
+    uint32_t *states; /* Scratch memory with one state per local vertex. */
 };
 
 double hm__mrf_psi(const struct hm_mrf *mrf, size_t edge, size_t x, size_t y)
@@ -90,8 +96,8 @@ static bool propagate_find_neighbours(struct hm_propagate *p)
 }
 
 /*
- * A neighbour and the own vertex of a cut edge, in a list that is sorted and freed of duplicates
- * later.
+ * A neighbour and the own vertex of a cut edge. Entries are collected in a list, from which
+ * duplicates are removed after sorting.
  */
 struct cut_vertex {
     uint32_t neighbour, vertex;

@@ -24,8 +24,11 @@
 
 struct hm_propagate_settings {
     bool max_product; /* True for max-product, false for sum-product. */
-    bool general; /* True to use the general kernel even if the kernel for two states could be used.
-                   */
+    /*
+     * True if the general kernel is to be used even for fields for which there is a faster kernel
+     * with two states.
+     */
+    bool general;
     double damping; /* [0, 1) */
 };
 
@@ -43,7 +46,8 @@ void hm__propagate_free(struct hm_propagate *propagate);
 
 /*
  * Make one iteration: update all messages once. Returns the largest change of an entry of a message
- * on any rank, 0..1. All ranks must call it, like all functions that have a parameter `comm`.
+ * on any rank, which is between 0 and 1. All ranks must call it, like all functions that have a
+ * parameter `comm`.
  *
  * The counted work is the number of additions, multiplications, divisions and maxima for both
  * messages of every edge that the rank holds. With two states there are 11 operations per message
@@ -84,7 +88,10 @@ double hm__propagate_score(struct hm_propagate *propagate, const uint32_t *state
  */
 size_t hm__propagate_message_count(const struct hm_propagate *propagate);
 void hm__propagate_get(const struct hm_propagate *propagate, double *messages);
-/* Continue from stored messages; the next iterations have the same bits as in the original run. */
+/*
+ * Continue from stored messages; the following iterations have the same bits as those of the
+ * original run.
+ */
 int hm__propagate_put(struct hm_propagate *propagate, const double *messages, struct hm_comm *comm,
                       struct hm_err *err);
 

@@ -13,14 +13,14 @@
  * also without cancellation, and the change of a normalised message from r to r' is |r' - r|/((1 +
  * r)(1 + r')).
  *
- * One pass over the edges updates everything in place: it reads and writes the two messages of each
- * edge in order, reads T of both ends and multiplies the new messages into the next T. An edge
- * touches 8 bytes of ends, 8 of weight, 16 + 16 of messages, and 16 of each end, of which the first
- * is in the cache since edges are sorted by it. The two messages are one vector of two doubles,
- * which any 64-bit processor supports. Single precision was measured to be at most 1.2 times as
- * fast on a grid and a graph of 1,000,000 edges and 200,000 vertices, since the time is spent in
- * the division, not in memory access. Single precision would not resolve changes below 1e-7, and it
- * has an eighth of the exponent range.
+ * One pass over the edges updates all messages and products in place: it reads and writes the two
+ * messages of each edge in order, reads T of both ends and multiplies the new messages into the
+ * next T. For each edge, 8 bytes of indices, 8 of weight, 16 of old and 16 of new messages, and 16
+ * for each end are read or written; the first end is already in the cache, because edges are sorted
+ * by it. The two messages are one vector of two doubles, which any 64-bit processor supports.
+ * Single precision was measured to be at most 1.2 times as fast on a grid and a graph of 1,000,000
+ * edges and 200,000 vertices, since the time is spent in the division, not in memory access. Single
+ * precision would not resolve changes below 1e-7, and it has an eighth of the exponent range.
  *
  * Value ranges. The kernel is used if the ratios of the entries of every table are within
  * 2^-200..2^200; then every r, a mean of such ratios, is in that range, also when damped. A vertex
@@ -44,8 +44,8 @@ static const double RATIO_LOG2 = 200, TAME_LOG2 = 490, CUT = 0x1p500;
 
 struct vertex {
     /*
-     * Products T of this and of the next iteration; `now` in struct binary_kernel is the index of
-     * the current one.
+     * Products T of a vertex (potential times messages) in this and in the next iteration; `now` in
+     * struct binary_kernel is the index of the current one.
      */
     double product[2];
 };
@@ -60,13 +60,14 @@ struct binary_kernel {
     struct hm_propagate_settings settings;
     /* For each edge, the ratios of the messages into its first and its second end. */
     pair *messages;
-    struct vertex *vertices; /* Products T of own vertices, followed by those of ghosts. */
-    double *unary;           /* Ratio phi(1)/phi(0) of each own vertex. */
+    /* Products T (potential times messages) of own vertices, followed by those of ghosts. */
+    struct vertex *vertices;
+    double *unary; /* Ratio phi(1)/phi(0) of each own vertex. */
     /* If the field has tables: psi01, psi10 and psi11 divided by psi00, for each edge. */
     double *ratios;
     /*
-     * Own vertices of very high degree (wild vertices), whose product T might overflow or
-     * underflow.
+     * Own vertices of very high degree (wild vertices), whose product T of potential and messages
+     * might overflow or underflow.
      */
     struct wild *wilds;
     size_t wild_count;
@@ -75,13 +76,13 @@ struct binary_kernel {
      * edge + end.
      */
     size_t *slots;
-    int now; /* Index (0 or 1) of the current product T in struct vertex. */
+    int now; /* Index (0 or 1) of the current product in struct vertex. */
 };
 
 /* ---- bounds --------------------------------------------------------------------------------- */
 
 /*
- * Returns the largest |log2| that the ratio of a message over an edge can have, in either
+ * Returns the largest |log2| that the ratio of a message on this edge can have, in either
  * direction.
  */
 static double binary_edge_bound(const struct hm_mrf *mrf, size_t edge)
@@ -137,8 +138,8 @@ static void binary_destroy(void *kernel)
 }
 
 /*
- * Set `wilds` and `slots` from the bounds and the degrees of the vertices. At entry, `next`
- * contains the degrees; it is overwritten.
+ * Set `wilds` and `slots` from the bounds and the degrees of the vertices. `next` must contain the
+ * degrees, and is overwritten.
  */
 static bool binary_list_wilds(struct binary_kernel *k, const double *bounds, size_t *next)
 {
@@ -238,8 +239,8 @@ static double binary_ratio(const struct binary_kernel *k, size_t slot)
 }
 
 /*
- * Returns the product T of a wild vertex, computed with a mantissa in [0.5, 1) and a separate
- * exponent, and clamped at the end.
+ * Returns the product T (potential times messages) of a wild vertex, one of very high degree. It is
+ * computed with a mantissa in [0.5, 1) and a separate exponent, and clamped at the end.
  */
 static double binary_wild_product(const struct binary_kernel *k, const struct wild *wild)
 {
@@ -460,8 +461,8 @@ static void binary_belief(const void *kernel, size_t vertex, double *belief)
 }
 
 /*
- * Computes the belief of an edge: psi times the products of both ends, each without the message
- * over this edge.
+ * Computes the belief of an edge: psi times the products at both ends, each without the message
+ * that came over this edge.
  */
 static void binary_edge_belief(const void *kernel, size_t edge, double *belief)
 {

@@ -1,7 +1,7 @@
 /*
  * Implements belief propagation with any number of states, and potentials that may be zero.
  *
- * A message is an array of entries with sum 1. T_i(x) = phi_i(x) prod_k m_ki(x) is kept for each
+ * A message is an array of entries with sum 1. T_i(x) = phi_i(x) prod_k m_ki(x) is stored for each
  * state as a mantissa, an exponent, and the number of factors that are zero, so that a vertex of
  * any degree neither overflows nor underflows and one factor, zero or not, can be removed again:
  *     c_ij(x) = T_i(x)/m_ji(x), or 0 if a zero remains;  m_ij(y) ~ sum_x c_ij(x) psi_ij(x, y).
@@ -31,7 +31,7 @@ struct wide {
 };
 
 struct general_kernel {
-    const struct hm_mrf *mrf; /* This rank's part of the field; borrowed. */
+    const struct hm_mrf *mrf; /* Part of the Markov random field that is on this rank; borrowed. */
     struct hm_propagate_settings settings;
     /*
      * Offset of the two messages of each edge, of which the first goes to the first end and the
@@ -39,14 +39,25 @@ struct general_kernel {
      */
     size_t *places;
     double *messages; /* Messages of all edges; the entries of each message sum to 1. */
-    /* Current products T of own vertices and ghosts; mrf->places has the offset of each vertex. */
-    struct wide *now;
-    struct wide *next; /* Products T of the next iteration, at the same offsets. */
-    double *cavity[2]; /* The products c of both ends of an edge; one value for each state. */
-    double *sent;      /* Scratch memory for a new message; one value for each state. */
     /*
-     * Product T of a vertex without the factor of one message (struct wide); one value for each
+     * Current products T (potential times messages) of own vertices and ghosts; mrf->places has the
+     * offset of each vertex.
+     */
+    struct wide *now;
+    /*
+     * Products T (potential times messages) for the next iteration; mrf->places has the offset of
+     * each vertex.
+     */
+    struct wide *next;
+    /*
+     * Products c at both ends of an edge, without the message over this edge; one value for each
      * state.
+     */
+    double *cavity[2];
+    double *sent; /* Scratch memory for a new message; one value for each state. */
+    /*
+     * Product T of a vertex (potential times messages) without the factor of one message; one value
+     * for each state.
      */
     struct wide *rest;
     double flop_per_step; /* Number of floating-point operations of one step; see propagate.h. */
@@ -241,7 +252,10 @@ static void general_collect(void *kernel)
 
 /* ---- one iteration -------------------------------------------------------------------------- */
 
-/* Compute c_ij: the product T of a vertex without the message over one edge. */
+/*
+ * Compute c_ij: the product of the potential and the messages of a vertex, without the message that
+ * came over this edge.
+ */
 static void general_cavity(const struct general_kernel *k, size_t vertex, const double *message,
                            double *cavity)
 {

@@ -16,8 +16,8 @@ struct hm_kernel_ops {
     void *(*create)(const struct hm_mrf *mrf, const struct hm_propagate_settings *settings);
     void (*destroy)(void *kernel);
     /*
-     * Update all messages of the kernel and compute the next products of own vertices, which become
-     * the current ones. Returns the largest change of an entry of a message.
+     * Update all messages, and compute the products of own vertices for the next iteration, which
+     * then become the current ones. Returns the largest change of an entry of a message.
      */
     double (*step)(void *kernel);
     /*
@@ -54,7 +54,7 @@ extern const struct hm_kernel_ops hm__propagate_binary, hm__propagate_general;
  * propagate_binary.c.
  */
 bool hm__propagate_binary_fits(const struct hm_mrf *mrf);
-/* Returns psi_ab(x, y) of an edge. */
+/* Returns the potential psi_ab(x, y) of an edge. */
 double hm__mrf_psi(const struct hm_mrf *mrf, size_t edge, size_t x, size_t y);
 
 #endif

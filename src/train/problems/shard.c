@@ -42,7 +42,7 @@ static int shard_owner(const struct hm_comm *comm, double place, double total)
 {
     int low = 0, high = comm->size - 1;
 
-    /* Binary search for the last rank whose block begins at or before the position. */
+    /* Search for the last rank whose block begins at or before the position. */
     while (low < high) {
         int middle = (low + high + 1) / 2;
         if (hm__shard_in(comm, total, middle).first <= place)
@@ -82,7 +82,10 @@ static void batch_release(struct rank_batch *batch)
     hm__free(batch->places);
 }
 
-/* Send the batch and empty it; returns HM_E_NOMEM if the receiver does not have enough memory. */
+/*
+ * Send the batch to its rank and empty it; returns HM_E_NOMEM if the receiver does not have enough
+ * memory.
+ */
 static int batch_send(struct hm_comm *comm, int to, struct rank_batch *batch)
 {
     const struct hm_rows *rows = &batch->rows;
@@ -142,10 +145,12 @@ struct distributor {
     const struct hm_row_source *source;
     /* Position of each row of the data in the new order; NULL if the order is not changed. */
     uint32_t *order;
-    /* One batch per rank; batches[0] collects the whole block of rank 0. */
+    /*
+     * Batches that are being filled, one per rank; batches[0] collects the whole block of rank 0.
+     */
     struct rank_batch *batches;
     double *missing;      /* Number of rows that each rank has not received yet. */
-    struct hm_rows block; /* Buffer for the rows that were just read. */
+    struct hm_rows block; /* Buffer with the rows that were read last. */
 };
 
 static size_t batch_bytes(const struct rank_batch *batch)
@@ -245,8 +250,8 @@ static int distributor_init(struct distributor *distributor, const struct hm_row
 }
 
 /*
- * Read and distribute all rows on rank 0; the block of rank 0 itself is in *own. On failure, ranks
- * that still wait for rows receive STOP.
+ * On rank 0: read all rows and send them to their ranks; the block of rank 0 itself is stored in
+ * *own. If this fails, the ranks that still wait for rows receive STOP.
  */
 static int distributor_run(struct distributor *distributor, struct rank_batch *own,
                            struct hm_err *err)

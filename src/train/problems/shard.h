@@ -1,8 +1,8 @@
 /*
- * Distributes rows over ranks: the rows are put into an order, and rank k of n holds the k-th of n
- * blocks. Blocks have equal lengths unless the communicator gives the ranks different shares. The
- * order does not depend on n, so that values that belong to rows can be redistributed if a run is
- * resumed with another number of ranks.
+ * Distributes rows over ranks: the rows are put into a certain order and divided into n blocks, of
+ * which rank k holds the k-th. Blocks have equal lengths unless the communicator gives the ranks
+ * different shares. The order does not depend on n, so that values that belong to rows can be
+ * redistributed if a run is resumed with another number of ranks.
  */
 #ifndef HM_SHARD_H
 #define HM_SHARD_H
@@ -28,7 +28,10 @@ struct hm_shard hm__shard_in(const struct hm_comm *comm, double rows, int rank);
 typedef int hm_rows_reader(void *context, size_t most, struct hm_rows *block, struct hm_err *err);
 
 enum hm_order {
-    /* Random order given by a seed, so that blocks are similar even if the file is sorted. */
+    /*
+     * The rows are put into a random order that depends on a seed, so that blocks are similar even
+     * if the file is sorted.
+     */
     HM_ORDER_SHUFFLED,
     HM_ORDER_AS_IS,
 };
@@ -44,9 +47,9 @@ struct hm_row_source {
 
 /*
  * Read and distribute the rows; all ranks must call this function. Rank 0 reads all rows and sends
- * the blocks of the other ranks in batches; it holds only its own block, buffers of
- * HM_SHARD_BUFFER_BYTES for the other ranks, and the order. The members `sparse` and `features` of
- * `rows` must be set on all ranks.
+ * the blocks of the other ranks in batches; its memory holds only its own block, buffers of
+ * HM_SHARD_BUFFER_BYTES for the other ranks, and the order of the rows. The members `sparse` and
+ * `features` of `rows` must be set on all ranks.
  */
 enum { HM_SHARD_BUFFER_BYTES = 16 * 1024 * 1024 };
 int hm__shard_distribute(struct hm_comm *comm, const struct hm_row_source *source,

@@ -36,7 +36,9 @@ void hm__axpy(double factor, const double *a, double *b, size_t count)
         b[i] += factor * a[i];
 }
 
-/* Partial sums of the products of four rows with the weights w, in two registers for each row. */
+/*
+ * Partial sums of the dot products of four rows and the weights w, in two registers for each row.
+ */
 struct four_sums {
     pair s[4], t[4];
 };
@@ -48,7 +50,7 @@ struct four_sums {
 static void four_add_products(struct four_sums *sums, const double *const x[4], const double *w,
                               size_t from, size_t to)
 {
-    struct four_sums f = *sums; /* A local copy of *sums stays in registers during the loop. */
+    struct four_sums f = *sums; /* A local copy of *sums can stay in registers during the loop. */
 
     for (size_t i = from; i < to; i += 4) {
         pair v = pair_load(w + i), u = pair_load(w + i + 2);
