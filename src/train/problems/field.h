@@ -1,10 +1,11 @@
 /*
  * Represents one rank's part of a pairwise Markov random field,
  *     p(x) = 1/Z prod_i phi_i(x_i) prod_(a,b) psi_ab(x_a, x_b),
- * where x_i is one of a few states. Ranks own contiguous blocks of vertices: rank r of n owns the
- * vertices floor(V r/n) to floor(V (r+1)/n) - 1 (none, when there are more ranks than vertices),
- * and holds every edge that touches its block. A vertex of such an edge that another rank owns is a
- * ghost: its index and its number of states are known on this rank, but not its potential.
+ * where x_i is one of a few states. Each rank owns a contiguous block of the V vertices: rank r of
+ * n owns the vertices floor(V r/n) to floor(V (r+1)/n) - 1 (possibly none, if there are more ranks
+ * than vertices), and stores every edge that touches its block. A vertex of such an edge that
+ * another rank owns is a ghost: this rank knows its index and its number of states, but not its
+ * potential.
  *
  * On every rank the edges are sorted by (smaller end, larger end), so that sums and products along
  * them have the same order, and the same bits, for any number of ranks.
