@@ -56,8 +56,8 @@ static void advice_say_nearest(struct hm_text *out, const struct hm_advice *a)
 }
 
 /*
- * Appends the 5th and 95th percentile of the seconds of single iterations of the recommended
- * candidate; appends nothing if their ratio is below SPREAD_SHOWN.
+ * Appends how much the seconds of single iterations of the recommended candidate vary: their 5th
+ * and 95th percentiles. Appends nothing if the ratio of the two is below SPREAD_SHOWN.
  */
 static void advice_say_spread(struct hm_text *out, const struct hm_advice *a)
 {

@@ -132,8 +132,8 @@ static const char *show_rate_rounded(double rate, char *text)
 }
 
 /*
- * Appends the rate of a point of the curve in the unit of the runs, samples or tokens per second,
- * with its interval.
+ * Appends the rate at a point of the curve, in samples or tokens per second like the runs, with its
+ * interval.
  */
 static void answer_say_unit_rate(struct hm_text *out, const struct hm_answer *a,
                                  const struct hm_point *p)

@@ -38,8 +38,9 @@ struct hm_near_best {
      * Slack: the largest relative difference from the best that still counts as good, such as 0.05.
      */
     double slack;
-    double low, high; /* Ends of the interval of the best number of workers; NaN: unknown. */
-    double level;     /* Probability that the interval contains the best number of workers. */
+    /* Ends of the interval that contains the best number of workers; NaN: unknown. */
+    double low, high;
+    double level; /* Probability that the interval contains the best number of workers. */
     /*
      * Largest number of workers that was considered; NaN if the best number does not depend on this
      * limit.

@@ -229,7 +229,7 @@ static void put_chosen(struct hm_json *json, const struct hm_large_answer *a)
     hm__json_close(json);
 }
 
-/* Whether the best point is the largest number of workers of its machine that was considered. */
+/* Whether the best point has the largest number of workers that was considered for its machine. */
 static bool best_is_last(const struct hm_large_answer *a)
 {
     const struct hm_large_choice *best = &a->points[a->best];

@@ -38,7 +38,7 @@ struct hm_answer hm__answer_of_alternative(const struct hm_answer *a, size_t kin
 }
 
 /*
- * Name and value of a quantity of a point of the curve; a negative value or NaN means that the
+ * Name and value of a quantity at one point of the curve; a negative value or NaN means that the
  * quantity is unknown.
  */
 struct point_field {

@@ -62,7 +62,7 @@ void hm__render_taken(struct hm_text *out, const struct hm_style *style, struct 
                       size_t indent);
 void hm__render_taken_line(struct hm_text *out, const struct hm_style *style, const char *label,
                            struct hm_text *text);
-/* Appends the first sentence of an answer, in bold; releases `text` as hm__render_taken does. */
+/* Appends the first sentence of an answer, in bold, and releases `text`. */
 void hm__render_headline(struct hm_text *out, const struct hm_style *style, struct hm_text *text);
 /*
  * Appends one cell of a table, `width` columns wide: a short string is padded, a long one is

@@ -16,7 +16,10 @@
 
 enum { CELL_SIZE = 64, CELL_WIDEST = 24 };
 
-/* First of the columns between the id and `more`, and the index after the last of them. */
+/*
+ * Index of the first column after the id, and index of the column `more`, which comes after the
+ * others.
+ */
 enum { COLUMN_FIRST = 1, COLUMN_END = HM_STORE_COLUMNS - 1 };
 
 static bool column_is_text(size_t k)
@@ -183,7 +186,8 @@ void hm__render_stored_json(struct hm_text *out, const struct hm_stored *run)
         else
             hm__json_put_number(&json, hm__store_columns[k].name, stored_number(run, k));
     }
-    if (run->more && strlen(run->more) > 2) /* An empty object, {}, has no members. */
+    /* The object {} has no members, so there is nothing to copy. */
+    if (run->more && strlen(run->more) > 2)
         json_more(&json, run->more);
     if (run->sample_count)
         json_samples(&json, run);

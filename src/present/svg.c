@@ -216,12 +216,12 @@ static void svg_add_y_axis(struct hm_text *out, const struct hm_svg_chart *c, co
 static void svg_add_mark(struct hm_text *out, size_t look, double x, double y)
 {
     static const char *const shapes[] = {
-        "m-3.5 0a3.5 3.5 0 1 0 7 0a3.5 3.5 0 1 0 -7 0z", /* Path of a circle. */
-        "m-3.2 -3.2h6.4v6.4h-6.4z",                      /* Path of a square. */
-        "m0 -4.5l4.2 7.2h-8.4z",                         /* Path of a triangle. */
-        "m0 -4.8l4.8 4.8l-4.8 4.8l-4.8 -4.8z",           /* Path of a diamond. */
-        "m0 4.5l4.2 -7.2h-8.4z",                         /* Path of a triangle that points down. */
-        "m-4.5 -1.2h3.3v-3.3h2.4v3.3h3.3v2.4h-3.3v3.3h-2.4v-3.3h-3.3z", /* Path of a cross. */
+        "m-3.5 0a3.5 3.5 0 1 0 7 0a3.5 3.5 0 1 0 -7 0z", /* SVG path of a circle. */
+        "m-3.2 -3.2h6.4v6.4h-6.4z",                      /* SVG path of a square. */
+        "m0 -4.5l4.2 7.2h-8.4z",                         /* SVG path of a triangle. */
+        "m0 -4.8l4.8 4.8l-4.8 4.8l-4.8 -4.8z",           /* SVG path of a diamond. */
+        "m0 4.5l4.2 -7.2h-8.4z", /* SVG path of a triangle that points down. */
+        "m-4.5 -1.2h3.3v-3.3h2.4v3.3h3.3v2.4h-3.3v3.3h-2.4v-3.3h-3.3z", /* SVG path of a cross. */
     };
     /*
      * After all colours have been used once, the shapes are shifted, so that a colour appears with

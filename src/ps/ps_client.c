@@ -452,7 +452,7 @@ int hm_ps_get(struct hm_ps *ps, size_t table, size_t row, double *ret_values, st
     return hm_ps_get_batch(ps, table, &row, 1, ret_values, err);
 }
 
-/* Make a list of the numbers of all rows of a table. */
+/* Make a list with the numbers of all rows of a table. */
 static int client_list_rows(struct hm_ps *ps, size_t table, struct hm_err *err)
 {
     size_t rows = ps->layout->tables[table].rows;

@@ -98,7 +98,7 @@ static const struct hm_request_field fields[] = {
 
 enum { PACES_MAX = 64 };
 
-/* All data that the verb loads or computes. */
+/* All data that the verb advise loads or computes. */
 struct advice_parts {
     struct hm_loaded_traces loaded;
     struct hm_paces *paces[PACES_MAX];
@@ -211,7 +211,10 @@ static int add_times(struct hm_call *call, const struct hm_advise_request *r,
     return rc ? rc : check_times(p, d->name, p->paces[p->pace_count++], err);
 }
 
-/* Whether the loss is taken from scaling laws: the request has exactly one job and no traces. */
+/*
+ * Whether the loss follows scaling laws, which is so if the request has exactly one job and no
+ * traces.
+ */
 static bool has_no_traces(const struct hm_advise_request *r)
 {
     return r->traces.traces.count == 0 && !r->traces.record && r->traces.where.count == 0 &&
@@ -272,8 +275,8 @@ static int add_times_of_job(struct hm_call *call, const struct hm_advise_request
 }
 
 /*
- * Loads traces and fits them. Does nothing if the request has no traces but a job that trains a
- * transformer, whose loss follows scaling laws.
+ * Loads traces and fits them. If the request has no traces and its job trains a transformer,
+ * nothing is loaded, because the loss then follows scaling laws.
  */
 static int load_losses(struct hm_call *call, const struct hm_advise_request *r,
                        struct advice_parts *p, struct hm_err *err)

@@ -20,7 +20,7 @@ static bool local_exists(const char *path)
 
 /*
  * Returns true for folders, and also for archives and patterns such as *.log, because they may
- * stand for several files.
+ * contain or match several files.
  */
 static bool local_is_folder(const char *path)
 {

@@ -141,7 +141,7 @@ static int split_each(const struct hm_graph_request *r, const struct hm_graph *g
 
 /*
  * Splits the graph by each method that the request names. If the request names "all", methods that
- * cannot be used on this machine or for this graph are left out.
+ * cannot be used on this machine or for this graph are omitted.
  */
 static int split_all(const struct hm_graph_request *r, const struct hm_graph *g,
                      const struct hm_choices *splits, const struct hm_numbers *n,

@@ -14,7 +14,10 @@ struct hm_import_request {
     struct hm_documents files;
     const char *as, *record, *output;
     struct hm_texts set;
-    int to; /* Index of the value of the field `to` in the list of its choices; -1: not given. */
+    /*
+     * The chosen value of the field `to`, as an index into the list of its choices; -1: not given.
+     */
+    int to;
     bool json;
 };
 

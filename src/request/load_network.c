@@ -1,7 +1,7 @@
 /*
- * Loads a job that is given by the name of a network of the catalog instead of a file, as in "plan
- * resnet-50". The catalog has the usual batch, data set and sequence of a network under the key
- * `usual`; the note of the job lists those of them that the request does not override.
+ * Loads a job if the user gives the name of a network in the catalog instead of a job file, as in
+ * "plan resnet-50". The catalog has the usual batch, data set and sequence of a network under the
+ * key `usual`; the note of the job lists those of them that the request does not override.
  */
 #include <string.h>
 

@@ -84,7 +84,7 @@ static int check_limit(const struct hm_context *context, const struct hm_plan_re
                             "%g workers; at most %g are allowed", n, context->limits.max_n);
 }
 
-/* Adds the plot, if the request asks for one. */
+/* Adds the plot to the answer, if the request asks for one. */
 static int add_picture(const struct hm_plan_request *r, const struct hm_large_answer *answer,
                        struct hm_call *call, struct hm_err *err)
 {

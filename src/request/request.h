@@ -63,7 +63,7 @@ struct hm_choices {
     int items[32];
     size_t count;
     /*
-     * True if the user wrote "all". Choices that are not possible are then left out instead of
+     * True if the user wrote "all". Choices that are not possible are then omitted instead of
      * rejected.
      */
     bool all;
@@ -73,8 +73,8 @@ struct hm_texts {
     const char **items;
     size_t count, room;
     /*
-     * Used only for lists of formulas: true if the user set the field, also if the value is "auto",
-     * which gives an empty list.
+     * Used only for lists of formulas: true if the user set the field. This is also true for the
+     * value "auto", for which the list is empty.
      */
     bool given;
 };
@@ -132,7 +132,7 @@ struct hm_documents {
 
 enum hm_request_flags {
     HM_REQUEST_ABOVE = 1, /* The number must be above `least`, not equal to it. */
-    HM_REQUEST_BELOW = 2, /* The number must be less than `most`. */
+    HM_REQUEST_BELOW = 2, /* The number must be below `most`, not equal to it. */
     /*
      * The value is the name of a file or a store, so only callers with access to files may set the
      * field.
@@ -167,7 +167,7 @@ struct hm_request_field {
     struct hm_dim dim;
     /* Smallest and largest allowed number; if `most` is 0, there is no upper limit. */
     double least, most;
-    /* Allowed words, separated by spaces; "@machine" stands for all machines of the catalog. */
+    /* Allowed words, separated by spaces; "@machine" means all machines of the catalog. */
     const char *choices;
     /* Default value, written as on the command line; NULL if there is no default. */
     const char *fallback;

@@ -18,10 +18,11 @@ static const double HM_SEED_MAX = 9007199254740991;
 
 #define HM_VERB_FIELDS(table) .fields = table, .field_count = sizeof(table) / sizeof(table[0])
 
+/* ---- rows of tables -------------------------------------------------------------------------- */
+
 /*
- * ---- rows --------------------------------------------------------------------------------------
- * Each macro takes the type of the struct, its member and, if it is not the same for all verbs, the
- * help text.
+ * The arguments of each of the following macros are the type of the struct, its member and, if
+ * verbs differ in it, the help text of the field.
  */
 
 #define HM_ROW_FLAG(type, member, NAME, LETTER, GROUP, HELP)                                       \

@@ -47,8 +47,8 @@ int hm__store_check_text(const char *field, const char *text, size_t most, struc
 }
 
 /*
- * Whether a string has the given form, in which 0 stands for any digit and every other character
- * for itself.
+ * Whether a string has the given form, in which 0 matches any digit and every other character
+ * matches itself.
  */
 static bool matches_form(const char *text, const char *form)
 {
@@ -186,7 +186,7 @@ static int fail_more(const char *key, int code, struct hm_err *err)
 }
 
 /*
- * Fails unless a key of the JSON object `more` of a run may be the name of a column. Synonyms of
+ * Fails unless a key in the JSON object `more` of a run may be the name of a column. Synonyms of
  * known columns are rejected, because runs have separate fields for these values.
  */
 static int check_more_name(const char *key, struct hm_run_name name, struct hm_err *err)

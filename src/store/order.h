@@ -37,8 +37,8 @@ bool hm__order_needs(const struct hm_order *order, enum hm_part part);
 /* Adds the condition for the runs of a range (part) to a statement, after " AND ". */
 void hm__order_condition(struct hm_statement *s, const struct hm_order *order, enum hm_part part);
 /*
- * Adds " ORDER BY …" to a statement. `plain` is written before the names of the columns; it is a
- * prefix that keeps the database from using their index, or "".
+ * Adds " ORDER BY …" to a statement. `plain` is written before the names of the columns: "", or a
+ * prefix that keeps the database from using the index.
  */
 void hm__order_by(struct hm_statement *s, const struct hm_order *order, enum hm_part part,
                   const char *plain);

@@ -316,7 +316,7 @@ static const char *find_option(const PQconninfoOption *options, const char *name
 
 /*
  * Whether an address can be parsed in only one way. A password with an unescaped @ or / would be
- * parsed as a host or a port, which are shown in messages.
+ * parsed as part of a host or a port, and hosts and ports are shown in messages.
  */
 static bool is_unambiguous(const char *where, const PQconninfoOption *options)
 {

@@ -104,8 +104,9 @@ static const char ADD_SAMPLES_AND_DOCUMENTS[] =
     "CREATE INDEX runs_seed       ON runs (seed{,id});";
 
 /*
- * Version 2 adds new runs to the indexes later and many at once, which needs far fewer writes; see
- * store_place.c. Until then the column `waiting` is 1. A separate index finds the waiting runs.
+ * Since version 2, new runs are added to the indexes later and many at once, which needs far fewer
+ * writes; see store_place.c. Until then their column `waiting` is 1. A separate index finds the
+ * waiting runs.
  */
 static const char ADD_WAITING[] =
     "ALTER TABLE runs ADD COLUMN waiting bigint;"

@@ -336,9 +336,8 @@ static bool is_write_protected(const char *where)
 }
 
 /*
- * Opens a file that may not be written. A write-ahead log would need a writable folder, so SQLite
- * is told that the file does not change. This gives correct results if there is no log with further
- * data.
+ * Opens a file that may not be written. A write-ahead log would need a writable folder, so the file
+ * is opened as immutable. This gives correct results if no log with further data exists.
  */
 static int open_read_only(struct sqlite *c, const char *where, struct hm_err *err)
 {

@@ -37,7 +37,7 @@ struct hm_train_settings {
 /* One array of an algorithm's state that is saved in checkpoints. */
 struct hm_part {
     const char *name;
-    double *values; /* Values of the array; borrowed. */
+    double *values; /* Elements of the array; borrowed. */
     size_t count;
     /*
      * True if the array has one value for each row of this rank. If false, the values are the same

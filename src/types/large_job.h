@@ -140,7 +140,7 @@ struct hm_large_change {
     const char *what; /* Name of the changed setting, such as "batch". */
     /* Changed value of the setting; for a precision, a value of enum hm_number_format. */
     double value;
-    struct hm_large_choice choice; /* Best layout for the job with the change. */
+    struct hm_large_choice choice; /* Best layout for the job after the change. */
 };
 
 /* A proposed change that makes a layout fit in memory, or that would make it faster. */
@@ -153,7 +153,7 @@ struct hm_large_answer {
     const char *job, *network;
     /* The job with the numbers of parameters and tokens that the plan chose. */
     struct hm_large_job planned;
-    const char *const *machines; /* Names of the machines; borrowed. */
+    const char *const *machines; /* Names of the machines that the plan considered; borrowed. */
     size_t machine_count;
     double parameters, active;
     /* Model flop of one token; attention counts half of the attention matrix. */

@@ -9,7 +9,7 @@
 
 enum hm_symbol_index {
     HM_SYMBOL_N, /* Number of workers n. */
-    /* Batch: number of samples in one iteration of the whole job, as the job gives it. */
+    /* Batch: number of samples in one iteration of the whole job. */
     HM_SYMBOL_BATCH,
     HM_SYMBOL_PARAMETERS, /* Number of parameters of the network. */
     HM_SYMBOL_WEIGHT,     /* Number of bytes of one parameter. */

@@ -32,7 +32,7 @@ static const char *const collective_names[COLLECTIVES] = {
     "all_to_all", "reduce_scatter", "reduce_scatter_block", "barrier"};
 enum { TYPE_COMPUTE = 4, TYPE_SEND = 5, TYPE_RECEIVE = 6, TYPE_COLLECTIVE = 7 };
 
-/* Sums over all nodes of one type in the trace. */
+/* Sums over all operations of one type in the trace. */
 struct chakra_sum {
     double count, seconds, timed, operations, bytes;
 };

@@ -17,12 +17,12 @@
 enum hf_head {
     HF_HEAD_NONE,   /* The class has no head: only the body of the network is counted. */
     HF_HEAD_POOLER, /* The body of the network is counted with its pooler, if the family has one. */
-    HF_HEAD_LM,     /* The head predicts tokens (a language model). */
+    HF_HEAD_LM,     /* The head predicts tokens; the model is a language model. */
     HF_HEAD_CLASSIFIER /* The head classifies sequences or images. */
 };
 
 struct hf_count {
-    /* The caller sets the following members. */
+    /* The caller sets the following members before the count. */
     /* Configuration whose parameters are counted, as the tree of config.json; borrowed. */
     const struct hm_value *config;
     const char *model_type;

@@ -139,8 +139,9 @@ static void count_mobilebert(struct hf_count *c)
         /* These matrices reduce the width of the inputs of the layer and of its attention. */
         2 * n);
     hm__hf_norm(c, narrow, true, 2 * n);
-    hm__hf_linear(c, narrow, narrow, true, 2 * n); /* Matrices that compute queries and keys. */
-    hm__hf_linear(c, c->hidden, narrow, true, n);  /* Matrix that computes values. */
+    /* These are the matrices that compute queries and keys. */
+    hm__hf_linear(c, narrow, narrow, true, 2 * n);
+    hm__hf_linear(c, c->hidden, narrow, true, n); /* This is the matrix that computes values. */
     hm__hf_linear(c, narrow, narrow, true, n);
     hm__hf_norm(c, narrow, true, n);
     hm__hf_linear(c, narrow, c->ffn, true, stacks * n);
@@ -169,7 +170,7 @@ static void count_xlnet(struct hf_count *c)
     double inner = c->heads * c->head_dim, n = c->layers;
 
     hm__hf_words(c, c->vocabulary, c->hidden);
-    hm__hf_tensor(c, c->hidden, 1); /* Embedding of the mask token. */
+    hm__hf_tensor(c, c->hidden, 1); /* The embedding of the mask token is a separate vector. */
     hm__hf_linear(c, c->hidden, inner, false, 5 * n);
     hm__hf_tensor(c, inner, 3 * n);
     hm__hf_tensor(c, 2 * inner, n);

@@ -42,7 +42,7 @@ struct hm_importer {
     int (*read)(struct hm_imported *import, struct hm_err *err);
 };
 
-/* All formats; the last element is NULL. */
+/* Readers of all formats; the last element is NULL. */
 extern const struct hm_importer *const hm__importers[];
 const struct hm_importer *hm__importer_find(const char *name);
 
@@ -58,7 +58,8 @@ enum { HM_IMPORT_COLUMNS = 24 };
 
 /* A table of runs or traces. Rows beyond HM_IMPORT_ROWS are counted but not stored. */
 struct hm_import_table {
-    const char *columns[HM_IMPORT_COLUMNS]; /* Names of the columns; static or in the arena. */
+    /* Names of the columns of the table; static or in the arena. */
+    const char *columns[HM_IMPORT_COLUMNS];
     bool texts[HM_IMPORT_COLUMNS]; /* True for each column that holds strings, false for numbers. */
     size_t column_count;
     struct hm_import_cell *cells; /* Cells of the table, row by row; owned. */
@@ -150,7 +151,7 @@ struct hm_imported {
 /* What to import: a file or folder, by its name, or bytes in memory. */
 struct hm_import_from {
     const char *name;
-    const char *data; /* Bytes to import; NULL: open the file `name`. */
+    const char *data; /* Bytes that are imported; NULL: open the file `name`. */
     size_t length;
     /* Format of the contents; NULL: recognise it from the contents. */
     const struct hm_importer *as;
@@ -243,7 +244,10 @@ void hm__import_assume(struct hm_imported *im, const char *key, const char *form
     HM_PRINTF(3, 4);
 /* Mark the result as partial, because the file is truncated. */
 void hm__import_cut(struct hm_imported *im);
-/* Returns the property `name` that the user gave, as a number; NaN if it was not given. */
+/*
+ * Returns the property `name` of the imported file, which the user gave, as a number; NaN if it was
+ * not given.
+ */
 double hm__import_given(const struct hm_imported *im, const char *name);
 /*
  * Returns the number of workers: the number that the user gave, else `found`, else a number in the
@@ -272,8 +276,10 @@ static inline struct hm_import_cell hm__cell_text(const char *text)
     return (struct hm_import_cell){0, text};
 }
 
-/* Returns the first occurrence of `piece` in the first `length` bytes of the text; NULL if there is
- * none. */
+/*
+ * Returns the first occurrence of `piece` in the first `length` bytes of a text; NULL if there is
+ * none.
+ */
 const char *hm__find(const char *text, size_t length, const char *piece);
 /*
  * Read the number after a label such as "loss: " in a line; NaN if the line has no such label or

@@ -94,8 +94,8 @@ int hm__import_check(const struct hm_imported *im, const struct hm_import_table 
 }
 
 /*
- * Converts the rows of a table to maps from column names to values. Unknown cells are left out. If
- * `run` is not NULL, each map has it as an additional member `run`.
+ * Converts the rows of a table to maps from column names to values. Unknown cells are omitted. If
+ * `run` is not NULL, each map has this value as an additional member `run`.
  */
 static int make_rows(const struct hm_import_table *t, const char *run, struct hm_arena *arena,
                      struct hm_value *rows, struct hm_err *err)

@@ -23,7 +23,7 @@
 struct job_config {
     /* Number of samples in one iteration of the whole job, and in one forward pass of a worker. */
     double batch, micro;
-    double zero;             /* Stage of ZeRO, 0 to 3. */
+    double zero;             /* Stage of ZeRO (sharding of the training state), 0 to 3. */
     double tensor, pipeline; /* Degrees of tensor and pipeline parallelism. */
     /*
      * True if the training state is sharded over the workers of a node and every node has a
@@ -34,7 +34,7 @@ struct job_config {
     const char *offload;
     const char *recompute;         /* Kind of recomputation of activations, such as "full". */
     const char *precision;         /* Number format of the training, such as "bf16". */
-    const char *optimizer;         /* Name of the optimizer, as PyTorch calls it. */
+    const char *optimizer;         /* Name of the optimizer, as in PyTorch. */
     double accelerators, machines; /* Number of workers of a machine, and number of machines. */
 };
 
@@ -378,7 +378,7 @@ static double megatron_degree(const struct hm_value *root, const char *key)
     return megatron ? hm__value_number(megatron, key) : 1;
 }
 
-/* Reads the layout from accelerate's own file, which gives no batch, precision or cluster. */
+/* Reads the layout from accelerate's own file, which has no batch, precision or cluster. */
 static struct job_config accelerate_config(const struct hm_value *root)
 {
     return (struct job_config){

@@ -92,7 +92,7 @@ void hm__launch_init(struct launch *l)
         l->numbers[i] = NAN;
 }
 
-/* Reads a whole number that may have '_' between digits; NaN if the text is not a number. */
+/* Reads a whole number that may have '_' between digits; NaN if the string is not such a number. */
 static double read_count(const char *text)
 {
     char digits[40];

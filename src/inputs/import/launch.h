@@ -35,7 +35,7 @@ enum launch_number {
      */
     LAUNCH_SHARD,
     LAUNCH_REPLICATE, /* Number of copies of the sharded weights (hybrid sharding). */
-    LAUNCH_ZERO,      /* Stage of ZeRO, 0 to 3. */
+    LAUNCH_ZERO,      /* Stage of ZeRO (sharding of the training state), 0 to 3. */
     LAUNCH_NODES,
     LAUNCH_PER_NODE, /* Number of accelerators per node. */
     LAUNCH_NUMBERS
@@ -77,8 +77,8 @@ void hm__launch_init(struct launch *launch);
  */
 void hm__launch_set(struct launch *launch, const char *name, const char *value);
 /*
- * Write the settings as JSON members (facts) and as a job. The number of workers is the one that
- * the user gives, otherwise nodes x workers per node.
+ * Write the settings as JSON members (facts) and as a job. If the user does not give the number of
+ * workers, it is nodes x workers per node.
  */
 void hm__launch_finish(struct hm_imported *im, struct launch *launch);
 

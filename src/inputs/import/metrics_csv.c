@@ -14,7 +14,7 @@
 struct metrics {
     struct hm_imported *im;
     struct hm_cells head, row;
-    struct hm_series *series; /* Summary of each column; owned. */
+    struct hm_series *series; /* Summary of the values in each column; owned. */
     char delimiter;
     double rows, short_rows, n;
     /*

@@ -37,8 +37,8 @@ struct mllog {
     struct hm_imported *im;
     double lines, bad, other;
     /*
-     * First value of each key in the list `kept`, in the arena; its kind is null if the key was not
-     * found.
+     * First value of each key in the list `kept`, in the arena. Its kind is null if the log does
+     * not have the key.
      */
     struct hm_value values[KEPT];
     double init_ms, start_ms, stop_ms;

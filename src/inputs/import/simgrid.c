@@ -35,7 +35,7 @@ struct simgrid_link {
 
 struct platform {
     struct hm_imported *im;
-    struct simgrid_link *links; /* Hash table of LINK_SLOTS links; owned. */
+    struct simgrid_link *links; /* Hash table with space for LINK_SLOTS links; owned. */
     double hosts, clusters, link_count, routes, unknown;
     /* Speed of the slowest host and of the fastest host, with all cores, in flop/s. */
     double slowest, fastest;

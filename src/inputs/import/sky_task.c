@@ -99,7 +99,8 @@ static void put_cloud(struct hm_imported *im, const struct hm_value *resources)
 }
 
 /*
- * Writes the cluster of the first task that gives exactly one kind of accelerator, such as A100:8.
+ * Writes the cluster of the first task whose resources name exactly one kind of accelerator, such
+ * as A100:8.
  */
 static void put_cluster(struct hm_imported *im, const struct hm_value *accelerators, double nodes,
                         double count)

@@ -29,7 +29,7 @@ struct machine {
     const char *region; /* Region to which the price applies; in the arena. */
     /* Number of accelerators, number of vCPUs, and memory in GiB; -1: not given. */
     double accelerators, vcpus, memory_gib;
-    double price; /* Price in dollars per hour; negative: unknown. */
+    double price; /* Price of the machine in dollars per hour; negative: unknown. */
 };
 
 struct importer {

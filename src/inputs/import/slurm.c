@@ -187,7 +187,9 @@ static void read_row(struct slurm *s, struct job *job)
 /* ---- reading ----------------------------------------------------------------------------------
  */
 
-/* Uses the column names that the user gives with columns=…; false if there are none. */
+/*
+ * Reads the column names from the property columns=… that the user gives; false if there is none.
+ */
 static bool given_columns(struct slurm *s)
 {
     for (size_t i = 0; i < s->im->set_count; i++) {

@@ -96,8 +96,8 @@ static struct shape *find_shape(struct program *p, const char *name, size_t leng
 }
 
 /*
- * Returns the size that a symbol stands for: the size that the user gives, otherwise 1, with a
- * message.
+ * Returns the size that is used for a symbol: the size that the user gives, otherwise 1, which a
+ * message reports.
  */
 static double symbol_size(struct program *p, const char *name, size_t length)
 {

@@ -16,7 +16,7 @@ struct trace_interval {
 };
 
 struct trace_list {
-    struct trace_interval *items; /* The intervals, an array; owned. */
+    struct trace_interval *items; /* Array of the intervals in the list; owned. */
     size_t count, room;
 };
 
@@ -41,7 +41,7 @@ struct trace_collective {
     int64_t ns;
 };
 
-/* Sizes and type of one input of an operation. */
+/* Sizes and data type of one input of an operation. */
 enum { TRACE_INPUTS = 3, TRACE_SIDES = 6 };
 struct trace_input {
     double side[TRACE_SIDES];

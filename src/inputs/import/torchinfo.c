@@ -142,8 +142,8 @@ static void read_header(struct summary *s, const char *line)
 }
 
 /*
- * Reads the class and the depth of a row such as "│ └─Conv2d (conv1): 2-1" or "Conv2d-1". Returns a
- * pointer to the text after them; NULL if the line does not describe a module.
+ * Reads the class and the depth of a row such as "│    └─Conv2d (conv1): 2-1" or "Conv2d-1".
+ * Returns a pointer to the text after them; NULL if the line does not describe a module.
  */
 static const char *read_class(const char *line, struct row *row)
 {

@@ -115,7 +115,7 @@ struct hm_comm {
      * The members below count what this rank has done since its start; the difference of two values
      * measures an interval.
      */
-    double flop; /* Number of floating-point operations. */
+    double flop; /* Number of floating-point operations that this rank has made. */
     /*
      * Number of bytes sent; for HM_REDUCE_LIBRARY, the minimum number that an all-reduce must send.
      */

@@ -128,7 +128,7 @@ int hm__mrf_owner(size_t vertices, size_t vertex, int size);
  * 0; the caller frees its member `list`.
  */
 struct hm_mrf_edge {
-    uint32_t a, b; /* Indices of the two vertices in the whole field, a < b. */
+    uint32_t a, b; /* Indices of the two vertices of the edge in the whole field, a < b. */
     /*
      * Number of the edge in the file or in the generated graph; the potential of the edge is copied
      * or drawn by this number.

@@ -7,9 +7,10 @@
 #include "rows.h"
 
 enum hm_label_kind {
-    HM_LABEL_NUMBER, /* Labels stay as they are or, if `positive` is set, become -1 and 1. */
-    HM_LABEL_SIGN,   /* Labels become -1 and 1. */
-    HM_LABEL_CLASS,  /* Labels become 0 to classes - 1, in the order of `known`. */
+    /* Labels stay as they are or, if `positive` is set, are converted to -1 and 1. */
+    HM_LABEL_NUMBER,
+    HM_LABEL_SIGN,  /* Labels are converted to -1 and 1. */
+    HM_LABEL_CLASS, /* Labels are converted to 0 to classes - 1, in the order of `known`. */
 };
 
 struct hm_labels {

@@ -26,9 +26,7 @@
 
 struct neighbour {
     int rank;
-    /*
-     * Range of the local indices of those vertices of the neighbour that are ghosts on this rank.
-     */
+    /* Local indices of the ghosts on this rank that the neighbour owns, as a range. */
     size_t ghost, ghost_count;
     /*
      * Range of indices in `shared`, which has the vertices of this rank that are ghosts on the
@@ -50,8 +48,8 @@ struct hm_propagate {
     struct neighbour *neighbours;
     size_t neighbour_count;
     /*
-     * Vertices of this rank that have an edge to a vertex of a neighbour: for one neighbour after
-     * another, ascending.
+     * For each neighbour in turn, the vertices of this rank that have an edge to one of the
+     * neighbour's vertices, in ascending order.
      */
     uint32_t *shared;
     char *out, *in; /* Send and receive buffers, large enough for every exchange. */

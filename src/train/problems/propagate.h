@@ -23,7 +23,7 @@
 #include "field.h"
 
 struct hm_propagate_settings {
-    bool max_product; /* True for max-product, false for sum-product. */
+    bool max_product; /* True for max-product, false for sum-product messages. */
     /*
      * True if the general kernel is to be used even for fields for which there is a faster kernel
      * with two states.

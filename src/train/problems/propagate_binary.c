@@ -56,7 +56,7 @@ struct wild {
 };
 
 struct binary_kernel {
-    const struct hm_mrf *mrf; /* This rank's part of the field; borrowed. */
+    const struct hm_mrf *mrf; /* Part of the Markov random field that is on this rank; borrowed. */
     struct hm_propagate_settings settings;
     /* For each edge, the ratios of the messages into its first and its second end. */
     pair *messages;
@@ -320,8 +320,9 @@ INLINE pair pair_abs(pair x)
 struct change {
     double most;
     /*
-     * Changes up to this bound are not computed exactly. The bound is slightly below `most`, so
-     * that the result does not depend on the order of the edges.
+     * A change that is not above this bound cannot be a new maximum, so it is not computed exactly.
+     * The bound is slightly below `most`, so that the result does not depend on the order of the
+     * edges.
      */
     double bar;
 };
