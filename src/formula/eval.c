@@ -236,8 +236,8 @@ bool hm__formula_uses(const struct hm_formula *f, size_t symbol)
 }
 
 /*
- * Returns the index of the node of a definition that does not depend on n; `quantity` counts such
- * definitions from 0. -1 if there are not that many.
+ * Returns the index of the node of a definition that does not depend on n, or -1 if there are no
+ * more such definitions; `quantity` counts them from 0.
  */
 static int quantity_node(const struct hm_formula *f, size_t quantity)
 {

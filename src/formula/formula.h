@@ -36,7 +36,7 @@ struct hm_scope {
     const struct hm_definition *definitions;
     size_t definition_count;
     /*
-     * True if every symbol may have a different value in each evaluation, as
+     * True if every symbol may have a different value at each point of an evaluation, as
      * hm__formula_eval_columns needs; false if only n varies.
      */
     bool columns;
@@ -51,8 +51,8 @@ int hm__formula_new(const char *text, const struct hm_scope *scope, struct hm_di
                     struct hm_formula **ret_formula, struct hm_err *err);
 void hm__formula_free(struct hm_formula *formula);
 /*
- * Whether hm__formula_new compiled the formula for exactly these symbols, of which only n may vary
- * within one evaluation.
+ * Whether hm__formula_new compiled the formula for exactly these symbols, and n is the only symbol
+ * that may vary within an evaluation.
  */
 bool hm__formula_is_over(const struct hm_formula *formula, const struct hm_symbol *symbols,
                          size_t count);

@@ -64,7 +64,8 @@ struct hm_formula {
     char **symbols; /* Names of the symbols of the scope; owned by the formula. */
     size_t symbol_count;
     /*
-     * True if every symbol may have a different value in each evaluation; false if only n varies.
+     * True if every symbol may have a different value at each point of an evaluation; false if only
+     * n varies.
      */
     bool columns;
 };

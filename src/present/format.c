@@ -82,7 +82,8 @@ struct scale {
 };
 
 /*
- * Writes a value in the first unit of the list `scales` whose `from` is not larger than the value.
+ * Writes a value in a unit from the list `scales`: the first whose `from` is not larger than the
+ * value.
  */
 static const char *show_scaled(double value, const struct scale *scales, char *text)
 {

@@ -204,7 +204,7 @@ void hm__order_condition(struct hm_statement *s, const struct hm_order *order, e
                       hm__statement_bind(s, order->value));
     /*
      * Runs with the same value, and runs without a value, are ordered by id, so the page continues
-     * after the id.
+     * after the id of the last run.
      */
     if (id ? order->after
            : part == HM_PART_EQUAL || (part == HM_PART_NULL && order->after && !known))

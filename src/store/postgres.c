@@ -439,7 +439,10 @@ const struct hm_sql hm__postgres = {
     .begin_write = "BEGIN; SELECT pg_advisory_xact_lock(1752135534,"
                    " hashtext(coalesce(current_schema(), '')))",
     .begin_read = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
-    /* to_regclass is not used, because it may return a result that was cached before the lock. */
+    /*
+     * to_regclass is not used, because its result may have been cached before the lock was
+     * acquired.
+     */
     .has_meta = "SELECT count(*) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace "
                 "WHERE c.relname = 'meta' AND c.relkind IN ('r', 'p') AND "
                 "n.nspname = ANY (current_schemas(false))",

@@ -127,8 +127,8 @@ static uint64_t hash_samples(const struct hm_stored *run)
 }
 
 /*
- * Number of rows with each hash that the table has had so far. Equal rows are different runs, so
- * they need different keys.
+ * For each hash, the number of rows with this hash that have been added. Equal rows are different
+ * runs, so they need different keys.
  */
 struct seen_hashes {
     uint64_t *hashes;

@@ -115,8 +115,8 @@ static void add_runs(struct bench *b, size_t time, double n, const char *name)
 }
 
 /*
- * Returns the names of the collectives for which nccl-tests computes the bus bandwidth on n ranks
- * as this ratio times the bandwidth; NULL if there is none.
+ * Returns the names of those collectives for which the ratio of bus bandwidth to bandwidth in
+ * nccl-tests has this value on n ranks; NULL if there are none.
  */
 static const char *by_ratio(double ratio, double n)
 {

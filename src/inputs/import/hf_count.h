@@ -34,7 +34,8 @@ struct hf_count {
     double embedding, positions;
     double words; /* Number of parameters in the input embedding of the vocabulary. */
     /*
-     * Number of parameters of all routed experts, and of the routed experts that process one token.
+     * Number of parameters of all routed experts, and number of parameters of those routed experts
+     * that process one token.
      */
     double routed, routed_active;
     /* Number of multiply-adds for one token in matrix products, without attention. */

@@ -32,9 +32,10 @@ struct hm_import_head {
 };
 
 struct hm_importer {
-    const char *name;    /* Name of the format for the field `as`, such as "hf-config". */
-    const char *title;   /* Description of the format for users, such as "Megatron-LM log". */
-    const char *becomes; /* What an import of this format gives, in words for help and hints. */
+    const char *name;  /* Name of the format for the field `as`, such as "hf-config". */
+    const char *title; /* Description of the format for users, such as "Megatron-LM log". */
+    /* What users get from an import of this format, in words for help and hints. */
+    const char *becomes;
     /* Returns how likely the file has this format: 0 (no) to 100 (it has the format's magic
      * number). */
     int (*recognise)(const struct hm_import_head *head);

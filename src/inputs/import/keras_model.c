@@ -25,7 +25,10 @@ enum {
     PASSES = 8
 };
 
-/* A layer of a graph, with the shape of its output for each use of the layer that was processed. */
+/*
+ * A layer of a graph, with the shapes of its outputs: one shape for each use of the layer that has
+ * been processed.
+ */
 struct keras_vertex {
     const char *name;
     const struct hm_value *layer;
@@ -151,7 +154,8 @@ static struct keras_vertex *find_vertex(struct keras_graph *g, const char *name)
 struct inputs {
     struct keras_shape shapes[INPUTS_MOST];
     size_t count;
-    bool ready; /* True if all layers whose outputs are these inputs were processed. */
+    /* True if the layers whose outputs are used as these inputs have all been processed. */
+    bool ready;
 };
 
 /* Adds a tensor to the inputs: the output of the layer `name` at its use number `use`. */

@@ -383,7 +383,10 @@ const struct hm_importer hm__importer_keras_csv = {
 /* ---- Weights & Biases -------------------------------------------------------------------------
  */
 
-/* Adds the points of a row to the traces. Each column "NAME - metric" belongs to another run. */
+/*
+ * Adds the points of a row to the traces. Each column whose name has the form "NAME - metric" is a
+ * separate run.
+ */
 static void add_wandb(struct metrics *m, int step)
 {
     double iteration = row_number(m, step);

@@ -120,7 +120,7 @@ const struct onnx_attribute *hm__onnx_attribute(const struct onnx_node *node, co
 /* ---- tensors ----------------------------------------------------------------------------------
  */
 
-/* The fields of a tensor message that have been read. */
+/* The fields of a tensor message that have been read so far. */
 struct tensor {
     char name[NAME_ROOM];
     double dims[ONNX_RANK], data[ONNX_DATA];
@@ -281,7 +281,7 @@ static void read_attribute(struct onnx *o, struct hm_wire w, struct onnx_attribu
     }
 }
 
-/* Inputs, outputs and attributes of a node that have been read. */
+/* Inputs, outputs and attributes of a node that have been read so far. */
 struct node_parts {
     size_t ends[2][NODE_ENDS];
     size_t counts[2];

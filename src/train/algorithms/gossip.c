@@ -77,7 +77,10 @@ static void gossip_exchange(struct hm_run *run, const double *own, int hop, doub
     comm->communicate_s += comm->ops->now(comm) - began;
 }
 
-/* Store the mean of this rank's copy and the copies of its two neighbours in run->scratch. */
+/*
+ * Compute the mean of this rank's copy and the copies of its two neighbours; the result is in
+ * run->scratch.
+ */
 static void gossip_mix_ring(struct hm_run *run, struct gossip *s)
 {
     size_t d = run->objective->unknowns;
@@ -98,7 +101,7 @@ static void gossip_mix_ring(struct hm_run *run, struct gossip *s)
 }
 
 /*
- * Store the mean of this rank's copy and the copy of its neighbour in this iteration in
+ * Compute the mean of this rank's copy and the copy of this iteration's neighbour; the result is in
  * run->scratch.
  */
 static void gossip_mix_exponential(struct hm_run *run, struct gossip *s)

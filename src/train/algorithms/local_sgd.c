@@ -32,7 +32,7 @@ static int local_sgd_init(struct hm_local_sgd *local, struct hm_run *run, struct
     return 0;
 }
 
-/* Multiply the weights w by the separate factor, and set the factor to 1. */
+/* Multiply the weights w by the factor that is stored separately, and set this factor to 1. */
 static void local_sgd_apply_factor(double *w, size_t d, double *factor)
 {
     for (size_t j = 0; j < d; j++)
@@ -41,8 +41,8 @@ static void local_sgd_apply_factor(double *w, size_t d, double *factor)
 }
 
 /*
- * Makes one pass over the rows of a linear problem; returns the number of entries of rows that were
- * read, or added to w, as a measure of the work.
+ * Makes one pass over the rows of a linear problem; returns its work: the number of entries of rows
+ * that were read or added to w.
  */
 static double local_sgd_pass_rows(struct hm_local_sgd *local, struct hm_run *run, double weight)
 {
