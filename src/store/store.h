@@ -19,9 +19,10 @@ enum { HM_STORE_VERSION = 2 };
 /* Migrates the schema to HM_STORE_VERSION. */
 int hm__store_migrate(struct hm_store *store, struct hm_err *err);
 
-/* Drop or create the indexes of the columns that runs can be sorted by, inside a transaction. */
-int hm__store_drop_indexes(struct hm_store *store, struct hm_err *err);
-int hm__store_create_indexes(struct hm_store *store, struct hm_err *err);
+/* Drop or create the indexes of the columns that runs can be sorted by, inside a transaction; with
+ * `keys`, also the index of the keys. */
+int hm__store_drop_indexes(struct hm_store *store, bool keys, struct hm_err *err);
+int hm__store_create_indexes(struct hm_store *store, bool keys, struct hm_err *err);
 
 enum { HM_STORE_WAITING = 1024 };
 
@@ -31,6 +32,10 @@ enum { HM_STORE_WAITING = 1024 };
  * for the next call.
  */
 void hm__store_place(struct hm_store *store, size_t added);
+/* Whether building the indexes of all `runs` anew takes less time than adding `added` of them. */
+bool hm__store_is_rebuild_faster(int64_t added, int64_t runs);
+/* Marks all waiting runs as runs that are in the indexes, inside a transaction. */
+int hm__store_place_waiting(struct hm_store *store, struct hm_err *err);
 /* Adds all waiting runs to the indexes, inside a transaction; with `rebuild`, the indexes are built
  * anew, which is faster if most runs wait. */
 int hm__store_place_all(struct hm_store *store, bool rebuild, struct hm_err *err);

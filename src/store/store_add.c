@@ -10,12 +10,12 @@
 #include "err.h"
 #include "memory.h"
 #include "store.h"
+#include "store_cells.h"
 #include "stored.h"
 #include "text.h"
 
 enum {
-    /* Number of values of a run: all columns except id, plus sample_count. */
-    CELLS = HM_STORE_COLUMNS,
+    CELLS = HM_RUN_CELLS,
     SAMPLE_CELLS = 6,
     AT_ONCE = 64,      /* Number of samples that one statement inserts. */
     RUNS_AT_ONCE = 16, /* Number of runs that one statement inserts. */
@@ -41,9 +41,8 @@ struct added_run {
 static void write_insert(struct hm_text *sql, size_t count)
 {
     hm__text_add(sql, "INSERT INTO runs (");
-    for (size_t i = 1; i < HM_STORE_COLUMNS; i++)
-        hm__text_addf(sql, "\"%s\", ", hm__store_columns[i].name);
-    hm__text_add(sql, "sample_count, waiting) VALUES ");
+    hm__run_cell_names(sql);
+    hm__text_add(sql, ", waiting) VALUES ");
     for (size_t k = 0; k < count; k++) {
         hm__text_add(sql, k ? ", (" : "(");
         for (size_t i = 1; i <= CELLS; i++)
@@ -202,22 +201,6 @@ static int check_known(struct adding *a, const struct hm_stored *run,
 /* ---- inserting --------------------------------------------------------------------------------
  */
 
-static void fill_cells(const struct adding *a, const struct hm_stored *run,
-                       struct hm_sql_value *cells)
-{
-    for (size_t i = 1; i < HM_STORE_COLUMNS; i++) {
-        const struct hm_store_column *c = &hm__store_columns[i];
-        const char *text = c->kind == HM_STORE_TEXT ? hm__stored_get_text(c, run) : NULL;
-        if (!text && c->offset == offsetof(struct hm_stored, made_at))
-            text = a->now;
-        if (!text && c->offset == offsetof(struct hm_stored, status))
-            text = "ok";
-        cells[i - 1] = c->kind == HM_STORE_TEXT ? hm__sql_text(text)
-                                                : hm__sql_real(hm__stored_get_number(c, run));
-    }
-    cells[CELLS - 1] = hm__sql_integer((int64_t)run->sample_count);
-}
-
 /* Runs that one statement has inserted. */
 struct inserted_runs {
     struct added_run *runs;
@@ -250,7 +233,7 @@ static int add_runs(struct adding *a, struct added_run *runs, size_t count, stru
     struct inserted_runs g = {runs, count};
 
     for (size_t i = 0; i < count; i++)
-        fill_cells(a, runs[i].run, &cells[i * CELLS]);
+        hm__run_cells(runs[i].run, a->now, &cells[i * CELLS]);
     int rc = hm__store_query(a->store, count > 1 ? a->insert_many.data : a->insert.data, cells,
                              count * CELLS, take_inserted, &g, NULL, err);
     for (size_t i = 0; rc == 0 && i < count; i++) {
