@@ -3,6 +3,7 @@
 #define HM_STORE_H
 
 #include "sql.h"
+#include "text.h"
 
 struct hm_store {
     const struct hm_sql *sql;
@@ -11,6 +12,8 @@ struct hm_store {
     /* Number of runs that wait to be added to the indexes, as far as this connection knows; -1: not
      * counted yet. */
     int64_t waiting;
+    /* Statements that insert one run and several runs, see store_add.c; empty until needed. */
+    struct hm_text insert_one, insert_many;
 };
 
 /* The current version of the schema; schema.c has the steps of the migration. */
@@ -39,6 +42,13 @@ int hm__store_place_waiting(struct hm_store *store, struct hm_err *err);
 /* Adds all waiting runs to the indexes, inside a transaction; with `rebuild`, the indexes are built
  * anew, which is faster if most runs wait. */
 int hm__store_place_all(struct hm_store *store, bool rebuild, struct hm_err *err);
+
+/*
+ * Adds batches as hm_store_add_batches does, but inside a transaction that the caller has begun, so
+ * that the runs are on disk only after the caller's commit. The caller then calls hm__store_place.
+ */
+int hm__store_add_begun(struct hm_store *store, struct hm_store_batch *batches, size_t count,
+                        struct hm_err *err);
 
 /* Run statements, as the functions in sql.h do; errors name the store. */
 int hm__store_exec(struct hm_store *store, const char *sql, struct hm_err *err);
