@@ -161,13 +161,14 @@ void hm__call_store_close(struct hm_call *call, struct hm_store *store, int rc, 
 struct hm_call_sink {
     const struct hm_store_access *access;
     const char *record;
-    struct hm_run_sink sink; /* Pass its address to the functions of table_add.h. */
+    /* Destination of runs; its address is passed to the functions of table_add.h. */
+    struct hm_run_sink sink;
 };
 
 /*
- * Open the receiver of runs for the store that `record` names, and close it. A caller with access
- * to files has the store for itself, so that a large table may be added in one transaction. When
- * the receiver is closed, `rc` is the result of adding.
+ * Open a destination of runs for the store at the address `record`, and close it. A caller with
+ * access to files has the store for itself, so a large table may be added in one transaction. When
+ * the destination is closed, `rc` says whether adding the runs succeeded.
  */
 int hm__call_sink_open(struct hm_call *call, struct hm_call_sink *sink, const char *record,
                        struct hm_err *err);

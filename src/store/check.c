@@ -238,8 +238,10 @@ int hm__store_check_more_text(const char *key, const struct hm_known_column *kno
     return known && !known->label ? fail_more_kind(key, known, text, err) : 0;
 }
 
-/* Fails unless the value of a key is of the kind and in the range of its column. `known` is NULL if
- * the key is not the name of a known column. */
+/*
+ * Fails unless a value in the JSON object `more` of a run has the type and the range that the
+ * column of this name requires. `known` is NULL if the key is not the name of a known column.
+ */
 static int check_more_value(const char *key, const struct hm_known_column *known,
                             const struct hm_value *item, struct hm_err *err)
 {

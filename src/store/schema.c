@@ -157,7 +157,7 @@ static const char CREATE_INDEXES[] =
     "CREATE INDEX runs_best       ON runs (best{,id}) WHERE waiting IS NULL;"
     "CREATE INDEX runs_cost       ON runs (cost{,id}) WHERE waiting IS NULL;"
     "CREATE INDEX runs_seed       ON runs (seed{,id}) WHERE waiting IS NULL;";
-/* The index of version 1 that finds runs by their keys. */
+/* The index that finds runs by their keys; version 1 of the schema has it. */
 static const char DROP_KEYS[] = "DROP INDEX runs_key;";
 static const char CREATE_KEYS[] = "CREATE UNIQUE INDEX runs_key ON runs (\"key\");";
 /* clang-format on */

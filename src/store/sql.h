@@ -54,13 +54,16 @@ struct hm_sql {
      * Statement that begins a transaction in which all queries see the same snapshot of the data.
      */
     const char *begin_read;
-    /* A query that returns the largest id that a run has had; no row: no run was added yet. NULL if
-     * ids cannot be chosen by the program. */
+    /*
+     * Query that returns the largest id that any run has had, or no row if no run was ever added.
+     * NULL if the database does not let the program choose ids.
+     */
     const char *last_id;
-    const char *has_meta;  /* A query that returns 1 if the table meta exists, and 0 otherwise. */
-    const char *id_type;   /* SQL type of the id of a row; an id is never reused. */
-    const char *text_type; /* SQL type of a text column that is compared byte by byte. */
-    /* Clause at the end of the definition of a table whose rows are found only by their key. */
+    const char *has_meta; /* Query that returns 1 if the table `meta` exists, and 0 otherwise. */
+    /* SQL type of a row's id; an id is never reused, not even after its row was deleted. */
+    const char *id_type;
+    const char *text_type; /* SQL type of a string column that is compared byte by byte. */
+    /* SQL clause that makes a table smaller if its rows are found only by their key. */
     const char *packed;
     /*
      * SQL that is written after the columns of an index, so that the index orders equal values by

@@ -14,7 +14,10 @@ struct hm_store {
      * -1: not counted yet.
      */
     int64_t waiting;
-    /* Statements that insert one run and several runs, see store_add.c; empty until needed. */
+    /*
+     * INSERT statements for one run and for several runs (see store_add.c); empty until they are
+     * needed.
+     */
     struct hm_text insert_one, insert_many;
 };
 
@@ -24,8 +27,10 @@ enum { HM_STORE_VERSION = 2 };
 /* Migrates the schema to HM_STORE_VERSION. */
 int hm__store_migrate(struct hm_store *store, struct hm_err *err);
 
-/* Drop or create the indexes of the columns that runs can be sorted by, inside a transaction; with
- * `keys`, also the index of the keys. */
+/*
+ * Drop or create the indexes of the columns by which runs can be sorted, inside a transaction. If
+ * `keys` is true, the index of the keys is included.
+ */
 int hm__store_drop_indexes(struct hm_store *store, bool keys, struct hm_err *err);
 int hm__store_create_indexes(struct hm_store *store, bool keys, struct hm_err *err);
 
@@ -37,22 +42,28 @@ enum { HM_STORE_WAITING = 1024 };
  * fails, the runs wait for the next call.
  */
 void hm__store_place(struct hm_store *store, size_t added);
-/* Whether building the indexes of all `runs` anew takes less time than adding `added` of them. */
+/*
+ * Whether building the indexes again from all `runs` takes less time than adding `added` of the
+ * runs to them.
+ */
 bool hm__store_is_rebuild_faster(int64_t added, int64_t runs);
 /* Marks all waiting runs as runs that are in the indexes, inside a transaction. */
 int hm__store_place_waiting(struct hm_store *store, struct hm_err *err);
-/* Adds all waiting runs to the indexes, inside a transaction; with `rebuild`, the indexes are built
- * anew, which is faster if most runs wait. */
+/*
+ * Adds all waiting runs to the indexes, inside a transaction. If `rebuild` is true, the indexes are
+ * built again from all runs, which is faster if most runs are waiting.
+ */
 int hm__store_place_all(struct hm_store *store, bool rebuild, struct hm_err *err);
 
 /*
- * Adds batches as hm_store_add_batches does, but inside a transaction that the caller has begun, so
- * that the runs are on disk only after the caller's commit. The caller then calls hm__store_place.
+ * Adds batches like hm_store_add_batches, but inside a transaction that the caller has begun, so
+ * that the runs are on disk only after the caller's commit. After this commit, the caller must call
+ * hm__store_place.
  */
 int hm__store_add_begun(struct hm_store *store, struct hm_store_batch *batches, size_t count,
                         struct hm_err *err);
 
-/* Run statements, as the functions in sql.h do; errors name the store. */
+/* Run statements like the functions `exec` and `query` in sql.h; error messages name the store. */
 int hm__store_exec(struct hm_store *store, const char *sql, struct hm_err *err);
 int hm__store_query(struct hm_store *store, const char *sql, const struct hm_sql_value *parameters,
                     size_t count, hm_sql_row *row, void *context, int64_t *ret_changed,

@@ -23,7 +23,7 @@ enum {
 
 struct adding {
     struct hm_store *store;
-    struct hm_text samples; /* Statement that inserts AT_ONCE samples. */
+    struct hm_text samples; /* INSERT statement for AT_ONCE samples. */
     char now[HM_STORE_TIME];
 };
 
@@ -34,8 +34,11 @@ struct added_run {
     bool is_new; /* True if the run was added, false if the store had it already. */
 };
 
-/* Writes "INSERT INTO runs (…) VALUES ($1, …), …" for `count` runs, with all columns except id,
- * unless this was done before. The runs wait to be added to the indexes. */
+/*
+ * Writes "INSERT INTO runs (…) VALUES ($1, …), …" for `count` runs, with all columns except id,
+ * unless this was done before. The column `waiting` is set, so that the runs are added to the
+ * indexes later.
+ */
 static void write_insert(struct hm_text *sql, size_t count)
 {
     if (sql->failed)
@@ -209,7 +212,7 @@ static int check_known(struct adding *a, const struct hm_stored *run,
 /* ---- inserting --------------------------------------------------------------------------------
  */
 
-/* Runs that one statement has inserted. */
+/* The runs that one INSERT statement has added. */
 struct inserted_runs {
     struct added_run *runs;
     size_t count;
@@ -350,7 +353,7 @@ static int check_batches(const struct hm_store_batch *batches, size_t count, str
     return rc;
 }
 
-/* Adds batches that were checked, inside a transaction. */
+/* Adds batches whose runs have been checked, inside a transaction. */
 static int add_checked(struct hm_store *store, struct hm_store_batch *batches, size_t count,
                        struct hm_err *err)
 {

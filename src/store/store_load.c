@@ -1,7 +1,8 @@
 /*
  * Adds a large table of runs in one transaction: drops all indexes of the runs, inserts the runs
- * with increasing ids, and builds the indexes by sorting. The index of the keys is one of them, so
- * a key that occurs twice is found only at the end; the caller then adds the table by other means.
+ * with increasing ids, and builds the indexes by sorting. Also the index of the keys is dropped, so
+ * a key that occurs twice is found only at the end; the caller must then add the table in another
+ * way.
  */
 #include "store_load.h"
 
@@ -9,8 +10,8 @@
 #include "store_cells.h"
 
 enum {
-    AT_ONCE = 16,            /* Number of runs that one statement inserts. */
-    CELLS = HM_RUN_CELLS + 1 /* Number of values of a run with its id. */
+    AT_ONCE = 16,            /* Number of runs that one INSERT statement adds. */
+    CELLS = HM_RUN_CELLS + 1 /* Number of values that are stored for a run, including its id. */
 };
 
 /* Writes "INSERT INTO runs (id, …) VALUES ($1, …), …" for `count` runs. */
@@ -28,7 +29,10 @@ static void write_load_insert(struct hm_text *sql, size_t count)
                           k * CELLS + i, i == CELLS ? ")" : "");
 }
 
-/* Whether the indexes should be built anew, and the first run is not in the store already. */
+/*
+ * Whether the indexes should be built again from all runs, and the store does not have the first
+ * run of the table yet.
+ */
 static int check_load(struct hm_store_load *load, size_t count, const char *first_key,
                       bool *ret_useful, struct hm_err *err)
 {

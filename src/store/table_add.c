@@ -207,7 +207,9 @@ struct row_batch {
      * object `more` of the run.
      */
     const struct hm_store_column **own;
-    /* For each column of the table, what readers of tables know about it, if its name was checked.
+    /*
+     * For each column of the table: whether its name was checked, and what readers of tables know
+     * about a column of this name.
      */
     struct other_column {
         bool checked;
@@ -223,8 +225,10 @@ struct row_batch {
     size_t count, room;
 };
 
-/* Whether a column of the table belongs into `more`: the store has no column for it, and the row
- * has a value. */
+/*
+ * Whether a value of a row is stored in the JSON object `more` of the run: the store has no column
+ * for it, and the row has a value.
+ */
 static bool is_in_more(const struct row_batch *b, size_t c, size_t row)
 {
     const struct hm_column *column = &b->table->columns[c];
@@ -233,8 +237,10 @@ static bool is_in_more(const struct row_batch *b, size_t c, size_t row)
            (column->values ? isfinite(column->values[row]) : column->labels && column->labels[row]);
 }
 
-/* Writes the columns of a row that a store has no column for, as a JSON object; writes nothing if
- * there are none. */
+/*
+ * Writes those columns of a row that are not columns of the store as a JSON object; writes nothing
+ * if there are none.
+ */
 static void gather_more(const struct row_batch *b, size_t row, struct hm_text *more)
 {
     struct hm_json json = {.out = more};
@@ -338,7 +344,7 @@ static int fail_row(const struct row_batch *b, size_t row, const struct hm_err *
     return why->code;
 }
 
-/* Checks the values of a row that are stored in `more`. */
+/* Checks those values of a row that are stored in the JSON object `more` of the run. */
 static int check_more_values(struct row_batch *b, size_t row, struct hm_err *err)
 {
     int rc = 0;
@@ -360,7 +366,7 @@ static int check_more_values(struct row_batch *b, size_t row, struct hm_err *err
     return rc;
 }
 
-/* Checks the last row of the batch. */
+/* Checks the last row that was appended to the batch. */
 static int batch_check_row(struct row_batch *b, size_t row, struct hm_err *err)
 {
     struct hm_err why = {0};
@@ -370,7 +376,10 @@ static int batch_check_row(struct row_batch *b, size_t row, struct hm_err *err)
     return 0;
 }
 
-/* Checks all rows before any run is stored; reports the first row that cannot be stored. */
+/*
+ * Checks all rows before any of them is stored; the error names the first row that cannot be
+ * stored.
+ */
 static int check_rows(struct row_batch *b, struct hm_err *err)
 {
     int rc = 0;
@@ -406,7 +415,7 @@ static int send_rows(const struct hm_run_sink *sink, struct row_batch *b, struct
     return rc;
 }
 
-/* Loads the rows of the batch, and takes their ids. */
+/* Adds the rows of the batch in the transaction of the table, and stores their ids. */
 static int load_batch(struct hm_store_load *load, struct row_batch *b, struct hm_added *added,
                       struct hm_err *err)
 {
@@ -450,7 +459,7 @@ static int first_key(struct row_batch *b, const char **ret_key, struct hm_err *e
     return rc;
 }
 
-/* Forgets all rows of the batch, and which keys were made. */
+/* Removes all rows from the batch, and sets the numbers of equal rows to 0. */
 static void batch_restart(struct row_batch *b)
 {
     batch_empty(b);
@@ -458,8 +467,9 @@ static void batch_restart(struct row_batch *b)
 }
 
 /*
- * Adds a large table in one transaction if this is possible and faster. *ret_done is false if
- * nothing was added, because this is not so or because a key occurs twice.
+ * Adds a large table in one transaction, if this is possible and faster. *ret_done is false if
+ * nothing was added, because one transaction is not possible or not faster, or because a key occurs
+ * twice.
  */
 static int load_rows(struct hm_store *store, struct row_batch *b, struct hm_added *added,
                      bool *ret_done, struct hm_err *err)

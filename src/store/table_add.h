@@ -11,8 +11,10 @@
 struct hm_run_sink {
     void *data;
     int (*add)(void *data, struct hm_store_batch *batch, struct hm_err *err);
-    /* Store in which a large table may be added by one long transaction; NULL: other clients may
-     * not be kept waiting. */
+    /*
+     * Store to which a large table may be added in one long transaction; NULL if other clients must
+     * not wait that long.
+     */
     struct hm_store *store;
 };
 
