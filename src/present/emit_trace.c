@@ -10,7 +10,7 @@
 
 enum { ROWS_MOST = 64 };
 
-/* What is needed to write one row of the trace, event after event. */
+/* State of the writer of one row of the trace, which writes event after event. */
 struct emit_row {
     struct hm_json *json;
     int pid;

@@ -12,8 +12,8 @@
 #include "format.h"
 
 /*
- * What the functions that write a layout need: the output, the job, the layout, and numbers derived
- * from them.
+ * State that the functions that write a layout share: the output, the job, the layout, and numbers
+ * derived from them.
  */
 struct emitter {
     struct hm_text *out;

@@ -40,8 +40,8 @@ static void add_range(struct hm_text *out, double first, double last)
 }
 
 /*
- * Appends the first and the last layer of each chunk of a pipeline stage. Chunks are assigned to
- * the stages in turn, so a stage has every chunk whose number differs by a multiple of `pipeline`.
+ * Appends the first and the last layer of each chunk of a pipeline stage. The chunks are assigned
+ * to the stages in turn: a stage that has chunk c also has chunks c + pipeline, c + 2 pipeline, …
  */
 static void add_layers(struct hm_text *out, const struct hm_layout *l, double layers, double stage)
 {
