@@ -147,7 +147,7 @@ static void answer_say_unit_rate(struct hm_text *out, const struct hm_answer *a,
     answer_say_speedup(out, a, p);
 }
 
-/* Returns the words after the time of a point that say what was timed, such as " an iteration". */
+/* Returns the words that follow a time and say what was timed, such as " an iteration". */
 static const char *answer_unit_text(const struct hm_answer *a)
 {
     return a->unit && a->unit[0] == 'e' ? " an epoch" : " an iteration";

@@ -12,7 +12,7 @@ struct hm_limits_met {
     double deadline_s; /* Deadline in seconds; NaN or 0: no deadline. */
     double budget;     /* Largest cost of the job; NaN: no budget. */
     double meets;      /* Probability that deadline and budget are met; NaN: unknown. */
-    /* Probability of meeting deadline and budget that the question requires. */
+    /* Required probability that deadline and budget are met. */
     double certainty;
 };
 

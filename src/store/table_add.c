@@ -238,8 +238,8 @@ static bool is_in_more(const struct row_batch *b, size_t c, size_t row)
 }
 
 /*
- * Writes those columns of a row that are not columns of the store as a JSON object; writes nothing
- * if there are none.
+ * Writes a JSON object with those columns of a row that are not columns of the store; writes
+ * nothing if there are none.
  */
 static void gather_more(const struct row_batch *b, size_t row, struct hm_text *more)
 {
@@ -448,7 +448,7 @@ static int load_all_rows(struct hm_store_load *load, struct row_batch *b, struct
     return rc;
 }
 
-/* Returns the key of the first row, which is valid until the batch changes. */
+/* Returns the key of the first row. The string is valid until the batch changes. */
 static int first_key(struct row_batch *b, const char **ret_key, struct hm_err *err)
 {
     int rc = batch_add_row(b, 0, err);

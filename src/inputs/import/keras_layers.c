@@ -414,7 +414,7 @@ static struct keras_shape global_pool_layer(struct keras_use *u)
  */
 
 /*
- * Returns the product of the sizes of the dimensions in the setting `axis`, in which 0 is the
+ * Returns the product of the sizes of the dimensions that the setting `axis` lists; axis 0 is the
  * batch.
  */
 static double axis_size(const struct keras_use *u, double fallback)

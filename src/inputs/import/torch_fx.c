@@ -44,7 +44,7 @@ struct program {
     struct shape *shapes; /* Hash table of SLOTS shapes, indexed by the names of the tensors. */
     size_t shape_count;
     double parameters, buffers, inputs, nodes, macs, unknown;
-    /* Number of operations in lines of a printed graph module, which have no shapes. */
+    /* Number of operations in a printed graph module, whose lines show no shapes. */
     double unshaped;
     /* First dimension of the first input, which is the batch; NaN: there is no input. */
     double batch;

@@ -94,8 +94,8 @@ static bool propagate_find_neighbours(struct hm_propagate *p)
 }
 
 /*
- * A neighbour and the own vertex of a cut edge. Entries are collected in a list, from which
- * duplicates are removed after sorting.
+ * A neighbouring rank, and the vertex of this rank at a cut edge. Such pairs are collected in a
+ * list, from which duplicates are removed after sorting.
  */
 struct cut_vertex {
     uint32_t neighbour, vertex;
