@@ -26,8 +26,8 @@ void hm__clients_shares(const double *first, double clients, int size, double *r
     double rows = first[(size_t)clients];
 
     /*
-     * Adding half a row keeps the boundary at the right row, although the share is rounded and
-     * multiplied by the number of rows again.
+     * Half a row is added to each boundary, so that rounding cannot move it to another row when the
+     * share is multiplied by the number of rows again.
      */
     for (int r = 0; r <= size; r++) {
         double begin = first[(size_t)hm__clients_on(clients, r, size)];

@@ -22,8 +22,8 @@
 #include "vector.h"
 
 /*
- * Number of the random stream from which the clients are drawn; smaller numbers are those of single
- * clients.
+ * Number of the random stream from which the clients are drawn; streams with smaller numbers belong
+ * to single clients.
  */
 enum { DRAW_STREAM = (1 << 20) - 1 };
 

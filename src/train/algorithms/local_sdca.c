@@ -59,7 +59,7 @@ static size_t local_sdca_choose_rows(struct hm_local_sdca *local, const struct h
         count = rows;
     }
     for (size_t i = 0; run->settings.shrink && i < rows; i++) {
-        /* The loop has no branch, because the processor could not predict which way it goes. */
+        /* The loop has no branch, because the processor could not predict the branch. */
         bool visit = local->away[i] == 0;
         local->order[count] = (uint32_t)i;
         count += visit;

@@ -24,7 +24,10 @@ enum hm_reduce_scheme {
     HM_REDUCE_LIBRARY,
     HM_REDUCE_TREE, /* Reduction to rank 0 along a binomial tree, followed by a broadcast. */
     HM_REDUCE_RING, /* Reduce-scatter, then all-gather, both around a ring. */
-    /* Recursive doubling: in each round, ranks exchange values in pairs at twice the distance. */
+    /*
+     * Recursive doubling: ranks exchange values in pairs, and the distance within a pair doubles in
+     * each round.
+     */
     HM_REDUCE_DOUBLING,
     /*
      * Each group of ceil(sqrt n) ranks sends to its first rank, and the first ranks send to rank 0;
@@ -71,8 +74,8 @@ struct hm_comm_ops {
     /* Report an internal error and end all ranks; this function does not return. */
     void (*fail)(struct hm_comm *comm, const char *why);
     /*
-     * Get the CPU seconds that this rank's process has used, and its resident memory in bytes. The
-     * pointer is NULL if ranks share one process or time is virtual.
+     * Get the CPU seconds that this rank's process has used, and its resident memory in bytes. This
+     * function is NULL if ranks share one process or time is virtual.
      */
     void (*usage)(struct hm_comm *comm, double *ret_cpu_s, double *ret_bytes);
 };
@@ -88,8 +91,8 @@ struct hm_straggling {
     double worker, n; /* Index of this worker, and number of workers. */
     double iteration; /* Iteration in which the work that is counted now is done. */
     /*
-     * Seconds that the work of this iteration would take at nominal speed, and seconds that it
-     * takes in the simulation, so far.
+     * For the work of this iteration so far: seconds that it would take at nominal speed, and
+     * seconds that it takes in the simulation.
      */
     double nominal_s, real_s;
 };

@@ -112,8 +112,8 @@ void hm__reduce_ring(struct hm_comm *comm, double *values, size_t count, double 
 /* ---- doubling ------------------------------------------------------------------------------- */
 
 /*
- * Recursive doubling. With 2^k the largest power of two up to n, each rank from 2^k on first sends
- * its values to a rank below 2^k, and receives the result at the end.
+ * Recursive doubling. Let 2^k be the largest power of two up to n. Each rank from 2^k on first
+ * sends its values to a rank below 2^k, and receives the result at the end.
  */
 void hm__combine_doubling(struct hm_comm *comm, double *values, size_t count, double *scratch,
                           hm_combine_fn *combine)
