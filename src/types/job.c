@@ -298,8 +298,8 @@ static int check_formula(const struct hm_formula *f, const char *field, struct h
 }
 
 /*
- * The size of a message follows from the network or the graph, so a job with such a communication
- * step must have it.
+ * The size of such a message follows from the network or the graph, so a job with this
+ * communication step must have a network or a graph.
  */
 static int check_payload(const struct hm_job *j, const struct hm_transfer *t, const char *field,
                          struct hm_err *err)

@@ -171,7 +171,7 @@ struct hm_large_answer {
     /*
      * Indices into `points`: the best point, the point with the fewest workers within the slack of
      * the best, and the knee of the recommended machine. If no point meets the limits, the first
-     * two are the point that comes nearest, and the knee is HM_NONE.
+     * two are the point that comes nearest to them, and the knee is HM_NONE.
      */
     size_t best, recommended, knee;
     /*

@@ -24,7 +24,10 @@ const char *hm__errors_name(enum hm_errors errors);
  * "none".
  */
 const char *hm__recommend_way_name(enum hm_recommend_way way);
-/* Returns the name of the reason why a candidate is worse, such as "best" or "iterations". */
+/*
+ * Returns the name of the reason why a candidate is worse than the best one, such as "iterations";
+ * "best" for the best candidate itself.
+ */
 const char *hm__advise_why_name(enum hm_advise_why why);
 
 /* Returns the name of a platform, or of its TensorFlow strategy if it has one. */
