@@ -25,8 +25,8 @@ struct hm_advise_paces {
 int hm__advise_large_paces(const struct hm_loaded_job *job, double max_n, const char *algorithm,
                            struct hm_advise_paces *ret, struct hm_err *err);
 /*
- * Make traces from published scaling laws, and fit g(i, m), the loss after i iterations on m
- * workers, to them.
+ * Make traces from published scaling laws, and fit the loss g(i, m) after i iterations on m workers
+ * to them.
  */
 int hm__advise_laws(const struct hm_loaded_job *job, const struct hm_trace_fields *fields,
                     const struct hm_advise_paces *paces, struct hm_loaded_traces *loaded,

@@ -258,7 +258,7 @@ int hm__load_foreign_traces(struct hm_call *call, const struct hm_documents *doc
 }
 
 /*
- * Adds usual values for keys that the file lacks to the tree of a job. The note lists those of the
+ * Adds usual values to the tree of a job, for keys that the file lacks. The note lists those of the
  * keys that the user does not set either.
  */
 static int add_usual(struct hm_call *call, struct hm_imported *im, const struct hm_spec *spec,

@@ -36,8 +36,8 @@ struct hm_plan_request {
     struct hm_numbers n;
     bool weak, explain_layout;
     /*
-     * Index of the chosen value of the field `emit`, which are those of enum hm_large_emit,
-     * followed by those in plan_emit.c; -1: not given.
+     * Index of the chosen value of the field `emit`; -1: not given. The choices are those of enum
+     * hm_large_emit, followed by those in plan_emit.c.
      */
     int emit;
     bool table, layers, no_chart, json, csv;
