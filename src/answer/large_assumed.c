@@ -74,16 +74,11 @@ static void note_catalog(struct hm_large_answer *a, const char *name, const char
 static void note_unmeasured(struct hm_large_answer *a, const struct hm_large_machine *m,
                             const char *name)
 {
-    bool part = m->work.trained < 1;
-
-    if (!m->device.unmeasured && !part)
-        return;
-    hm__large_note(a, "no steps %s%s%s were measured: the interval is wider by a guess",
-                   m->device.unmeasured ? "on devices like those of " : "",
-                   m->device.unmeasured ? name : "",
-                   !part                  ? ""
-                   : m->device.unmeasured ? " or of networks trained in part"
-                                          : "of networks trained in part");
+    if (m->device.unmeasured)
+        hm__large_note(a,
+                       "no steps on devices like those of %s were measured: the interval is wider "
+                       "by a guess",
+                       name);
 }
 
 void hm__large_note_assumed(const struct hm_large_machines *machines, const struct hm_job *job,
