@@ -43,7 +43,9 @@ static const struct hm_field root_fields[] = {
     {.name = "global_batch_size", .kind = HM_FIELD_OTHER},
     {.name = "train_batch_size", .kind = HM_FIELD_OTHER},
     {.name = "tokens", .kind = HM_FIELD_OTHER, .doc = "tokens of the whole job, such as 15T"},
-    {.name = "dataset", .kind = HM_FIELD_OTHER, .doc = "sequences of the data set, such as 50000, or tokens, such as 10B tokens"},
+    {.name = "dataset",
+     .kind = HM_FIELD_OTHER,
+     .doc = "sequences of the data set, such as 50000, or tokens, such as 10B tokens"},
     {.name = "epochs", .kind = HM_FIELD_QUANTITY, .offset = AT(epochs), .above = true, .max = 1e9},
     {.name = "iterations",
      .kind = HM_FIELD_QUANTITY,
@@ -316,6 +318,7 @@ static int read_train(struct hm_reader *reader, const struct hm_value *root,
         hm__reader_leave(reader, mark);
         if (rc == 0)
             keys->job.work.trained = lora_share(&keys->job.network, value);
+        keys->job.work.adapters = true;
         return rc;
     }
     if (!train || (train->kind == HM_VALUE_SCALAR && strcmp(train->text, "all") == 0))
