@@ -80,7 +80,8 @@ struct hm_kind {
 
 /*
  * Add a kind of machines to a cluster that hm_cluster_new made. The machine is copied. Its name
- * must differ from those of the other kinds. The first kind sets the other fields of the cluster.
+ * must differ from those of the other kinds. The other fields of the cluster are copied from its
+ * first kind.
  */
 HM_API int hm_cluster_add_kind(struct hm_cluster *cluster, const struct hm_cluster *machine,
                                double count, struct hm_err *err);
@@ -96,24 +97,29 @@ enum hm_recovery {
 };
 
 /*
- * Partitions and tasks of a job with a driver; see docs/reference/platforms.md. They apply to the
- * communication of the job and to HM_PLATFORM_DRIVER. A number of 0 or NaN means the default.
+ * Partitions and tasks of a job with a driver; see docs/reference/platforms.md. They are used for
+ * HM_PLATFORM_DRIVER and for the communication that the job describes (HM_PLATFORM_JOB). A number
+ * of 0 or NaN means the default.
  */
 struct hm_dataflow {
     /* Number of partitions of the data set: whole, 1 to 1e7; default: one for each slot. */
     double partitions;
-    /* Number of tasks that a worker runs at once: whole, 1 to 1e4; default: its threads. */
+    /* Number of tasks that a worker runs at once: whole, 1 to 1e4; default: the number of its
+     * threads. */
     double slots;
-    /* Seconds that the driver needs to start one task; default: those of the framework. */
+    /* Seconds that the driver needs to start one task; default: the time of the framework. */
     double task_s;
-    double skew;        /* Ratio of the largest partition to the mean, 1 to 1e6; default: 1. */
-    double speculation; /* A copy of a task starts after this many times the usual time, 1 to 100;
-                           default: there are no copies. */
+    double skew;        /* Size of the largest partition divided by the mean size, 1 to 1e6;
+                           default: 1. */
+    double speculation; /* Speculative execution: a copy of a task starts when the task has run for
+                           this many times the usual time, 1 to 100; default: there are no
+                           copies. */
     /* True if the model is a distributed data set instead of a variable at the driver. */
     bool distributed;
     double mtbf_s;       /* Mean seconds between two failures of one worker; default: none fails. */
     double restart_s;    /* Seconds to replace a lost worker, >= 0. */
-    double lineage;      /* Iterations to repeat for a lost partition, > 0; default: 1. */
+    double lineage;      /* Number of iterations that must be repeated to compute a lost partition
+                            again, > 0; default: 1. */
     double checkpoint_s; /* Seconds to write one checkpoint, >= 0. */
     enum hm_recovery recovery;
 };
@@ -144,7 +150,7 @@ enum hm_platform {
                                 exponential graph. */
     HM_PLATFORM_FEDERATED,   /* Clients make local steps; then one server averages their models. */
     HM_PLATFORM_PIPELINE,    /* The layers of the network are placed on several workers, which pass
-                                micro-batches on. */
+                                the activations of micro-batches to each other. */
 };
 enum hm_consistency {
     HM_CONSISTENCY_BSP,   /* Bulk synchronous parallel: all workers begin a step together. */
@@ -175,7 +181,7 @@ HM_API int hm_consistency_find(const char *name);
     X(PARAMETER_SERVER, "parameter-server", "ParameterServerStrategy", SERVER, false)
 
 enum hm_strategy {
-    HM_STRATEGY_NONE, /* The platform is not named as a strategy. */
+    HM_STRATEGY_NONE, /* No strategy of TensorFlow is named. */
 #define HM_STRATEGY_ENUM(id, name, title, platform, inside) HM_STRATEGY_##id,
     HM_STRATEGY_MAP(HM_STRATEGY_ENUM)
 #undef HM_STRATEGY_ENUM
@@ -203,12 +209,12 @@ struct hm_way {
                            iterations on one worker, 1e-6 to 1e6; 0: no additional iterations. */
     double stale_power; /* Exponent of the number of workers n, -10 to 10: on n workers the
                            factor is stale_cost * n^stale_power, but at least 1. */
-    /* Iterations of a worker between two averages of the models, whole, 1 to 1e9; 0 means 1. Not
+    /* Iterations of a worker after which the models are averaged, whole, 1 to 1e9; 0 means 1. Not
      * used by servers and drivers. */
     double local_steps;
     /* Strategy of TensorFlow that these settings describe; HM_STRATEGY_NONE: none. A strategy
-     * limits the machines: to a single machine, or to machines with TPUs. Central storage is one
-     * server, in the host of the machine. */
+     * limits the machines: to a single machine, or to machines with TPUs. Central storage means one
+     * parameter server, which runs on the host of the machine. */
     enum hm_strategy strategy;
 };
 
@@ -408,19 +414,19 @@ struct hm_answer {
     size_t nearest;      /* Index of the point that exceeds the missed limit least; HM_NONE if no
                             limit is missed. */
     double nearest_gap;  /* Factor, > 1, by which the point `nearest` exceeds the limit; for a
-                            deadline or a budget, the time of the point is bound_s. NaN if no
-                            limit is missed. */
+                            deadline or a budget, it is computed with bound_s instead of time_s. NaN
+                            if no limit is missed. */
     const char *missed;  /* Name of the limit that is missed: "deadline", "budget", "memory",
                             "speedup", ...; NULL: none. */
-    struct hm_point *work_points; /* The curve for the increased work; NULL if the question does not
-                                     ask for `work`. */
+    struct hm_point *work_points;    /* Points of the curve for `work` times the work; NULL if the
+                                        question does not ask for `work`. */
     double plateau_from, plateau_to; /* Range of the number of workers, around the best one, in
                                         which the goal is within 5 % of its best value; NaN:
                                         there is no best one. */
     double level;                    /* Coverage probability of all intervals; NaN without a fit. */
     double sure; /* Probability that the recommended point is exactly the best; NaN without a fit.
-                    Like sure_near, it is at most 0.99, at most 0.9 beyond the runs, and at most
-                    (k + 1/2) / (k + 1) with k runs. */
+                    Like sure_near, it is at most 0.99, at most 0.9 if the point lies outside the
+                    range of the runs, and at most (k + 1/2) / (k + 1) with k runs. */
     double sure_near;     /* Probability that the recommended point is within `slack` of the true
                              optimum; NaN without a fit. */
     size_t likely;        /* With a fit: index of the best point on the most likely curve. */
@@ -431,8 +437,9 @@ struct hm_answer {
     enum hm_limit limit;
     double limit_share; /* Share of the time of an iteration on limit_n workers that is due to
                            `limit`; 0 to 1. */
-    double limit_n;     /* The recommended number of workers or, if more workers do not help or none
-                           meet the limits, the next best one. */
+    double limit_n;     /* Number of workers that `limit` and `why` describe: the recommended one
+                           or, if more workers do not help or none meet the limits, the one of the
+                           point `nearest`. */
     const char *why;    /* Phrase that explains the limit, such as "joining gradients by ring grows
                            with n". */
     /* True if the best number of workers is the largest one considered, although neither the
@@ -462,8 +469,8 @@ struct hm_answer {
     size_t recommended; /* Index of the recommended point: the smallest number of workers whose
                            value is within `slack` of the best; HM_NONE: there is none. */
     double slack;       /* The slack that was used for the recommendation. */
-    double one_node;    /* Number of workers of one node, if all runs are inside one node and the
-                           recommended point is not; else NaN. */
+    double one_node;    /* Number of workers in one node, if all runs used one node only and the
+                           recommended point needs several nodes; else NaN. */
     double knee_hours;  /* Machine-hours at the recommended point divided by those at the knee; NaN:
                            there is no recommended point. */
     struct hm_plan_alternative *alternatives; /* Three alternatives over all compared machines,
@@ -485,8 +492,8 @@ struct hm_answer {
     /* Unit of work that the seconds refer to, if the runs state it: "sample", "token" or "epoch";
      * NULL: one iteration. */
     const char *unit;
-    double processes, threads; /* Processes on a machine and threads of each, if the plan chose
-                                  them; NaN otherwise. */
+    double processes, threads; /* Number of processes on a machine and number of threads of each
+                                  process, if the plan chose them; NaN otherwise. */
     const char **kinds; /* For mixed clusters: names of the kinds of machines, as in `machines` of
                            the points; NULL: one kind. */
     size_t kind_count;
@@ -515,8 +522,8 @@ struct hm_check {
     double value;     /* Value that the library computes. */
     double published; /* Value that the literature gives. */
     double digits;    /* Number of significant digits that must agree. */
-    double within;    /* Largest allowed difference, used instead of digits; NaN: digits are
-                         compared. */
+    double within;    /* Largest allowed absolute difference, used instead of digits; NaN: digits
+                         are compared. */
     bool agrees;
 };
 

@@ -63,7 +63,7 @@ struct hm_traces {
     void *memory; /* Owns all memory of this struct. */
 };
 
-/* Settings of reading traces. {0} reads the loss as a function of the iteration. */
+/* Settings for reading traces. {0} reads the loss as a function of the iteration. */
 struct hm_traces_settings {
     const char *measure; /* Name of the column of the loss; NULL: "objective" if it exists, else
                             "loss". The column "accuracy" is read as 1 - accuracy. */
@@ -114,7 +114,7 @@ struct hm_pace {
     double *draws; /* Random draws of the coefficients: draws[d * term_count + k] is coefficient k
                       of draw d. */
     size_t draw_count;
-    double noise; /* Relative spread of single runs around the sum of terms. */
+    double noise; /* Relative standard deviation of single runs around the sum of terms. */
 };
 
 struct hm_paces {
@@ -244,8 +244,8 @@ struct hm_g_stale {
                         k] is parameter k of draw d. */
     size_t draw_count;
     double error;    /* Root mean square error of log10(P - P*) over the traces with staleness. */
-    double without;  /* Root mean square error of log10(P - P*) if staleness cost no additional
-                        iterations. */
+    double without;  /* Root mean square error of log10(P - P*) if the cost of staleness is
+                        ignored. */
     double held_out; /* Root mean square error for a staleness whose traces were held out; NaN:
                         too few traces. */
     struct hm_stale_cost *costs; /* Costs for each staleness and number of workers that have traces,
@@ -553,7 +553,7 @@ struct hm_schedule {
     double time_s;  /* Seconds of the whole schedule, including all changes of the number of
                        workers. */
     double fixed_s; /* Seconds of the best candidate with a constant number of workers, computed
-                       in the same way. */
+                       like time_s. */
     double gain, gain_low, gain_high; /* Relative saving 1 - time_s / fixed_s, and its interval. */
 };
 

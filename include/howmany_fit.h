@@ -93,7 +93,7 @@ HM_API int hm_runs_where(struct hm_runs *runs, const char *condition, struct hm_
 /* A quantity and its values, for hm_runs_cross. */
 struct hm_axis {
     const char *name;
-    const double *values; /* The values, borrowed during the call. */
+    const double *values; /* Values of the quantity, `count` elements; borrowed during the call. */
     size_t count;
 };
 
@@ -123,20 +123,22 @@ struct hm_fit_rule {
     double steep_weight; /* Factor on the weight of a set of terms with a steep term, 0 to 1. */
     double counted_runs; /* Largest number of runs that is used to compute the weight of a set of
                             terms. */
-    double drift;        /* Relative spread that is added at twice the largest n of the runs. */
-    double drift_power;  /* At 2^k times the largest n, this spread is drift * k^drift_power. */
-    double crossing; /* Relative spread that is added on several nodes, if all runs are inside one
-                        node. */
+    double drift;        /* Relative standard deviation that is added to predictions at twice the
+                            largest n of the runs. */
+    double drift_power;  /* At 2^k times the largest n, the added standard deviation is drift *
+                            k^drift_power. */
+    double crossing; /* Relative standard deviation that is added to predictions for several nodes,
+                        if all runs used one node only. */
     /*
-     * Expected relative noise of runs, and the number of runs whose weight this expectation has;
-     * weight 0: the noise is estimated from the runs alone.
+     * Expected relative noise of runs, and the number of runs that this expectation counts as; 0
+     * runs: the noise is estimated from the runs alone.
      */
     double noise, noise_weight;
     /*
-     * Expected size of the change in the loss of parallel efficiency per doubling of n, between the
-     * range of the runs and larger n: weak_turn with weak scaling or strong_turn with strong
-     * scaling, plus turn_share times the loss inside the range of the runs. If the sum is 0, no
-     * expectation is used.
+     * Expected size of a bend in the scaling curve. The efficiency loss is the loss of parallel
+     * efficiency per doubling of n. Beyond the range of the runs, it is expected to differ from the
+     * loss inside this range by about weak_turn (weak scaling) or strong_turn (strong scaling),
+     * plus turn_share times the loss inside the range. If the sum is 0, nothing is expected.
      */
     double weak_turn, strong_turn, turn_share;
 };
@@ -235,7 +237,7 @@ struct hm_fit {
     double left_out_error; /* Root mean square of the relative leave-one-out errors; NaN: too few
                               runs. */
     double n_min, n_max; /* Smallest and largest number of workers of the runs; NaN without runs. */
-    /* Number of workers of one node, if all runs are inside one node; NaN: they are not, or the
+    /* Number of workers in one node, if all runs used one node only; NaN: they used several, or the
      * runs do not say. */
     double one_node;
     struct hm_residual *residuals; /* Residuals, one element per run, at most HM_FIT_RESIDUALS. */
@@ -330,15 +332,16 @@ struct hm_design_settings {
     const struct hm_at *target; /* Target configuration, which the fit should predict well, for
                                    HM_CRITERION_I; it must include n. */
     size_t target_count;
-    double keep; /* A run is made if its share is at least this value, in [0, 1); 0 means 0.3, as
-                    in Ernest. */
+    double keep; /* Least share in the optimal design for which a run is made, in [0, 1); 0 means
+                    0.3, as in Ernest. */
     bool fill;   /* True to spend the rest of the budget on additional runs. */
 };
 
 /* One candidate to which a design gives a share above 0. */
 struct hm_chosen {
     size_t row;     /* Row of the candidate in the table of candidates. */
-    double n, size; /* Number of workers, and size; size is NaN if the table has no such column. */
+    double n, size; /* Number of workers, and size of the problem; the size is NaN if the table has
+                       no such column. */
     double cost;    /* Cost of the run, by the cost formula. */
     const char *where; /* Other quantities of the candidate, such as "latency = 0.01"; NULL if there
                           are none. */
@@ -425,8 +428,8 @@ struct hm_recommend_question {
 /* One number of workers that was considered. */
 struct hm_recommended {
     double n;
-    double time_s, low_s, high_s; /* Seconds, and both ends of the interval of the seconds; NaN:
-                                     unknown. */
+    double time_s, low_s, high_s; /* Seconds of a run with this number of workers, and both ends of
+                                     their interval; NaN: unknown. */
     double cost;                  /* Money for one run; NaN: unknown. */
     double value;                 /* Value of the quantity that the goal minimises. */
     size_t row_count;             /* Number of runs that match the question exactly. */
@@ -457,8 +460,8 @@ struct hm_recommendation {
     double sure_near;   /* Probability that the recommended candidate is within `slack` of the true
                            best; NaN: unknown. */
     double slack;       /* The slack that the question asked for. */
-    double one_node;    /* Number of workers of one node, if all runs are inside one node and the
-                           recommended candidate is not; else NaN. */
+    double one_node;    /* Number of workers in one node, if all runs used one node only and the
+                           recommended candidate needs several nodes; else NaN. */
     double n_low, n_high; /* Interval of the best number of workers, with probability `level`; NaN:
                              unknown. */
     double certainty;     /* Probability with which budget and deadline had to be met; NaN: neither

@@ -97,7 +97,8 @@ struct hm_layer {
     double vocabulary;    /* embedding: number of rows of the table, >= 1. */
     double positions;     /* embedding: number of rows of a learned position table, >= 0. */
     double heads;         /* attention: number of heads, >= 1. */
-    double context;       /* attention: length of the sequence of keys and values; 0: the input. */
+    double context;       /* attention: length of the sequence of keys and values; 0: as the
+                             input. */
     double context_width; /* attention: number of values per step of the sequence of keys and
                              values, >= 1. */
     double times;         /* repeat: number of repetitions, >= 1. */
@@ -150,8 +151,9 @@ struct hm_count {
     double inputs;        /* Number of values that the layer reads. */
     double outputs; /* Number of values that the layer writes and keeps for the backward pass. */
     struct hm_shape in;           /* Shape of the input. */
-    const struct hm_layer *layer; /* The layer, borrowed from the network. The row that joins the
-                                     branches of a residual or concat layer has that layer here. */
+    const struct hm_layer *layer; /* The layer of this row, borrowed from the network. For the sum
+                                     or the concatenation of branches: the residual or concat
+                                     layer. */
 };
 
 /* The sizes of all layers, and their sums. Repeated layers are listed once per repetition. */
@@ -361,7 +363,7 @@ enum hm_overlap {
 
 struct hm_link {
     double bandwidth_bytes_per_s; /* Bandwidth, > 0; 0 or NaN: there is no link. */
-    double latency_s;             /* Latency in seconds until a message arrives, >= 0. */
+    double latency_s;             /* Seconds of latency of a message, >= 0. */
     bool reduces; /* True if the switch sums the messages of an all-reduce, as NVLink SHARP does. */
     bool mesh; /* True if each pair of workers has its own link, with a share of the bandwidth. */
 };
@@ -505,7 +507,8 @@ enum hm_optimizer { HM_OPTIMIZER_SGD, HM_OPTIMIZER_MOMENTUM, HM_OPTIMIZER_ADAM }
 enum hm_math {
     HM_MATH_AUTO, /* Chosen by the bits of a parameter. 64: fp64. 32: mixed precision (bf16, else
                      fp16) if the machine has matrix units for it, else fp32. 16: bf16 if the
-                     machine has it, else fp16. Formulas, totals and graphs use TF32 at 32 bits. */
+                     machine has it, else fp16. Jobs without layers of a network use TF32 at 32
+                     bits. */
     HM_MATH_FP64,
     HM_MATH_FP32, /* IEEE single precision, never TF32. */
     HM_MATH_TF32, /* TF32 if the machine has it, else fp32. */

@@ -1,4 +1,4 @@
-/* Declares the state that the functions share which compute an advice. */
+/* Declares the state that is shared by the functions that compute an advice. */
 #ifndef HM_ADVISE_PARTS_H
 #define HM_ADVISE_PARTS_H
 

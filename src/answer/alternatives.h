@@ -28,8 +28,8 @@ int hm__trades_init(struct hm_trades *trades, const struct hm_search *search,
                     const struct hm_curve *curve, struct hm_err *err);
 void hm__trades_release(struct hm_trades *trades);
 /*
- * Finds the cheapest, the balanced and the fastest point of several candidates; `trades` has the
- * given number of pointers. Returns false if no candidate has a point with a price.
+ * Finds the cheapest, the balanced and the fastest point of several candidates; `trades` has
+ * `count` pointers. Returns false if no candidate has a point with a price.
  */
 bool hm__trades_choose(const struct hm_trades *const *trades, size_t count, double slack,
                        struct hm_trade_place places[HM_ALTERNATIVES]);

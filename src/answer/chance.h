@@ -1,4 +1,5 @@
-/* Computes probabilities of a time that is known by its median and an interval (chance.c). */
+/* Computes the probability that a time stays below a limit, from the median and an interval of the
+ * time (chance.c). */
 #ifndef HM_CHANCE_H
 #define HM_CHANCE_H
 
@@ -38,9 +39,9 @@ void hm__span_draw(const struct hm_span *span, struct hm_random *random, double 
                    size_t count);
 
 /*
- * Returns the largest probability, of being near the best, that an answer may state after this
- * number of runs. `beyond` means that the recommended number of workers is outside the range of the
- * runs.
+ * Returns the largest probability that an answer may state, after this number of runs, for its
+ * recommendation being near the best. `beyond` is true if the recommended number of workers is
+ * outside the range of the runs.
  */
 double hm__chance_most(size_t runs, bool beyond);
 

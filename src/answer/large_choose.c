@@ -1,6 +1,6 @@
 /*
  * Chooses among the points of a plan for a transformer, as choose.c does for other jobs: the best
- * point of the goal, the recommended one (the fewest workers within the slack of the best), the
+ * point for the goal, the recommended one (the fewest workers within the slack of the best), the
  * knee, and three alternatives. A deadline and a budget must be met with the probability that the
  * question asks for. Points of several machines are compared with each other.
  */
@@ -39,8 +39,8 @@ static double choice_value(const struct hm_large_choice *c, enum hm_goal goal,
 }
 
 /*
- * Returns the time of the job relative to its median, with its interval. If the tokens follow from
- * a loss to reach, the spread of the tokens between scaling laws widens the interval.
+ * Returns the interval of the job's time, relative to the median. If the number of tokens follows
+ * from a target loss, the differences between scaling laws widen the interval.
  */
 static struct hm_span choice_span(const struct hm_large_answer *a, const struct hm_large_choice *c)
 {

@@ -7,7 +7,7 @@
 
 /* The limits of a plan; NaN: not given. */
 struct hm_large_question {
-    double n;          /* The only number of workers to consider. */
+    double n;          /* If given, the only number of workers to consider. */
     double max_n;      /* Largest number of workers to consider. */
     double deadline_s; /* Deadline of the job in seconds; if it is given, the cost is minimised. */
     double budget;     /* Largest cost of the job. */
@@ -61,13 +61,13 @@ struct hm_large_machines {
     size_t count;
 };
 /* Search all layouts of a job on all machines, and add the best layout of each n to the points of
- * the answer. The machines point to `large`. */
+ * the answer. `large` must outlive the machines, which point to it. */
 int hm__large_points(const struct hm_job *job, const struct hm_large_job *large,
                      const struct hm_cluster *const *clusters, size_t cluster_count,
                      const struct hm_large_question *question, struct hm_large_machines *machines,
                      struct hm_large_answer *answer, struct hm_err *err);
 void hm__large_machines_release(struct hm_large_machines *machines);
-/* Set the values of a layout that follow from its time and memory, such as its cost. */
+/* Set the members of a layout that follow from its time and memory, such as its cost. */
 void hm__large_finish(const struct hm_large_case *x, const struct hm_large_job *job,
                       struct hm_large_choice *choice);
 /*
@@ -101,13 +101,14 @@ void hm__large_note_assumed(const struct hm_large_machines *machines, const stru
                             const struct hm_cluster *const *clusters,
                             struct hm_large_answer *answer);
 
-/* Set how the rate changes if the job changes, how far the layout can grow, the n at which scaling
- * breaks, and the run that would narrow the interval (large_growth.c). */
+/* Set how the rate changes if the job changes, how far the micro-batch and the sequence can grow,
+ * the n at which scaling breaks, and the run that would narrow the interval (large_growth.c). */
 void hm__large_growth(const struct hm_large_machines *machines, const struct hm_large_job *large,
                       struct hm_large_answer *answer);
 
 /* Search the layouts for each tops[i].n and fill in the other members of tops[i]. Members of
- * `given` that are not NaN are not changed. Returns the number of layouts that were evaluated. */
+ * `given` that are not NaN are used as they are. Returns the number of layouts that were
+ * evaluated. */
 double hm__large_search(const struct hm_large_case *x, const struct hm_large_job *given,
                         struct hm_large_tops *tops, size_t count);
 #endif

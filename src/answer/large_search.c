@@ -80,9 +80,11 @@ static void choice_eval(const struct hm_large_case *x, const struct hm_large_tim
     hm__large_step(x, &choice->layout, times, &choice->step);
     if (x->correction) {
         step_scale(&choice->step, hm__large_known(x->correction, &choice->layout, &narrower));
-        choice->step.slow_host_s = 0; /* Measured steps show how fast the host launches kernels. */
+        choice->step.slow_host_s = 0; /* Measured steps show how fast the host launches kernels, so
+                                         a slow host is no longer a possibility. */
     } else if (choice->layout.offload != HM_OFFLOAD_NONE)
-        narrower = 2; /* Offloading was not measured, so the interval is twice as wide. */
+        narrower = 2; /* Offloading is not among the measured steps from which the intervals come,
+                         so the interval is twice as wide. */
     struct hm_large_interval interval = hm__large_narrow(
         hm__large_interval(&hm__large_spreads[0].spread, x->device, x->work, &choice->step),
         narrower);
@@ -139,7 +141,8 @@ static void try_recompute(struct search *s, struct hm_large_tops *tops, struct h
         l->recompute = open ? kinds[i] : s->given->layout.recompute;
         if (open && l->recompute == HM_RECOMPUTE_SELECTIVE &&
             s->x->work->attention != HM_ATTENTION_UNFUSED)
-            /* A fused kernel keeps no scores, so selective recomputation would save no memory. */
+            /* A fused kernel does not keep the attention scores, so selective recomputation would
+             * save no memory. */
             continue;
         choice.layout = *l;
         hm__large_memory(s->x, l, &choice.memory);
@@ -196,7 +199,8 @@ static void try_pipelines(struct search *s, struct hm_large_tops *tops, struct h
         double p = l->pipeline = stages.values[i];
         l->data = rest / p;
         if (p > 1 && g->zero >= 2 && isnan(g->pipeline))
-            /* Pipelines add up gradients, so they do not combine with stages 2 and 3 of ZeRO. */
+            /* A pipeline adds up the gradients of its micro-batches, which does not work with
+             * stages 2 and 3 of ZeRO. */
             continue;
         double share = l->data * l->tensor * l->context / l->expert;
         if (l->data < 1 || l->data != floor(l->data) || share < 1 || share != floor(share) ||

@@ -30,7 +30,7 @@ static void predict_row(const struct hm_large_row *row, const struct hm_large_de
     p->fits = memory.total <= device->memory_bytes;
 }
 
-/* Sets, for each group, whether all of its compared rows come from a single source. */
+/* Sets, for each group of jobs, whether all of its compared rows come from a single source. */
 static void find_alone(const struct hm_large_rows *rows, const struct hm_large_prediction *p,
                        bool alone[HM_LARGE_GROUPS])
 {

@@ -3,12 +3,12 @@
  * machines.
  *
  * All mixes of 0 to count_k machines of each kind k are evaluated. If there are more than MIXES_MAX
- * of them, each kind has a limited number of levels that are spread evenly over 0 to count_k, and
- * always include 0, 1 and count_k. A mix uses all workers of its machines, except that a single
- * machine may use some of its workers. For each number of workers, the mix with the best value of
- * the goal is kept; mixes that meet deadline and budget are preferred. The plan is then a search
- * over the number of workers n, as for other clusters. Limit: the evaluation of changed hardware or
- * batches keeps the mix of each n.
+ * of them, only some numbers of machines (levels) are tried for each kind. They are spread evenly
+ * over 0 to count_k, and always include 0, 1 and count_k. A mix uses all workers of its machines,
+ * except that a single machine may use some of its workers. For each number of workers, the mix
+ * with the best value of the goal is kept; mixes that meet deadline and budget are preferred. The
+ * plan is then a search over the number of workers n, as for other clusters. Limit: the evaluation
+ * of changed hardware or batches keeps the mix of each n.
  */
 #include "mixes.h"
 
@@ -59,8 +59,8 @@ bool hm__mixes_partial(const struct hm_cluster *c)
 }
 
 /*
- * Returns the number of machines at a level of a kind of machines: 0, 1, then evenly spread up to
- * the count.
+ * Returns the number of machines at a level, which is an index into the numbers to try: 0, 1, then
+ * numbers spread evenly up to the count of this kind.
  */
 static double level_machines(const struct hm_kind *kind, double level, double levels)
 {

@@ -12,8 +12,8 @@ enum { HM_MIX_WORKERS = 65536 };
 
 /*
  * Chooses the best mix for each number of workers of a search on a mixed cluster, for the goal and
- * the limits of the search. If `shared` is not NULL, the tables of step times are taken from it; it
- * must be for the same cluster; `shared` must then outlive the result.
+ * the limits of the search. If `shared` is not NULL, its tables of step times are used; it must be
+ * for the same cluster and outlive the result.
  */
 int hm__mixes_new(const struct hm_search *search, const struct hm_mixes *shared,
                   struct hm_mixes **ret_mixes, struct hm_err *err);

@@ -29,7 +29,7 @@ struct candidate {
     size_t group; /* Number of the group; candidates of one group differ only in the number of
                      servers. */
     bool feasible;
-    /* The recommended point; if no point meets the limits, the one that misses them least. */
+    /* The recommended point; if no point meets the limits, the one that exceeds them least. */
     struct hm_point best;
     double value;
     /*
@@ -103,7 +103,7 @@ static void candidate_release(struct candidate *c)
     c->model = NULL;
 }
 
-/* If no point of a combination meets the limits, chooses the point that misses them least. */
+/* If no point of a combination meets the limits, chooses the point that exceeds them least. */
 static int candidate_find_miss(struct candidate *c, struct hm_err *err)
 {
     struct hm_arena *arena = hm__arena_new();
@@ -493,7 +493,8 @@ static int plan_rank_candidates(struct plan_work *p, struct hm_err *err)
     if (rc)
         return rc;
     qsort(p->candidates, p->count, sizeof(*p->candidates), compare_candidates);
-    if (p->candidates[0].err.code && err) /* Not even the best candidate can be evaluated. */
+    if (p->candidates[0].err.code && err) /* If not even the best candidate can be evaluated, the
+                                             plan fails with its error. */
         *err = p->candidates[0].err;
     return p->candidates[0].err.code;
 }

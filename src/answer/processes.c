@@ -48,7 +48,8 @@ static void divide_rates(struct hm_rates *rates, double p)
     rates->fp8 /= p;
 }
 
-/* Describes a machine with one process as a machine with p processes. */
+/* Changes the description of a machine from one process to p processes, each of which is a
+ * worker. */
 static void cluster_divide(struct hm_cluster *c, double p)
 {
     struct hm_node *node = &c->node;

@@ -13,7 +13,7 @@ enum { HM_RECOMMEND_AT = 32, HM_RECOMMEND_CANDIDATES = 4096, HM_RECOMMEND_DRAWS 
 /* A candidate and the values that are computed for it. */
 struct hm_recommend_candidate {
     struct hm_recommended r;
-    bool known; /* True if the candidate has a time. */
+    bool known; /* True if a time is known for the candidate. */
     /*
      * Largest ratio of time to deadline or of cost to budget, for the time and the cost that are
      * not exceeded with the required probability; at most 1 if both limits are met.
@@ -21,7 +21,8 @@ struct hm_recommend_candidate {
     double excess;
     /* Time in seconds in each random draw of the fit; NULL if the uncertainty is unknown. */
     double *draws;
-    /* Lower bound of the time in seconds, for a candidate without a time; NaN if unknown. */
+    /* Lower bound of the time in seconds, for a candidate whose time is not known; NaN if there is
+     * no bound. */
     double floor_s;
     /* Reason why no time of the candidate is known, as a phrase; NULL if it is known. */
     const char *why;

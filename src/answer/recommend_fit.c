@@ -155,8 +155,8 @@ static size_t fits_rows_for_all(struct recommend_fits *f)
 }
 
 /*
- * Returns a phrase about a quantity that has one and the same value in all rows, but another value
- * in the question; NULL if there is no such quantity.
+ * Returns a phrase about a quantity that has the same value in all rows, but another value in the
+ * question; NULL if there is no such quantity.
  */
 static const char *unvaried_text(struct recommend_fits *f, const size_t *rows, size_t count,
                                  const char *whose)
@@ -325,10 +325,10 @@ static int own_terms_fit(struct recommend_fits *f, const struct own_terms *own, 
 /* ---- times ----------------------------------------------------------------------------------- */
 
 /*
- * Computes one random time of the candidate for each draw of the fit. If the terms were chosen from
- * the library, the draws contain the error of the choice, as in a plan. If the terms were given,
- * the draws assume that they are right: therefore a normal error is added to each time, with the
- * spread of the runs or the error for left-out runs as its deviation, whichever is smaller.
+ * Computes a random time of the candidate for each draw of the fit. If the library chose the terms,
+ * the draws contain the error of the choice, as in a plan. If the terms were given, the draws
+ * assume that they are right: therefore a normal error is added to each time, with the spread of
+ * the runs or the error for left-out runs as its deviation, whichever is smaller.
  */
 static int candidate_draw(struct hm_recommending *w, struct hm_recommend_candidate *t,
                           const struct hm_fit *fit, const struct hm_off *off,
@@ -390,7 +390,7 @@ static int candidate_take_time(struct hm_recommending *w, struct hm_recommend_ca
     t->r.low_s = p.low_s;
     t->r.high_s = p.high_s;
     /*
-     * If the terms were chosen from the library, the draws contain the error of the choice already.
+     * If the library chose the terms, the draws contain the error of the choice already.
      */
     if (!fit->chosen)
         candidate_stretch(t, hm__fit_draw_count(fit), off->reach);

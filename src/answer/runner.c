@@ -22,7 +22,7 @@
  * of the draws that reach it.
  */
 static const double NEVER = 10;
-/* Least seconds of a run in a draw, relative to the mean. */
+/* Lower limit of the seconds of a run in a draw, as a fraction of the mean seconds. */
 static const double LEAST_TIME = 0.1;
 
 /*

@@ -100,7 +100,7 @@ static int schedule_lay_out(struct schedule_plan *p, double best, struct hm_err 
         for (size_t k = 0; k < p->runners[r]->grid.count; k++)
             top = isfinite(y[k]) ? fmax(top, y[k]) : top;
     }
-    /* The first level is above the losses of all first iterations. */
+    /* The first level is above the losses of all paths after their first iteration. */
     p->from = fmax(top, p->to) + 1;
     for (size_t r = 0; r < p->count; r++) {
         int rc = hm__runner_smooth(p->runners[r], best, y, err);
@@ -127,7 +127,7 @@ static double levels_go_on(const double *at, size_t k, size_t *ret_level)
         else
             low = middle + 1;
     }
-    /* Level `low` is never reached, but the level before it is. */
+    /* If level `low` is never reached, the level before it is the last one that is reached. */
     if (isinf(at[low]) && low > k + 1)
         low--;
     *ret_level = low;
@@ -297,8 +297,8 @@ static double schedule_bound_gain(struct schedule_plan *p, struct hm_schedule *s
 }
 
 /*
- * Replaces the rival, which is the fastest run with a fixed number of workers, by the best such run
- * of this algorithm, if that run is faster.
+ * Replaces *rival by the fastest run of this algorithm with a fixed number of workers, if that run
+ * is faster.
  */
 static void rival_try_fixed(const struct schedule_plan *p, struct fixed_rival *rival)
 {

@@ -144,7 +144,8 @@ bool hm__shortest(double value, char *text)
         return false;
     while (!reads_back(&v, digits = rounded_digits(&v, count), count) && count < 17)
         count++;
-    if (v.exponent == 14 && digits == tens[count]) /* %g would write this number as 1e+15. */
+    if (v.exponent == 14 && digits == tens[count]) /* %g would write this number as 1e+15, so it is
+                                                      not supported. */
         return false;
     write_digits(digits, count, v.exponent, text);
     return true;

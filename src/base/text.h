@@ -22,7 +22,7 @@ void hm__text_add_n(struct hm_text *text, const char *piece, size_t length);
 void hm__text_addf(struct hm_text *text, const char *format, ...) HM_PRINTF(2, 3);
 void hm__text_repeat(struct hm_text *text, const char *piece, size_t times);
 /*
- * Add the beginning of a piece, at most `columns` columns wide; returns the number of columns that
+ * Add the beginning of `piece`, at most `columns` columns wide; returns the number of columns that
  * were added.
  */
 size_t hm__text_cut(struct hm_text *text, const char *piece, size_t columns);

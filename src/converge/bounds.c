@@ -111,7 +111,7 @@ static bool curves_are_alike(const struct hm_g_curve *a, const struct hm_g_curve
     return sum <= ALIKE * ALIKE * noise * noise * (double)a->count;
 }
 
-/* Returns the number of curves that are not like an earlier one. */
+/* Returns the number of curves that differ from all earlier curves. */
 static double count_different_curves(const struct hm_g *g, double best, double noise)
 {
     double count = 0;

@@ -164,8 +164,8 @@ void hm__g_fold_weights(double seed, size_t draw, size_t count, double *weights)
 /* ---- staleness ------------------------------------------------------------------------------- */
 
 /*
- * Computes ln c for a draw of the cost c of a staleness (or number of backups) on m workers; for
- * the fitted cost if draw is HM_NONE or there is no such draw.
+ * Returns ln c, where c is the cost of a staleness (or number of backup workers) on m workers, in
+ * one draw of the fit. If `draw` is HM_NONE or there is no such draw, returns the fitted value.
  */
 double hm__g_stale_log_cost(const struct hm_g_stale *stale, double staleness, double m,
                             size_t draw);
@@ -182,9 +182,9 @@ int hm__g_fit_stale(struct hm_g *g, struct hm_arena *arena, const struct hm_trac
 /* ---- f(m) ------------------------------------------------------------------------------------ */
 
 /*
- * Selects the runs of one algorithm whose iterations take the same seconds (pace). If `fresh` is
- * true, only runs with this staleness and this number of backups are selected; otherwise all runs
- * of the algorithm.
+ * Selects the runs of one algorithm whose iteration times are averaged together. If `fresh` is
+ * true, these are only the runs with this staleness and this number of backup workers; otherwise
+ * all runs of the algorithm.
  */
 struct hm_pace_of {
     const char *algorithm;
