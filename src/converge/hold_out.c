@@ -1,12 +1,16 @@
 /*
  * Measures the error of the loss curve g(i, m) on data that it was not fitted to, as in the
  * Hemingway paper (Pan et al. 2017), in two ways:
- *     leave out a number of workers m: fit again without the traces on m workers, then predict
- * these traces; look ahead: from a window of a trace, predict its loss some iterations or seconds
- * later. To look ahead, several small models are fitted to the window: linear in i, in sqrt(i), in
- * ln i, in i and ln i, and in the values of g fitted to the other m. The model that best predicts
- * the end of the window from its beginning is used. Errors are differences of log10(P - P*), where
- * P is the loss and P* the optimal loss. Limit: leaving out an m needs at least three values of m.
+ *
+ * - A number of workers m is left out: g is fitted without the traces on m workers, and
+ *   these traces are predicted.
+ * - Later points are predicted: from a window of a trace, the loss some iterations or
+ *   seconds later.
+ *
+ * For the second, several small models are fitted to the window: linear in i, in sqrt(i), in ln i,
+ * in i and ln i, and in the values of g fitted to the other m. The model that best predicts the end
+ * of the window from its beginning is used. Errors are differences of log10(P - P*), where P is the
+ * loss and P* the optimal loss. Limit: leaving out an m needs at least three values of m.
  */
 #include <float.h>
 #include <math.h>

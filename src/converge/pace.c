@@ -304,8 +304,8 @@ static int pace_add_fit(struct hm_pace *pace, struct hm_arena *arena, double *n,
     return rc;
 }
 
-/* Finds the runs that share the pace (seconds of an iteration) of the k-th trace; returns false if
- * an earlier trace has the same pace. */
+/* Selects the runs whose iteration times are averaged with those of the k-th trace; returns false
+ * if an earlier trace selects the same runs. */
 static bool pace_of_trace(const struct hm_traces *traces, size_t k, struct hm_pace_of *of)
 {
     const struct hm_trace *t = &traces->traces[k];

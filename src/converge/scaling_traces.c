@@ -33,7 +33,7 @@ static double median_loss(double parameters, double batch, double tokens)
 }
 
 /*
- * Returns how much the laws differ from their median, as a factor on the number of tokens that
+ * Returns how much the laws differ from their median, as a factor on the number of tokens needed to
  * reach the same loss.
  */
 static double law_factor(double parameters)

@@ -36,7 +36,8 @@ bool hm__traces_sized(const struct hm_traces *traces, double rows);
  */
 int hm__sizes_init(struct hm_sizes *sizes, struct hm_arena *arena, const struct hm_traces *traces,
                    const struct hm_converge_settings *settings, struct hm_err *err);
-/* Returns how an algorithm depends on the number of rows; NULL if this is unknown. */
+/* Returns how the loss curve of an algorithm depends on the number of rows; NULL if this is
+ * unknown. */
 const struct hm_size *hm__sizes_find(const struct hm_sizes *sizes, const char *algorithm);
 
 #endif

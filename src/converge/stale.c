@@ -306,8 +306,8 @@ static double stale_minimise(const struct stale_work *w, double *theta)
 static void stale_fit(const struct stale_work *w, double theta[COUNT])
 {
     /*
-     * Start values of the fit, each as the largest ln c over all curves, where c is the cost of
-     * staleness.
+     * Start values of the fit. Each is the value of ln c that the first parameter in use
+     * contributes to the curve with the largest cost c of staleness.
      */
     static const double starts[] = {0, 0.5, 1.5, -0.5};
     double least = INFINITY, most[COUNT] = {1};
@@ -460,7 +460,8 @@ static void stale_work_insert(struct stale_work *w, struct hm_g_curve curve, dou
 /* Kinds of runs with a cost of staleness: bounded staleness, asynchronous runs, backup workers. */
 enum stale_part { PART_SSP, PART_ASYNC, PART_BACKUPS, PARTS };
 
-/* Returns the kind of staleness of a trace; PARTS if it is fresh, or stale with backup workers. */
+/* Returns the kind of staleness of a trace; PARTS if the trace is fresh, or if it is stale and has
+ * backup workers as well. */
 static enum stale_part trace_part(const struct hm_trace *t)
 {
     if (t->backups > 0)

@@ -116,14 +116,16 @@ void hm__sheet_set_size_by_n(struct hm_sheet *sheet);
  */
 bool hm__basis_needs(const struct hm_basis *basis, const bool *in, size_t quantity);
 
-/* Returns the index of the row that holds ln n, after the terms and the knots of overlap. */
+/* Returns the index of the row that holds ln n, after the terms and the times of overlapped
+ * communication. */
 static inline size_t hm__basis_log_row(const struct hm_basis *basis)
 {
     return basis->count + (basis->overlaps ? HM_OVERLAP_KNOTS : 0);
 }
 
 /*
- * Returns the number of rows of the values of the terms: the terms, the knots of overlap, and ln n.
+ * Returns the number of rows of the values of the terms: the terms, the times of overlapped
+ * communication, and ln n.
  */
 static inline size_t hm__basis_rows(const struct hm_basis *basis)
 {

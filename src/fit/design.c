@@ -307,7 +307,8 @@ static int design_set_known(struct design_work *w, struct hm_err *err)
     if (rc == 0 && have)
         rc = eval_terms_table(w, have, &x, err);
 
-    /* In units of its own width, a prior adds 1 to the information about its coefficient. */
+    /* Coefficients are in units of the widths of their priors, so each prior adds 1 to the
+     * information about its coefficient. */
     for (size_t k = 0; k < w->basis.count && w->fit; k++)
         w->programme.known[k][k] = 1;
     hm__lsq_init(&w->runs.lsq, w->basis.count);

@@ -16,7 +16,8 @@ enum { HM_FIT_DRAWS = 2000 };
 enum hm_by_n {
     HM_BY_NOTHING, /* The value does not depend on n. */
     HM_BY_WORKERS, /* The value is that of one worker, such as its batch, and is multiplied by n. */
-    /* The quantity is the number of nodes; the value is the number of workers in a node. */
+    /* The quantity is the number of nodes: n divided by the value, which is the number of workers
+     * in a node. */
     HM_BY_NODES,
 };
 
@@ -48,7 +49,8 @@ struct hm__fit {
      * Standard deviation of the noise: relative to the time with relative errors, else in seconds.
      */
     double spread;
-    double typical; /* Smallest mean seconds of a configuration; 1 with relative errors. */
+    double typical; /* Smallest mean time of all configurations, in seconds; 1 with relative
+                       errors. */
     double *x;      /* x[k * group_count + g] is the value of term k in configuration (group) g. */
     double *scale;  /* Factor by which the runs of each configuration (group) are weighted. */
     struct hm_lsq lsq;     /* The weighted least-squares problem with all terms. */

@@ -30,8 +30,8 @@ struct hm_fit_data {
 };
 
 /*
- * Factor that converts the seconds of a run to those of the fit: `factor`, times n if by_n. Without
- * conversion it is {1, false}.
+ * Factor that converts the seconds of a run to those of the fit: `factor`, multiplied by n if
+ * `by_n` is true. Without conversion it is {1, false}.
  */
 struct hm_unit {
     double factor;

@@ -74,7 +74,8 @@ static bool programme_factor(const struct hm_programme *p, const double *shares,
         size[a] = lower[a][a];
     if (!hm__cholesky(lower, k))
         return false;
-    /* If a column depends on others, its diagonal element contains only rounding errors. */
+    /* If a column depends on others, its diagonal element contains only rounding errors; the matrix
+     * is then singular. */
     for (size_t a = 0; a < k; a++)
         if (lower[a][a] * lower[a][a] <= 1e-12 * size[a])
             return false;

@@ -14,7 +14,7 @@ enum { HM_CALIBRATION_OPS = 512 };
 
 /*
  * Fill rows with the operations that are timed on a GPU, on a CPU with `cores` cores, or between
- * ranks; `quick` takes fewer and smaller operations. Returns the number of rows.
+ * ranks; if `quick` is true, fewer and smaller operations are timed. Returns the number of rows.
  */
 size_t hm__calibration_gpu_ops(bool quick, struct hm_timing rows[HM_CALIBRATION_OPS]);
 size_t hm__calibration_cpu_ops(bool quick, double cores, struct hm_timing rows[HM_CALIBRATION_OPS]);
@@ -47,9 +47,10 @@ struct hm_calibrated {
      * Text that names the values that were not measured and are not from a data sheet; NULL: none.
      */
     const char *assumed;
-    /* Median error of the model on the timed operations; NaN: none were timed. */
+    /* Median relative error of the model on the timed operations; NaN: none were timed. */
     double model_error;
-    double link_error; /* Median error of the model on all-reduces; NaN: none were timed. */
+    double link_error; /* Median relative error of the model on all-reduces; NaN: none were
+                          timed. */
 };
 
 /*

@@ -47,7 +47,8 @@ double hm__rate_of(const struct hm_rates *rates, enum hm_math math);
 
 /* Returns the seconds of `batch` matrix products of an m x k matrix and a k x n matrix. */
 double hm__device_gemm(const struct hm_device *d, double m, double n, double k, double batch);
-/* Returns the seconds in which one kernel moves `bytes` at a fraction of the memory bandwidth. */
+/* Returns the seconds in which one kernel moves `bytes` bytes at a fraction of the memory
+ * bandwidth. */
 double hm__device_stream(const struct hm_device *d, double bytes, double fraction);
 /* Same as hm__device_stream, for a slow kernel: each processor moves at most `rate` GB/s. */
 double hm__device_stream_slow(const struct hm_device *d, double bytes, double rate);

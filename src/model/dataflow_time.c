@@ -19,7 +19,8 @@
 
 #include "slowness.h"
 
-/* Number of waves in which the large task is tried, evenly spaced if there are more waves. */
+/* Largest number of waves for which the large task is tried as a part of this wave. If there are
+ * more waves, this many are chosen at equal distances. */
 enum { WAVES_TRIED = 64 };
 
 /*

@@ -41,7 +41,8 @@ double hm__dataflow_recovery(const struct hm_dataflow *dataflow,
 struct hm_dataflow_parts {
     double tasks, slots; /* Number of tasks of a stage, and number of slots of all workers. */
     double waves;        /* Number of waves of tasks, rounded up. */
-    double even;         /* Share of the computing time in which all slots have equal work. */
+    double even;         /* Factor, at most 1, by which computing would be faster if all slots were
+                            always busy with equal tasks. */
     double schedule_s;   /* Seconds in which the driver starts stages and tasks. */
 };
 

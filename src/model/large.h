@@ -93,7 +93,8 @@ struct hm_large_device {
     double speed;
     double price_per_s; /* Money per second of one node; NaN: unknown. */
     double max_nodes;   /* Number of nodes that exist; NaN: no limit. */
-    unsigned assumed;   /* Values that are assumed, as a sum of HM_LARGE_ASSUMED_... */
+    unsigned assumed;   /* Values that are assumed, as a sum of the constants
+                           HM_LARGE_ASSUMED_... */
 };
 
 /*
@@ -108,9 +109,10 @@ double hm__large_host_link(const struct hm_large_device *device);
 
 /* ---- constants ------------------------------------------------------------------------------- */
 
-/* X(name, value before fitting, smallest, largest): efficiencies and fixed costs. Three of them
- * (eager_logits, eager_kept, cast_kept) are bytes that software without fused kernels keeps in a
- * gated network: per logit, per hidden value, and per hidden value if weights have 32 bits. */
+/* X(name, value before fitting, smallest, largest): efficiencies and fixed costs. Three of them are
+ * bytes of activation memory that eager software uses in gated networks: eager_logits for each
+ * logit, eager_kept for each hidden value, and cast_kept for each hidden value in addition if the
+ * weights have more than 16 bits. */
 #define HM_LARGE_CONSTANT_MAP(X)                                                                   \
     X(gemm_volta, .80, .3, 1)                                                                      \
     X(gemm_ampere, .87, .3, 1)                                                                     \

@@ -25,7 +25,7 @@ static const double TORUS_HOP_S = 1e-6;
 /* Seconds of one micro-batch in a layer, as a mean over all layers. */
 struct mean_layer {
     double forward, backward; /* Seconds in which the device computes or the host launches kernels,
-                                 whichever are longer. */
+                                 whichever takes longer. */
     double comm_forward, comm_backward; /* Seconds of communication that computing does not hide. */
     double attention, traffic, host;    /* Components of the forward and backward seconds. */
     double slow; /* Additional seconds of forward + backward if the host is slow. */
@@ -387,7 +387,8 @@ void hm__large_step(const struct hm_large_case *x, const struct hm_layout *layou
     double batches = hm__layout_micro_batches(&l, x->work->batch);
 
     if (l.zero == 3 && l.pipeline > 1)
-        l.zero = 2; /* A pipeline keeps the gathered weights for all micro-batches. */
+        l.zero = 2; /* A pipeline keeps the gathered weights for all micro-batches, so ZeRO-3 is
+                       evaluated as stage 2. */
     for (int i = 0; i < 2; i++)
         if (times->layers[i].share > 0)
             add_layer(&mean, &times->layers[i], l.recompute,
@@ -399,7 +400,7 @@ void hm__large_step(const struct hm_large_case *x, const struct hm_layout *layou
     s.attention_s = slots * mean.attention;
     s.traffic_s = slots * mean.traffic;
     s.host_s = slots * mean.host;
-    /* All stages but one wait while the pipeline fills and drains. */
+    /* A slow host also delays the stages that the pipeline needs to fill and drain. */
     s.slow_host_s =
         (slots + (l.pipeline - 1) / l.interleave * x->work->network->layers / l.pipeline) *
         mean.slow;

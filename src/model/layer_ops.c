@@ -26,7 +26,8 @@ struct ops {
     double a;       /* Number of bytes of one activation. */
     double wide;    /* Bytes of one value that stays in 32 bits. */
     bool mixed;     /* True if weights have more bits than activations. */
-    double forward_ops, backward_ops, casts; /* Number of operations that the host launches. */
+    double forward_ops, backward_ops, casts; /* Numbers of operations that the host launches: in
+                                                each pass, and for conversions of precision. */
     struct hm_layer_step step;
 };
 
@@ -321,7 +322,8 @@ static void ops_loss(struct ops *o)
     o->step.kept_bytes += o->out * (o->mixed ? 10 : 8);
 }
 
-/* Returns the factor of the job's software (eager, fused or compiled) on the time of the host. */
+/* Returns the factor by which the job's software (eager, compiled or tuned) changes the time of the
+ * host. */
 static double host_factor(const struct hm_device *d)
 {
     return d->software == HM_SOFTWARE_EAGER      ? 1

@@ -615,7 +615,7 @@ static int eval_workers(const struct hm_model *m, const struct eval_space *space
     return rc;
 }
 
-/* With servers, sets the pace of stale workers and how busy the servers' links are. */
+/* With servers, sets the times of stale workers and how busy the servers' links are. */
 static int eval_servers(const struct hm_model *m, const struct eval_space *space,
                         struct hm_point *points, struct hm_err *err)
 {

@@ -95,8 +95,8 @@ static void rows_time(const struct hm_model *m, double b, struct row_times *rows
     }
 }
 
-/* Increases the bytes that the rows keep to those that a step of the whole network keeps, if these
- * are more. */
+/* If the rows together keep fewer bytes than a step of the whole network, increases the bytes of
+ * each row by the same factor, so that both are equal. */
 static void rows_keep(const struct hm_model *m, double b, struct row_times *rows)
 {
     double kept = 0;

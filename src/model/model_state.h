@@ -83,7 +83,7 @@ int hm__model_check_formulas(const struct hm_model *m, struct hm_err *err);
 
 /* Sets the links of a strategy of TensorFlow; fails if the machine cannot run it. */
 int hm__model_set_strategy(struct hm_model *m, struct hm_err *err);
-/* Sets the table of stragglers of the cluster, and notes that it is used. */
+/* Sets the table of stragglers of the cluster, and adds a note that it is used. */
 int hm__model_set_stragglers(struct hm_model *m, struct hm_err *err);
 /* Returns the seconds of one edge of a graph without a formula: flop divided by the rate; for a CPU
  * of the catalog, the time of its scalar arithmetic or of its memory traffic. */

@@ -125,7 +125,8 @@ int hm__way_steps(const struct hm_way *way, const struct hm_job *job, struct hm_
     for (size_t i = 0; i < *ret_count; i++) {
         steps[i] = *message;
         steps[i].scheme = schemes[way->platform][i];
-        /* Workers join partitions of a distributed model with those of the data. */
+        /* In a distributed model, workers join the partitions of the model with those of the data,
+         * which is a shuffle. */
         if (way->platform == HM_PLATFORM_DRIVER && job->dataflow && job->dataflow->distributed)
             steps[i].scheme = HM_SCHEME_SHUFFLE;
         steps[i].servers = way->platform == HM_PLATFORM_SERVER ? way->servers : 1;

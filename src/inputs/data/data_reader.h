@@ -35,7 +35,8 @@ struct hm_data {
     size_t features; /* Number of features from the header; for LIBSVM, the largest index so far. */
     int line;        /* Line of the last row, or of the row that is being read. */
     double read;     /* Number of rows read so far, including those that a sample leaves out. */
-    struct hm_rows left_out; /* The last row that a sample leaves out; owned. */
+    struct hm_rows left_out; /* Storage for a row that is read and checked but does not belong to
+                                the sample; owned. */
 };
 
 /* Reports an error at the current line; the hint may be "". Returns `code`. */

@@ -27,7 +27,7 @@ struct catalog_tree {
  */
 struct catalog_block {
     const char *name; /* Name of the entry. */
-    const char *text; /* Lines of the entry; not terminated. */
+    const char *text; /* Text of the entry, which does not end with NUL. */
     size_t length;
     const char *source;
     _Atomic(struct catalog_tree *) tree; /* Tree of the entry; NULL until it is parsed. */
@@ -83,7 +83,8 @@ static int list_entries(struct hm_catalog *catalog, enum hm_catalog_kind kind,
         return hm__fail_nomem(err);
     for (size_t i = 0; i < count; i++) {
         entries[i] = (struct catalog_entry){section->keys[i], &section->items[i], NULL};
-        if (kind == HM_CATALOG_MACHINE) /* Earlier versions used another name for this key. */
+        if (kind == HM_CATALOG_MACHINE) /* Earlier versions used the key `network` instead of
+                                           `fabric`. */
             hm__value_rename(&section->items[i], "network", "fabric");
     }
     for (size_t i = 0; i < old; i++)
@@ -199,7 +200,7 @@ static int list_blocks(struct hm_catalog *catalog, enum hm_catalog_kind kind,
     struct catalog_entry *entries = hm__arena_alloc(catalog->arena, count + old, sizeof(*entries));
     if (!entries)
         return hm__fail_nomem(err);
-    /* The list begins with the last entry of the file. */
+    /* The list begins with the last entry of the file, so the array is filled from its end. */
     struct catalog_block *block = catalog->blocks;
     for (size_t i = count; i-- > 0; block = block->next)
         entries[i] = (struct catalog_entry){block->name, NULL, block};

@@ -146,7 +146,8 @@ const struct hm_field *hm__cluster_fields(size_t *count)
 
 enum { CLUSTER_FIELDS = sizeof(cluster_fields) / sizeof(cluster_fields[0]) };
 
-/* Leading fields that an entry of the catalog does not have: machine, kinds, shares. */
+/* Number of leading elements of cluster_fields that an entry of the catalog does not have: machine,
+ * kinds, shares. */
 enum { CLUSTER_ONLY = 3 };
 
 static const struct hm_field link_fields[] = {
@@ -376,7 +377,8 @@ int hm__read_machine(struct hm_reader *reader, const struct hm_value *value, con
     int rc = read_card(reader, value, cluster);
     if (rc)
         return rc;
-    /* A machine cannot start from another machine. */
+    /* An entry of the catalog cannot start from another machine, so the leading fields are left
+     * out. */
     rc = hm__read_map(reader, value, cluster_fields + CLUSTER_ONLY, CLUSTER_FIELDS - CLUSTER_ONLY,
                       cluster);
     if (rc == 0)

@@ -1,5 +1,5 @@
-/* Finds the servers of the catalog that hold several of an accelerator that was named without a
- * fabric. */
+/* Finds the servers of the catalog that hold several units of an accelerator. They are suggested if
+ * the accelerator was named without a fabric. */
 #include "servers.h"
 
 #include <ctype.h>

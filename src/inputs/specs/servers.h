@@ -15,7 +15,7 @@ struct hm_servers {
     const char *rented; /* Name of a machine with a price, which can be rented. */
 };
 
-/* Whether a machine is one node only because nothing connects it to others. */
+/* Whether a cluster is limited to one node because it has no fabric. */
 bool hm__cluster_is_alone(const struct hm_cluster *cluster);
 
 /*

@@ -49,7 +49,7 @@ int hm_catalog_transformer(const struct hm_catalog *catalog, const char *name,
     return rc;
 }
 
-/* Returns NaN for a degree that is not given: 0 or NaN. */
+/* Returns a degree of parallelism; NaN if it is 0 or NaN, that is, not given. */
 static double given_degree(double degree)
 {
     return degree > 0 || degree < 0 ? degree : NAN;

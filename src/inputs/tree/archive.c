@@ -83,7 +83,7 @@ static uint64_t read_uint(const unsigned char *p, unsigned size)
     return value;
 }
 
-/* Reads bytes at a position; false if some of them are outside the archive. */
+/* Reads bytes at a position; returns false if some of them are outside the archive. */
 static bool read_at(const struct hm_archive *a, uint64_t at, void *buffer, size_t size)
 {
     if (at > a->length || size > a->length - at)

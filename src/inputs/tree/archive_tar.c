@@ -150,7 +150,8 @@ struct tar_list {
     bool ended; /* True if the blocks of zeros at the end were found. */
 };
 
-/* Reads the member after a header. Returns 0, or a negative code; HM_E_IO if the archive is cut. */
+/* Reads the member after a header. Returns 0, or a negative code; HM_E_IO if the archive is
+ * truncated. */
 static int list_member(struct tar_list *l, const unsigned char *block, struct hm_err *err)
 {
     uint64_t size = tar_number(block + 124, 12), skipped = 0;

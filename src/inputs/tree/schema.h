@@ -23,7 +23,7 @@ struct hm_field {
     size_t offset;   /* Offset of the member in the struct; unused with HM_FIELD_OTHER. */
     const char *doc; /* Meaning of the key, which the hints of errors show. */
     struct hm_dim dim;
-    double min, max; /* The allowed range, both ends included; max 0 means no upper limit. */
+    double min, max; /* The allowed range, both ends included; `max` = 0 means no upper limit. */
     bool above; /* True if the value must be greater than min; otherwise min itself is allowed. */
     bool whole; /* True if the value must be an integer. */
     bool required; /* True if a map without the key is an error. */
@@ -62,7 +62,7 @@ int hm__read_map(struct hm_reader *reader, const struct hm_value *map,
 /* Reads one value as the field describes. */
 int hm__read_field(struct hm_reader *reader, const struct hm_value *value,
                    const struct hm_field *field, void *object);
-/* Reads a finite number of any sign; if `unknown`, null is allowed and read as NaN. */
+/* Reads a finite number of any sign; if `unknown` is true, null is allowed and read as NaN. */
 int hm__read_real(struct hm_reader *reader, const struct hm_value *value, bool unknown,
                   double *out);
 /* Fails unless a value has the given kind; in the hint, `name` says what to write instead. */
