@@ -69,13 +69,13 @@ extern "C" {
 enum { HM_KINDS_MAX = 8 }; /* Largest number of kinds of machines in one cluster. */
 
 /*
- * One kind of machines of a mixed cluster. hm_plan considers every mix of at most `count` machines
- * of each kind. If there are too many mixes, it considers some of them, and a note of the answer
- * says so.
+ * One kind of machine in a mixed cluster, that is, a cluster with several kinds of machines.
+ * hm_plan considers every mix of at most `count` machines of each kind. If there are too many
+ * mixes, it considers some of them, and a note of the answer says so.
  */
 struct hm_kind {
     const struct hm_cluster *machine; /* Machine of this kind, with its price and its fabric. */
-    double count;                     /* Number of machines: whole, 1 to 1e6. */
+    double count;                     /* Number of machines of this kind: whole, 1 to 1e6. */
 };
 
 /*
@@ -114,7 +114,8 @@ struct hm_dataflow {
     double speculation; /* Speculative execution: a copy of a task starts when the task has run for
                            this many times the usual time, 1 to 100; default: there are no
                            copies. */
-    /* True if the model is a distributed data set instead of a variable at the driver. */
+    /* True if the parameters of the model are a distributed data set instead of a variable at the
+     * driver. */
     bool distributed;
     double mtbf_s;       /* Mean seconds between two failures of one worker; default: none fails. */
     double restart_s;    /* Seconds to replace a lost worker, >= 0. */
@@ -148,7 +149,8 @@ enum hm_platform {
                                 two neighbours in a ring. */
     HM_PLATFORM_GOSSIP_EXP,  /* Like HM_PLATFORM_GOSSIP_RING, but with one neighbour in an
                                 exponential graph. */
-    HM_PLATFORM_FEDERATED,   /* Clients make local steps; then one server averages their models. */
+    HM_PLATFORM_FEDERATED,   /* Federated averaging: clients make local steps; then one server
+                                averages their models. */
     HM_PLATFORM_PIPELINE,    /* The layers of the network are placed on several workers, which pass
                                 the activations of micro-batches to each other. */
 };
@@ -187,7 +189,8 @@ enum hm_strategy {
 #undef HM_STRATEGY_ENUM
         HM_STRATEGY_COUNT
 };
-/* Returns the name in TensorFlow, such as "MirroredStrategy"; "none" for HM_STRATEGY_NONE. */
+/* Returns the name of a strategy in TensorFlow, such as "MirroredStrategy"; "none" for
+ * HM_STRATEGY_NONE. */
 HM_API const char *hm_strategy_title(enum hm_strategy strategy);
 
 /*
@@ -209,8 +212,8 @@ struct hm_way {
                            iterations on one worker, 1e-6 to 1e6; 0: no additional iterations. */
     double stale_power; /* Exponent of the number of workers n, -10 to 10: on n workers the
                            factor is stale_cost * n^stale_power, but at least 1. */
-    /* Iterations of a worker after which the models are averaged, whole, 1 to 1e9; 0 means 1. Not
-     * used by servers and drivers. */
+    /* Number of iterations of a worker from one averaging of the models to the next; whole, 1 to
+     * 1e9; 0 means 1. Not used by servers and drivers. */
     double local_steps;
     /* Strategy of TensorFlow that these settings describe; HM_STRATEGY_NONE: none. A strategy
      * limits the machines: to a single machine, or to machines with TPUs. Central storage means one
@@ -218,7 +221,7 @@ struct hm_way {
     enum hm_strategy strategy;
 };
 
-/* A question. Start from HM_QUESTION_INIT, which asks for the least time. */
+/* A question to hm_plan. Start from HM_QUESTION_INIT, which asks for the least time. */
 struct hm_question {
     enum hm_goal goal;
     double alpha; /* Weight of one second for HM_GOAL_BALANCE, >= 0; NaN: the library chooses, see
@@ -233,16 +236,16 @@ struct hm_question {
                           job. */
     double faster;     /* If > 0, ask for the fewest workers that are this many times as fast as the
                           reference. */
-    double work; /* If > 0, ask for the fewest workers that do this many times the work in the same
-                    time. */
+    double work; /* If > 0, ask for the fewest workers that do this many times the work in the time
+                    of the reference. */
     bool weak;   /* True to assume weak scaling, even if the job says strong scaling. */
     const struct hm_fit *fit;  /* Fit that gives the times; NULL: the model of the job gives them.
                                   Borrowed. */
     const struct hm_way *ways; /* Platforms to compare; NULL: only the communication of the job.
                                   Borrowed. */
     size_t way_count;
-    double slack;    /* Share by which the value of the recommended number of workers may exceed
-                        the best value, 0 to 1e6; the smallest such number is recommended. NaN:
+    double slack;    /* Share by which the goal value at the recommended number of workers may
+                        exceed the best one, 0 to 1e6; the smallest such number is recommended. NaN:
                         HM_DEFAULT_SLACK. */
     const double *n; /* Numbers of workers to consider: whole, 1 to 1e6, ascending; NULL: all up to
                         max_n. Borrowed. */
@@ -380,8 +383,9 @@ struct hm_plan_alternative {
 enum hm_status {
     HM_STATUS_OK,
     HM_STATUS_NO_SPEEDUP, /* No number of workers is faster than the reference. */
-    HM_STATUS_UNREACHED,  /* No number of workers meets all of the deadline, the budget, the
-                             memory and the wanted factors `faster` and `work`. */
+    HM_STATUS_UNREACHED,  /* No number of workers meets all limits: the deadline, the budget, the
+                             memory and the factors `faster` and `work` that the question asks
+                             for. */
 };
 
 struct hm_answer {
@@ -392,8 +396,8 @@ struct hm_answer {
     enum hm_goal goal;      /* Goal that was used; never HM_GOAL_AUTO. */
     enum hm_scaling scaling;
     bool whole_job;      /* True if total_s and cost are those of the whole job. If false, they are
-                            those of one iteration or, with weak scaling, of the samples that one
-                            iteration at the reference has. */
+                            those of one iteration or, with weak scaling, of as many samples as one
+                            iteration on the reference number of workers processes. */
     bool priced;         /* True if the price of a machine is known. */
     double reference;    /* Number of workers that speedups are relative to. */
     double iterations;   /* Iterations of the whole job at the recommended number of workers; NaN:
@@ -409,8 +413,8 @@ struct hm_answer {
     size_t in_deadline;  /* Index of the cheapest point within the deadline; HM_NONE: there is
                             none. */
     size_t in_budget;    /* Index of the fastest point within the budget; HM_NONE: there is none. */
-    size_t faster, work; /* Indices of the points with the fewest workers that reach the factors
-                            `faster` and `work` of the question; HM_NONE: there is none. */
+    size_t faster, work; /* Indices of the points with the fewest workers that are `faster` times as
+                            fast, and that do `work` times the work; HM_NONE: there is none. */
     size_t nearest;      /* Index of the point that exceeds the missed limit least; HM_NONE if no
                             limit is missed. */
     double nearest_gap;  /* Factor, > 1, by which the point `nearest` exceeds the limit; for a
@@ -421,7 +425,7 @@ struct hm_answer {
     struct hm_point *work_points;    /* Points of the curve for `work` times the work; NULL if the
                                         question does not ask for `work`. */
     double plateau_from, plateau_to; /* Range of the number of workers, around the best one, in
-                                        which the goal is within 5 % of its best value; NaN:
+                                        which the goal value is within 5 % of the best one; NaN:
                                         there is no best one. */
     double level;                    /* Coverage probability of all intervals; NaN without a fit. */
     double sure; /* Probability that the recommended point is exactly the best; NaN without a fit.
@@ -466,8 +470,8 @@ struct hm_answer {
     double servers_enough; /* Number of servers that suffice for the best number of workers; NaN:
                               there are no servers. */
     struct hm_question question; /* The question that was asked, with the weights that were used. */
-    size_t recommended; /* Index of the recommended point: the smallest number of workers whose
-                           value is within `slack` of the best; HM_NONE: there is none. */
+    size_t recommended; /* Index of the recommended point: the smallest number of workers whose goal
+                           value is within `slack` of the best one; HM_NONE: there is none. */
     double slack;       /* The slack that was used for the recommendation. */
     double one_node;    /* Number of workers in one node, if all runs used one node only and the
                            recommended point needs several nodes; else NaN. */
@@ -485,7 +489,7 @@ struct hm_answer {
                              a plan without runs. */
     size_t advised_count; /* Number of advised runs; 0: none. */
     double advised_run_s; /* Seconds of each advised run. */
-    double advised_within; /* Half the width of the interval after these runs, relative to the
+    double advised_within; /* Half the width of the interval after the advised runs, relative to the
                               time; NaN: unknown. */
     double certainty;      /* Probability with which deadline and budget had to be met; NaN: the
                               question has neither. */
@@ -553,7 +557,7 @@ HM_API bool hm_example(size_t i, const char **ret_name, const char **ret_text, s
 
 enum hm_format { HM_FORMAT_TEXT, HM_FORMAT_JSON, HM_FORMAT_CSV, HM_FORMAT_GNUPLOT };
 
-/* Settings of rendering a result. A style pointer of NULL means {0}. */
+/* Settings for rendering a result. A style pointer of NULL means {0}. */
 struct hm_style {
     bool colour;      /* True to use colours, with terminal escape sequences. */
     bool unicode;     /* True to use characters beyond ASCII. */

@@ -287,7 +287,7 @@ struct hm_prediction {
 /*
  * Predict the seconds on n[i] workers, for each i; ret_predictions has `count` elements. A quantity
  * that `at` does not name has the value that all runs have in common; if the runs have different
- * sizes, the size is 1 or the largest one.
+ * sizes, the largest one is used, or 1 if all are smaller.
  */
 HM_API int hm_fit_predict(const struct hm_fit *fit, const struct hm_at *at, size_t at_count,
                           const double *n, size_t count, struct hm_prediction *ret_predictions,
@@ -361,8 +361,9 @@ struct hm_design {
     double rounded;   /* Value of the criterion for the runs to make. */
     double before;    /* Value of the criterion for the runs already measured; INFINITY: there
                          are too few runs. */
-    double within;    /* Half the width of the 90 % interval of the time of one run at the target
-                         after the runs, as a share of the time; NaN without a job or a target. */
+    double within;    /* Half the width of the 90 % interval that the time of one run at the target
+                         will have after the chosen runs, as a share of the time; NaN without a job
+                         or a target. */
     double spent;     /* Total cost of the runs to make. */
     double money;     /* Money for the runs to make; NaN: unknown. */
     double seconds;   /* Node-seconds of the runs to make; NaN: unknown. */
@@ -398,7 +399,8 @@ enum hm_recommend_way {
     HM_RECOMMEND_NONE,  /* There is no recommendation, because there is not enough data. */
 };
 
-/* A question. {0} asks for the least time among the numbers of workers that have runs. */
+/* A question to hm_recommend. {0} asks for the least time among the numbers of workers that have
+ * runs. */
 struct hm_recommend_question {
     const struct hm_at *at; /* Values of the quantities batch, latency, bandwidth, size, ... in
                                SI units. */

@@ -136,7 +136,7 @@ struct hm_network {
     double parameters;   /* Total number of trained parameters; 0 or NaN if there are layers. */
     double forward_flop; /* Total flop of the forward pass of one sample; 0 or NaN if there are
                             layers. */
-    double published_parameters; /* Number of parameters in the literature; 0 or NaN: not given. */
+    double published_parameters;   /* Published number of parameters; 0 or NaN: not given. */
     double published_forward_flop; /* Published flop of the forward pass of one sample; 0 or NaN:
                                       not given. */
 };
@@ -238,13 +238,13 @@ HM_API void hm_graph_free(struct hm_graph *graph);
  * edges; whether it assigns edges instead of vertices; whether it is random.
  */
 #define HM_SPLIT_MAP(X)                                                                            \
-    X(DEALT, "dealt", false, false, false)            /* Round robin, in order of degree. */       \
-    X(RANDOM, "random", false, false, true)           /* Puts each vertex on a random worker. */   \
-    X(GREEDY, "greedy", false, false, false)          /* Fills the least loaded worker first. */   \
-    X(HASH, "hash", true, false, false)               /* Hashes the vertex number. */              \
-    X(METIS, "metis", true, false, false)             /* METIS k-way, which cuts few edges. */     \
-    X(EDGE_RANDOM, "edge-random", true, true, true)   /* Puts each edge on a random worker. */     \
-    X(HDRF, "hdrf", true, true, false)                /* HDRF of Petroni et al. 2015. */
+    X(DEALT, "dealt", false, false, false)            /* Vertices round robin, by degree. */       \
+    X(RANDOM, "random", false, false, true)           /* Each vertex to a random worker. */        \
+    X(GREEDY, "greedy", false, false, false)          /* Vertices to the least loaded worker. */   \
+    X(HASH, "hash", true, false, false)               /* Vertices by a hash of their number. */    \
+    X(METIS, "metis", true, false, false)             /* Vertices by METIS k-way: few cuts. */     \
+    X(EDGE_RANDOM, "edge-random", true, true, true)   /* Each edge to a random worker. */          \
+    X(HDRF, "hdrf", true, true, false)                /* Edges by HDRF (Petroni et al. 2015). */
 /* clang-format on */
 
 /* Methods to split a graph among workers. */
@@ -355,14 +355,14 @@ enum hm_overlap {
     HM_OVERLAP_NONE,    /* No overlap: the time is compute + communicate. */
     HM_OVERLAP_NORM,    /* Partial overlap: the time is (compute^p + communicate^p)^(1/p). */
     HM_OVERLAP_LAYERS,  /* The all-reduce of each layer starts when its gradient is ready. */
-    HM_OVERLAP_BUCKETS, /* Gradients are sent in buckets; a bucket starts when it is full. */
+    HM_OVERLAP_BUCKETS, /* Gradients are sent in buckets; a bucket is sent when it is full. */
     HM_OVERLAP_AUTO,    /* BUCKETS if the operations of the step are modelled, else NONE. */
 };
 
 /* ---- clusters -------------------------------------------------------------------------------- */
 
 struct hm_link {
-    double bandwidth_bytes_per_s; /* Bandwidth, > 0; 0 or NaN: there is no link. */
+    double bandwidth_bytes_per_s; /* Bytes per second, > 0; 0 or NaN: there is no link. */
     double latency_s;             /* Seconds of latency of a message, >= 0. */
     bool reduces; /* True if the switch sums the messages of an all-reduce, as NVLink SHARP does. */
     bool mesh; /* True if each pair of workers has its own link, with a share of the bandwidth. */
@@ -405,9 +405,9 @@ struct hm_node {
     enum hm_generation generation;
     double flops_16, flops_32, flops_64; /* Peak flop/s of one worker in fp16, fp32 (without TF32)
                                             and fp64; 0 or NaN: unknown. */
-    double flops_bf16, flops_tf32; /* Peak flop/s in bf16 and TF32, dense; 0 or NaN: the worker has
-                                      no such units. */
-    /* Peak flop/s in fp8 and fp4, dense; 0 or NaN: the worker has no such units. */
+    double flops_bf16, flops_tf32; /* Peak flop/s in bf16 and TF32 without sparsity; 0 or NaN: no
+                                      such units. */
+    /* Peak flop/s in fp8 and fp4 without sparsity; 0 or NaN: no such units. */
     double flops_fp8, flops_fp4;
     double processors; /* Number of processors of one worker that share a matrix product, such as
                           the multiprocessors of a GPU. If it is known, training steps of networks
@@ -450,7 +450,7 @@ struct hm_slowness {
     double per_node; /* Number of workers in one machine; 0 means one. */
 };
 
-/* Keys of a cluster that do not describe one worker or its links, as bits of a set. */
+/* Keys of a cluster that do not describe one worker or its links; each is one bit of a set. */
 enum hm_cluster_key {
     HM_CLUSTER_MAX_NODES = 1,
     HM_CLUSTER_PRICE = 2,
@@ -476,10 +476,10 @@ struct hm_cluster {
     bool roofline; /* True if memory bandwidth and kernel overhead are taken into account where they
                       are known. */
     struct hm_slowness slowness;
-    unsigned given;   /* Keys that the description gives itself, not through `machine`; a set of
-                         values of enum hm_cluster_key. */
-    const char *note; /* Sentence about keys that were kept from the cluster of the job or that
-                         have an old name; NULL: none. */
+    unsigned given;   /* Set of the keys (enum hm_cluster_key) that the description itself has, not
+                         the machine it names. */
+    const char *note; /* Sentence on keys that the cluster of the job gave, or that have an old
+                         name; NULL: none. */
     const struct hm_kind *kinds; /* Kinds of machines of a mixed cluster, see howmany.h; NULL: one
                                     kind. The other fields are then those of the first kind. */
     size_t kind_count;
@@ -570,7 +570,7 @@ struct hm_expect {
     double n;         /* Number of workers, for time and speedup; 0 or NaN for other values. */
     double value;     /* Value that is expected. */
     double digits;    /* Number of significant digits that must agree. */
-    double within;    /* Largest allowed difference, used instead of digits, > 0; 0 or NaN: not
+    double within;    /* Largest allowed absolute difference, instead of digits, > 0; 0 or NaN: not
                          given. */
 };
 
@@ -606,7 +606,7 @@ struct hm_job {
     double trials, seed; /* For random splits: number of trials, >= 1, and their seed, >= 0. */
     struct hm_transfer *communicate; /* The communication steps of one iteration. */
     size_t communicate_count; /* Number of communication steps; 0: workers do not communicate. */
-    /* True if no steps were given, so that the best all-reduce of gradients is assumed. */
+    /* True if the communication steps are assumed: the best all-reduce of gradients. */
     bool communicate_assumed;
     double batch; /* Number of samples of one iteration, see enum hm_scaling; NaN: not given. */
     enum hm_scaling scaling;

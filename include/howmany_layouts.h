@@ -76,7 +76,7 @@ struct hm_transformer {
     bool qk_norm;                /* True if queries and keys of a head are normalised. */
     enum hm_linear_bias bias;    /* The linear layers that have a bias. */
     double other_parameters;     /* Number of parameters that no other field describes. */
-    double published_parameters; /* Number of parameters in the literature; NaN: not given. */
+    double published_parameters; /* Published number of parameters; NaN: not given. */
 };
 
 /* Set defaults: sizes are unknown (NaN) or 0, there are two norms, and nothing has a bias. */
@@ -181,15 +181,18 @@ HM_API int hm_job_set_transformer(struct hm_job *job, const struct hm_transforme
 /* The best layout on n workers of one machine. */
 struct hm_layout_point {
     double n, nodes; /* Number of workers, and number of machines. */
-    size_t machine;  /* Index of the cluster; 0 if the cluster is that of the job. */
+    size_t machine;  /* Index of the cluster among those that were passed; 0 if the cluster is that
+                        of the job. */
     struct hm_layout layout;
     double time_s;        /* Seconds of one training step. */
     double low_s, high_s; /* Interval of time_s that contains 90 % of similar measurements. */
-    double total_s;       /* Seconds of the whole job, with failures; NaN: tokens are not given. */
+    double total_s;       /* Seconds of the whole job, including time lost by failures; NaN: tokens
+                             are not given. */
     double cost;          /* Money for the whole job, or for one step without tokens; NaN: no price
                              is known. */
     double tokens_per_s;
-    double mfu;          /* Model flop per second, as a share of the 16-bit peak of all workers. */
+    double mfu;          /* Model flop utilization: model flop per second, as a share of the 16-bit
+                            peak of all workers. */
     double memory_bytes; /* Bytes of memory that the fullest worker needs. */
     double memory_limit_bytes; /* Bytes that a job may use on one worker. */
     bool fits;                 /* True if the layout fits in the memory of the workers. */
@@ -205,8 +208,8 @@ struct hm_layouts {
     bool feasible; /* True if the recommended point fits in memory and meets deadline and budget. */
     size_t best;   /* Index of the best point; if none is feasible, of the point that exceeds the
                       limits least. */
-    size_t
-        recommended; /* Index of the point with the fewest workers within the slack of the best. */
+    size_t recommended; /* Index of the point with the fewest workers whose goal value is within the
+                           slack of the best. */
     size_t cheapest, balanced, fastest; /* Indices of the cheapest, the balanced and the fastest
                                            alternative; HM_NONE: no price is known, or no point is
                                            feasible. */

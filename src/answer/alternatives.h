@@ -23,7 +23,7 @@ struct hm_trade_place {
     size_t candidate, index;
 };
 
-/* Collects the points of a curve; released with hm__trades_release. */
+/* Collects the points of a curve that meet the limits; released with hm__trades_release. */
 int hm__trades_init(struct hm_trades *trades, const struct hm_search *search,
                     const struct hm_curve *curve, struct hm_err *err);
 void hm__trades_release(struct hm_trades *trades);

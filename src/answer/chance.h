@@ -34,7 +34,7 @@ double hm__span_chance(const struct hm_span *span, double limit);
  */
 double hm__span_bound(const struct hm_span *span, double probability);
 
-/* Fills `times` with random times that have the distribution of the span. */
+/* Fills `times` with random times that have the distribution described by `span`. */
 void hm__span_draw(const struct hm_span *span, struct hm_random *random, double *times,
                    size_t count);
 

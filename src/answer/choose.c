@@ -42,7 +42,7 @@ double hm__search_value(const struct hm_search *s, const struct hm_point *p)
 }
 
 /*
- * Whether point i has a smaller value than point k. If the values are equal, the shorter time
+ * Whether point i has a smaller goal value than point k. If the values are equal, the shorter time
  * decides.
  */
 static bool point_is_less(const struct hm_search *s, const struct hm_curve *c, size_t i, size_t k,
@@ -53,8 +53,8 @@ static bool point_is_less(const struct hm_search *s, const struct hm_curve *c, s
 }
 
 /*
- * Index of the point with the smallest value among the points for which `allow` is true. If several
- * points have this value, the first one is taken.
+ * Returns the index of the point with the smallest goal value among the points for which `allow` is
+ * true. If several points have this value, it is the first one.
  */
 static size_t curve_least_index(const struct hm_search *s, const struct hm_curve *c,
                                 double (*value)(const struct hm_search *, const struct hm_point *),

@@ -67,7 +67,8 @@ double hm__search_max_n(const struct hm_search *s, bool *ret_ceiling)
     double most = asked > 0 && few ? fmin(asked, nodes)
                   : *ret_ceiling   ? fmax(asked, nodes)
                                    : fmax(open, s->reference);
-    return graph ? fmin(most, graph->vertices) : most; /* Each worker needs at least one vertex. */
+    return graph ? fmin(most, graph->vertices) : most; /* Each worker needs at least one vertex, so
+                                                          n is at most the number of vertices. */
 }
 
 struct hm_variant hm__search_variant(const struct hm_search *s)

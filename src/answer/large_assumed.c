@@ -8,8 +8,8 @@
 
 #include "large_plan.h"
 
-/* Whether the answer has a point on this machine that uses several nodes, or several workers of a
- * node. */
+/* Whether the answer has a point on this machine that uses several nodes (if `nodes` is true), or
+ * several workers of a node (otherwise). */
 static bool has_point(const struct hm_large_answer *a, const struct hm_large_machine *m, int index,
                       bool nodes)
 {

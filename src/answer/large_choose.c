@@ -18,7 +18,7 @@ static double choice_total_s(const struct hm_large_choice *c)
     return isnan(c->total_s) ? c->step.time_s : c->total_s;
 }
 
-/* Returns the cost of a choice: money if there is a price, otherwise node-seconds. */
+/* Returns the cost of training with a layout: money if there is a price, otherwise node-seconds. */
 static double choice_expense(const struct hm_large_choice *c)
 {
     return isnan(c->cost) ? c->nodes * choice_total_s(c) : c->cost;
@@ -88,7 +88,8 @@ static bool choice_allowed(const struct hm_large_choice *c)
 }
 
 /*
- * Returns the index of the allowed point with the least value for a goal; HM_NONE if there is none.
+ * Returns the index of the point with the least value for a goal, among the points that fit in
+ * memory and meet the limits; HM_NONE if there is none.
  */
 static size_t points_best(const struct hm_large_answer *a, enum hm_goal goal, const double least[2])
 {

@@ -139,7 +139,7 @@ static struct hm_layout given_layout(const struct hm_large_job *job)
     return l;
 }
 
-/* Reports that no layout exists for the numbers of workers. */
+/* Reports that no layout exists for this number of workers. */
 static int fail_no_layout(const struct hm_large_job *job, double n, struct hm_err *err)
 {
     struct hm_layout l = given_layout(job);

@@ -71,8 +71,8 @@ void hm__large_machines_release(struct hm_large_machines *machines);
 void hm__large_finish(const struct hm_large_case *x, const struct hm_large_job *job,
                       struct hm_large_choice *choice);
 /*
- * Returns the factor by which the time of a choice must be multiplied to get the time that is not
- * exceeded with the given probability.
+ * Returns the factor by which the predicted time of a layout must be multiplied to get the time
+ * that is not exceeded with the given probability.
  */
 double hm__large_bound(const struct hm_large_answer *answer, const struct hm_large_choice *choice,
                        double probability);
@@ -89,7 +89,7 @@ int hm__large_resize(const struct hm_job *job, struct hm_large_job *large,
 /* Set the loss that scaling laws predict, and add notes about the batch. */
 void hm__large_outlook(const struct hm_large_job *large, const struct hm_large_question *question,
                        struct hm_large_answer *answer);
-/* Add a note to the answer; notes that do not fit are left out. */
+/* Add a note to the answer; it is left out if there is no room for another note. */
 void hm__large_note(struct hm_large_answer *answer, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

@@ -57,7 +57,8 @@ struct search {
     const struct hm_large_job *given;
     struct hm_large_tops *tops;
     size_t count;
-    /* Times of layers for the current tensor, context, expert and micro_batch. */
+    /* Times of layers for the current degrees of tensor, context and expert parallelism and the
+     * current micro-batch. */
     struct hm_large_times times;
     bool timed; /* True if `times` is set. */
     double candidates;
@@ -164,7 +165,7 @@ static void try_recompute(struct search *s, struct hm_large_tops *tops, struct h
     }
 }
 
-/* Tries all kinds of sharding of a layout. */
+/* Tries a layout with all kinds of sharding (stages of ZeRO). */
 static void try_zero(struct search *s, struct hm_large_tops *tops, struct hm_layout *l)
 {
     const struct hm_large_job *g = s->given;
@@ -186,7 +187,7 @@ static void try_zero(struct search *s, struct hm_large_tops *tops, struct hm_lay
     }
 }
 
-/* Tries all pipeline degrees for one n. */
+/* Tries all degrees of pipeline parallelism for one number of workers n. */
 static void try_pipelines(struct search *s, struct hm_large_tops *tops, struct hm_layout *l)
 {
     const struct hm_layout *g = &s->given->layout;

@@ -152,7 +152,8 @@ struct sizing {
     double certainty;
 };
 
-/* Returns the tokens that a point processes within the limits, with the required probability. */
+/* Returns the number of tokens that one point (a layout on n workers) processes within the limits,
+ * with the required probability. */
 static double tokens_within(const struct sizing *s, const struct hm_large_answer *a,
                             const struct hm_large_choice *c)
 {
@@ -203,7 +204,7 @@ static double size_value(const struct sizing *s, const struct hm_large_job *larg
 }
 
 /*
- * Evaluates one size; *ret_value is INFINITY if the network does not fit in memory or misses the
+ * Evaluates one size; *ret_value is INFINITY if the network does not fit in memory or exceeds the
  * limits.
  */
 static int size_eval(const struct sizing *s, struct hm_large_job *large, struct hm_large_size *size,

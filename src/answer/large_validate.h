@@ -4,9 +4,10 @@
 
 #include "large_rows_eval.h"
 
-/* The prediction of one row with constants that were fitted without the rows of its source. */
+/* The prediction for one row of the table of measured steps, with constants that were fitted
+ * without the rows of its source. */
 struct hm_large_prediction {
-    const struct hm_large_row *row; /* The measured row; borrowed. */
+    const struct hm_large_row *row; /* The row of the table of measured steps; borrowed. */
     /* Predicted seconds and 90 % interval; NaN if the row has no time. */
     double time_s, low_s, high_s;
     double memory_bytes;       /* Predicted bytes on the fullest worker. */

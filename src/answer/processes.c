@@ -28,7 +28,8 @@ static bool can_choose(const struct hm_job *job, const struct hm_cluster *c)
            c->node.cores > 1 && hm__model_by_operations(job, c);
 }
 
-/* Returns the number of choices: the divisors of the number of cores. */
+/* Returns the number of ways to divide the cores among processes: the number of divisors of
+ * `cores`. */
 static size_t choices_count(double cores)
 {
     size_t count = 0;

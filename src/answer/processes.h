@@ -17,7 +17,7 @@ int hm__processes_expand(const struct hm_job *job, const struct hm_cluster *cons
 /* Whether a cluster is one of the choices that hm__processes_expand made. */
 bool hm__processes_chosen(const struct hm_cluster *cluster);
 /* Sets the processes and threads of the answer and adds a note that compares them with one process
- * on all cores, whose best point takes single_s; NaN: unknown. */
+ * on all cores, whose best point takes single_s seconds (NaN: unknown). */
 int hm__answer_processes(struct hm_answer *answer, const struct hm_search *search, double single_s,
                          struct hm_err *err);
 

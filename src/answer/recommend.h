@@ -15,8 +15,9 @@ struct hm_recommend_candidate {
     struct hm_recommended r;
     bool known; /* True if a time is known for the candidate. */
     /*
-     * Largest ratio of time to deadline or of cost to budget, for the time and the cost that are
-     * not exceeded with the required probability; at most 1 if both limits are met.
+     * Excess over the limits: the larger of time / deadline and cost / budget, where time and cost
+     * are those that are not exceeded with the required probability; at most 1 if both limits are
+     * met.
      */
     double excess;
     /* Time in seconds in each random draw of the fit; NULL if the uncertainty is unknown. */

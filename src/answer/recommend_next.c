@@ -112,7 +112,8 @@ static double candidate_gain(const struct hm_recommending *w, size_t i)
     for (size_t d = 0; d < w->draw_count; d++)
         sum += fmin(hm__recommend_value(w, &w->candidates[i], w->candidates[i].draws[d]), others);
     /*
-     * Mean value of candidate i over the draws of the fit; it may differ from the reported value.
+     * Mean, over the draws of the fit, of the value to be minimised for candidate i; it may differ
+     * from the reported value.
      */
     double usual = 0;
     for (size_t d = 0; d < w->draw_count; d++)

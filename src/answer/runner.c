@@ -302,8 +302,8 @@ void hm__runner_vary(struct hm_runner *r, struct hm_pace_spread spread, double s
         r->luck[d] = hm__random_normal(&random);
 }
 
-/* Returns the seconds of a number of iterations in a draw, relative to their mean; at least
- * LEAST_TIME. */
+/* Returns the seconds of a number of iterations in a draw of the fit, relative to their mean; at
+ * least LEAST_TIME. */
 static double runner_luck(const struct hm_runner *r, size_t draw, double iterations)
 {
     double away = r->luck[draw] * r->spread.deviation / sqrt(fmax(iterations, 1));

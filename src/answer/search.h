@@ -56,8 +56,8 @@ struct hm_curve {
  */
 double hm__search_max_n(const struct hm_search *search, bool *ret_ceiling);
 /*
- * Returns the changes to the job that this search needs. Callers add further changes to evaluate
- * what-if questions.
+ * Returns the changes to the job with which the model of this search is made. Callers add further
+ * changes to evaluate what-if questions.
  */
 struct hm_variant hm__search_variant(const struct hm_search *search);
 /*
@@ -115,7 +115,7 @@ double hm__search_expense(const struct hm_search *search, const struct hm_point 
  * that the question asks for.
  */
 bool hm__search_allows(const struct hm_search *search, const struct hm_point *point);
-/* Returns the value that the goal minimises. */
+/* Returns the value of a point that the goal minimises. */
 double hm__search_value(const struct hm_search *search, const struct hm_point *point);
 
 /*

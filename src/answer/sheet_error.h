@@ -5,8 +5,8 @@
 #include "search.h"
 
 /*
- * Sets the intervals of points that come from the model alone, and returns their probability
- * (sheet_error.c).
+ * Sets the intervals of points whose times come from the model alone, and returns the probability
+ * of these intervals (sheet_error.c).
  */
 double hm__sheet_intervals(const struct hm_search *search, struct hm_point *points, size_t count);
 /*

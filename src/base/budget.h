@@ -47,7 +47,7 @@ struct hm_budget {
      * NULL if it is not known.
      */
     const char *field;
-    const char *last;        /* Field of the last check; NULL if there was none. */
+    const char *last;        /* Field that was named at the last check; NULL if there was none. */
     struct hm_budget *outer; /* Budget that was in force when this one was entered; NULL if there
                                 was none. */
 };

@@ -66,7 +66,7 @@ static bool scale_to_integer(double value, struct scaled *v)
                                                     whose neighbours have unequal distances, nor
                                                     large numbers. */
         return false;
-    /* The exponent that the logarithm gives may be off by one. */
+    /* The exponent that the logarithm gives may be off by one, so it is adjusted. */
     for (int tries = 0; tries < 3; tries++) {
         if (v->exponent < -4 || v->exponent > 14)
             return false;

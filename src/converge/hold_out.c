@@ -78,8 +78,8 @@ struct holdout_trial {
     /* without[k] is the fit without the k-th number of workers; NULL until it is made. */
     struct hm_convergence **without;
     /*
-     * Errors for left-out numbers of workers inside the measured range, and errors of looking
-     * ahead.
+     * Errors for left-out numbers of workers inside the measured range, and errors of predicting
+     * later points of a trace.
      */
     struct hm_error_list inside, ahead;
 };
@@ -444,8 +444,8 @@ static int holdout_begin(struct hm_holdout **ret, size_t count, struct hm_err *e
     return 0;
 }
 
-/* Measures the errors for held-out numbers of workers and of looking ahead. Traces on several
- * numbers of rows are first converted to one number of rows. */
+/* Measures the errors for held-out numbers of workers, and the errors of predicting later points of
+ * a trace. Traces on several numbers of rows are first converted to one number of rows. */
 static int holdout_of_workers(struct hm_holdout *h, const struct hm_traces *traces,
                               const struct hm_convergence *c,
                               const struct hm_holdout_settings *settings, struct hm_err *err)

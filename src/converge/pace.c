@@ -162,7 +162,7 @@ int hm_paces_from_fit(const struct hm_fit *fit, const char *algorithm, struct hm
     return paces_finish(paces, rc, ret_paces);
 }
 
-/* Makes paces of one algorithm with an empty table of `room` rows. */
+/* Makes the pace (seconds of an iteration) of one algorithm with an empty table of `room` rows. */
 static int paces_table(size_t room, const char *algorithm, struct hm_paces **ret_paces,
                        struct hm_err *err)
 {
