@@ -31,7 +31,8 @@
 
 enum { SHAPE = 4, STEPS = 80 };
 
-/* Largest power that is tried, and the width of the interval at which the search ends. */
+/* Largest value of the exponent `power` that is tried, and the width of the interval at which the
+ * search ends. */
 static const double POWER_MOST = 2, POWER_WIDTH = 1e-4;
 /*
  * Penalty of power^2 + scale^2, relative to the sum of squares without both. If P - P* is nearly a
@@ -56,8 +57,8 @@ static const double BETTER = 0.98;
 /* ---- sizes ----------------------------------------------------------------------------------- */
 
 /*
- * Lists the different numbers of rows of an algorithm, or of all algorithms if `algorithm` is NULL,
- * in ascending order; returns their number.
+ * Lists the different numbers of rows in the traces of an algorithm, or of all algorithms if
+ * `algorithm` is NULL, in ascending order; returns their number.
  */
 static size_t list_rows(const struct hm_traces *traces, const char *algorithm, double *rows)
 {
@@ -152,7 +153,7 @@ static int size_best(const struct hm_traces *traces, struct hm_arena *arena, dou
 
 /* ---- power and scale ------------------------------------------------------------------------- */
 
-/* A trace of one algorithm as it is used to find power and scale. */
+/* One trace in the form that is used to find the exponents `power` and `scale`. */
 struct size_curve {
     double m, rows, best;
     struct hm_g_curve points;
@@ -172,8 +173,8 @@ struct size_model {
 };
 
 /* Adds the points of the curves on m workers, converted with a power, to a least-squares problem
- * for y whose unknowns are the coefficients of the curve and the scale. Returns true if the curves
- * have several numbers of rows. */
+ * for y = ln(P - P*), whose unknowns are the coefficients of the curve and the scale. Returns true
+ * if the curves have several numbers of rows. */
 static bool work_add_points(const struct size_work *w, double m, double power, struct hm_lsq *lsq)
 {
     double first = NAN;
@@ -382,7 +383,8 @@ static int work_gather(struct size_work *w, struct hm_arena *arena, const struct
     return 0;
 }
 
-/* Fits the seconds of an iteration for all sizes; *ret_fit is NULL if that is impossible. */
+/* Fits the seconds of an iteration for all numbers of rows; *ret_fit is NULL if that is
+ * impossible. */
 static int fit_seconds(const struct hm_traces *traces, struct hm_arena *arena,
                        const struct hm_size *size, double rows, struct hm_fit **ret_fit,
                        struct hm_err *err)
@@ -534,7 +536,8 @@ static int convert_algorithm(struct hm_sizes *sizes, struct hm_arena *arena,
     return rc;
 }
 
-/* Finds P* of each trace, and of the rows to which traces are converted. */
+/* Finds the optimal loss P* of each trace, and of the number of rows to which traces are
+ * converted. */
 static int sizes_find_bests(struct hm_sizes *sizes, struct hm_arena *arena,
                             const struct hm_traces *traces, const double *rows, size_t count,
                             const struct hm_converge_settings *s, struct hm_err *err)

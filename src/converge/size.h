@@ -29,7 +29,7 @@ struct hm_sizes {
 
 /*
  * Whether traces must be converted: they have different numbers of rows, or `rows` is above 0 and
- * not their number of rows.
+ * differs from their number of rows.
  */
 bool hm__traces_sized(const struct hm_traces *traces, double rows);
 /* Converts traces to settings->rows rows; if that is 0, to the largest number of rows of a trace.

@@ -73,7 +73,8 @@ struct stale_work {
      */
     double *chance, *fresh_chance;
     bool uses[COUNT];
-    double exponent; /* Exponent e of the staleness in the cost. */
+    double exponent; /* Exponent e of the staleness s: ln c, the logarithm of the cost, contains the
+                        term growth s^e. */
     double held;     /* Staleness that is held out; NaN if no staleness is held out. */
 };
 
@@ -167,8 +168,9 @@ static void stale_shape_add_residuals(const struct stale_work *w, struct stale_s
 }
 
 /*
- * Computes the loss curves of fresh runs (shapes) from g, with the fitted parameters if draw is
- * HM_NONE, otherwise with those of the draw, and with the current weights of the fresh curves.
+ * Computes the loss curves of fresh runs (shapes) from the loss curve g, with the current weights
+ * of the fresh curves. Uses the fitted parameters of g if draw is HM_NONE, otherwise those of the
+ * draw.
  */
 static void stale_shapes_fill(struct stale_work *w, size_t draw)
 {

@@ -125,8 +125,8 @@ int hm__basis_compile(struct hm_basis *basis, struct hm_arena *arena, const char
 
 struct library_entry {
     /*
-     * Formula of the term, and the quantity that the runs must have, or NULL. If the name of the
-     * quantity begins with ~, it must also vary over the runs.
+     * Formula of the term, and name of the quantity that the runs must have (NULL: none). If the
+     * name begins with ~, the quantity must also vary over the runs.
      */
     const char *text, *needs;
     enum hm_role role;

@@ -111,8 +111,9 @@ void hm__sheet_set_drift(const struct hm_sheet *sheet, double n_most, struct hm_
 void hm__sheet_set_size_by_n(struct hm_sheet *sheet);
 
 /*
- * Whether any term needs a value of the quantity; if `in` is not NULL, only terms k with in[k] are
- * considered. The terms of a specification sheet need no values, because the sheet has its own.
+ * Whether any term needs a value of the quantity; if `in` is not NULL, only the terms k for which
+ * in[k] is true are considered. The terms of a specification sheet need no values, because the
+ * sheet has its own.
  */
 bool hm__basis_needs(const struct hm_basis *basis, const bool *in, size_t quantity);
 
@@ -124,7 +125,7 @@ static inline size_t hm__basis_log_row(const struct hm_basis *basis)
 }
 
 /*
- * Returns the number of rows of the values of the terms: the terms, the times of overlapped
+ * Returns the number of rows of the array x of hm__basis_eval: the terms, the times of overlapped
  * communication, and ln n.
  */
 static inline size_t hm__basis_rows(const struct hm_basis *basis)

@@ -267,7 +267,8 @@ static void add_known(struct design_work *w, const double *f)
             w->programme.known[a][b] += f[a] * f[b];
 }
 
-/* Adds a run to the rows of a later fit of the job; f holds the scaled terms of the run. */
+/* Adds a run, measured or to be made, to the rows of the least-squares problem that a later fit
+ * will solve; f holds the scaled terms of the run. */
 static void design_add_run(struct design_work *w, const double *f)
 {
     double terms[HM_TERMS_MAX];
@@ -432,7 +433,7 @@ static size_t round_shares(struct design_work *w, const struct ranked_share *ran
 }
 
 /*
- * Returns a text of the quantities of a candidate other than n and size, such as "latency = 0.01,
+ * Returns the quantities of a candidate other than n and size as text, such as "latency = 0.01,
  * batch = 64"; NULL if there are none.
  */
 static const char *candidate_text(const struct design_work *w, size_t row)

@@ -79,8 +79,8 @@ int hm__fit_prepare(struct hm_fit *fit, const struct hm_runs *runs,
 int hm__fit_new(const struct hm_runs *runs, const struct hm_fit_settings *settings,
                 struct hm_step_table *table, bool draws, struct hm_fit **ret_fit,
                 struct hm_err *err);
-/* Draws the coefficients of all sets of terms, each set in proportion to its weight; if there are
- * no choices, draws those of the terms in use. Implemented in fit_draw.c. */
+/* Draws the coefficients of all sets of terms, each set in proportion to its weight; if no sets
+ * were compared, draws those of the terms in use. Implemented in fit_draw.c. */
 int hm__fit_draw(struct hm_fit *fit, const struct hm_fit_settings *settings,
                  const struct hm_choice *choices, size_t choice_count, struct hm_err *err);
 /*
@@ -153,7 +153,7 @@ double hm__fit_run_seconds(const struct hm_fit *fit, const double *x, size_t cou
 double hm__fit_shared(const struct hm_fit *fit, const double *x, size_t count, size_t i);
 size_t hm__fit_draw_count(const struct hm_fit *fit);
 /*
- * Returns the value of a term, where `used` is its position among the terms in use, from 0; x holds
+ * Returns the value of the term at position `used` among the terms in use, counted from 0; x holds
  * the terms of one configuration only.
  */
 double hm__fit_term_at(const struct hm_fit *fit, const double *x, size_t used);

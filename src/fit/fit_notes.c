@@ -59,7 +59,7 @@ static int note_flat(struct hm_fit *fit, struct hm_err *err)
                          "says so");
 }
 
-/* Adds a note on the batch of predictions if the runs and the job differ in their scaling. */
+/* Adds a note on the batch that predictions use if the runs and the job differ in their scaling. */
 static int note_scaling(struct hm_fit *fit, struct hm_err *err)
 {
     if (!fit->from_sheet || fit->weak || !fit->inside->weak_runs)

@@ -23,7 +23,7 @@ static bool column_is_full(const struct hm_column *column, size_t count)
 
 /*
  * Finds the quantities that distinguish configurations: those in the formulas or, without formulas,
- * those that the library and the specification sheet know.
+ * those that the library of terms and the specification sheet use.
  */
 static void find_used_quantities(const struct hm_basis *basis, const struct hm_runs *runs,
                                  bool *matters)

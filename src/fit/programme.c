@@ -127,8 +127,8 @@ static double dot_product(const double *a, const double *b, size_t count)
 }
 
 /*
- * Computes the gradient of the criterion with respect to the shares and the factors of its Hessian,
- * from the Cholesky factor in w->lower.
+ * Computes, from the Cholesky factor in w->lower, the gradient of the criterion with respect to the
+ * shares, and the factors of its Hessian.
  */
 static void programme_differentiate(struct programme_work *w)
 {

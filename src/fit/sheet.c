@@ -281,15 +281,15 @@ static int basis_name_parts(struct hm_basis *basis, struct hm_arena *arena,
     basis_add_overhead(basis, "t1*ln(n)", width / 50);
     /*
      * The model by operations includes the costs of collectives on many nodes, and measured steps
-     * show hardly any further cost of each worker.
+     * show hardly any further cost of each worker, so the prior is narrow.
      */
     basis_add_overhead(basis, "t1*(n-1)", operations ? width / 5000 : width / 200);
     return 0;
 }
 
 /*
- * Computes the times that the specification sheet predicts without corrections, which scale the
- * overheads, and names the terms.
+ * Computes the times that the specification sheet predicts without corrections, by which the
+ * overheads are scaled, and names the terms.
  */
 static int sheet_measure(struct hm_basis *basis, struct hm_arena *arena, double width,
                          struct hm_err *err)

@@ -60,8 +60,8 @@ struct hm_calibrated {
 int hm__calibrate(const struct hm_timings *timings, const struct hm_node *sheet,
                   struct hm_calibrated *ret_machine, struct hm_err *err);
 /*
- * Returns the seconds that the calibrated machine predicts for a timed operation; NaN if no model
- * covers it.
+ * Returns the seconds that the model predicts for a timed operation on the calibrated machine; NaN
+ * if no model covers it.
  */
 double hm__calibrated_time(const struct hm_calibrated *machine, const struct hm_timing *timing);
 

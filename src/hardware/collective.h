@@ -24,8 +24,8 @@ struct hm_wire_time {
 };
 
 /*
- * Returns the time of a message of `bytes` among n >= 1 workers. HM_SCHEME_BEST takes the cheapest
- * all-reduce.
+ * Returns the time of a message of `bytes` bytes among n >= 1 workers. HM_SCHEME_BEST takes the
+ * cheapest all-reduce.
  */
 struct hm_wire_time hm__collective_eval(enum hm_scheme scheme, double n, double bytes,
                                         const struct hm_wires *wires);

@@ -72,7 +72,7 @@ bool hm__cpu_init(struct hm_cpu *cpu, const struct hm_node *node, double rate, d
     return true;
 }
 
-/* Returns the seconds to move `bytes` that operations have just written or will read soon. */
+/* Returns the seconds to move `bytes` bytes that operations have just written or will read soon. */
 static double cpu_move_time(const struct hm_cpu *cpu, double bytes)
 {
     double inside = fmin(bytes, cpu->cache);

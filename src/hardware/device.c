@@ -91,7 +91,7 @@ static void device_set_measured(struct hm_device *d, const struct hm_calibration
     if (speed > 0)
         d->conv_speed = speed;
     /* The bandwidth was measured with simple kernels, which reach the share `stream` of the peak,
-     * so the peak is larger by 1 / stream. */
+     * so the peak is the measured value divided by `stream`. */
     if (m->memory_bandwidth_bytes_per_s > 0)
         d->bandwidth = m->memory_bandwidth_bytes_per_s / d->k->stream;
     if (m->kernel_s > 0)
@@ -287,7 +287,7 @@ double hm__device_conv(const struct hm_device *d, const struct hm_conv *c, enum 
     if (groups > 1) {
         /*
          * Kernels for grouped convolutions compute all groups at once, although each group has few
-         * channels.
+         * channels, so the convolution is timed as one group.
          */
         out = c->out;
         groups = 1;

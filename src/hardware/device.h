@@ -18,7 +18,8 @@ struct hm_device {
     double processors;  /* Number of multiprocessors that share a matrix product. */
     double value_bytes; /* Number of bytes of one activation. */
     double kernel_s;    /* Seconds of a small kernel from its start to its end. */
-    double conv_speed;  /* Measured speed of convolutions relative to that of the constants. */
+    double conv_speed;  /* Measured speed of convolutions relative to the speed that the constants
+                           give. */
     bool matrix_units;  /* True if matrix products run on matrix units, which need aligned rows. */
     const struct hm_constants *k;
     /* The cores of a worker without an accelerator; cpu.k is NULL if the worker has an
@@ -58,8 +59,9 @@ enum hm_pass { HM_PASS_FORWARD, HM_PASS_DATA, HM_PASS_WEIGHT };
 /* A convolution of `batch` images. */
 struct hm_conv {
     double batch, in, out;        /* Numbers of images, input channels and output channels. */
-    double in_places, out_places; /* Numbers of positions of an input and an output channel. */
-    double window;                /* Number of positions of the kernel window. */
+    double in_places, out_places; /* Number of positions (pixels) in an input channel, and number in
+                                     an output channel. */
+    double window;                /* Number of positions in the kernel window. */
     double groups;
     double stride;
 };

@@ -19,8 +19,8 @@
 
 #include "slowness.h"
 
-/* Largest number of waves for which the large task is tried as a part of this wave. If there are
- * more waves, this many are chosen at equal distances. */
+/* The large task is tried in each wave of tasks or, if there are more waves than this number, in
+ * this many waves at equal distances. */
 enum { WAVES_TRIED = 64 };
 
 /*
@@ -33,7 +33,8 @@ static double tasks_done(double t, double slots, double start, double large)
            fmax(0, floor(t - start - large + 1e-9));
 }
 
-/* Returns the time at which all of `tasks` equal tasks have ended. */
+/* Returns the time at which all of `tasks` equal tasks have ended, if one slot also runs the large
+ * task. */
 static double equal_end(double tasks, double slots, double start, double large)
 {
     double low = 0, high = ceil(tasks / slots) + ceil(large) + 1;

@@ -72,7 +72,7 @@ enum {
     HM_LARGE_ASSUMED_MEMORY = 8
 };
 
-/* The rates and sizes of one worker, its node and the network that the model uses. */
+/* The rates and sizes that the model uses: those of one worker, its node and the network. */
 struct hm_large_device {
     enum hm_large_family family;
     double flops_16, flops_8, flops_4; /* Peak flop/s with 16, 8 and 4 bits; 0: not supported. */
@@ -89,7 +89,8 @@ struct hm_large_device {
     double torus[HM_TORUS_AXES];
     double machine_workers; /* Number of workers that are rented together; per_node or less. */
     double host_bytes;      /* Memory of the host of machine_workers workers; NaN: unknown. */
-    /* Rate of matrix products relative to that of the usual device; 0 means the usual rate. */
+    /* Rate of matrix products relative to that of the usual device of its generation; 0 means the
+     * usual rate. */
     double speed;
     double price_per_s; /* Money per second of one node; NaN: unknown. */
     double max_nodes;   /* Number of nodes that exist; NaN: no limit. */
@@ -208,7 +209,8 @@ struct hm_large_spread_set {
     const char *source, *network;
     struct hm_large_spread spread;
 };
-/* All sets; the first one was estimated from all rows, and the last one has the source NULL. */
+/* All spreads; the first one was estimated from all rows, and the last entry has the source
+ * NULL. */
 extern const struct hm_large_spread_set hm__large_spreads[];
 /*
  * Returns the spread that was estimated without a source. If `network` is not NULL, only the rows

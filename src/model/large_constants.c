@@ -51,8 +51,8 @@ struct hm_large_interval hm__large_interval(const struct hm_large_spread *spread
                                             const struct hm_large_step *step)
 {
     /*
-     * Factor on the logarithms of the ends of the interval of a device without measurements; it is
-     * a guess that is not based on data.
+     * Factor by which the interval of a device without measurements is wider, on a logarithmic
+     * scale; it is a guess that is not based on data.
      */
     static const double UNMEASURED = 2.5;
     const enum hm_large_group group = hm__large_group(device, work);

@@ -14,7 +14,7 @@
 
 /* Quantile of the normal distribution for intervals of 90 %. */
 static const double NORMAL_90 = 1.6449;
-/* Prior standard deviation of the logarithm of the factor on the time of the host. */
+/* Standard deviation of the prior for the logarithm of the factor on the host's time. */
 static const double HOST_SPREAD = .5;
 
 /*

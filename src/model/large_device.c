@@ -105,7 +105,7 @@ static const struct usual *nearest_usual(const struct hm_node *node)
  */
 static struct hm_large_device node_device(const struct hm_node *node)
 {
-    /* Largest distance from the usual device of a generation at which a machine without a
+    /* Largest distance from the usual device of a generation at which a machine of unknown
      * generation counts as one of that generation. */
     static const double SAME = .25;
     const struct usual *usual = nearest_usual(node);

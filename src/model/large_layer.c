@@ -202,8 +202,8 @@ static struct pair mlp_maps(const struct hm_large_case *x, double rows, double w
 }
 
 /*
- * Factor on the number of operators: without fused kernels, a gated network has more of them, for
- * norms, rotary positions and the gate.
+ * Returns the factor on the number of operators. Without fused kernels, a gated network has more of
+ * them, for norms, rotary positions and the gate.
  */
 static double gated_factor(const struct hm_large_case *x)
 {

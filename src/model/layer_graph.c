@@ -106,8 +106,7 @@ static size_t visit_layers(struct visitor *v, const struct hm_layer *layers, siz
     return input;
 }
 
-/* Divides the rows into units. A unit ends after each row that no edge skips, that is, no later row
- * reads an earlier row directly. */
+/* Divides the rows into units. A unit ends after row r if no row after r reads a row before r. */
 static int graph_set_units(struct hm_layer_graph *g, struct hm_err *err)
 {
     size_t *far = hm__calloc(g->row_count + 1, sizeof(*far));

@@ -264,7 +264,8 @@ static void ops_condition(struct ops *o)
 }
 
 /*
- * Adds the dot products of all pairs of vectors of each sample, and the copies of their lower half.
+ * Adds the dot products of all pairs of vectors of each sample, and the copy of the lower half of
+ * their matrix.
  */
 static void ops_interact(struct ops *o)
 {

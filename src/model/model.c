@@ -285,8 +285,9 @@ struct eval_space {
     /* With servers: seconds of a message in one direction, at the port of a worker and at the port
      * of a server. */
     double *worker, *server;
-    double *finish; /* Seconds of a step with buckets that overlap; 0 without buckets. */
-    double factor;  /* Factor on the seconds of all communication. */
+    double *finish; /* Seconds of a step whose buckets of gradients overlap with the backward pass;
+                       0 without buckets. */
+    double factor;  /* Factor by which the seconds of all communication are multiplied. */
     size_t count;
 };
 

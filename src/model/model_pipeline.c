@@ -115,7 +115,7 @@ static double worker_bytes(const struct hm_model *m)
     return fmax(0, m->memory_fixed - per * m->counts->parameters);
 }
 
-/* Returns the bytes that a worker has for its layers, at least 1; NaN if unknown. */
+/* Returns the bytes that are available on a worker for its layers, at least 1; NaN if unknown. */
 static double layer_bytes(const struct hm_model *m)
 {
     bool known = m->cluster && m->cluster->node.memory_bytes > 0;
@@ -147,7 +147,7 @@ struct pipeline_case {
     size_t stages, size;
     double replicas, micro_batches;
     struct hm_link link; /* Link between two stages. */
-    double factor;       /* Factor on the seconds of all communication. */
+    double factor;       /* Factor by which the seconds of all communication are multiplied. */
 };
 
 static double case_send(const struct hm_model *m, const struct pipeline_case *c, double bytes)
@@ -210,7 +210,7 @@ static double case_finish(const struct hm_model *m, const struct pipeline_case *
     return update + c->factor * (sum.latency_s + sum.bandwidth_s);
 }
 
-/* Fills in a choice from the sums of its stages. */
+/* Sets the times and the memory of a placement from the sums over its stages. */
 static void choice_set(const struct hm_model *m, const struct pipeline_case *c, double time_s,
                        double total_s, double links_s, double parameters, double memory, bool fits,
                        struct hm_pipeline_choice *choice)
@@ -366,7 +366,7 @@ static int choice_try_metis(const struct hm_model *m, const struct pipeline_case
     return rc == HM_E_NOMEM ? hm__fail_nomem(err) : 0;
 }
 
-/* Sets the case of k stages on n workers; returns the number of samples of one pipeline in a
+/* Initialises the case of k stages on n workers; returns the number of samples of one pipeline in a
  * step. */
 static double case_init(const struct hm_model *m, double n, double stages, double factor,
                         struct pipeline_case *c)

@@ -30,13 +30,14 @@ struct hm_model {
     enum hm_overlap overlap;
     struct hm_wires wires;
     struct hm_transfer platform_steps[HM_WAY_STEPS];
-    /* Communication steps of the job, or platform_steps; borrowed. */
+    /* Communication steps of the job, or platform_steps if a platform is given; borrowed. */
     const struct hm_transfer *steps;
     size_t step_count;
     /* Straggler table; NULL if all workers are equally fast. own_stragglers is NULL if the table is
      * shared. */
     struct hm_stragglers *stragglers, *own_stragglers;
-    struct hm_slowness capped; /* Slowness with speculative copies, if the job has a dataflow. */
+    struct hm_slowness capped; /* Slowness of the workers if slow tasks are repeated by speculative
+                                  copies; used if the job has a dataflow. */
     double symbols[HM_SYMBOL_COUNT];
     double flops;        /* Flop per second that one worker reaches. */
     double batch;        /* Samples of an iteration, multiplied by the work factor. */
@@ -55,7 +56,7 @@ struct hm_model {
     struct hm_model *kinds[HM_KINDS_MAX];
 };
 
-/* Makes the model of a mixed cluster, whose variant must have its mixes. */
+/* Makes the model of a mixed cluster; `variant` must contain the mixes of machines. */
 int hm__model_new_mixed(const struct hm_job *job, const struct hm_cluster *cluster,
                         const struct hm_variant *variant, struct hm_model **ret_model,
                         struct hm_err *err);

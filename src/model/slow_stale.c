@@ -26,7 +26,8 @@ enum {
     FEWEST = 400, /* Least number of iterations that are simulated. */
     /* Number of draws of all workers together, unless FEWEST iterations need more. */
     DRAWS = 200000,
-    PER_STALENESS = 16, /* Smallest number of iterations for each unit of staleness. */
+    PER_STALENESS = 16, /* Least number of iterations that are simulated for each unit of
+                           staleness. */
 };
 
 /* Returns the expected seconds of an iteration on the given worker, counted from 0. */

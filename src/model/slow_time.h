@@ -8,9 +8,11 @@
 
 #include "howmany.h"
 
-struct hm_slow; /* Tables that many evaluations share; not thread-safe. */
+struct hm_slow; /* Tables of the times of workers with different or varying speeds, which many
+                   evaluations share; not thread-safe. */
 
-/* Makes the tables. slowness is borrowed and must outlive *ret_slow. */
+/* Makes the tables for workers with the given slowness, which is borrowed and must outlive
+ * *ret_slow. */
 int hm__slow_new(const struct hm_slowness *slowness, struct hm_slow **ret_slow, struct hm_err *err);
 void hm__slow_free(struct hm_slow *slow);
 

@@ -39,9 +39,10 @@ struct hm_step_table {
     size_t bucket_count;
     double bucket_bytes[HM_BUCKETS_MAX];
     double tensors;
-    struct hm_layer_step *steps; /* Times of the kinds for one batch; owned. */
+    struct hm_layer_step *steps; /* Times of the kinds of layers for one batch; owned. */
     /*
-     * Parts of the step for each tabulated batch; an entry is NULL until it is first needed. Owned.
+     * Components of the step for each tabulated batch; an entry is NULL until it is first needed.
+     * Owned.
      */
     struct hm_step_parts *nodes[NODES_MAX];
     struct hm_step_parts between; /* Components of the step for the last interpolated batch. */

@@ -35,8 +35,8 @@ struct pace_cached {
 struct hm_stragglers {
     struct pace_cached cache[CACHE_SIZE];
     /*
-     * The slowness that is modelled; permanent differences are removed from it when work is
-     * distributed by speed.
+     * The slowness that is modelled. If work is distributed by speed, permanent differences between
+     * workers are removed from it.
      */
     struct hm_slowness slowness;
     struct hm_slow *slow; /* Tables of the times that `slowness` causes. */
@@ -181,12 +181,12 @@ static double worker_share_s(const struct hm_stragglers *p, const struct hm_poin
 }
 
 /*
- * A request for the pace of workers: synchronous steps with backups (`together`), or stale workers
- * with a staleness bound.
+ * A request for the pace, that is, the factor by which stragglers slow an iteration: of synchronous
+ * steps with backups (`together`), or of stale workers with a staleness bound.
  */
 struct pace_request {
     bool together;
-    double apart; /* Number of backups, or the staleness bound. */
+    double apart; /* Number of backups if `together` is true, otherwise the staleness bound. */
     const struct hm_ports *ports;
     /* Seconds in which messages wait at the servers' links; NULL if they do not wait. */
     const double *queue_s;

@@ -158,8 +158,8 @@ static size_t entry_name_length(const char *line, size_t length)
 }
 
 /*
- * Adds the block of an entry to the list of blocks; its text reaches to the end of the file until
- * the next entry is found. Returns NULL if memory runs out.
+ * Adds the block of an entry to the list of blocks. Until the next entry is found, the text of the
+ * block extends to the end of the file. Returns NULL if memory runs out.
  */
 static struct catalog_block *add_block(struct hm_catalog *catalog, const struct hm_embedded *file,
                                        const char *line, size_t name)
@@ -418,7 +418,8 @@ int hm_catalog_machine(const struct hm_catalog *catalog, const char *name,
     int rc = cluster ? hm__read_machine(&reader, entry, name, cluster) : hm__fail_nomem(err);
     if (rc == 0 && !(cluster->fabric.bandwidth_bytes_per_s > 0) &&
         entry == hm__catalog_find(catalog, HM_CATALOG_ACCELERATOR, name))
-        cluster->max_nodes = 1; /* A bare accelerator has no fabric, so it is a single node. */
+        cluster->max_nodes = 1; /* An accelerator that is not part of a machine has no fabric, so it
+                                   is a single node. */
     if (rc) {
         hm__arena_free(arena);
         return rc;

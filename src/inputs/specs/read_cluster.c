@@ -307,7 +307,8 @@ static int read_base(struct hm_reader *reader, const struct hm_value *value,
             reader, value,
             hm__catalog_unknown(catalog, HM_CATALOG_MACHINE, value->text, reader->err));
     rc = hm__read_machine(reader, entry, value->text, cluster);
-    /* A bare accelerator has no fabric: it is one node until a fabric is given. */
+    /* An accelerator that is not part of a machine has no fabric: it is one node until a fabric is
+     * given. */
     if (rc == 0 && !(cluster->fabric.bandwidth_bytes_per_s > 0) &&
         entry == hm__catalog_find(catalog, HM_CATALOG_ACCELERATOR, value->text))
         cluster->max_nodes = 1;

@@ -16,7 +16,8 @@
 struct hm_spec {
     const char *text; /* Text of the specification; borrowed, need not end with NUL. */
     size_t length;
-    const char *source; /* Name for messages; if it ends in .json, the text is JSON. */
+    const char *source; /* Name of the specification in messages; if it ends in .json, the text is
+                           JSON. */
     /* Parsed tree to use instead of `text`, or NULL; must outlive the result. */
     struct hm_value *tree;
     const struct hm_override *overrides;

@@ -10,7 +10,8 @@
 
 /*
  * Whether two machines have the same accelerator, judging by its rates and memory. PCIe cards and
- * modules with the same peak differ in the fraction of the peak that they reach.
+ * modules with the same peak differ in the fraction of the peak that they reach, so this fraction
+ * is compared too.
  */
 static bool same_accelerator(const struct hm_node *a, const struct hm_node *b)
 {

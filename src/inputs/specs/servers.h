@@ -11,7 +11,8 @@
 
 /* Names of machines of the catalog, owned by it; NULL if there is none. */
 struct hm_servers {
-    const char *owned;  /* Name of a machine without a price: the design of a vendor. */
+    const char *owned;  /* Name of a machine without a price, such as the reference system of a
+                           vendor. */
     const char *rented; /* Name of a machine with a price, which can be rented. */
 };
 

@@ -34,7 +34,7 @@ struct column {
     enum large_column_kind kind;
     size_t offset;
     const char *const *choices;
-    int count; /* Number of numbers in a cell, for COLUMN_SLASHES only. */
+    int count; /* How many numbers a cell holds; for COLUMN_SLASHES only. */
 };
 
 static const char *const outcomes[] = {"ran", "oom", "failed", NULL};

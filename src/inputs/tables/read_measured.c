@@ -178,7 +178,8 @@ static int read_collective(const struct hm_catalog *catalog, const struct hm_csv
     return place_row(csv, rc, err);
 }
 
-/* Puts the cells of the next row into the order of the columns; a missing column is empty. */
+/* Reads the next row and puts its cells into the order of `columns`; the cell of a missing column
+ * is empty. */
 static int next_cells(struct hm_csv *csv, const int *columns, size_t count, char **cells,
                       struct hm_err *err)
 {

@@ -26,7 +26,7 @@ struct hm_platform_rows {
     void *memory; /* Arena of the texts; owned. */
 };
 
-/* Reads a table; if text is NULL, the built-in table. */
+/* Reads a table; if text is NULL, the built-in table is read. */
 int hm__platform_rows_read(const struct hm_catalog *catalog, const char *text, size_t length,
                            const char *source, struct hm_platform_rows *ret_rows,
                            struct hm_err *err);

@@ -38,7 +38,7 @@ struct hm_trace_name {
     enum hm_trace_role role;
     double factor;     /* Factor that converts the unit in the name to SI; 0: no unit. */
     struct hm_dim dim; /* Dimension of the unit in the name. */
-    bool measure;      /* True if the column is the measure that the settings ask for. */
+    bool measure;      /* True if the column is the loss measure that the settings ask for. */
     bool time;         /* True if the column is named `time`; it is ambiguous, so it is not used. */
 };
 

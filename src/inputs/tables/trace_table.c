@@ -21,7 +21,7 @@
 #include "err.h"
 
 struct hm_trace_group {
-    /* Key that the traces share; its texts are in the arena of the groups. */
+    /* Key that the traces of this group share; its texts are in the arena of the groups. */
     struct hm_trace_key key;
     uint64_t hash;
     struct hm_trace_group *next; /* Next group in the same bucket. */

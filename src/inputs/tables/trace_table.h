@@ -39,7 +39,8 @@ struct hm_trace_row {
     double seconds;   /* Seconds of one iteration, or of one epoch if there are no iterations. */
     double elapsed_s; /* Seconds since the start of the run. */
     double objective;
-    double other; /* The measure that the settings ask for; the loss if they ask for none. */
+    double other; /* The loss measure that the settings ask for; the column `loss` if they ask for
+                     none. */
     int line;
 };
 
@@ -78,7 +79,7 @@ struct hm_trace_file {
     bool empty_ends; /* True if an empty loss in the last row of a trace means that the trace
                         diverged. */
     int line; /* Line number of the header or, in a file of JSON lines, of the first point. */
-    struct hm_text have; /* Names of columns that could be a measure, for hints. */
+    struct hm_text have; /* Names of columns that could be a loss measure, for hints. */
     bool bare_time;      /* True if the file has a column named `time`, which is ambiguous. */
     bool cut;            /* True for a CSV file without a newline at its end. */
 };

@@ -47,7 +47,7 @@ static bool is_packed_tar(const char *head, size_t length)
     if (!hm__codec_find((const unsigned char *)head, length) ||
         hm__source_open_memory(head, length, "", &source, NULL))
         return false;
-    /* The bytes end somewhere inside the file, so the last read may fail. */
+    /* Only the first bytes of the file are available, so the last read may fail. */
     while (have < sizeof(first) && got > 0 &&
            hm__source_read(source, first + have, sizeof(first) - have, &got, NULL) == 0)
         have += got;
@@ -104,7 +104,7 @@ static bool read_at(const struct hm_archive *a, uint64_t at, void *buffer, size_
 /* ---- the directory ----------------------------------------------------------------------------
  */
 
-/* Position, size and number of entries of the directory. */
+/* Position, size and number of entries of the archive's directory. */
 struct directory {
     uint64_t at, size, entries;
 };

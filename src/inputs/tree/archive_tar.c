@@ -145,7 +145,7 @@ static int add_file(struct hm_archive *a, const char *name, uint64_t at, uint64_
 struct tar_list {
     struct hm_archive *archive;
     struct hm_source *source;
-    uint64_t at; /* Position after the last header. */
+    uint64_t at; /* Position after the last header that was read. */
     struct tar_extra extra;
     bool ended; /* True if the blocks of zeros at the end were found. */
 };

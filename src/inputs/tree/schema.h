@@ -44,7 +44,8 @@ struct hm_reader {
     char path[HM_PATH_MAX]; /* Dotted path of the value that is being read, for errors. */
 };
 
-/* Extend the path by a key or index, and shorten it: mark = enter(…); …; leave(…, mark). */
+/* hm__reader_enter extends the path by a key or an index and returns a mark; hm__reader_leave
+ * shortens the path to that mark. */
 size_t hm__reader_enter(struct hm_reader *reader, const char *key);
 size_t hm__reader_enter_index(struct hm_reader *reader, size_t index);
 void hm__reader_leave(struct hm_reader *reader, size_t mark);
@@ -59,7 +60,7 @@ int hm__reader_place(struct hm_reader *reader, const struct hm_value *at, int co
  * key leaves its member unchanged, so the caller sets the defaults before the call. */
 int hm__read_map(struct hm_reader *reader, const struct hm_value *map,
                  const struct hm_field *fields, size_t count, void *object);
-/* Reads one value as the field describes. */
+/* Reads one value as `field` describes it. */
 int hm__read_field(struct hm_reader *reader, const struct hm_value *value,
                    const struct hm_field *field, void *object);
 /* Reads a finite number of any sign; if `unknown` is true, null is allowed and read as NaN. */

@@ -29,7 +29,8 @@ enum { HEAD_BYTES = 64 * 1024 };
 static const uint64_t BOMB_BYTES = (uint64_t)32 << 20, BOMB_RATIO = 200;
 
 struct hm_source {
-    struct hm_source *inner; /* Source of the bytes if it is not a file or memory; owned. */
+    struct hm_source *inner; /* Another source from which the bytes are read, instead of a file or
+                                memory; owned. */
     uint64_t file_left;      /* Bytes that may still be read from the file or from `inner`. */
     bool inflate;            /* True if the bytes are a deflate stream without a header. */
     int file;                /* Open file; -1 for bytes in memory. */

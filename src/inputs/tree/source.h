@@ -16,7 +16,7 @@ int hm__source_open_memory(const char *data, size_t length, const char *name,
                            struct hm_source **ret_source, struct hm_err *err);
 /* A range of a file or of bytes in memory: a member of an archive. */
 struct hm_source_part {
-    const char *path;    /* The file; it is opened if `memory` is NULL. */
+    const char *path;    /* Path of the file, which is opened if `memory` is NULL. */
     const char *memory;  /* First byte of the range, which must outlive the source. */
     uint64_t at, length; /* Position of the range in the file, and its number of bytes. */
     bool deflated;       /* True if the bytes are a deflate stream without a header. */
