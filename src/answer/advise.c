@@ -305,7 +305,8 @@ static void draws_interval(const struct hm_advising *a, const double *draws, dou
     *ret_high = hm__quantile(values, HM_G_DRAWS, (1 + a->confidence) / 2);
 }
 
-/* Returns the mean of the finite values of the draws; NaN if most values are infinite. */
+/* Returns the mean, over the draws of the fits, of the finite values; NaN if most values are
+ * infinite. */
 static double draws_mean(const double *draws)
 {
     double sum = 0, count = 0;

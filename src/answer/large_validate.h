@@ -8,7 +8,7 @@
  * without the rows of its source. */
 struct hm_large_prediction {
     const struct hm_large_row *row; /* The row of the table of measured steps; borrowed. */
-    /* Predicted seconds and 90 % interval; NaN if the row has no time. */
+    /* Predicted seconds and 90 % interval; NaN if the row has no measured time. */
     double time_s, low_s, high_s;
     double memory_bytes;       /* Predicted bytes on the fullest worker. */
     enum hm_large_group group; /* Group of jobs whose errors give the interval. */
@@ -17,16 +17,17 @@ struct hm_large_prediction {
                    */
 };
 
-/* Errors of the rows of one source, as fractions (1 is 100 %). A value is NaN if no row has it. */
+/* Errors of the predictions for one source, as fractions (1 is 100 %). A value is NaN if no
+ * measurement gives it. */
 struct hm_large_score {
     const char *source;  /* Name of the source; NULL: all sources with equal weights. */
-    double rows;         /* Number of rows whose times are compared. */
-    double mean, median; /* Mean and median of |predicted/measured - 1| over these rows. */
+    double rows;         /* Number of measurements whose times are compared. */
+    double mean, median; /* Mean and median of |predicted/measured - 1| over these measurements. */
     double inside;       /* Share of the measured times inside the interval. */
     double memory_rows, memory_median;
     /*
-     * Number of rows whose outcome (fits in memory or not) is known, and share of these outcomes
-     * that is predicted correctly.
+     * Number of measurements whose outcome (fits in memory or not) is known, and share of these
+     * outcomes that is predicted correctly.
      */
     double outcomes, outcomes_right;
 };

@@ -86,7 +86,7 @@ static int compare_numbers(const void *a, const void *b)
 }
 
 /*
- * Finds the price of a worker-second: the median of cost / (n * seconds) over the rows that have a
+ * Finds the price of a worker-second: the median of cost / (n * seconds) over the runs that have a
  * cost.
  */
 static int recommend_find_rate(struct hm_recommending *w, struct hm_err *err)

@@ -1,5 +1,6 @@
 /*
- * Internal interface of a recommendation, shared by its sources of times: rows, fits and the model.
+ * Internal interface of a recommendation, shared by its sources of times: matching runs, fits and
+ * the model.
  */
 #ifndef HM_RECOMMEND_H
 #define HM_RECOMMEND_H
@@ -41,7 +42,8 @@ struct hm_recommending {
      */
     struct hm_at at[HM_RECOMMEND_AT];
     size_t at_count;
-    /* Indices of the rows that have the algorithm and machine of the question. */
+    /* Indices of the rows of the table of runs that have the algorithm and machine that the
+     * question names. */
     size_t *picked;
     size_t picked_count;
     /* The candidates, sorted by n until they are judged, then best first. */
@@ -68,7 +70,8 @@ static inline struct hm_notes hm__recommend_notes(struct hm_recommending *w)
 
 /* ---- recommend_rows.c ------------------------------------------------------------------------ */
 
-/* Selects the rows that have the algorithm and machine of the question. */
+/* Selects the rows of the table of runs that have the algorithm and machine that the question
+ * names. */
 int hm__recommend_pick(struct hm_recommending *w, struct hm_err *err);
 /*
  * Determines the value of each quantity of the configuration to predict. Checks the names and
@@ -80,8 +83,8 @@ int hm__recommend_candidates(struct hm_recommending *w, struct hm_err *err);
 /* Marks the candidates that are known to fail. */
 int hm__recommend_failures(struct hm_recommending *w, struct hm_err *err);
 /*
- * Takes times from the rows that match the question exactly. `way` stays HM_RECOMMEND_NONE if no
- * row matches.
+ * Takes times from the runs that match the question exactly. `way` stays HM_RECOMMEND_NONE if no
+ * run matches.
  */
 int hm__recommend_rows(struct hm_recommending *w, struct hm_err *err);
 

@@ -29,7 +29,8 @@ static const double OFF_TOO_FAR = 0.25;
 
 enum { TERM_TEXT = 80 };
 
-/* Copies some of the rows into new runs; released with hm__arena_free(runs->memory). */
+/* Copies some rows of a table of runs into a new table, which is released with
+ * hm__arena_free(runs->memory). */
 static struct hm_runs *runs_copy_rows(const struct hm_runs *from, const size_t *rows, size_t count)
 {
     struct hm_arena *arena = hm__arena_new();
@@ -70,7 +71,8 @@ static struct hm_runs *runs_copy_rows(const struct hm_runs *from, const size_t *
 struct recommend_fits {
     struct hm_recommending *w;
     /*
-     * Indices of the rows that have a time and a value of every quantity that the question gives.
+     * Indices of the rows of the table of runs that have a time and a value of every quantity that
+     * the question gives.
      */
     size_t *rows, count;
     size_t *few; /* Buffer for a selection of `rows`. */

@@ -47,7 +47,7 @@ static bool row_has_label(const struct hm_runs *runs, const char *name, const ch
 }
 
 /*
- * Adds a note if the rows have several algorithms or machines, but the question does not name one.
+ * Adds a note if the runs have several algorithms or machines, but the question does not name one.
  */
 static int note_labels(struct hm_recommending *w, const char *name, const char *asked,
                        struct hm_err *err)

@@ -22,7 +22,7 @@
  * of the draws that reach it.
  */
 static const double NEVER = 10;
-/* Lower limit of the seconds of a run in a draw, as a fraction of the mean seconds. */
+/* Lower limit of the seconds of a run in a draw of the fits, as a fraction of the mean seconds. */
 static const double LEAST_TIME = 0.1;
 
 /*
@@ -207,7 +207,7 @@ static void path_cut(const struct hm_runner *r, double *y)
             y[p] = INFINITY;
 }
 
-/* Changes the path of a draw so that it needs `factor` times as many iterations. */
+/* Changes the path of a draw of the fit so that it needs `factor` times as many iterations. */
 static void runner_stretch(struct hm_runner *r, size_t draw, double factor)
 {
     double y[HM_GRID_MAX];

@@ -226,8 +226,8 @@ static void schedule_trace_back(const struct schedule_plan *p, struct schedule_s
 }
 
 /*
- * Returns the time of a schedule in seconds if the runners follow the paths in p->at. phases may be
- * NULL.
+ * Returns the time of a schedule in seconds if each runner crosses the levels of the loss at the
+ * iterations in p->at. phases may be NULL.
  */
 static double schedule_time(const struct schedule_plan *p, const struct schedule_steps *steps,
                             const double *seconds, struct hm_phase *phases)

@@ -91,8 +91,8 @@ int hm__search_fit_intervals(const struct hm_search *search, const struct hm_mod
                              struct hm_point *points, size_t count, double *ret_level,
                              struct hm_err *err);
 /*
- * Computes the intervals of the answer and the probability that the choice is best, if the question
- * has a fit (fitted.c).
+ * Computes the intervals of the answer and the probability that the recommended number of workers
+ * is best, if the question has a fit (fitted.c).
  */
 int hm__answer_certainty(struct hm_answer *answer, const struct hm_search *search,
                          const struct hm_model *model, const struct hm_curve *curve,

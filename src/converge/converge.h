@@ -203,7 +203,8 @@ static inline bool hm__pace_of_takes(const struct hm_pace_of *of, const struct h
  * with the name of the algorithm; if there is none, the last pace without a name; otherwise NULL.
  */
 const struct hm_pace *hm__pace_find(const struct hm_paces *paces, const char *algorithm);
-/* Computes percentiles and deviations of single iterations for a pace with a table of times. */
+/* Computes the percentiles and standard deviations of single iterations for a pace (seconds of an
+ * iteration) with a table of measured times. */
 int hm__pace_add_spread(struct hm_pace *pace, struct hm_arena *arena,
                         const struct hm_traces *traces, const struct hm_pace_of *of,
                         struct hm_err *err);
@@ -221,7 +222,7 @@ struct hm_pace_spread hm__pace_spread(const struct hm_pace *pace, double m);
 double hm__trace_mean_seconds(const struct hm_trace *trace);
 /*
  * Computes the seconds of an iteration on m workers: *ret_seconds, and one value for each of
- * HM_G_DRAWS draws. Returns false if the pace is not known at m.
+ * HM_G_DRAWS draws. Returns false if the seconds are not known at m.
  */
 bool hm__pace_eval(const struct hm_pace *pace, double m, double *ret_seconds, double *draws);
 

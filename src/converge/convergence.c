@@ -524,7 +524,8 @@ static int shifted_paths_init(struct shifted_paths *s, const struct hm_g_path *p
     return rc ? rc : hm__g_path_init(&s->late, path->g, path->m, s->iterations + count, count, err);
 }
 
-/* Shifts the values y of draw d along the iterations by `away` standard deviations. */
+/* Shifts the values y of draw d of the loss curve along the iterations by `away` standard
+ * deviations. */
 static void shifted_paths_move(const struct shifted_paths *s, size_t d, double away, double *y)
 {
     hm__g_path_values(away < 0 ? &s->early : &s->late, d, 0, s->y);

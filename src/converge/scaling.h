@@ -55,7 +55,8 @@ double hm__batch_factor(double batch, double critical);
 int hm__scaling_traces(double parameters, double batch, const double *m, size_t m_count,
                        struct hm_traces **ret_traces, struct hm_err *err);
 /*
- * Make paces from a table: the seconds of an iteration for numbers of workers in ascending order.
+ * Make paces from a table of the seconds of an iteration, for numbers of workers in ascending
+ * order.
  */
 int hm__paces_from_table(const double *m, const double *seconds, size_t count,
                          const char *algorithm, struct hm_paces **ret_paces, struct hm_err *err);

@@ -102,7 +102,7 @@ static double log_cost(const double *theta, double exponent, double staleness, d
 }
 
 /*
- * Returns the value of a loss curve of fresh runs (shape) at ln i, interpolated on the grid and
+ * Returns the value of `shape`, a loss curve of fresh runs, at ln i, interpolated on the grid and
  * constant outside it. *ret_slope is the derivative with respect to ln i; ret_slope may be NULL.
  */
 static double stale_shape_at(const struct stale_work *w, const struct stale_shape *shape,
@@ -119,7 +119,7 @@ static double stale_shape_at(const struct stale_work *w, const struct stale_shap
 
 /*
  * Fits a straight line over ln i to the difference between the measured fresh curves and the
- * computed loss curve (shape) on the same number of workers.
+ * computed loss curve `shape` on the same number of workers.
  */
 static struct hm_g_bend stale_shape_bend(const struct stale_work *w,
                                          const struct stale_shape *shape)
@@ -138,7 +138,7 @@ static struct hm_g_bend stale_shape_bend(const struct stale_work *w,
 }
 
 /*
- * Adds the remaining residuals of the measured fresh curves to the computed loss curve (shape). The
+ * Adds the remaining residuals of the measured fresh curves to the computed loss curve `shape`. The
  * residuals are smoothed by a kernel (Nadaraya and Watson 1964) and shrunk towards 0 at iterations
  * with few points.
  */
@@ -168,7 +168,7 @@ static void stale_shape_add_residuals(const struct stale_work *w, struct stale_s
 }
 
 /*
- * Computes the loss curves of fresh runs (shapes) from the loss curve g, with the current weights
+ * Computes the loss curves `shapes` of fresh runs from the loss curve g, with the current weights
  * of the fresh curves. Uses the fitted parameters of g if draw is HM_NONE, otherwise those of the
  * draw.
  */

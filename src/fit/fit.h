@@ -41,8 +41,8 @@ struct hm__fit {
     bool scaling_stated;
     bool in[HM_TERMS_MAX]; /* True for each term that is in use. */
     /*
-     * Reported coefficients: the most probable ones, or the means of the draws with a specification
-     * sheet. A term that is not in use has 0.
+     * Reported coefficients: the means of the draws if the fit has a specification sheet, otherwise
+     * the most probable ones. A term that is not in use has 0.
      */
     double theta[HM_TERMS_MAX];
     /*
@@ -141,8 +141,8 @@ int hm__fit_terms_at(const struct hm_fit *fit, const struct hm_at *at, size_t at
 double hm__fit_seconds(const struct hm_fit *fit, const double *x, size_t count, size_t i,
                        size_t draw);
 /*
- * Returns the seconds of one further run at configuration i in a draw: the seconds of the draw,
- * changed by the noise of a run.
+ * Returns the seconds of one further run at configuration i in a draw of the coefficients: the
+ * seconds of the draw, changed by the noise of a run.
  */
 double hm__fit_run_seconds(const struct hm_fit *fit, const double *x, size_t count, size_t i,
                            size_t draw);

@@ -37,8 +37,8 @@ static const double RECENT = 4, BEYOND = 8;
  * the last doubling inside the runs.
  */
 static const double GROWTH = 8;
-/* Quantile of the draws from which the growth of the loss is taken: at most this share of the draws
- * shows a smaller growth. */
+/* The growth of the loss that is used is this quantile over the draws, so that most draws show at
+ * least this growth. */
 static const double DOUBT = 0.2;
 
 /*

@@ -98,7 +98,8 @@ double hm__links_time(const struct hm_calibrated *m, const struct hm_timing *t)
     return allreduce_time(m, t);
 }
 
-/* Returns the median of ln(model / measured) of rows first .. first + count - 1. */
+/* Returns the median of ln(model / measured) over the messages with the indices first .. first +
+ * count - 1. */
 static double rows_error(const struct hm_calibrated *m, const struct link_rows *r, size_t first,
                          size_t count)
 {

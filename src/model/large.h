@@ -31,8 +31,7 @@ double hm__large_flop_again(const struct hm_transformer *network, double sequenc
 struct hm_large_layer_count {
     double dense, expert;
 };
-/* Counts the parameters of one layer on one worker of a layout; if `expert` is true, of a layer
- * with experts. */
+/* Counts the parameters of one layer on one worker; if `expert` is true, the layer has experts. */
 struct hm_large_layer_count hm__large_layer_count(const struct hm_transformer *network,
                                                   const struct hm_layout *layout, bool expert);
 
@@ -166,7 +165,7 @@ struct hm_large_constants {
 };
 enum { HM_LARGE_CONSTANTS = sizeof(struct hm_large_constants) / sizeof(double) };
 
-/* Returns the constants that are fitted to all measured rows. */
+/* Returns the constants that are fitted to all measured steps. */
 const struct hm_large_constants *hm__large_fitted(void);
 /* Returns the constants that are fitted to all rows except those of a source, for cross-validation;
  * NULL if there is no such source. */
@@ -203,14 +202,14 @@ struct hm_large_spread {
     /* Components of the distance by which the lower end lies below 0. */
     double low, low_experts, low_recent;
 };
-/* A spread that was estimated from all rows, or from all except those of one source. */
+/* A spread that was estimated from all measured steps, or from all except those of one source. */
 struct hm_large_spread_set {
-    /* Source and network whose rows were left out; NULL if all rows were used. */
+    /* Source and network whose measured steps were left out; NULL if all were used. */
     const char *source, *network;
     struct hm_large_spread spread;
 };
-/* All spreads; the first one was estimated from all rows, and the last entry has the source
- * NULL. */
+/* All spreads; the first one was estimated from all measured steps, and the last entry has the
+ * source NULL. */
 extern const struct hm_large_spread_set hm__large_spreads[];
 /*
  * Returns the spread that was estimated without a source. If `network` is not NULL, only the rows

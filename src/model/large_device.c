@@ -71,7 +71,7 @@ static enum hm_large_family generation_family(enum hm_generation generation)
     case HM_GENERATION_VOLTA:
         return HM_FAMILY_VOLTA;
     case HM_GENERATION_AMPERE:
-    case HM_GENERATION_ADA: /* No rows were measured on Ada devices, which run the same kernels as
+    case HM_GENERATION_ADA: /* No steps were measured on Ada devices, which run the same kernels as
                                Ampere devices. */
         return HM_FAMILY_AMPERE;
     case HM_GENERATION_HOPPER:

@@ -9,7 +9,7 @@
  * that fits in memory. Returns HM_E_NAME if the chip is unknown. */
 int hm__large_row_prepare(struct hm_large_row *row, struct hm_large_device *ret_device,
                           struct hm_err *err);
-/* Predict the time of the step that a row describes, split by cause. */
+/* Predict the time of the step that a row of the table describes, split by cause. */
 void hm__large_row_eval(const struct hm_large_row *row, const struct hm_large_device *device,
                         const struct hm_large_constants *constants, struct hm_large_step *ret_step);
 /* Mark the rows whose time is used for comparison. A run that is far slower than the fastest run of

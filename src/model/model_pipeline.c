@@ -26,7 +26,7 @@ enum { SIZES_MAX = 13 }; /* The possible micro-batches are 1, 2, 4, ... 4096 sam
 
 /* Times of the layers of a network (rows of its counts) for one micro-batch. */
 struct row_times {
-    /* Arrays with one value for each row; NULL until they are needed. */
+    /* Arrays with one value for each row of the counts; NULL until they are needed. */
     double *time_s, *kept_bytes;
 };
 
@@ -73,7 +73,8 @@ static double output_bytes(const struct hm_model *m, size_t row)
     return fmax(out->height, 1) * fmax(out->width, 1) * out->channels * value_bytes(m);
 }
 
-/* Computes the times of all rows for `b` samples: by their operations, or by their flop. */
+/* Computes the times of all layers (rows of the counts) for `b` samples: by their operations, or by
+ * their flop. */
 static void rows_time(const struct hm_model *m, double b, struct row_times *rows)
 {
     const size_t count = m->counts->layer_count;
@@ -309,7 +310,8 @@ static bool case_rows(const struct hm_model *m, const struct pipeline_case *c,
     return true;
 }
 
-/* Asks METIS for a placement of the rows, and numbers the stages by their first rows. */
+/* Asks METIS for a placement of the layers (rows of the counts), and numbers the stages by their
+ * first rows. */
 static int case_metis(const struct hm_model *m, const struct pipeline_case *c,
                       const struct row_times *rows, uint32_t *stage, struct hm_err *err)
 {
@@ -347,8 +349,8 @@ static bool choice_better(const struct hm_pipeline_choice *a, const struct hm_pi
     return a->fits != b->fits ? a->fits : a->time_s < b->time_s;
 }
 
-/* Replaces a choice by that of METIS if the latter is better; builds without METIS keep the
- * chain. */
+/* Replaces a placement by that of METIS if the latter is better; builds without METIS keep the
+ * placement of the chain. */
 static int choice_try_metis(const struct hm_model *m, const struct pipeline_case *c,
                             struct hm_pipeline_choice *best, struct hm_err *err)
 {

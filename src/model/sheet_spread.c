@@ -113,7 +113,7 @@ static bool row_counts(const struct hm_sheet_row *row, const char *without)
     return !without || strcmp(row->source, without) != 0;
 }
 
-/* Whether row i is the first one of its source. */
+/* Whether row i is the first measurement of its source. */
 static bool source_is_new(const struct hm_sheet_row *rows, size_t i)
 {
     for (size_t k = 0; k < i; k++)
@@ -122,7 +122,7 @@ static bool source_is_new(const struct hm_sheet_row *rows, size_t i)
     return true;
 }
 
-/* Returns the mean of (error - around)^power over the rows of a source. */
+/* Returns the mean of (error - around)^power over the measurements of a source. */
 static double source_moment(const struct hm_sheet_row *rows, size_t count, const char *source,
                             double around, int power)
 {

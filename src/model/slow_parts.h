@@ -20,7 +20,7 @@ struct hm_slow {
     double *distinct; /* Distinct speeds in ascending order. */
     size_t *classes;  /* Class of each listed node. */
     size_t class_count, ordinary;
-    double *counts; /* Number of workers in each class for the current n. */
+    double *counts; /* Number of workers in each class of speed for the current n. */
     /*
      * True if the tables of the quadrature over time are filled; times are in units of one
      * iteration.

@@ -157,7 +157,7 @@ int hm__slow_stale(struct hm_slow *w, double n, double staleness, double seconds
 
     if (apart == 0 || n == 1 || !hm__slowness_drawn(w->slowness)) {
         /*
-         * A single worker waits for no other; without random draws, all workers keep pace with the
+         * A single worker waits for no other; without random draws, all workers are as fast as the
          * slowest.
          */
         *ret_seconds =

@@ -36,7 +36,8 @@ struct catalog_block {
 
 struct catalog_entry {
     const char *name;
-    const struct hm_value *value; /* Tree of the entry; NULL if the entry is in `block`. */
+    const struct hm_value *value; /* Parsed tree of the entry; NULL if the entry is in `block`,
+                                     which is parsed when it is needed. */
     struct catalog_block *block;
 };
 

@@ -76,7 +76,8 @@ static int place_row(const struct hm_csv *csv, int rc, struct hm_err *err)
     return rc;
 }
 
-/* Makes the job of a row. Scaling is weak, because the column batch is that of one worker. */
+/* Makes the job that a row of the table describes. Scaling is weak, because the column `batch`
+ * counts the samples of one worker. */
 static int step_job(const struct hm_catalog *catalog, const struct hm_csv *csv, char **cells,
                     struct hm_job **ret_job, struct hm_err *err)
 {

@@ -21,13 +21,13 @@ struct hm_measured_step {
      */
     double held_out_s;
     struct hm_way way;  /* Platform; HM_PLATFORM_JOB for an all-reduce of the gradients. */
-    struct hm_job *job; /* The job of the row, with its cluster; owned. */
+    struct hm_job *job; /* The job that the row describes, with its cluster; owned. */
 };
 
 struct hm_measured_collective {
     const char *source, *machine;
     double n, bytes, seconds;
-    struct hm_cluster *cluster; /* The cluster of the row; owned. */
+    struct hm_cluster *cluster; /* The cluster that the row describes; owned. */
 };
 
 struct hm_measured_steps {

@@ -8,7 +8,7 @@
 #include "howmany.h"
 
 struct hm_platform_row {
-    const char *source, *framework, *network, *machine; /* Texts of the cells of the row. */
+    const char *source, *framework, *network, *machine; /* Cells of the row that are texts. */
     /* Platform; HM_PLATFORM_JOB: one worker alone. */
     struct hm_way way;
     double n; /* Number of workers. */
@@ -17,7 +17,7 @@ struct hm_platform_row {
     double seconds;     /* Measured time of an iteration in seconds. */
     double held_out_s;  /* Seconds predicted with model constants that were fitted while this neural
                            network was held out; NaN: unknown. */
-    struct hm_job *job; /* The job of the row, with its cluster; owned. */
+    struct hm_job *job; /* The job that the row describes, with its cluster; owned. */
 };
 
 struct hm_platform_rows {

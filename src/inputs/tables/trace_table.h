@@ -31,7 +31,8 @@ struct hm_trace_key {
     double rows;      /* Number of rows of the training data; NaN if not given. */
 };
 
-/* A row as it was read. A number that is not given is NaN; a loss that diverged is INFINITY. */
+/* A row of a trace as it was read. A number that is not given is NaN; a loss that diverged is
+ * INFINITY. */
 struct hm_trace_row {
     double at; /* Progress in iterations or epochs, whichever the settings ask for. */
     /* Number of the iteration, which orders the rows; equal to `at` if not given. */
@@ -44,7 +45,7 @@ struct hm_trace_row {
     int line;
 };
 
-/* The values of a row that give the optimum P* or a bound on P*; NaN if not given. */
+/* The values of a row of a trace that give the optimum P* or a bound on P*; NaN if not given. */
 struct hm_trace_bests {
     double best, suboptimality, gap;
 };
@@ -58,14 +59,16 @@ struct hm_trace_raw {
     size_t count, room;
     double best;       /* Optimum P*; NaN: not given. */
     double best_slack; /* Rounding error of `best`: smaller differences are ignored. */
-    bool best_differs; /* True if the rows contradict each other about P*. */
+    bool best_differs; /* True if the rows of the trace contradict each other about the optimum
+                          P*. */
     double bound;      /* Largest lower bound on P*, from duality gaps; -INFINITY: none. */
     size_t restarts;
     double restart_at; /* Iteration or epoch of the first row after the last restart. */
     int restart_line;  /* Line of the first row after the last restart. */
     double resumed_at; /* Number of iterations of the run that this run resumes; 0: none. */
     bool diverged;     /* True if the summary of the run says that the run diverged. */
-    /* True if the rows are not in the order of iterations; they are sorted at the end. */
+    /* True if the rows of the trace are not in the order of iterations; they are sorted at the
+     * end. */
     bool unsorted;
 };
 
@@ -112,13 +115,13 @@ void hm__trace_table_release(struct hm_trace_table *t);
  * existing trace if `again` is true or resumed_at > 0. */
 int hm__trace_table_head(struct hm_trace_table *t, const struct hm_trace_key *key, bool again,
                          double resumed_at);
-/* Adds a row. `again` is true if a line before the row says that the run restarted. */
+/* Adds a row of a trace. `again` is true if a line before the row says that the run restarted. */
 int hm__trace_table_add(struct hm_trace_table *t, const struct hm_trace_key *key, bool again,
                         const struct hm_trace_row *row, const struct hm_trace_bests *bests);
 /* Processes the summary line of a run. */
 int hm__trace_table_end(struct hm_trace_table *t, const struct hm_trace_key *key, bool diverged);
 
-/* Converts the rows to traces; see trace_finish.c. */
+/* Converts the collected rows to traces; see trace_finish.c. */
 int hm__trace_table_finish(struct hm_trace_table *t, struct hm_traces **ret_traces);
 
 #endif
