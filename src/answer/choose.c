@@ -82,7 +82,8 @@ static double point_total(const struct hm_search *s, const struct hm_point *p)
 static double point_memory(const struct hm_search *s, const struct hm_point *p)
 {
     (void)s;
-    return isnan(p->memory_bytes) ? 0 : p->memory_bytes; /* Unknown memory counts as 0 bytes. */
+    return isnan(p->memory_bytes) ? 0 : p->memory_bytes; /* A point whose memory is unknown counts
+                                                            as needing 0 bytes. */
 }
 
 static bool point_fits(const struct hm_search *s, const struct hm_point *p)

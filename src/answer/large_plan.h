@@ -10,7 +10,7 @@ struct hm_large_question {
     double n;          /* If given, the only number of workers to consider. */
     double max_n;      /* Largest number of workers to consider. */
     double deadline_s; /* Deadline of the job in seconds; if it is given, the cost is minimised. */
-    double budget;     /* Largest cost of the job. */
+    double budget;     /* Largest allowed cost of the job. */
     double certainty;  /* Probability with which deadline and budget must be met. */
     enum hm_goal goal; /* Quantity to minimise; HM_GOAL_AUTO means the cost if there is a deadline,
                           otherwise the time. */

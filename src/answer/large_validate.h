@@ -10,7 +10,7 @@ struct hm_large_prediction {
     const struct hm_large_row *row; /* The row of the table of measured steps; borrowed. */
     /* Predicted seconds and 90 % interval; NaN if the row has no measured time. */
     double time_s, low_s, high_s;
-    double memory_bytes;       /* Predicted bytes on the fullest worker. */
+    double memory_bytes;       /* Predicted bytes of memory on the fullest worker. */
     enum hm_large_group group; /* Group of jobs whose errors give the interval. */
     bool fits;    /* True if the predicted memory is at most the memory that a job can use. */
     bool healthy; /* True if the time is compared with the measured one; see hm__large_rows_healthy.

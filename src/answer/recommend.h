@@ -35,7 +35,7 @@ struct hm_recommending {
     const double *n, *seconds;  /* Columns n and seconds of the runs; borrowed. */
     const struct hm_recommend_question *q;
     struct hm_recommendation *out;
-    struct hm_arena *arena; /* The arena of `out`; borrowed. */
+    struct hm_arena *arena; /* Arena that owns the recommendation `out`; borrowed. */
     /*
      * The configuration to predict: the quantities that the question gives, with their values. The
      * size is added if the question does not give one.

@@ -75,7 +75,7 @@ struct recommend_fits {
      * the question gives.
      */
     size_t *rows, count;
-    size_t *few; /* Buffer for a selection of `rows`. */
+    size_t *few; /* Buffer for the indices of some of the `rows`. */
     /* One fit to all runs, whatever their number of workers; NULL if such a fit is not used. */
     struct hm_fit *all;
     struct hm_off all_off;            /* Errors of the fit `all` for left-out runs. */

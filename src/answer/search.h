@@ -18,7 +18,7 @@ struct hm_search {
     enum hm_goal goal;
     /* Scheme (enum hm_scheme) of all-reduce steps; -1 keeps the schemes that the job specifies. */
     int scheme;
-    struct hm_way way; /* Platform and consistency that are searched. */
+    struct hm_way way; /* Platform and consistency for which the search is made. */
     /*
      * Straggler table of the cluster, shared by all searches on that cluster; NULL if all workers
      * are equally fast.

@@ -74,7 +74,7 @@ struct hm_g_data {
      * the same number of workers add up to 1.
      */
     double *i, *m, *y, *weight;
-    size_t *fold;          /* Fold of each point, for cross-validation. */
+    size_t *fold;          /* Index of the cross-validation fold of each point. */
     bool held[HM_G_FOLDS]; /* held[f] is true if cross-validation holds out fold f. */
     size_t fold_count;
     /* True if the folds are the numbers of workers; false if they are blocks of iterations. */

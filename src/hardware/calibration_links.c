@@ -21,7 +21,7 @@
 enum { PAIRS = 256 };
 
 struct link_rows {
-    const struct hm_timing *rows[PAIRS]; /* Messages, sorted by their bytes. */
+    const struct hm_timing *rows[PAIRS]; /* Timed messages, sorted by their number of bytes. */
     size_t count;
 };
 

@@ -282,7 +282,7 @@ double hm__large_gemm(const struct hm_large_case *x, double peak, double m, doub
  * node. */
 double hm__large_collective(const struct hm_large_case *x, double ranks, double per_node,
                             double bytes, double passes);
-/* Evaluate the times of single layers. */
+/* Compute the seconds of single layers for a layout. */
 void hm__large_times(const struct hm_large_case *x, const struct hm_layout *layout,
                      struct hm_large_times *ret_times);
 /* Evaluate a whole step from the times of hm__large_times for the same layout. */

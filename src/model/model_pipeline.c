@@ -147,7 +147,7 @@ static const struct row_times *pipeline_rows(const struct hm_model *m, size_t si
 struct pipeline_case {
     size_t stages, size;
     double replicas, micro_batches;
-    struct hm_link link; /* Link between two stages. */
+    struct hm_link link; /* Link between two stages of a pipeline. */
     double factor;       /* Factor by which the seconds of all communication are multiplied. */
 };
 

@@ -26,7 +26,7 @@ struct catalog_tree {
  * or three of several hundred entries. Threads may parse the same entry; the first tree is kept.
  */
 struct catalog_block {
-    const char *name; /* Name of the entry. */
+    const char *name; /* Name of the catalog entry. */
     const char *text; /* Text of the entry, which does not end with NUL. */
     size_t length;
     const char *source;

@@ -212,7 +212,7 @@ static int read_flops(struct hm_reader *reader, const struct hm_value *value, st
         return rc;
     }
     int rc = hm__read_field(reader, value, &fields[0], node);
-    /* One rate applies to all precisions. */
+    /* A single number is the rate in all precisions. */
     node->flops_32 = node->flops_64 = node->flops_bf16 = node->flops_16;
     return rc;
 }

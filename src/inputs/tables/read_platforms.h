@@ -9,7 +9,7 @@
 
 struct hm_platform_row {
     const char *source, *framework, *network, *machine; /* Cells of the row that are texts. */
-    /* Platform; HM_PLATFORM_JOB: one worker alone. */
+    /* Platform of the measurement; HM_PLATFORM_JOB: one worker alone. */
     struct hm_way way;
     double n; /* Number of workers. */
     /* Number of samples of one worker in an iteration. */
@@ -23,7 +23,7 @@ struct hm_platform_row {
 struct hm_platform_rows {
     struct hm_platform_row *rows;
     size_t count;
-    void *memory; /* Arena of the texts; owned. */
+    void *memory; /* Arena that holds the texts of the table; owned. */
 };
 
 /* Reads a table; if text is NULL, the built-in table is read. */

@@ -24,7 +24,7 @@ enum hm_trace_label {
 };
 
 struct hm_trace_key {
-    const char *labels[HM_TRACE_LABELS]; /* Borrowed labels; "" if not given. */
+    const char *labels[HM_TRACE_LABELS]; /* Labels of the trace; borrowed. "" if not given. */
     double m, seed;                      /* Number of workers and random seed; NaN if not given. */
     double staleness; /* Staleness; 0: synchronous or not given; INFINITY: async. */
     double backups;   /* Number of backup workers; 0 if not given. */
@@ -91,10 +91,10 @@ struct hm_trace_table {
     struct hm_traces_settings settings;
     struct hm_arena *arena;      /* Owns the texts of the traces, and at the end all results. */
     struct hm_arena *groups;     /* Owns the groups of the current file. */
-    struct hm_trace_file *files; /* All files that were begun; owned. */
+    struct hm_trace_file *files; /* All files whose reading has begun; owned. */
     size_t file_count;
     struct hm_trace_file *file;      /* The file that is being read. */
-    struct hm_trace_group **buckets; /* Hash table of the groups; owned. */
+    struct hm_trace_group **buckets; /* Hash table of the groups of traces; owned. */
     size_t bucket_count, group_count;
     struct hm_trace_group *last; /* Group of the previous row; NULL: none. */
     struct hm_trace_raw *traces; /* Traces of all files; owned. */

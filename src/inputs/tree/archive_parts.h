@@ -29,7 +29,7 @@ struct hm_archive {
                                           arena. */
     size_t count;
     bool cut;               /* True if the archive is truncated. */
-    struct hm_arena *arena; /* Arena of the members; owned. */
+    struct hm_arena *arena; /* Arena that holds the list of members; owned. */
 };
 
 /* Whether bytes are the beginning of a tar archive that is not compressed. */

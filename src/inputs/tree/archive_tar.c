@@ -56,10 +56,10 @@ bool hm__tar_magic(const char *head, size_t length)
 /* The name and the size of the next member, which a special member before it may give. */
 struct tar_extra {
     char name[NAME_MOST];
-    uint64_t size; /* Size in bytes; UINT64_MAX: not given. */
+    uint64_t size; /* Size of the next member in bytes; UINT64_MAX: not given. */
 };
 
-/* Reads records "LENGTH KEY=VALUE\n" of pax. */
+/* Reads the records "LENGTH KEY=VALUE\n" of a pax header. */
 static void read_pax(const char *text, size_t length, struct tar_extra *extra)
 {
     const char *end = text + length;

@@ -61,7 +61,7 @@ void hm__source_close(struct hm_source *source);
 /* A buffered stream that is read byte by byte. hm__bytes_open initialises it. All fields are
  * private except `at`, which a caller may decrease by one after a successful read. */
 struct hm_bytes {
-    struct hm_source *source; /* File to read; owned. */
+    struct hm_source *source; /* Open file that is read; owned. */
     char *buffer;             /* Buffer of `room` bytes; owned. */
     /* Size of the buffer, number of bytes in it, and index of the next byte. */
     size_t room, length, at;

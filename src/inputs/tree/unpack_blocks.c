@@ -23,7 +23,7 @@ enum { BLOCK_MOST = 1 << 25 };
 
 /* Properties of one block, as its header gives them. */
 struct block {
-    size_t header;       /* Number of bytes before the data. */
+    size_t header;       /* Number of bytes of the header, before the data. */
     size_t packed, size; /* Number of bytes of the data, and number of bytes that they decode to. */
     bool stored;         /* True if the data are not compressed. */
     bool skipped;        /* True if the block is a header without data. */
