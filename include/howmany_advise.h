@@ -101,9 +101,9 @@ struct hm_pace {
     double *m, *seconds;   /* Table of measured times: numbers of workers m, ascending, and the mean
                               seconds of an iteration. */
     size_t count;          /* Number of rows of the table. */
-    double staleness;      /* Staleness bound of the runs whose times these are; 0: synchronous,
-                              INFINITY: asynchronous. */
-    double backups;        /* Number of backup workers of the runs whose times these are. */
+    double staleness;      /* Staleness bound of the runs that were timed; 0: synchronous, INFINITY:
+                              asynchronous. */
+    double backups;        /* Number of backup workers of the runs that were timed. */
     double *low_s, *high_s; /* 5th and 95th percentile of the seconds of single iterations, for each
                                row of the table; NaN: unknown. NULL: unknown for all rows. */
     double *deviation;      /* Standard deviation of the seconds of single iterations, relative to

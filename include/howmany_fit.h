@@ -471,7 +471,8 @@ struct hm_recommendation {
     double deadline_s, budget; /* The limits of the question; NaN: not given. */
     const char *missed; /* Limits that no candidate meets: "deadline", "budget" or both; NULL:
                            none. */
-    size_t *rows;       /* Rows of the runs that the recommendation is based on. */
+    size_t *rows;       /* Indices of the rows of the table of runs that the recommendation is based
+                           on. */
     size_t row_count;
     struct hm_at *next; /* Configuration of the run that would help most: n and other quantities. */
     size_t next_count;  /* Number of quantities in `next`; 0: no run would help. */

@@ -630,8 +630,8 @@ struct hm_job {
     enum hm_overlap overlap;
     double overlap_p;          /* Exponent p of HM_OVERLAP_NORM, >= 1. */
     bool has_cluster;          /* True if `cluster` is set. */
-    struct hm_cluster cluster; /* Cluster that the job runs on, unless hm_plan gets other
-                                  clusters. */
+    struct hm_cluster cluster; /* Cluster that the job runs on, unless other clusters are passed to
+                                  hm_plan. */
     struct hm_measured *measured;
     size_t measured_count;
     const char *measured_source;

@@ -12,7 +12,7 @@ struct hm_trade {
 
 /* All points of one candidate that meet the limits, in ascending order of n. */
 struct hm_trades {
-    /* Points; owned. NULL if the candidate has no price or no such point. */
+    /* Points that meet the limits; owned. NULL if the candidate has no price or no such point. */
     struct hm_trade *items;
     size_t count;
     double least_s, least_cost; /* Least time and least cost of all points that fit in memory. */

@@ -206,7 +206,8 @@ static int machine_correct(struct hm_large_machine *m, const struct hm_large_job
     return rc;
 }
 
-/* Treats all workers of a torus as one node; without a fabric, it is the only node. */
+/* Treats all workers of a torus as one node. If the cluster has no fabric, it has only this
+ * node. */
 static void set_torus(const struct hm_large_job *job, struct hm_large_device *device)
 {
     device->per_node = 1;

@@ -25,15 +25,16 @@
 enum { MIXES_MAX = 1024 };
 
 /*
- * Returns the number of levels (numbers of machines to try) of a kind of machines if no kind has
- * more than `most` levels.
+ * Returns how many numbers of machines of a kind are tried if at most `most` are tried for each
+ * kind.
  */
 static double kind_levels(const struct hm_kind *kind, double most)
 {
     return fmin(kind->count + 1, most);
 }
 
-/* Returns the largest number of levels per kind with which there are at most MIXES_MAX mixes. */
+/* Returns how many numbers of machines may be tried for each kind so that there are at most
+ * MIXES_MAX mixes. */
 static double levels_most(const struct hm_cluster *c)
 {
     double most = MIXES_MAX, mixes;
@@ -59,8 +60,8 @@ bool hm__mixes_partial(const struct hm_cluster *c)
 }
 
 /*
- * Returns the number of machines at a level, which is an index into the numbers to try: 0, 1, then
- * numbers spread evenly up to the count of this kind.
+ * Returns the number of machines of a kind that is tried at index `level`: 0, 1, then numbers
+ * spread evenly up to the count of this kind.
  */
 static double level_machines(const struct hm_kind *kind, double level, double levels)
 {

@@ -204,8 +204,8 @@ static int plan_choose_weights(struct plan_work *p, struct hm_err *err)
 }
 
 /*
- * Defines the order of candidates: first those that meet the limits, then the others; both by
- * value. Candidates with equal values keep the order of the question.
+ * Defines the order of candidates: first those that meet the limits, sorted by value; then the
+ * others, also sorted by value. Candidates with equal values keep the order of the question.
  */
 static int compare_candidates(const void *a, const void *b)
 {

@@ -143,8 +143,8 @@ static bool candidates_lack_intervals(const struct hm_recommending *w)
 }
 
 /*
- * Takes times from rows that match the question exactly; for each n without such rows the time is
- * taken from a fit, so that the answer never contradicts the fit at these n.
+ * Uses the times of runs that match the question exactly. For each n without such runs, the time
+ * comes from a fit, so that the answer never contradicts the fit at these n.
  */
 static int recommend_from_runs(struct hm_recommending *w, struct hm_err *err)
 {

@@ -585,8 +585,8 @@ static int candidates_draw_measured(struct hm_recommending *w, struct hm_err *er
 }
 
 /*
- * Gives a candidate that was run once, whose spread is therefore not known, the interval that a fit
- * has at its n. The measured time is kept.
+ * Gives a candidate that was run once the interval that a fit has at its n, because its own spread
+ * is not known. The measured time is kept.
  */
 static int candidate_take_interval(struct recommend_fits *f, size_t candidate, struct hm_err *err)
 {

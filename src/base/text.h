@@ -35,8 +35,8 @@ void hm__text_release(struct hm_text *text);
 int hm__text_take(struct hm_text *text, char **ret_text, struct hm_err *err);
 
 /*
- * Returns the candidate most similar to `word`, if `word` looks like a typing error of it;
- * otherwise NULL. next(context, i) returns candidate i, and NULL after the last.
+ * Returns the candidate most similar to `word`, if `word` looks like a misspelling of that
+ * candidate; otherwise NULL. next(context, i) returns candidate i, and NULL after the last.
  */
 const char *hm__suggest(const char *word, const char *(*next)(const void *context, size_t i),
                         const void *context);

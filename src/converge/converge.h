@@ -235,8 +235,8 @@ struct hm_g_path {
     size_t count;
     const double *iterations; /* Iterations at which the curve is evaluated; borrowed. */
     /*
-     * Values of the terms at the iterations; for other forms, the logarithms of the iterations;
-     * owned.
+     * For a sum of terms, the values of the terms at the iterations; for other forms, the
+     * logarithms of the iterations. Owned.
      */
     double *x;
 };

@@ -25,8 +25,8 @@ struct hm_fit_data {
     const double **places; /* places[q][g] is the value of quantity q in configuration (group) g. */
     /* Smallest and largest value of each quantity; INFINITY and -INFINITY if no run has a value. */
     double low[HM_QUANTITIES_MAX], high[HM_QUANTITIES_MAX];
-    /* First row of the table of runs without a value of the quantity; HM_NONE if all rows have
-     * one. */
+    /* First row of the table of runs that has no value of the quantity; HM_NONE if there is
+     * none. */
     size_t gap[HM_QUANTITIES_MAX];
 };
 

@@ -147,8 +147,8 @@ struct figure_search {
 };
 
 /*
- * Returns the median of ln(model / measured) if the rate has the value x; NaN if no such operation
- * was timed.
+ * Returns the median of ln(model / measured) if the rate has the value x; NaN if no operation of
+ * this kind was timed.
  */
 static double search_error(const struct figure_search *g, double x)
 {

@@ -24,7 +24,7 @@ struct hm_wire_time {
 };
 
 /*
- * Returns the time of a message of `bytes` bytes among n >= 1 workers. HM_SCHEME_BEST takes the
+ * Returns the time of a message of `bytes` bytes among n >= 1 workers. HM_SCHEME_BEST means the
  * cheapest all-reduce.
  */
 struct hm_wire_time hm__collective_eval(enum hm_scheme scheme, double n, double bytes,

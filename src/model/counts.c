@@ -207,7 +207,7 @@ static int count_activation(struct counter *c, const struct hm_layer *l, struct 
 }
 
 /* Counts the dot products of all pairs of t vectors of the input and one vector of the side layers,
- * which must have the size of the others. */
+ * which must have as many values as each of the t vectors. */
 static int count_interact(struct counter *c, const struct hm_layer *l, struct hm_shape *shape,
                           struct hm_count *row)
 {

@@ -143,7 +143,7 @@ static const struct row_times *pipeline_rows(const struct hm_model *m, size_t si
     return rows;
 }
 
-/* One case of the search: k stages, micro-batches of 2^size samples. */
+/* One case of the search for a placement: k stages and micro-batches of 2^size samples. */
 struct pipeline_case {
     size_t stages, size;
     double replicas, micro_batches;
@@ -177,7 +177,8 @@ static void case_units(const struct hm_model *m, const struct pipeline_case *c,
     }
 }
 
-/* Returns a lower bound of the time of all placements of the units. */
+/* Returns a lower bound of the time over all placements of the units (layers or blocks of
+ * layers). */
 static double units_least(const struct hm_place_unit *units, size_t count,
                           const struct pipeline_case *c)
 {
@@ -229,7 +230,8 @@ static void choice_set(const struct hm_model *m, const struct pipeline_case *c, 
                                           .fits = fits};
 }
 
-/* Places the units of the chain; if nothing fits, the memory limit is ignored. */
+/* Places the chain of units (layers or blocks of layers) on the stages; if no placement fits, the
+ * memory limit is ignored. */
 static int case_chain(const struct hm_model *m, const struct pipeline_case *c,
                       const struct hm_place_unit *units, struct hm_pipeline_choice *choice,
                       struct hm_err *err)

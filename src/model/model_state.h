@@ -95,8 +95,9 @@ int hm__model_set_table(struct hm_model *m, struct hm_err *err);
 bool hm__model_in_buckets(const struct hm_model *m, const struct hm_transfer *t);
 /* Returns the bytes of memory of a worker that training can use; NaN: unknown. */
 double hm__model_memory_limit(const struct hm_model *m);
-/* Computes the seconds of a step without communication on the slowest of n workers, which makes
- * `passes` forward and backward passes with b samples each, and the memory of a worker. */
+/* Computes the seconds of a step, without communication, on the slowest of n workers, and the
+ * memory of a worker. Each worker makes `passes` forward and backward passes with b samples
+ * each. */
 int hm__model_table_compute(const struct hm_model *m, double n, double b, double passes,
                             double *ret_s, double *ret_bytes, struct hm_err *err);
 /* Computes the communication of all buckets among n workers that make `passes` passes with b

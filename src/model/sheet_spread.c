@@ -87,8 +87,8 @@ enum hm_sheet_kind hm__sheet_kind(const struct hm_job *job, const struct hm_clus
 }
 
 /*
- * The interval always contains the prediction, because a few rows that all lie on one side of it do
- * not exclude the other side.
+ * The interval always contains the prediction, because a few measurements that all lie on one side
+ * of it do not exclude the other side.
  */
 struct hm_interval hm__sheet_interval(const struct hm_sheet_error *e)
 {

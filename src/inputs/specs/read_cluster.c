@@ -265,7 +265,7 @@ static int read_threads(struct hm_reader *reader, const struct hm_value *value,
     return hm__read_field(reader, value, &field, cluster);
 }
 
-/* Reads the keys whose values are not single quantities. */
+/* Reads the keys that need a reading function of their own, such as `flops` and `fabric`. */
 static int read_parts(struct hm_reader *reader, const struct hm_value *map,
                       struct hm_cluster *cluster)
 {
