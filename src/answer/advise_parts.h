@@ -44,7 +44,7 @@ static inline struct hm_notes hm__advice_notes(struct hm_advising *a)
  * times; each kind is tried on every number of workers.
  */
 size_t hm__advising_count_stale(const struct hm_advising *a, const struct hm_g *g);
-/* Adds stale runs and runs with backup workers of an algorithm to the candidates. */
+/* Adds the stale runs of an algorithm, and its runs with backup workers, to the candidates. */
 int hm__advising_add_stale(struct hm_advising *a, const struct hm_g *g, struct hm_err *err);
 /* Finds which candidate leads in which range of losses. */
 int hm__advice_leads(struct hm_advising *a, struct hm_err *err);

@@ -35,8 +35,8 @@ struct hm_large_score {
 enum { HM_LARGE_SOURCES = 32 };
 
 /*
- * Predict every row; predictions[i] belongs to rows->rows[i]. A row without a micro-batch gets the
- * largest power of two that fits in memory.
+ * Predict the measured step of every row; predictions[i] belongs to rows->rows[i]. A row without a
+ * micro-batch gets the largest power of two that fits in memory.
  */
 int hm__large_predict(struct hm_large_rows *rows, struct hm_large_prediction *predictions,
                       struct hm_err *err);

@@ -101,7 +101,7 @@ static bool mix_connected(const struct hm_search *s, const struct hm_mix *mix)
     return machines <= 1 || (!hm__strategy_inside(s->way.strategy) && (!sends || fabric));
 }
 
-/* All mixes that were evaluated, as points with their machines. */
+/* All mixes that were evaluated, as points of a curve, and the machines of each point. */
 struct mix_points {
     struct hm_curve curve;
     size_t room;

@@ -24,7 +24,8 @@
 
 struct candidate {
     struct hm_search search;
-    /* Position of the combination in the question; among equal values, the first one wins. */
+    /* Position of the combination in the question; if values are equal, the combination with the
+     * smallest position is preferred. */
     size_t order;
     size_t group; /* Number of the group; candidates of one group differ only in the number of
                      servers. */

@@ -5,8 +5,8 @@
 #include "search.h"
 
 /*
- * Replaces each cluster whose processes and threads the plan chooses by one cluster for each
- * choice: p processes with cores/p threads, for every divisor p of the cores of a machine.
+ * If the plan chooses the processes and threads of a cluster, replaces the cluster by one cluster
+ * for each choice: p processes with cores/p threads, for every divisor p of the cores of a machine.
  * *ret_clusters is in the arena, or is `clusters` if nothing is replaced. If there are no clusters,
  * the cluster of the job is used.
  */

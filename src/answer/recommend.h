@@ -103,8 +103,8 @@ bool hm__recommend_same(double a, double b);
 /* ---- recommend_fit.c ------------------------------------------------------------------------- */
 
 /*
- * Takes times from fits of the rows for the candidates that have none. If the fits give no time,
- * `way` is not changed and a reason is recorded.
+ * Takes times from fits of the runs, for the candidates that have no time yet. If the fits give no
+ * time, `way` is not changed and a reason is recorded.
  */
 int hm__recommend_fit(struct hm_recommending *w, struct hm_err *err);
 

@@ -83,7 +83,8 @@ struct laid_curves {
     double *y;
     size_t *ends; /* Number of grid points up to the end of each trace. */
     /*
-     * Whether each trace diverged; a path that follows a diverged trace ends where the trace ends.
+     * True for each trace that diverged; a path that follows such a trace ends where the trace
+     * ends.
      */
     bool *diverged;
 };
@@ -134,10 +135,10 @@ static double curve_last_slope(const struct hm_grid *grid, const double *curve, 
 }
 
 /*
- * Replaces the path y by a trace, shifted by `away`. Beyond the end of the trace, the path
- * continues with the changes of the fitted loss curve g, whose values y must hold on entry. A path
- * is the least loss so far and cannot rise; if g rises, the path continues like a power of the
- * iteration, with the last slope of the trace.
+ * Replaces the path y by a trace, shifted by `away`. On entry, y must hold the values of the fitted
+ * loss curve g. Beyond the end of the trace, the path falls by as much as g falls. A path is the
+ * least loss so far and cannot rise; if g rises, the path continues like a power of the iteration,
+ * with the last slope of the trace.
  */
 static void path_follow_curve(const struct hm_grid *grid, const struct laid_curves *laid, size_t c,
                               double away, double *y)

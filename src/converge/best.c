@@ -35,8 +35,8 @@ struct best_search {
     double drop;  /* Drop of the loss over the last quarter of the trace with the smallest loss. */
     double range; /* Difference between the largest and the smallest loss. */
     /*
-     * Largest distance of P* below the smallest loss; INFINITY if no trace gives a lower bound of
-     * P*.
+     * Largest distance by which P* may lie below the smallest loss; INFINITY if no trace gives a
+     * lower bound of P*.
      */
     double deepest;
 };

@@ -62,7 +62,7 @@ int hm__g_basis_eval(const struct hm_g_basis *basis, const double *i, const doub
 
 /* ---- points ---------------------------------------------------------------------------------- */
 
-/* The points of one algorithm that the loss curve g is fitted to. */
+/* The points to which the loss curve g of one algorithm is fitted. */
 struct hm_g_data {
     struct hm_g_curve *curves; /* Traces reduced to few points, sorted by number of workers. */
     size_t curve_count;

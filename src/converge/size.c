@@ -51,7 +51,8 @@ static const double PULL = 0.01;
  */
 static const double TYPICAL_ERROR = 0.2, TYPICAL_SHIFT = 0.1, TYPICAL_SHARE = 0.3;
 static const double TYPICAL_STEP = 5, TYPICAL_WEIGHT = 2;
-/* A model with more parameters is chosen only if it reduces the error by at least this factor. */
+/* A model with more parameters is chosen only if its error is at most this fraction of the error of
+ * the simpler model. */
 static const double BETTER = 0.98;
 
 /* ---- sizes ----------------------------------------------------------------------------------- */
@@ -227,7 +228,8 @@ static double work_residual(const struct size_work *w, double power, bool uses_s
     return any ? yy - 2 * s * xy + s * s * xx + w->pull * (s * s + power * power) : NAN;
 }
 
-/* Finds the power and the scale of a model; returns false if the curves do not determine them. */
+/* Finds the power and the scale of a model of the dependence on the number of rows; returns false
+ * if the curves do not determine them. */
 static bool model_fit(struct size_work *w, struct size_model *model)
 {
     double step = 2 * POWER_MOST / STEPS, least = INFINITY, scale;

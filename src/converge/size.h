@@ -23,7 +23,8 @@ struct hm_sizes {
     bool estimated;  /* True if P* was estimated for at least one of the numbers of rows. */
     double *bests;   /* Optimal loss P* of each of the original traces. */
     struct hm_traces traces; /* Traces after their conversion to `rows` rows. */
-    struct hm_size *sizes;   /* Dependence on the number of rows, one element for each algorithm. */
+    struct hm_size *sizes;   /* Dependence of the loss curve on the number of rows, one element for
+                                each algorithm. */
     size_t count;
 };
 

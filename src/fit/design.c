@@ -36,7 +36,7 @@ struct design_work {
      * job.
      */
     struct hm_fit *fit;
-    size_t *rows; /* Row of each allowed candidate in `candidates`. */
+    size_t *rows; /* For each allowed candidate, its row in the table `candidates`. */
     size_t count;
     double *features; /* features[j * terms + k] is term k of candidate j. */
     /* Cost and predicted seconds of each candidate; the seconds are NaN without a job. */
@@ -101,8 +101,8 @@ static int design_set_basis(struct design_work *w, struct hm_err *err)
         rc = hm__basis_sheet(&w->basis, arena, s->job, s->cluster, w->table, 0.5, err);
         if (rc == 0)
             /*
-             * Draws are made only if there are runs, because without runs the mean of each factor
-             * is 1.
+             * Draws are made only if there are runs. Without runs, the mean of each factor is 1, so
+             * draws are not needed.
              */
             rc = hm__fit_new(s->have, &fit, w->table, s->have != NULL, &w->fit, err);
         if (rc == 0)

@@ -84,15 +84,15 @@ int hm__fit_new(const struct hm_runs *runs, const struct hm_fit_settings *settin
 int hm__fit_draw(struct hm_fit *fit, const struct hm_fit_settings *settings,
                  const struct hm_choice *choices, size_t choice_count, struct hm_err *err);
 /*
- * Resamples the draws of a fit whose terms were chosen: a draw is kept more often if the loss of
- * efficiency that it predicts beyond the runs is usual in published curves. Implemented in
+ * Resamples the draws of a fit whose terms the library chose: a draw is kept more often if the loss
+ * of efficiency that it predicts beyond the runs is usual in published curves. Implemented in
  * shrink.c.
  */
 int hm__fit_shrink(struct hm_fit *fit, struct hm_random *random, struct hm_err *err);
 /*
- * Sets the coefficients of a specification sheet that is corrected by runs to the means of the
- * draws. The most probable overheads are 0 as long as no run shows them, but nearly all plausible
- * values are larger.
+ * If runs correct a specification sheet, sets its coefficients to the means of the draws. The most
+ * probable overheads are 0 as long as no run shows them, but nearly all plausible values are
+ * larger.
  */
 void hm__fit_take_mean(struct hm__fit *f);
 /* Lists the terms in use with the intervals of their coefficients. */

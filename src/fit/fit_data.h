@@ -41,8 +41,8 @@ struct hm_unit {
 
 /*
  * Groups the runs that have a time. Runs are in the same group if they agree in all quantities q
- * with matters[q]. Seconds are converted by unit. All memory is in the arena; the runs are
- * borrowed.
+ * for which matters[q] is true. Seconds are converted by `unit`. All memory is in the arena; the
+ * runs are borrowed.
  */
 int hm__fit_data_init(struct hm_fit_data *data, struct hm_arena *arena, const struct hm_runs *runs,
                       const struct hm_basis *basis, const bool *matters, struct hm_unit unit,

@@ -27,7 +27,8 @@ static int note_unit(struct hm_fit *fit, struct hm_err *err)
 }
 
 /*
- * If the time is above this fraction of the time on the fewest workers, it counts as not falling.
+ * If the time is above this fraction of the time on the fewest workers, it counts as not falling
+ * with n.
  */
 static const double FLAT_SHARE = 0.9;
 

@@ -35,7 +35,8 @@ struct hm_sheet {
     const struct hm_job *job; /* The job; borrowed from the caller. */
     /* The hardware; borrowed. NULL if the job consists of formulas only. */
     const struct hm_cluster *cluster;
-    struct hm_step_table *table; /* Times of steps, shared by all models; borrowed, or NULL. */
+    struct hm_step_table *table; /* Table of the times of steps, shared by all models; borrowed. May
+                                    be NULL. */
     bool weak;
     /*
      * Seconds that the specification sheet predicts without corrections, on one worker and on the
@@ -273,8 +274,8 @@ static int basis_name_parts(struct hm_basis *basis, struct hm_arena *arena,
     basis->count = parts;
     basis->overlaps = hm__model_overlap(model) != HM_OVERLAP_NONE && parts > 1;
     /*
-     * With overlap, this additional work could not hide communication as the work of the job does,
-     * so a narrow prior keeps its factor near 0.
+     * With overlap, the additional work of this term could not hide communication as the work of
+     * the job does, so a narrow prior keeps its factor near 0.
      */
     basis_add_overhead(basis, basis->sheet->weak ? "t1" : "t1/n",
                        basis->overlaps ? width * 1e-6 : width);

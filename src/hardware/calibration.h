@@ -1,7 +1,7 @@
 /*
- * Describes a machine from the times of single operations: which operations to time, the rates and
- * latencies with which the model of operations and collectives predicts the measured times, and the
- * description of the machine as YAML.
+ * Derives the description of a machine from the times of single operations: lists the operations to
+ * time, finds the rates and latencies with which the model predicts the measured times, and writes
+ * the description as YAML.
  */
 #ifndef HM_CALIBRATION_H
 #define HM_CALIBRATION_H
@@ -28,8 +28,8 @@ size_t hm__calibration_sizes(bool quick, double ret_bytes[32]);
 double hm__timing_flop(const struct hm_timing *timing);
 
 /*
- * Returns the seconds of one round: the first quartile of the samples, since interruptions only add
- * time. Sorts the samples.
+ * Returns the seconds of one round of an operation: the first quartile of the samples, since
+ * interruptions only add time. Sorts the samples.
  */
 double hm__samples_quartile(double *samples, size_t count);
 /* Returns the median of the values; NaN if there are none. Sorts the values. */

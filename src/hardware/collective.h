@@ -29,7 +29,7 @@ struct hm_wire_time {
  */
 struct hm_wire_time hm__collective_eval(enum hm_scheme scheme, double n, double bytes,
                                         const struct hm_wires *wires);
-/* Seconds of one message in one direction between workers and servers, at the ports of both
+/* Seconds that a message between workers and servers takes in one direction, at the ports of both
  * sides. */
 struct hm_server_load {
     double latency_s;

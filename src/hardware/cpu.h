@@ -70,8 +70,8 @@ double hm__cpu_gemm(const struct hm_cpu *cpu, double m, double n, double k, doub
 /* Returns the seconds of an element-wise operation that moves `bytes` bytes. */
 double hm__cpu_stream(const struct hm_cpu *cpu, double bytes);
 /*
- * Returns the seconds of `flop` operations that run at a fraction of the peak and move `bytes`
- * bytes.
+ * Returns the seconds of `flop` floating-point operations that run at a fraction of the peak and
+ * move `bytes` bytes.
  */
 double hm__cpu_loop(const struct hm_cpu *cpu, double flop, double fraction, double bytes);
 

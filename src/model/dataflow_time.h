@@ -14,7 +14,8 @@
  */
 double hm__dataflow_makespan(double tasks, double slots, double skew);
 
-/* Expected time that lost workers add, as a share of the time, with lineage or with checkpoints. */
+/* Expected time that lost workers add, as a share of the time, for recovery with lineage or with
+ * checkpoints. */
 struct hm_dataflow_loss {
     double failures_per_s; /* Rate at which workers are lost, per second. */
     double lineage,

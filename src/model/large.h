@@ -199,7 +199,7 @@ enum hm_large_group hm__large_group(const struct hm_large_device *device,
  */
 struct hm_large_spread {
     double high, high_experts, high_recent, high_waiting;
-    /* Components of the distance by which the lower end lies below 0. */
+    /* Components that add up to the distance of the interval's lower end below 0. */
     double low, low_experts, low_recent;
 };
 /* A spread that was estimated from all measured steps, or from all except those of one source. */
@@ -212,8 +212,9 @@ struct hm_large_spread_set {
  * source NULL. */
 extern const struct hm_large_spread_set hm__large_spreads[];
 /*
- * Returns the spread that was estimated without a source. If `network` is not NULL, only the rows
- * of this network and source were left out; this is for groups with a single source.
+ * Returns the spread that was estimated without the measured steps of a source. If `network` is not
+ * NULL, only the rows of this network and source were left out; this is for groups with a single
+ * source.
  */
 const struct hm_large_spread *hm__large_spread_without(const char *source, const char *network);
 /* Factors on a predicted time that give the interval in which 90 % of the measurements lie. */

@@ -126,7 +126,7 @@ static struct hm_large_device node_device(const struct hm_node *node)
     if (!hm__is_given(node->processors))
         return d;
     /* If the number of processors of a machine is known, the machine also gives all rates that it
-     * supports. */
+     * supports, so a missing rate means that the format is not supported. */
     d.processors = node->processors;
     d.flops_8 = hm__is_given(node->flops_fp8) ? node->flops_fp8 : 0;
     d.flops_4 = hm__is_given(node->flops_fp4) ? node->flops_fp4 : 0;

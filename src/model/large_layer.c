@@ -82,8 +82,8 @@ struct pair {
 };
 
 /*
- * Returns the seconds of a linear layer for `rows` tokens from k to n values: one matrix product
- * forward, two backward. Weights that are not trained need no gradient.
+ * Returns the seconds of a linear layer that maps k values to n values, for `rows` tokens: one
+ * matrix product forward, two backward. Weights that are not trained need no gradient.
  */
 static struct pair linear_time(const struct hm_large_case *x, double peak, double rows, double n,
                                double k)

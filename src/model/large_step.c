@@ -143,7 +143,8 @@ static int set_groups(const struct hm_large_case *x, const struct hm_layout *l,
     return count;
 }
 
-/* Returns the seconds of a collective that sends `bytes` per parameter, summed over all groups. */
+/* Returns the seconds of a collective that sends `bytes` bytes per parameter, summed over all
+ * groups. */
 static double groups_time(const struct hm_large_case *x, const struct group *groups, int count,
                           double bytes, double passes)
 {
@@ -311,8 +312,8 @@ static double host_optimizer_time(const struct hm_large_case *x, const struct hm
 }
 
 /*
- * Returns the seconds of copying weights from the host, for both passes of all micro-batches, that
- * do not overlap with computing.
+ * Returns the part of the seconds for copying weights from the host, in both passes of all
+ * micro-batches, that does not overlap with computing.
  */
 static double fetch_time(const struct hm_large_case *x, const struct hm_layout *l,
                          const struct group *groups, int count, double batches, double compute)

@@ -56,7 +56,8 @@ static void ops_cast_weights(struct ops *o, double weights)
 }
 
 /*
- * Adds a fully connected layer for `rows` rows from `in` to `out` values, with its two gradients.
+ * Adds a fully connected layer that maps `in` values to `out` values for `rows` rows, with its two
+ * gradients.
  */
 static void ops_linear(struct ops *o, double rows, double in, double out, bool bias)
 {

@@ -763,8 +763,8 @@ int hm__model_parts(const struct hm_model *m, const double *n, size_t count, dou
     int rc = hm__model_eval(m, points, count, err);
     for (size_t i = 0; rc == 0 && i < count; i++) {
         parts[i] = points[i].compute_s;
-        /* Communication that does not overlap; without overlap, the loop below replaces this
-         * value. */
+        /* Seconds of communication that do not overlap; without overlap, the loop below replaces
+         * this value. */
         if (part_count > 1)
             parts[count + i] = points[i].time_s - points[i].compute_s;
     }

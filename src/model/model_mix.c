@@ -124,7 +124,7 @@ static int kind_eval(const struct hm_model *m, size_t k, const struct hm_wires *
 }
 
 /*
- * Sets the share of each kind of machines relative to an equal share, by the computing times with
+ * Sets the share of each kind of machines relative to an equal share, from the computing times with
  * equal shares. A kind that computes in no time has an equal share.
  */
 static int mix_shares(const struct hm_model *m, const double *workers, const struct hm_wires *wires,

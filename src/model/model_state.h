@@ -86,8 +86,9 @@ int hm__model_check_formulas(const struct hm_model *m, struct hm_err *err);
 int hm__model_set_strategy(struct hm_model *m, struct hm_err *err);
 /* Sets the table of stragglers of the cluster, and adds a note that it is used. */
 int hm__model_set_stragglers(struct hm_model *m, struct hm_err *err);
-/* Returns the seconds of one edge of a graph without a formula: flop divided by the rate; for a CPU
- * of the catalog, the time of its scalar arithmetic or of its memory traffic. */
+/* Returns the seconds that one edge of a graph takes if the job has no formula for it: flop divided
+ * by the rate; for a CPU of the catalog, the time of its scalar arithmetic or of its memory
+ * traffic. */
 double hm__model_edge_time(const struct hm_model *m);
 /* Decides whether steps are modelled by their operations, and how they overlap. */
 int hm__model_set_table(struct hm_model *m, struct hm_err *err);

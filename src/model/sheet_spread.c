@@ -54,7 +54,7 @@ static const double NORMAL_90 = 1.645;
  */
 static const double student_90[] = {6.314, 2.920, 2.353, 2.132};
 
-/* Whether the rate of the job's format is at least twice that of fp32. */
+/* Whether the rate of the job's number format is at least twice that of fp32. */
 static bool job_uses_matrix_units(const struct hm_job *job, const struct hm_node *node)
 {
     double rate = hm__node_rate(node, job->math, job->precision, NULL);

@@ -47,7 +47,8 @@ struct hm_interval {
 };
 
 /*
- * Returns the kind of a job on n workers of a cluster, which may be NULL, with the platform `way`.
+ * Returns the kind of prediction for a job on n workers of a cluster (may be NULL) with the
+ * platform `way`.
  */
 enum hm_sheet_kind hm__sheet_kind(const struct hm_job *job, const struct hm_cluster *cluster,
                                   const struct hm_way *way, double n);
@@ -80,9 +81,9 @@ struct hm_sheet_row {
 };
 
 /*
- * Estimates the distribution from rows of one kind, leaving out those of the source `without`,
- * which may be NULL. Returns the number of sources; if it is below 2, the spread is that of one
- * source.
+ * Estimates the distribution from the measurements of one kind, leaving out those of the source
+ * `without`, which may be NULL. Returns the number of sources; if it is below 2, the spread is that
+ * of one source.
  */
 size_t hm__sheet_estimate(const struct hm_sheet_row *rows, size_t count, const char *without,
                           struct hm_sheet_error *ret_error);

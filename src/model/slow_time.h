@@ -18,8 +18,8 @@ void hm__slow_free(struct hm_slow *slow);
 
 /*
  * Returns the expected seconds until all but `late` of n workers have finished an iteration of
- * `seconds`, which is the (n - late)-th smallest of their n times. Requires 0 <= late < n and late
- * <= HM_BACKUPS_MOST.
+ * `seconds` seconds; this is the (n - late)-th smallest of their n times. Requires 0 <= late < n
+ * and late <= HM_BACKUPS_MOST.
  */
 double hm__slow_order(struct hm_slow *slow, double n, double late, double seconds);
 /*

@@ -65,7 +65,7 @@ static int read_positive(const struct hm_csv *csv, const char *column, const cha
     return 0;
 }
 
-/* Adds the line of the table to an error that the reader of jobs or clusters found in a row. */
+/* Adds the line of the table to an error that the reader of jobs or clusters reports for a row. */
 static int place_row(const struct hm_csv *csv, int rc, struct hm_err *err)
 {
     if (rc && err) {

@@ -77,7 +77,7 @@ static struct hm_trace_key trace_key(const struct hm_trace_cells *cells,
     return key;
 }
 
-/* Returns the value of the measure that the settings ask for ("accuracy" is converted to 1 -
+/* Returns the value of the loss measure that the settings ask for ("accuracy" is converted to 1 -
  * accuracy), or the loss if they ask for none. */
 static double row_measure(const struct hm_trace_table *t, const struct hm_trace_cells *cells)
 {

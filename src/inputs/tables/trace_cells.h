@@ -59,7 +59,8 @@ struct hm_trace_units {
 
 /* Returns the name of a role in messages, such as "m" or "elapsed_s". */
 const char *hm__trace_role_name(enum hm_trace_role role);
-/* Resolves the name of a column. `measure` is the measure that the settings ask for, or NULL. */
+/* Resolves the name of a column. `measure` is the loss measure that the settings ask for, or
+ * NULL. */
 struct hm_trace_name hm__trace_name_resolve(const char *written, const char *measure);
 /* Fails if the unit in the name of a column does not fit its role. */
 int hm__trace_name_check(const struct hm_trace_name *name, const char *source, int line,

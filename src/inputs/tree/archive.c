@@ -15,7 +15,7 @@
 #include "memory.h"
 #include "unpack.h"
 
-/* Sizes of the fixed parts of the records, and limits of what is read. */
+/* Sizes of the fixed parts of the records in a zip archive, and limits of what is read. */
 enum {
     LOCAL_SIZE = 30,
     ENTRY_SIZE = 46,
