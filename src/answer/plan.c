@@ -588,7 +588,7 @@ static int fill_alternative(struct hm_answer *a, struct candidate *c, size_t ind
 
 /*
  * Finds the three alternatives over all candidates. Points of the best candidate are taken from the
- * answer, because there they have their intervals.
+ * answer, because only these have intervals.
  */
 static int fill_alternatives(struct plan_work *p, struct hm_err *err)
 {

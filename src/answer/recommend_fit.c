@@ -87,7 +87,7 @@ struct recommend_fits {
      * these errors.
      */
     double off, off_rows;
-    /* Number of candidates whose time comes from a fit to the runs with their n alone. */
+    /* Number of candidates whose time comes from a fit to only the runs with the candidate's n. */
     size_t own;
 };
 

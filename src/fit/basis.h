@@ -105,7 +105,7 @@ double hm__sheet_reference_s(const struct hm_sheet *sheet);
 void hm__sheet_set_drift(const struct hm_sheet *sheet, double n_most, struct hm_fit_rule *rule,
                          double *one_node);
 /*
- * Records in the specification sheet that the column size of the runs is proportional to n. With
+ * Records in the specification sheet that the column `size` of the runs is proportional to n. With
  * weak scaling, the size per worker is then constant.
  */
 void hm__sheet_set_size_by_n(struct hm_sheet *sheet);

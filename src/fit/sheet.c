@@ -44,7 +44,7 @@ struct hm_sheet {
      */
     double one_s, reference_s;
     double work_s;  /* Seconds of compute that the specification sheet predicts on one worker. */
-    bool size_by_n; /* True if the column size of the runs is proportional to n (weak scaling). */
+    bool size_by_n; /* True if the column `size` of the runs is proportional to n (weak scaling). */
 };
 
 void hm__sheet_set_size_by_n(struct hm_sheet *sheet)

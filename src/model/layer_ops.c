@@ -148,7 +148,7 @@ static void ops_norm(struct ops *o)
 
 /*
  * The approximation of GELU by tanh is written as arithmetic (GPT-2): an eager framework runs each
- * operation as a kernel on wide values, 8 forward and 11 backward, and keeps four results.
+ * operation as a kernel on 32-bit values, 8 forward and 11 backward, and keeps four results.
  */
 static void ops_gelu_tanh(struct ops *o)
 {

@@ -90,7 +90,8 @@ int hm__model_set_stragglers(struct hm_model *m, struct hm_err *err);
  * by the rate; for a CPU of the catalog, the time of its scalar arithmetic or of its memory
  * traffic. */
 double hm__model_edge_time(const struct hm_model *m);
-/* Decides whether steps are modelled by their operations, and how they overlap. */
+/* Decides whether steps are modelled by their operations, and how computing and communication
+ * overlap. */
 int hm__model_set_table(struct hm_model *m, struct hm_err *err);
 /* Whether a step is an all-reduce of gradients that is sent in buckets. */
 bool hm__model_in_buckets(const struct hm_model *m, const struct hm_transfer *t);

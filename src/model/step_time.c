@@ -47,14 +47,14 @@ struct hm_step_table {
     struct hm_step_parts *nodes[NODES_MAX];
     struct hm_step_parts between; /* Components of the step for the last interpolated batch. */
     /*
-     * The last batch, 0 before the first one, and the components of its step: an entry of `nodes`,
-     * or `between`.
+     * Batch of the last evaluation (0 before the first one), and the components of its step, which
+     * are in `nodes` or in `between`.
      */
     double last_batch;
     const struct hm_step_parts *last;
     /*
      * Different sizes of buckets, and for each bucket the index of its size: equal buckets take
-     * equal times, and most layers of a network have the size of another one.
+     * equal times, and most layers of a network have the same size as another layer.
      */
     double sizes[HM_BUCKETS_MAX];
     size_t size_count, size_of[HM_BUCKETS_MAX];

@@ -28,8 +28,8 @@ void hm__catalog_servers(const struct hm_catalog *catalog, const char *accelerat
                          struct hm_servers *ret_servers);
 
 /*
- * Converts the name that the driver of a device gives to the form of names in the catalog: "NVIDIA
- * A100-SXM4-80GB" becomes a100-sxm4-80gb, "NVIDIA GeForce RTX 4090" becomes rtx-4090.
+ * Converts the name of a device, as its driver reports it, to the form of names in the catalog:
+ * "NVIDIA A100-SXM4-80GB" becomes a100-sxm4-80gb, "NVIDIA GeForce RTX 4090" becomes rtx-4090.
  */
 void hm__catalog_device_name(const char *driver, char *text, size_t room);
 
