@@ -391,11 +391,11 @@ HM_API int hm_design_render(const struct hm_design *design, enum hm_format forma
 
 /* ---- recommendations from measured runs ------------------------------------------------------ */
 
-/* Where a recommendation comes from; the first of these that suffices is used. */
+/* Sources of a recommendation; the first of these that suffices is used. */
 enum hm_recommend_way {
-    HM_RECOMMEND_ROWS,  /* The runs that match the question exactly. */
-    HM_RECOMMEND_FIT,   /* A fit of the runs. */
-    HM_RECOMMEND_MODEL, /* The model of the job. */
+    HM_RECOMMEND_ROWS,  /* The recommendation comes from runs that match the question exactly. */
+    HM_RECOMMEND_FIT,   /* The recommendation comes from a fit of the runs. */
+    HM_RECOMMEND_MODEL, /* The recommendation comes from the model of the job. */
     HM_RECOMMEND_NONE,  /* There is no recommendation, because there is not enough data. */
 };
 

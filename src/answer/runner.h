@@ -101,7 +101,10 @@ int hm__runner_smooth(const struct hm_runner *runner, double best, double *y, st
  */
 double hm__grid_hit(const struct hm_grid *grid, const double *y, double level);
 
-enum { HM_RUNNERS_MAX = 256 }; /* Largest number of runners of one algorithm in a schedule. */
+enum {
+    HM_RUNNERS_MAX = 256
+}; /* Largest number of runners (numbers of workers) of one algorithm in
+      a schedule. */
 
 /*
  * Finds when to change the number of workers, so that y = ln(P - P*) falls to `level` in the

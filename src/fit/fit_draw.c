@@ -189,8 +189,8 @@ static bool term_falls(const struct hm_fit *fit, size_t k)
      */
     if (f->basis.sheet)
         return k == 0 || k == f->basis.count - HM_SHEET_EXTRAS;
-    /* With weak scaling, the constant term is the work of each worker, which counts as divided
-     * among the workers. */
+    /* With weak scaling, the constant term is the work of each worker, so it counts as work that is
+     * divided among the workers. */
     if (fit->weak && strcmp(f->basis.texts[k], "1") == 0)
         return true;
     for (size_t q = 0; q < f->basis.quantity_count; q++) {

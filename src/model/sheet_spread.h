@@ -32,7 +32,7 @@ enum hm_sheet_kind {
     HM_SHEET_KIND_COUNT
 };
 
-/* The distribution of ln(measured / predicted) of one kind. */
+/* The distribution of ln(measured / predicted) for one kind of prediction. */
 struct hm_sheet_error {
     const char *title; /* Description of the kind for answers and reports. */
     double mean;

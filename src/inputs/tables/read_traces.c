@@ -20,7 +20,7 @@
 #include "trace_table.h"
 
 enum {
-    NAMES = 64,  /* Number of keys in a line whose resolved meanings are cached. */
+    NAMES = 64,  /* Number of positions in a line for which the meaning of the key is cached. */
     LISTED = 12, /* Largest number of candidate loss columns that a hint lists. */
 };
 

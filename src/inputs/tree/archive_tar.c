@@ -182,7 +182,7 @@ static int list_member(struct tar_list *l, const unsigned char *block, struct hm
     uint64_t padded = (size + BLOCK - 1) / BLOCK * BLOCK;
     rc = hm__source_skip(l->source, padded, &skipped, err);
     l->at += padded;
-    /* The last block may lack its padding. */
+    /* The padding of the last block may be missing, which is not an error. */
     if (rc == 0 && skipped < size)
         rc = hm__fail(err, HM_E_IO, "the archive is cut short");
     return rc;
