@@ -238,13 +238,13 @@ HM_API void hm_graph_free(struct hm_graph *graph);
  * edges; whether it assigns edges instead of vertices; whether it is random.
  */
 #define HM_SPLIT_MAP(X)                                                                            \
-    X(DEALT, "dealt", false, false, false)            /* Vertices round robin, by degree. */       \
-    X(RANDOM, "random", false, false, true)           /* Each vertex to a random worker. */        \
-    X(GREEDY, "greedy", false, false, false)          /* Vertices to the least loaded worker. */   \
-    X(HASH, "hash", true, false, false)               /* Vertices by a hash of their number. */    \
-    X(METIS, "metis", true, false, false)             /* Vertices by METIS k-way: few cuts. */     \
-    X(EDGE_RANDOM, "edge-random", true, true, true)   /* Each edge to a random worker. */          \
-    X(HDRF, "hdrf", true, true, false)                /* Edges by HDRF (Petroni et al. 2015). */
+    X(DEALT, "dealt", false, false, false)            /* Assigns vertices in turn, by degree. */   \
+    X(RANDOM, "random", false, false, true)           /* Assigns each vertex at random. */         \
+    X(GREEDY, "greedy", false, false, false)          /* Assigns to the least loaded worker. */    \
+    X(HASH, "hash", true, false, false)               /* Assigns vertices by a hash. */            \
+    X(METIS, "metis", true, false, false)             /* METIS k-way, which cuts few edges. */     \
+    X(EDGE_RANDOM, "edge-random", true, true, true)   /* Assigns each edge at random. */           \
+    X(HDRF, "hdrf", true, true, false)                /* HDRF (Petroni et al. 2015). */
 /* clang-format on */
 
 /* Methods to split a graph among workers. */
@@ -328,7 +328,7 @@ HM_API bool hm_scheme_is_allreduce(enum hm_scheme scheme);
 
 /* The content of a message, which determines its size. */
 enum hm_payload {
-    HM_PAYLOAD_PARAMETERS, /* All parameters of the network. */
+    HM_PAYLOAD_PARAMETERS, /* The message has all parameters of the network. */
     HM_PAYLOAD_GRADIENTS,  /* One gradient value for each parameter of the network. */
     HM_PAYLOAD_VERTICES,   /* The state of every copy of every vertex of the graph. */
     HM_PAYLOAD_BYTES,      /* Any content; a formula gives the number of bytes. */
@@ -551,7 +551,7 @@ HM_API const char *hm_framework_name(enum hm_framework framework);
 
 /* The form in which a framework gets the samples of an iteration. */
 enum hm_input {
-    HM_INPUT_MEMORY, /* Arrays of numbers in memory. */
+    HM_INPUT_MEMORY, /* Samples are arrays of numbers in memory. */
     HM_INPUT_TEXT,   /* Text or records that the framework converts value by value. */
     HM_INPUT_COUNT
 };
