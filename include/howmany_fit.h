@@ -130,15 +130,15 @@ struct hm_fit_rule {
     double crossing; /* Relative standard deviation that is added to predictions for several nodes,
                         if all runs used one node only. */
     /*
-     * Expected relative noise of runs, and the number of runs that this expectation counts as; 0
-     * runs: the noise is estimated from the runs alone.
+     * Expected relative noise of runs, and the weight of this expectation as a number of runs;
+     * weight 0: the noise is estimated from the runs alone.
      */
     double noise, noise_weight;
     /*
      * Expected size of a bend in the scaling curve. The efficiency loss is the loss of parallel
      * efficiency per doubling of n. Beyond the range of the runs, it is expected to differ from the
      * loss inside this range by about weak_turn (weak scaling) or strong_turn (strong scaling),
-     * plus turn_share times the loss inside the range. If the sum is 0, nothing is expected.
+     * plus turn_share times the loss inside the range. If the sum is 0, no change is expected.
      */
     double weak_turn, strong_turn, turn_share;
 };

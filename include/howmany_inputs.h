@@ -97,7 +97,7 @@ struct hm_layer {
     double vocabulary;    /* embedding: number of rows of the table, >= 1. */
     double positions;     /* embedding: number of rows of a learned position table, >= 0. */
     double heads;         /* attention: number of heads, >= 1. */
-    double context;       /* attention: length of the sequence of keys and values; 0: as the
+    double context;       /* attention: length of the sequence of keys and values; 0: that of the
                              input. */
     double context_width; /* attention: number of values per step of the sequence of keys and
                              values, >= 1. */
@@ -476,8 +476,8 @@ struct hm_cluster {
     bool roofline; /* True if memory bandwidth and kernel overhead are taken into account where they
                       are known. */
     struct hm_slowness slowness;
-    unsigned given;   /* Set of the keys (enum hm_cluster_key) that the description itself has, not
-                         the machine it names. */
+    unsigned given;   /* Set of the keys (enum hm_cluster_key) that the description itself has,
+                         without those of its machine. */
     const char *note; /* Sentence on keys that the cluster of the job gave, or that have an old
                          name; NULL: none. */
     const struct hm_kind *kinds; /* Kinds of machines of a mixed cluster, see howmany.h; NULL: one

@@ -275,8 +275,8 @@ static const char *missed_limit(const struct hm_search *s, const struct hm_curve
 }
 
 /*
- * Records the limit that is missed, and the point that exceeds it least. It is called only if no
- * point meets the limits.
+ * Records the limit that is missed, and the point that exceeds it least. Called only if no point
+ * meets the limits.
  */
 static void answer_find_miss(struct hm_answer *a, const struct hm_search *s,
                              const struct hm_curve *c)

@@ -547,7 +547,7 @@ static int reason_fit(struct recommend_fits *f, size_t known, struct hm_err *err
     return w->out->reason ? 0 : hm__fail_nomem(err);
 }
 
-/* Appends to the text of the reason that a fit gives the times for those n that have no matching
+/* Appends a statement to the reason: a fit gives the times for those n that have no matching
  * run. */
 static int reason_mixed(struct recommend_fits *f, struct hm_err *err)
 {

@@ -115,7 +115,7 @@ double hm__search_expense(const struct hm_search *search, const struct hm_point 
  * that the question asks for.
  */
 bool hm__search_allows(const struct hm_search *search, const struct hm_point *point);
-/* Returns the value of a point that the goal minimises. */
+/* Returns the value that the goal minimises, at one point. */
 double hm__search_value(const struct hm_search *search, const struct hm_point *point);
 
 /*

@@ -401,7 +401,7 @@ void hm__large_step(const struct hm_large_case *x, const struct hm_layout *layou
     s.attention_s = slots * mean.attention;
     s.traffic_s = slots * mean.traffic;
     s.host_s = slots * mean.host;
-    /* A slow host also delays the stages that the pipeline needs to fill and drain. */
+    /* A slow host also delays the slots in which the pipeline fills and drains. */
     s.slow_host_s =
         (slots + (l.pipeline - 1) / l.interleave * x->work->network->layers / l.pipeline) *
         mean.slow;
