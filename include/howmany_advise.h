@@ -507,8 +507,9 @@ enum hm_advise_why {
  * their names are the ends of intervals.
  */
 struct hm_candidate {
-    const char *algorithm; /* Name of the algorithm; for stale runs and runs with backup workers
-                              with an addition, such as "adam (ssp 3)" or "sgd (1 backup)". */
+    const char *algorithm; /* Name of the algorithm. For stale runs and for runs with backup
+                              workers, it has an addition, such as "adam (ssp 3)" or "sgd (1
+                              backup)". */
     double m;
     double staleness; /* Bound of the staleness; 0: synchronous, INFINITY: asynchronous. */
     double backups;   /* Number of backup workers. */

@@ -143,7 +143,7 @@ struct hm_fit_rule {
     double weak_turn, strong_turn, turn_share;
 };
 
-/* Returns the default rule. */
+/* Returns the default rule for the terms and intervals of a fit. */
 HM_API struct hm_fit_rule hm_fit_rule_default(void);
 
 /* Settings of a fit. {0} lets the library choose the terms and uses only the runs. */

@@ -242,7 +242,7 @@ static int recommend_fill(struct hm_recommending *w, struct hm_err *err)
         reason_all_fail(w);
     if (rc == 0)
         rc = hm__recommend_judge(w, err);
-    /* The source of the answer is that of the recommended candidate. */
+    /* The answer states the source of the recommended candidate's time. */
     if (rc == 0 && w->out->provenance == HM_RECOMMEND_ROWS && w->out->best != HM_NONE &&
         w->candidates[w->out->recommended].r.row_count == 0)
         w->out->provenance = HM_RECOMMEND_FIT;

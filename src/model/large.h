@@ -58,7 +58,8 @@ enum hm_large_family {
     HM_FAMILY_AMPERE,
     HM_FAMILY_HOPPER,
     HM_FAMILY_BLACKWELL,
-    /* A generation without measurements; it gets the means of the other generations. */
+    /* A generation without measurements; its constants are the means of those of the other
+     * generations. */
     HM_FAMILY_OTHER,
     HM_FAMILIES
 };
