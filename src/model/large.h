@@ -96,6 +96,7 @@ struct hm_large_device {
     double max_nodes;   /* Number of nodes that exist; NaN: no limit. */
     unsigned assumed;   /* Values that are assumed, as a sum of the constants
                            HM_LARGE_ASSUMED_... */
+    bool unmeasured;    /* True if no steps were measured on devices like this one. */
 };
 
 /*
