@@ -46,7 +46,7 @@ static inline struct hm_notes hm__advice_notes(struct hm_advising *a)
 size_t hm__advising_count_stale(const struct hm_advising *a, const struct hm_g *g);
 /* Adds the stale runs of an algorithm, and its runs with backup workers, to the candidates. */
 int hm__advising_add_stale(struct hm_advising *a, const struct hm_g *g, struct hm_err *err);
-/* Finds which candidate leads in which range of losses. */
+/* Finds the candidate that leads in each range of the loss. */
 int hm__advice_leads(struct hm_advising *a, struct hm_err *err);
 /* Finds the most useful next run. */
 void hm__advice_next(struct hm_advising *a);

@@ -222,7 +222,7 @@ static size_t search_point_count(const struct hm_search *s, double max_n, double
     return count;
 }
 
-/* Sets the numbers of workers of the curve. */
+/* Sets the number of workers of each point of the curve. */
 static void curve_set_n(struct hm_curve *curve, const struct hm_search *s, double per_node)
 {
     const struct hm_question *q = s->question;

@@ -43,7 +43,7 @@ struct hm_large_tops {
     struct hm_large_choice least;
 };
 
-/* One machine and the data of its search. */
+/* One machine of a plan, and the data of the search for layouts on it. */
 struct hm_large_machine {
     struct hm_large_device device;
     struct hm_large_work work;

@@ -333,7 +333,8 @@ static void note_batch(const struct hm_large_job *large, struct hm_large_answer 
     double batch = large->work.batch * large->work.sequence;
     double copies = floor(o->critical_batch / large->work.sequence);
 
-    if (100 * (o->factor - 1) >= .5) /* A smaller increase would be shown as 0 %. */
+    if (100 * (o->factor - 1) >= .5) /* A smaller increase would be shown as 0 %, so it is not
+                                        noted. */
         hm__large_note(a,
                        "A batch of %.1fM tokens is %.1f times the critical batch at a loss of %.2f "
                        "(%.1fM tokens, Kaplan et al. 2020): it needs %.0f %% more tokens, so more "

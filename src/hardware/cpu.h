@@ -40,7 +40,7 @@ struct hm_cpu_constants {
 /* The constants of CPUs of this version of the model. */
 extern const struct hm_cpu_constants hm__cpu_constants;
 
-/* The cores of one worker that compute. */
+/* The cores that compute in one worker. */
 struct hm_cpu {
     /* Constants; borrowed. NULL if the worker is an accelerator. */
     const struct hm_cpu_constants *k;

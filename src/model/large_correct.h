@@ -5,7 +5,7 @@
 
 #include "large.h"
 
-/* A step that was measured with a layout. */
+/* A measured step, and the layout with which it was measured. */
 struct hm_large_measured {
     double n; /* Number of workers. */
     /*

@@ -39,7 +39,7 @@ struct hm_stragglers {
      * workers are removed from it.
      */
     struct hm_slowness slowness;
-    struct hm_slow *slow; /* Tables of the times that `slowness` causes. */
+    struct hm_slow *slow; /* Tables of the times of workers with the slowness `slowness`. */
     /*
      * Tables for the cluster's own slowness, used when work is distributed by speed; otherwise
      * NULL.

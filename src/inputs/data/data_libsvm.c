@@ -26,7 +26,7 @@ struct libsvm {
     int lines;  /* Number of lines of the file that were read. */
     uint32_t *columns;
     double *values;
-    size_t count, entry_room; /* Length and capacity of the arrays columns and values. */
+    size_t count, entry_room; /* Length and capacity of the arrays `columns` and `values`. */
 };
 
 /* ---- lines ---------------------------------------------------------------------------------- */

@@ -18,7 +18,7 @@
 #include "text.h"
 
 enum { ROWS_MAX = 100000, JOB_TEXT = 1024 };
-static const double STALENESS = 3; /* Staleness of SSP, as in the measurements. */
+static const double STALENESS = 3; /* Staleness bound of SSP in the measurements. */
 
 enum column {
     SOURCE,

@@ -44,7 +44,8 @@ struct hm_trace_name {
 
 struct hm_trace_cells {
     const char *labels[HM_TRACE_LABELS]; /* Labels of the row; borrowed. NULL: not given. */
-    const char *stopped_by;              /* Why the run stopped; borrowed. NULL: not given. */
+    const char *stopped_by;              /* Reason why the run stopped; borrowed. NULL: not
+                                            given. */
     double numbers[HM_TRACE_ROLES];
     bool has[HM_TRACE_ROLES]; /* True for each role for which the row has a column. */
     double measure;

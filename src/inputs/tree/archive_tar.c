@@ -171,7 +171,7 @@ static int list_member(struct tar_list *l, const unsigned char *block, struct hm
         header_name(block, name);
         rc = add_file(l->archive, l->extra.name[0] ? l->extra.name : name, data, size, err);
     } else if (type >= '1' && type <= '6') {
-        size = 0; /* Links, devices and folders have no data. */
+        size = 0; /* Links, devices and folders have no data, whatever size their header gives. */
     }
     if (type != 'g' && type != 'K') {
         l->extra.name[0] = '\0';
