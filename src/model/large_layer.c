@@ -82,8 +82,8 @@ struct pair {
 };
 
 /*
- * Returns the seconds of a linear layer for `rows` tokens from k to n values: one matrix product
- * forward, two backward. Weights that are not trained need no gradient.
+ * Returns the seconds of a linear layer that maps k values to n values, for `rows` tokens: one
+ * matrix product forward, two backward. Weights that are not trained need no gradient.
  */
 static struct pair linear_time(const struct hm_large_case *x, double peak, double rows, double n,
                                double k)
@@ -218,8 +218,8 @@ static struct pair mlp_maps(const struct hm_large_case *x, double rows, double w
 }
 
 /*
- * Factor on the number of operators: without fused kernels, a gated network has more of them, for
- * norms, rotary positions and the gate.
+ * Returns the factor on the number of operators. Without fused kernels, a gated network has more of
+ * them, for norms, rotary positions and the gate.
  */
 static double gated_factor(const struct hm_large_case *x)
 {
