@@ -22,9 +22,9 @@ void hm_mpi_part_end(struct hm_comm *part);
 /* Wait for all ranks and shut MPI down. */
 void hm_mpi_end(struct hm_comm *comm);
 /*
- * Initialise comm in a program that has called MPI_Init itself. Messages use a separate
- * communicator. Collective. Returns -1 before MPI_Init and after MPI_Finalize. hm_mpi_leave ends
- * the use of MPI by comm but does not shut MPI down.
+ * Initialise `comm` in a program that has called MPI_Init itself. Messages use a separate
+ * communicator. Collective. Returns -1 before MPI_Init and after MPI_Finalize. hm_mpi_leave
+ * releases `comm` but does not shut MPI down.
  */
 int hm_mpi_join(struct hm_comm *comm);
 void hm_mpi_leave(struct hm_comm *comm);

@@ -24,7 +24,7 @@ struct session {
     struct hm_straggling straggling;
     /* Settings of parameter servers from the options, with `workers` set. */
     struct hm_serving serving;
-    struct hm_mrf *mrf; /* Field of belief propagation; owned by arena. */
+    struct hm_mrf *mrf; /* Markov random field of belief propagation; owned by `arena`. */
     struct hm_rows test;
     double test_rows;
     struct hm_train_totals totals;

@@ -224,7 +224,7 @@ static void trace_put_usage(struct hm_json *line, const struct hm_trace_point *p
 
 /* ---- spread of the seconds of iterations ---------------------------------------------------- */
 
-/* Smallest number of single iterations of which percentiles are reported. */
+/* Percentiles are reported only if at least this number of iterations was timed one by one. */
 enum { TIMES_LEAST = 10 };
 
 void trace_times_release(struct trace_times *times)
@@ -234,9 +234,9 @@ void trace_times_release(struct trace_times *times)
 }
 
 /*
- * Adds the time of an iteration if the point is one iteration after the previous point. A mean over
- * several iterations hides their spread, so it is not added. After memory has run out, nothing is
- * added.
+ * Adds the time of an iteration if the point of the trace is one iteration after the previous
+ * point. A mean over several iterations hides their spread, so it is not added. After an allocation
+ * has failed, nothing is added.
  */
 static void trace_times_add(struct trace_times *times, const struct hm_trace_point *point)
 {

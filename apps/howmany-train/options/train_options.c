@@ -389,7 +389,8 @@ static int option_read_count(int option, const char *value, double least, double
     return rc;
 }
 
-/* Accepts the options that choose the rows, the clients, and the rows of each client. */
+/* Accepts an option whose value is a fraction of the rows or of the clients, or the unevenness of
+ * the clients' numbers of rows. */
 static int option_accept_share(struct train_options *o, int option, const char *value)
 {
     double *into = option == FRACTION ? &o->settings.fraction
@@ -592,8 +593,8 @@ static const char *option_applies_to(const struct train_options *o, int option)
 static const char *option_algorithms(const struct train_options *o, int option)
 {
     /*
-     * An algorithm without properties, for belief propagation, to which none of these options
-     * applies.
+     * Placeholder for belief propagation, which has no algorithm: none of these options applies to
+     * it.
      */
     static const struct hm_algorithm none;
     const struct hm_algorithm *a = o->algorithm ? o->algorithm : &none;
@@ -601,7 +602,8 @@ static const char *option_algorithms(const struct train_options *o, int option)
     bool local = a->defaults.passes > 0;
 
     switch (option) {
-    case STEP: /* The algorithms that are not named here choose their step size themselves. */
+    case STEP: /* The algorithms that are not named here have no step size, or choose it themselves.
+                */
         return a->name && !dual && a->defaults.memory == 0
                    ? NULL
                    : "gd, sgd, momentum, adam, local-sgd, splash, gossip-ring, gossip-exp and "

@@ -52,7 +52,7 @@ enum {
 };
 
 struct train_options {
-    bool given[TRAIN_RANKS]; /* True for each option that was given. */
+    bool given[TRAIN_RANKS]; /* True for each option that was given on the command line. */
     /* Values of options as given on the command line; the texts are borrowed. */
     const char *problem_name, *algorithm_name, *data_name, *labels, *label_column, *test_name;
     const char *checkpoint, *beliefs;
@@ -63,10 +63,10 @@ struct train_options {
     bool has_scale; /* True if --scale was given. */
     enum train_keep keep;
     enum hm_order order;
-    double sample;    /* Fraction of the rows of a file to use; 0: all of them. */
+    double sample;    /* Fraction of the rows of the data file to use; 0: all rows. */
     double lambda;    /* Strength of the regulariser; negative: not given. */
-    double data_seed; /* Seed of generated rows (negative: the seed of the run) or of a sample
-                         (negative: 1). */
+    double data_seed; /* Seed for generated rows (if negative, the seed of the run is used) or for
+                         the choice of a sample of the rows (if negative, 1 is used). */
     struct hm_train_settings settings;
     struct hm_perceptron_spec layers;
     int scheme; /* Scheme of the all-reduces, an enum hm_reduce_scheme. */
@@ -92,7 +92,7 @@ struct train_options {
     struct hm_data_spec data, test;
     bool has_test;
     enum train_field_source field_source;
-    /* Recipe of a generated field, or of the potentials on a given graph. */
+    /* Recipe of a generated Markov random field, or of the potentials on a given graph. */
     struct hm_mrf_recipe recipe;
 };
 
@@ -138,8 +138,8 @@ int train_shares_read(const char *text, const struct hm_slowness *slowness, size
                       double *ret_before);
 
 /*
- * train_field_check checks the options of the field of belief propagation; train_field_load loads a
- * rank's part of the field.
+ * train_field_check checks the options of the Markov random field of belief propagation;
+ * train_field_load loads a rank's part of this field.
  */
 int train_field_check(struct train_options *options);
 int train_field_load(const struct train_options *options, int rank, int size,

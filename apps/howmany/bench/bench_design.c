@@ -1,7 +1,7 @@
 /*
- * Implements howmany bench --design: after a few cheap runs, each further run is the one that
- * reduces the uncertainty of the prediction at the target most per machine-second, until the
- * prediction is tight enough.
+ * Implements howmany bench --design: after a few cheap runs, the next run is always the one that,
+ * per machine-second, most reduces the uncertainty of the prediction at the target. The runs end
+ * when the prediction is tight enough.
  */
 #include <math.h>
 #include <stdio.h>
@@ -174,7 +174,9 @@ static size_t count_tried(const struct bench_session *s)
     return tried;
 }
 
-/* The least uncertainty so far, and the number of runs since it last fell by at least 5 %. */
+/*
+ * The smallest uncertainty so far, and the number of runs since it last decreased by at least 5 %.
+ */
 struct progress {
     double best;
     size_t since;

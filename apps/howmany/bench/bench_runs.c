@@ -182,7 +182,8 @@ static int run_once(struct bench_session *s, size_t configuration, const struct 
     double values[CLI_AXES_MAX], wall_s;
     int rc = measure_commands(s, pair, m, &wall_s);
 
-    cli_progress_end(&s->progress); /* Messages about the run begin on an empty line. */
+    cli_progress_end(&s->progress); /* Clear the progress line, so that messages about the run begin
+                                       on an empty line. */
     if (rc == 0 && m->framework && !s->framework) {
         fprintf(stderr, "howmany: iterations are read from the output of %s\n", m->framework);
         s->framework = m->framework;
@@ -320,7 +321,7 @@ static bool put_n_first(struct cli_axes *axes)
     return false;
 }
 
-/* Check that the target names only quantities that vary. */
+/* Check that the target of the prediction names only quantities that the benchmark varies. */
 static int check_target(const struct bench_session *s)
 {
     for (size_t i = 0; i < s->target.place.count; i++) {
@@ -395,7 +396,8 @@ int bench_prepare(struct bench_session *s)
                               s->axes.names[i]);
     rc = rc ? rc : check_lengths(s);
     rc = rc ? rc : cli_axes_cross(&s->axes, &s->configurations);
-    /* Filling in the command reports a placeholder that has no value. */
+    /* The command of the first configuration is filled in only to report placeholders that have no
+     * value. */
     rc = rc ? rc : fill_commands(s, 0, &first);
     command_pair_release(&first);
     return rc ? rc : check_fit_terms(s);

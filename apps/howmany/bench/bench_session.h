@@ -10,15 +10,17 @@
 
 /* Zero-initialise; set record.file = -1; fill in the settings; release with bench_release. */
 struct bench_session {
-    struct cli_axes axes;          /* Quantities that vary; bench_prepare moves n to the front. */
+    struct cli_axes
+        axes; /* Quantities that vary between the runs; bench_prepare moves n to the front. */
     struct launch_command command; /* Command to measure, with {name} placeholders. */
     double repeat, max_repeat, warmup;
     double timeout_s; /* Time limit of one run in seconds; 0: no limit. */
-    /* Repeat until half of the width of the interval of the mean is below this share of the mean;
-     * 0: use a fixed number of repeats. */
+    /* Runs of a configuration are repeated until half of the width of the interval of the mean is
+     * below this share of the mean; 0: the number of repeats is fixed. */
     double within;
-    /* Numbers of iterations that replace {iterations}: the command runs with both, and the
-     * difference is the time of the iterations between; 0: the command has no {iterations}. */
+    /* The two numbers of iterations that replace {iterations}. The command runs with both, and the
+     * difference of the times is the time of the additional iterations. 0: the command has no
+     * {iterations}. */
     double short_count, long_count;
     const char *file; /* File or store that records the runs; NULL: none. Borrowed. */
     regex_t regex;
@@ -32,11 +34,14 @@ struct bench_session {
     double tight;
     double budget_s; /* With --design: limit of machine-seconds; 0: no limit. */
 
-    struct hm_runs *configurations; /* All combinations of the values, one per row; owned. */
+    struct hm_runs
+        *configurations; /* All combinations of the values of the quantities, one per row; owned. */
     struct launch_record record;
-    size_t unmatched;      /* Number of runs in which no line matched the regular expression. */
-    size_t with_startup;   /* Number of runs whose seconds include the start-up. */
-    const char *framework; /* Framework whose log lines are recognised; NULL: none so far. */
+    size_t unmatched; /* Number of runs in whose output no line matched the regular expression. */
+    size_t
+        with_startup; /* Number of runs whose measured time includes the start-up of the command. */
+    const char *framework; /* Framework whose log lines were recognised in the output of a run;
+                              NULL: none so far. */
     double spent_s;        /* Machine-seconds of all runs so far. */
     struct cli_progress progress;
 };

@@ -21,7 +21,7 @@ enum {
     STREAM_NON_BLOCKING = 1,
     CAPTURE_THREAD = 1, /* CU_STREAM_CAPTURE_MODE_THREAD_LOCAL */
     GRAPH_OPS = 32,     /* Largest number of operations in one CUDA graph. */
-    /* Number of launches that the driver queues without waiting for the device. */
+    /* Largest number of launches that the driver queues without waiting for the device. */
     LAUNCHES_MAX = 512
 };
 
@@ -63,7 +63,7 @@ static const char kernels[] =
     " shl.b64 %d4, %d3, 2;\n add.u64 %d5, %d1, %d4;\n st.global.u32 [%d5], %r4;\n"
     "DONE:\n ret;\n}\n";
 
-/* Reports an error of the driver with the name of the function. */
+/* Reports an error of the CUDA driver, with the name of the function that failed. */
 static int cuda_fail(const struct cuda_state *cuda, const char *function, int error,
                      struct hm_err *err)
 {
@@ -94,7 +94,9 @@ static int launch_empty(struct cuda_state *cuda)
     return cuda->driver.launch(cuda->empty, 1, 1, 1, 32, 1, 1, 0, cuda->stream, parameters, NULL);
 }
 
-/* Fills memory with random numbers of a format; their absolute values are between 0.5 and 1. */
+/*
+ * Fills memory with random numbers of a number format; their absolute values are between 0.5 and 1.
+ */
 static int launch_fill(struct cuda_state *cuda, double bytes, enum hm_math math)
 {
     uint64_t words = (uint64_t)(bytes / 4);
@@ -149,8 +151,8 @@ static void drop_graph(struct cuda_state *cuda)
 }
 
 /*
- * Captures the operation several times in a graph that runs for about a millisecond. If a library
- * does not allow this, it is not an error.
+ * Captures the operation several times in a CUDA graph that runs for about a millisecond. If a
+ * library does not support the capture, the operation is launched one by one; this is not an error.
  */
 static void capture_op(struct cuda_state *cuda, const struct hm_timing *op)
 {
@@ -195,7 +197,7 @@ static int gpu_prepare(struct calibrate_device *d, const struct hm_timing *op, s
         return cuda_fail(cuda, "cuLaunchKernel", rc, err);
     for (int i = 0; rc == 0 && i < 2; i++)
         rc = launch_op(cuda, op);
-    /* An operation whose format or shape the library refuses is left out. */
+    /* An operation whose number format or shape the library does not support is left out. */
     bool refused = rc != 0;
     rc = cuda->driver.stream_wait(cuda->stream);
     if (rc)
@@ -206,7 +208,8 @@ static int gpu_prepare(struct calibrate_device *d, const struct hm_timing *op, s
     return 1;
 }
 
-/* Starts the prepared operation at least `times` times; *ret_done is how often it was started. */
+/* Starts the prepared operation at least `times` times; *ret_done is the number of times that it
+ * was started. */
 static int launch_many(struct cuda_state *cuda, const struct hm_timing *op, size_t times,
                        size_t *ret_done)
 {
@@ -221,7 +224,8 @@ static int launch_many(struct cuda_state *cuda, const struct hm_timing *op, size
     return rc;
 }
 
-/* Measures the host's time for launches that the driver queues while the device works. */
+/* Measures the time that the host needs for a launch, while the driver queues the launches and the
+ * device works. */
 static int gpu_run_host(struct cuda_state *cuda, const struct hm_timing *op, size_t times,
                         double *ret_seconds, struct hm_err *err)
 {
@@ -271,7 +275,8 @@ static int load_driver(struct cuda_driver *driver, struct hm_err *err)
     void *library;
 
     if (hm__library_open("libcuda.so.1", "the NVIDIA driver", &library, err)) {
-        /* The loader's message about a missing file is replaced by one about the missing GPU. */
+        /* The message of the dynamic loader about a missing library is replaced by a message about
+         * the missing GPU. */
         if (err)
             err->message[0] = err->hint[0] = '\0', err->code = 0;
         hm__fail(err, HM_E_UNSUPPORTED,

@@ -105,7 +105,8 @@ static bool is_stopped(void *context)
     return launch_interrupted();
 }
 
-/* Appends the operations of the device to the list, after the messages that it already contains. */
+/* Appends the operations of the device to the rows of the session, after the times of messages.
+ * Returns the number of operations. */
 static size_t list_ops(struct calibrate_session *s, struct hm_timing *rows)
 {
     const struct hm_timings *facts = &s->device.facts;
@@ -152,7 +153,8 @@ static int measure_device(struct calibrate_session *s)
         return EXIT_INTERRUPTED;
     if (rc)
         return cli_report(&err);
-    /* A recorded device has one round, so the spread between rounds is taken from the recording. */
+    /* A recorded device is measured in one round, so the spread between rounds is copied from the
+     * recording. */
     for (size_t i = 0; replay && i < kept; i++)
         rows[i].spread = s->device.facts.rows[i].spread;
     s->timings.count += kept;
@@ -160,8 +162,7 @@ static int measure_device(struct calibrate_session *s)
 }
 
 /*
- * Copies the properties that the device itself reports, except the rows, which are those of the
- * session.
+ * Copies the properties that the device itself reports, except its rows of times, into the session.
  */
 static void take_facts(struct calibrate_session *s)
 {
@@ -251,7 +252,8 @@ static int measure_all(struct calibrate_session *s)
     const struct calibrate_request *r = s->request;
     int rc = 0;
 
-    /* The other ranks are busy while messages are measured, so the CPU is measured afterwards. */
+    /* The CPU is measured after the messages, because the other ranks keep the cores busy while
+     * messages are measured. */
     if (r->fabric)
         rc = calibrate_links_measure(s);
     if (calibrate_rank() > 0)
@@ -278,7 +280,7 @@ int calibrate_session_run(struct calibrate_session *s)
     rc = measure_all(s);
     launch_interrupt_end();
     if (rc || calibrate_rank() > 0)
-        return rc; /* The other ranks have no results; only rank 0 continues. */
+        return rc; /* Only rank 0 has results; the other ranks end here. */
     take_facts(s);
     rc = find_sheet(s);
     if (rc == 0 && hm__calibrate(&s->timings, s->sheet ? &s->sheet->node : NULL, &s->machine, &err))

@@ -29,7 +29,8 @@ enum {
 
 static const size_t WORKSPACE_BYTES = 32 << 20;
 
-/* Proposal of cuBLASLt: an algorithm of 64 bytes, its workspace, and its state. */
+/* Proposal of cuBLASLt for a matrix product: an opaque description of the algorithm (64 bytes), the
+ * bytes of its workspace, and whether it can be used. */
 struct lt_choice {
     uint64_t algorithm[8];
     size_t workspace;

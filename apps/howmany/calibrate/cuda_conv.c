@@ -47,7 +47,8 @@ struct cuda_conv {
                     int dilation_w, int mode, int type);
     int (*conv_math)(void *conv, int math);
     int (*conv_destroy)(void *conv);
-    /* Functions of the three passes: choose an algorithm, return its workspace size, and run it. */
+    /* Functions of the three passes (forward, gradient of the input, gradient of the weights):
+     * choose an algorithm, return its workspace size, and run it. */
     int (*choose[3])(void *handle, void *a, void *b, void *conv, void *c, int wanted, int *found,
                      struct conv_choice *choices);
     int (*workspace[3])(void *handle, void *a, void *b, void *conv, void *c, int algorithm,
@@ -58,7 +59,8 @@ struct cuda_conv {
     /* Pass and algorithm of the prepared convolution. */
     int pass, algorithm;
     size_t bytes;
-    cuda_memory data[3], memory; /* Input, filter and result of the pass, and workspace. */
+    cuda_memory data[3], memory; /* Buffers of the input, the filter and the output of the
+                                    convolution, and workspace. */
 };
 
 static void conv_free(struct cuda_conv *v)
@@ -157,7 +159,7 @@ void cuda_conv_close(struct cuda_state *cuda)
     cuda->conv = NULL;
 }
 
-/* Describes the tensors of a convolution and divides the memory among them. */
+/* Describes the tensors of a convolution to cuDNN and divides the device memory among them. */
 static int conv_describe(struct cuda_state *cuda, const struct hm_timing *op)
 {
     struct cuda_conv *v = cuda->conv;
@@ -192,7 +194,8 @@ static int conv_describe(struct cuda_state *cuda, const struct hm_timing *op)
 }
 
 /*
- * Returns the descriptors of a pass in the order of its functions: the two operands and the result.
+ * Returns the descriptors of a pass in the order in which its cuDNN functions expect them: the two
+ * operands and the result.
  */
 static void conv_order(const struct cuda_conv *v, void *ret_desc[3], cuda_memory ret_data[3])
 {

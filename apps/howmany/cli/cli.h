@@ -30,8 +30,9 @@ struct cli_option {
     const char *old; /* Earlier name of the option, still accepted; NULL if there is none. */
 };
 
-/* A heading of the help: it is above the named option and those after it, up to the next heading.
- * A title may occur more than once; its options are shown together. */
+/* A heading in the help. It is printed above the option with the given name; the options that
+ * follow in the table belong to it, up to the option of the next heading. A title may occur more
+ * than once; all options under this title are shown together. */
 struct cli_heading {
     const char *option, *title;
 };
@@ -130,7 +131,7 @@ int cli_report(const struct hm_err *err);
 void cli_put_guides(FILE *to, const char *text);
 /* Report a usage error. Returns EXIT_USAGE. */
 int cli_complain(const char *format, ...) HM_PRINTF(1, 2);
-/* Returns how to write to standard output: colour, Unicode and width. */
+/* Returns the properties of standard output: whether it shows colour and Unicode, and its width. */
 struct hm_style cli_style(void);
 bool cli_is_terminal(void);
 /* Write a text to standard output. Returns false and prints a message if writing fails. */
@@ -142,8 +143,8 @@ int cli_put_text(struct hm_text *text);
 /* Same as cli_put_text, but for a text that the caller keeps. Returns false and prints a message if
  * writing fails. */
 bool cli_put_wrapped(const char *text);
-/* Progress on standard error, such as "metis: 12 of 31, 40 s left", only on a terminal. Counts are
- * shown after one second, texts at once. */
+/* Progress on standard error, such as "metis: 12 of 31, 40 s left", shown only on a terminal.
+ * Counts are shown after one second, texts at once. */
 struct cli_progress {
     const char *what; /* Name of the activity that is shown; borrowed. */
     size_t total;
@@ -159,8 +160,8 @@ void cli_progress_step(struct cli_progress *progress, size_t done);
 /* Show a text instead of counts, at most five times per second. */
 void cli_progress_say(struct cli_progress *progress, const char *text);
 void cli_progress_end(struct cli_progress *progress); /* Clears the line that shows progress. */
-/* Show the progress on the page of the server too, under the name of the command. `title` says what
- * runs. cli_progress_close ends this; it is not needed if the program ends. */
+/* Show the progress also on the web page of the server, under the name of the command. `title` says
+ * what runs. cli_progress_close ends this; a call is not needed if the program ends. */
 void cli_progress_list(struct cli_progress *progress, const char *title);
 void cli_progress_close(struct cli_progress *progress);
 
@@ -187,10 +188,12 @@ int cli_positive(const char *name, const char *text, struct hm_dim dim, double *
 /* Load the built-in catalog and the files in the user's own catalog folder. Returns NULL with a
  * message on failure. */
 struct hm_catalog *cli_catalog_load(void);
-/* Write the path of the user's own catalog folder into path[room]; false if the variable HOME is
- * not set. */
+/* Write the path of the user's own catalog folder into path[room]. Returns false if the variable
+ * HOME is not set. */
 bool cli_catalog_folder(char *path, size_t room);
-/* Whether the user's own catalog folder exists. If it does not, the built-in catalog is enough. */
+/*
+ * Whether the user's own catalog folder exists. If not, the built-in catalog is all that is needed.
+ */
 bool cli_has_own_catalog(void);
 
 #endif

@@ -30,7 +30,8 @@ static bool guides_folder(char folder[PATH_MAX])
     return used > 0 && used < PATH_MAX && access(folder, R_OK) == 0;
 }
 
-/* Returns the first name of a guide or example in a text, and its length; NULL if there is none. */
+/* Returns the first name of a guide or example in a text and sets *ret_length to its length; NULL
+ * if there is none. */
 static const char *guide_name(const char *text, size_t *ret_length)
 {
     static const char *const folders[] = {"docs/", "examples/"};
@@ -44,7 +45,7 @@ static const char *guide_name(const char *text, size_t *ret_length)
     if (first)
         *ret_length = strspn(first, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
                                     "0123456789/._-");
-    /* A full stop at the end belongs to the sentence. */
+    /* A full stop at the end belongs to the sentence, not to the file name. */
     while (first && *ret_length > 0 && first[*ret_length - 1] == '.')
         --*ret_length;
     return first;

@@ -42,7 +42,7 @@ void cli_interrupt_watch(struct cli_interrupt *before)
 
     sigaction(SIGINT, NULL, &before->interrupt);
     sigaction(SIGALRM, &end, &before->alarm);
-    /* Programs in the background of a shell ignore SIGINT. */
+    /* Programs that a shell runs in the background ignore SIGINT; this must stay so. */
     if (before->interrupt.sa_handler != SIG_IGN)
         sigaction(SIGINT, &ask, NULL);
 }

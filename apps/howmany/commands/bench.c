@@ -101,8 +101,9 @@ static void bench_end(void *state)
 /* ---- options -------------------------------------------------------------------------------- */
 
 /*
- * Whether compiling a pattern takes little memory. The C library copies a group once for each
- * repetition that a count such as {1,50} allows, and counts of nested groups multiply.
+ * Whether a regular expression needs little memory when it is compiled. The C library copies a
+ * group once for each repetition that a count such as {1,50} allows, and the counts of nested
+ * groups multiply.
  */
 static bool is_small_regex(const char *value)
 {
@@ -142,7 +143,7 @@ static int read_regex(struct bench_state *s, const char *value)
     return 0;
 }
 
-/* Reads the two numbers of iterations. */
+/* Reads the two numbers of iterations with which the command runs. */
 static int read_lengths(struct bench_session *s, const char *value)
 {
     struct cli_range range = {0};

@@ -26,7 +26,7 @@ static const struct cli_option options[OPTIONS] = {
 struct init_state {
     struct first_job job;
     const char *output;
-    bool given; /* True if an operand or an option describes the job. */
+    bool given; /* True if an operand or an option says something about the job. */
 };
 
 static void *init_begin(void)
@@ -85,7 +85,8 @@ static void add_work(struct hm_text *out, const struct first_job *job)
         add_key(out, "iterations", job->amount, "of the whole job");
 }
 
-/* Adds the machine. An accelerator without a fabric is replaced by a server that holds several. */
+/* Adds the machine to the job file. An accelerator without a network is replaced by a server with
+ * several such accelerators. */
 static void add_machine(const struct hm_catalog *catalog, const char *name, struct hm_text *out)
 {
     struct hm_servers servers;

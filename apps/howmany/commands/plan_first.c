@@ -21,7 +21,7 @@ static int ask_plan(struct cli_verb_call *c, const struct hm_catalog *catalog)
     bool work = cli_verb_value(c, "tokens") || cli_verb_value(c, "epochs") ||
                 cli_verb_value(c, "iterations");
 
-    /* No question is asked for a value that is not empty. */
+    /* A value that is set here is not asked for. */
     if (machine)
         snprintf(job.machine, sizeof(job.machine), "given");
     if (work)

@@ -22,7 +22,7 @@ static int import_path(const char *file, char *path, size_t room)
     int length = (int)strcspn(base, ".");
     struct hm_err err = {0};
 
-    /* All price lists are called vms.csv, so the name of their folder is used instead. */
+    /* All files of prices are called vms.csv, so the name of their folder is used instead. */
     if (slash && length == 3 && strncmp(base, "vms", 3) == 0) {
         const char *folder = slash;
         while (folder > file && folder[-1] != '/')

@@ -1,6 +1,6 @@
 /*
- * The command howmany steer: trains in frames and chooses the algorithm and the number of workers
- * anew before each frame.
+ * The command howmany steer: trains in frames, which are short periods of the training, and chooses
+ * the algorithm and the number of workers again before each frame.
  */
 #include <math.h>
 #include <regex.h>
@@ -31,7 +31,7 @@ struct steer_options {
 
 struct steer_command_state {
     struct steer_options options;
-    struct hm_arena *arena; /* Owns the texts of this state. */
+    struct hm_arena *arena; /* Owns the strings of this state. */
     struct hm_study_spec *spec;
     struct study_commands commands;
     struct cli_machine machine;
@@ -324,7 +324,7 @@ static int read_file(struct steer_command_state *s)
     return study_commands_prepare(&s->commands, s->spec);
 }
 
-/* Find the fabric over which the state of a simulated training moves. */
+/* Find the network over which the state of a simulated training is moved between workers. */
 static int find_fabric(struct steer_command_state *s, double *ret_flops)
 {
     struct hm_cluster *cluster = NULL;
@@ -446,7 +446,8 @@ static int prepare_command(struct steer_command_state *s)
 /* ---- the session ----------------------------------------------------------------------------- */
 
 /*
- * Complete the text that identifies the training: it contains everything that decisions depend on.
+ * Complete the text that identifies the training in its log; it contains everything that the
+ * decisions depend on.
  */
 static int complete_identity(struct steer_command_state *s)
 {
@@ -510,10 +511,7 @@ static int steer_prepare(struct steer_command_state *s)
     return s->session.folder.path ? 0 : cli_complain("out of memory");
 }
 
-/*
- * Print the commands of the first pieces of the training, which run each algorithm on the first
- * number of workers.
- */
+/* Print the command of the first frame for each algorithm, on the first number of workers. */
 static int print_commands(const struct steer_command_state *s)
 {
     const struct steer_task *task = &s->session.task;
@@ -541,8 +539,9 @@ static int print_commands(const struct steer_command_state *s)
         launch_command_release(&command);
     }
     hm__text_release(&checkpoint);
-    if (rc == 0 && (out.failed || !out.data ||
-                    !cli_put(out.data))) /* Command lines are printed without line wrapping. */
+    if (rc == 0 &&
+        (out.failed || !out.data || !cli_put(out.data))) /* Command lines are printed without line
+                                                            wrapping, so that they can be copied. */
         rc = EXIT_USAGE;
     hm__text_release(&out);
     return rc;

@@ -74,8 +74,8 @@ static int accept_session_option(struct train_state *s, int option, const char *
     }
 }
 
-/* Accepts an option. own_option is the index of the option among those that users see; in the list
- * of all options, they come after the hidden options, which only ranks get. */
+/* Accepts an option. own_option is an index into the options that users see. These follow the
+ * hidden options, which only ranks get, in the list of all options. */
 static int train_accept(void *state, int own_option, const char *value)
 {
     struct train_state *s = state;

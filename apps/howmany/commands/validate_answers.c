@@ -29,7 +29,7 @@ struct rule_test {
     size_t rule_count;
     const char *sources[SOURCES_MAX];
     size_t source_count;
-    size_t *source_of;          /* Source of each curve; owned. */
+    size_t *source_of;          /* Index of the source of each curve; owned. */
     double *scores;             /* Score of rule r on curve i: scores[r * curves + i]; owned. */
     size_t chosen[SOURCES_MAX]; /* For each source, index of the rule with the best score on all
                                    other sources. */
