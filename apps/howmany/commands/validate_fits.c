@@ -116,7 +116,8 @@ static bool add_row(struct validate_curves *f, const char *source, char **fields
 }
 
 /* Read the curves of one table; a table without the required columns is skipped. `own` is true for
- * data/curves.csv, which has a column for the source; otherwise the table is one source. */
+ * data/curves.csv, which has a column for the source; all curves of any other table have one
+ * source. */
 static int read_table(struct validate_curves *f, const char *path, bool own)
 {
     const char *const names[FIELDS] = {
@@ -216,8 +217,9 @@ size_t validate_small_count(const struct validate_curve *c)
     return count;
 }
 
-/* Makes a table of the runs of the smaller half of the sizes. per_unit: times are seconds per unit
- * of work, for Ernest's terms; sheet: the table is for a fit whose prior is the model of a job. */
+/* Makes a table of the runs of the smaller half of the sizes. If `per_unit` is true, times are
+ * seconds per unit of work, for Ernest's terms. If `sheet` is true, the table is for a fit whose
+ * prior is the model of a job. */
 static struct hm_runs *small_runs(const struct validate_curve *c, bool per_unit, bool sheet)
 {
     const size_t count = validate_small_count(c);
@@ -299,8 +301,8 @@ struct validate_result validate_curve_predict(const struct validate_curve *c,
     return result;
 }
 
-/* Curves whose job is known, either as a built-in example or as text. Their fit starts from the
- * model of that job. */
+/* Curves whose job is known, either as a built-in example or as the text of a job file. Their fit
+ * starts from the model of that job. */
 static const struct {
     const char *workload, *batch, *example, *text;
 } sheets[] = {
@@ -334,7 +336,7 @@ static const struct {
      "p2.8xlarge}}"},
 };
 
-/* Returns the text of a built-in example; NULL if there is no such example. */
+/* Returns the text of the built-in example with the name `wanted`; NULL if there is none. */
 static const char *example_text(const char *wanted, size_t *length)
 {
     const char *name, *text;
@@ -345,7 +347,7 @@ static const char *example_text(const char *wanted, size_t *length)
     return NULL;
 }
 
-/* Returns the job of a curve; NULL if it is not known. */
+/* Returns the job of a curve; NULL if no job is known for it. */
 static struct hm_job *find_job(const struct validate_curve *c, const char *data,
                                const struct hm_catalog *catalog)
 {
@@ -467,7 +469,9 @@ static void add_fits_text(struct hm_text *out, const struct validate_curves *f)
     }
 }
 
-/* Write the members "ernest", "auto" and "sheet" of a curve. */
+/*
+ * Write the results of the three methods for a curve as the members "ernest", "auto" and "sheet".
+ */
 static void put_results(struct hm_json *json, const struct validate_result *results)
 {
     for (int m = 0; m < METHODS; m++) {

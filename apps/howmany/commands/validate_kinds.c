@@ -1,8 +1,8 @@
 /*
- * Estimates again, from measured training steps, the intervals of plans that have no runs, and
- * counts how often such an interval contains the measurement of a held-out source: the time of each
- * row is predicted with constants that were fitted without its source, and the interval comes from
- * the other sources of the same kind.
+ * Estimates again, from measured training steps, the intervals of plans that have no runs. Counts
+ * how often such an interval contains the measurement of a held-out source: the time of each row is
+ * predicted with constants that were fitted without its source, and the interval is computed from
+ * the errors of the other sources of the same kind.
  *
  * Two kinds have rows of their own. For hardware that is described by rates only, the rows of
  * accelerators in data/steps.csv are predicted again as if the number of processors were unknown.
@@ -48,7 +48,8 @@ bool step_same_job(const struct hm_measured_step *a, const struct hm_measured_st
            (one == other || (isnan(one) && isnan(other)));
 }
 
-/* Adds a row as if its accelerator were described by rates and memory bandwidth only. */
+/* Adds the row of a measured step, predicted as if its accelerator were described by rates and
+ * memory bandwidth only. */
 static int add_rates(struct step_kinds *all, const struct hm_measured_step *s, struct hm_err *err)
 {
     struct hm_job copy = *s->job;
@@ -110,7 +111,7 @@ static int add_platforms(struct step_kinds *all, const struct hm_platform_rows *
     return rc;
 }
 
-/* Adds the published speedups of one example; each example counts as a source. */
+/* Adds a row for each published speedup of one example; each example counts as one source. */
 static int add_speedups(struct step_kinds *all, const struct hm_job *job, const char *source,
                         struct hm_err *err)
 {
@@ -129,7 +130,8 @@ static int add_speedups(struct step_kinds *all, const struct hm_job *job, const 
     return rc;
 }
 
-/* Adds the examples with measured speedups; examples that need further files are left out. */
+/* Adds the rows of all examples with measured speedups; examples that need further files are left
+ * out. */
 static int add_examples(struct step_kinds *all, const struct hm_catalog *catalog,
                         struct hm_err *err)
 {
@@ -179,8 +181,8 @@ void step_kinds_release(struct step_kinds *all)
 }
 
 /*
- * Whether a row lies in the interval that the other sources of its kind give; -1 if there are no
- * other sources.
+ * Whether the measured time of a row is inside the interval that is estimated from the other
+ * sources of its kind; -1 if there are no other sources.
  */
 static int row_inside(const struct step_kinds *all, size_t kind, size_t i)
 {
@@ -198,8 +200,8 @@ struct coverage {
 };
 
 /*
- * Counts the rows of a kind or, if `source` is given, the rows of this source in all kinds of
- * steps.
+ * Counts the rows of a kind, or the rows of `source` in all kinds of steps if it is not NULL, and
+ * those of these rows whose measured time is inside the interval.
  */
 static struct coverage count_inside(const struct step_kinds *all, size_t kind, const char *source)
 {
@@ -218,7 +220,7 @@ static struct coverage count_inside(const struct step_kinds *all, size_t kind, c
     return c;
 }
 
-/* Calls `put` for each source of the kinds of steps, in the order of the tables. */
+/* Calls `put` once for each source that the kinds of steps have, in the order of the tables. */
 static void each_source(const struct step_kinds *all,
                         void (*put)(void *, const char *, struct coverage), void *data)
 {

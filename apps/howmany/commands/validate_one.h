@@ -10,8 +10,8 @@
 #include "text.h"
 
 /*
- * Writes, by source, the error without a run, and the error and the coverage with one run: as text,
- * or as the member "one_step" if json is not NULL.
+ * Writes, for each source, the error without a run, and the error and the coverage with one run.
+ * They are written as text or, if `json` is not NULL, as the member "one_step".
  */
 int validate_one(struct hm_text *out, struct hm_json *json, const struct hm_measured_steps *steps,
                  struct hm_err *err);

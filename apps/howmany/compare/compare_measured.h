@@ -1,10 +1,12 @@
-/* Reads measurements of other frameworks on the tasks of a comparison from a table. */
+/*
+ * Reads a table of measurements that were made with other frameworks on the tasks of a comparison.
+ */
 #ifndef HM_COMPARE_MEASURED_H
 #define HM_COMPARE_MEASURED_H
 
 #include "compare_plan.h"
 
-enum { COMPARE_MEASURED_RUNS = 9 }; /* Largest number of repetitions of a run. */
+enum { COMPARE_MEASURED_RUNS = 9 }; /* Largest number of repetitions of a run in the table. */
 
 /* Runs of one framework with the same task, platform and number of workers. */
 struct compare_measured {

@@ -13,24 +13,24 @@ struct compare_task {
     const char *name, *title;
     const char *problem; /* Value of the option --problem of howmany train. */
     const char *hidden;  /* Widths of the hidden layers: "128,64"; NULL: no hidden layers. */
-    bool images; /* True if the data is MNIST or generated digits like it; otherwise the rows are
-                    dense. */
-    double rows; /* Number of rows in the survey. */
+    bool images; /* True if the data is MNIST or generated digits like it; otherwise dense rows are
+                    generated. */
+    double rows; /* Number of rows of the data in the survey. */
     double features; /* Number of features per row. */
-    double batch;    /* Number of rows in one worker's mini-batch. */
+    double batch;    /* Number of rows in the mini-batch of one worker. */
 };
 
 /* A platform with its consistency and its algorithm. */
 struct compare_way {
-    const char *name; /* Name of the platform in --platforms. */
+    const char *name; /* Name of the platform, as given in --platforms. */
     const char *platform, *consistency;
     const char *algorithm;
-    bool full; /* True if each batch contains all rows. */
+    bool full; /* True if the algorithm uses all rows in each iteration (a full batch). */
 };
 
 /* A speed published in the survey, always for 3 workers and one server or driver. */
 struct compare_published {
-    const char *task, *way; /* Names of a compare_task and a compare_way. */
+    const char *task, *way; /* Names of the task and the platform. */
     const char *system;
     double batch; /* Number of rows in one worker's mini-batch; 0: all rows. */
     double samples_per_s;
@@ -53,7 +53,7 @@ struct compare_request {
     const char *simulate; /* Cluster to simulate; NULL: the cluster of the survey. */
     const char *const *sets;
     size_t set_count;
-    bool real; /* True to use real ranks instead of simulated ones. */
+    bool real; /* True to run the ranks as processes on this machine instead of simulating them. */
     const char *record;
 };
 

@@ -128,7 +128,8 @@ struct api {
     const struct http_server *_Atomic server;
     atomic_bool shutting_down;
     const char *paths[ROUTES];
-    struct hm_context context; /* Context of all requests; it does not allow them to open files. */
+    struct hm_context
+        context; /* Context of all requests; it does not allow requests to open files. */
 };
 
 const struct api_route *api_routes(size_t *count)
@@ -312,9 +313,9 @@ static bool check_host(const struct api *a, const struct http_request *r, struct
 }
 
 /*
- * Returns the scopes of the token of a request. Sets *ret_over if its address has sent too many
- * wrong tokens, so that this token is not checked. Clients on this machine are not limited: one of
- * them may be a proxy that forwards the requests of all clients.
+ * Returns the scopes of the token of a request. Sets *ret_over if the address of the client has
+ * sent too many wrong tokens, so that this token is not checked. Clients on this machine are not
+ * limited: one of them may be a proxy that forwards the requests of all clients.
  */
 static unsigned request_scopes(const struct api *a, const struct http_request *r, bool *ret_over)
 {
@@ -515,7 +516,8 @@ static enum http_next choose_pool(const struct api_route *route)
     return route->scope == TOKEN_WRITE ? HTTP_WAIT : HTTP_WORK;
 }
 
-/* A token is checked before the body is read, so that clients without one cannot use memory. */
+/* The token is checked before the body is read, so that a client without a valid token cannot make
+ * the server use memory for its bodies. */
 bool api_admit(void *context, const struct http_request *r, struct http_response *out)
 {
     struct api *a = context;
@@ -550,7 +552,7 @@ enum http_next api_quick(void *context, const struct http_request *r, struct htt
     return HTTP_ANSWERED;
 }
 
-/* Respond with an error; an unknown name in the path gives 404. */
+/* Respond with an error. The status is 404 if a name in the path is unknown. */
 static void send_error(const struct api_route *route, struct http_response *out,
                        const struct hm_err *err)
 {
@@ -570,8 +572,8 @@ static void send_cached(struct api *a, const struct http_request *r, const char 
 
     make_key(&key, r);
     struct api_cached *answer = NULL;
-    /* The key is incomplete because memory ran out, so it could be equal to the key of another
-     * request. */
+    /* Memory ran out, so the key is incomplete and could be equal to the key of another request.
+     * The response is not cached. */
     if (key.failed)
         hm_text_free(text);
     else

@@ -22,7 +22,7 @@ struct counted {
 };
 
 struct entry {
-    struct entry *chain; /* Next entry of the same chain. */
+    struct entry *chain; /* Next entry of the same chain of the hash table. */
     /* Neighbours in the list of entries in the order of their last use. */
     struct entry *newer, *older;
     struct counted *counted;

@@ -85,7 +85,7 @@ static int status_of(const struct hm_err *err)
     if (err->code == HM_E_NOMEM || err->code == HM_E_IO || err->code == HM_E_BUDGET ||
         err->code == HM_E_CANCELLED)
         return 503;
-    /* The same Idempotency-Key was used for other runs. */
+    /* 409 is the status if the same Idempotency-Key was used before for other runs. */
     if (err->code == HM_E_CONFLICT && strcmp(err->source, "store") == 0)
         return 409;
     return err->code == HM_E_SYNTAX ? 400 : 422;
@@ -108,7 +108,9 @@ void api_problem_err(struct http_response *r, const struct hm_err *err)
     put_member(&json, "field", err->field);
     put_member(&json, "hint", err->hint);
     if (err->code != HM_E_IO &&
-        /* The source is left out for these errors, because the path of the store is private. */
+        /*
+         * For I/O errors the source is the path of the store, which is private, so it is left out.
+         */
         strcmp(err->source, "request") != 0)
         put_member(&json, "source", err->source);
     if (err->line > 0)

@@ -15,7 +15,8 @@
 
 enum { COMMIT_BATCHES = 256, POOL_MAX = 64, POOL_WAIT_S = 1 };
 
-/* A batch of runs in the queue. It is on the stack of the thread that waits for it. */
+/* A batch of runs in the queue of the writing thread. It is stored on the stack of the thread that
+ * waits until the batch is written. */
 struct queued_batch {
     struct hm_store_batch *batch;
     struct hm_err *err;
@@ -279,7 +280,7 @@ int api_store_new(const char *where, size_t most, struct api_store **ret_store, 
     int rc = (s->where = strdup(where)) ? 0 : hm__fail_nomem(err);
     if (rc == 0)
         rc = hm_store_open(where, &s->own, err);
-    if (rc == 0) /* A damaged store could give wrong answers, so it is not served. */
+    if (rc == 0) /* A damaged store could give wrong answers, so the server does not use it. */
         rc = hm__store_verify(s->own, true, NULL, err);
     if (rc == 0 && pthread_create(&s->writer, NULL, writer_run, s) != 0)
         rc = hm__fail(err, HM_E_IO, "cannot start a thread");

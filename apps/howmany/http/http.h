@@ -1,6 +1,6 @@
 /*
- * A small HTTP server. Requests (after the checks of the guard) and responses are plain structs.
- * It speaks HTTP/1.1 and HTTP/1.0, without TLS.
+ * A small HTTP server for HTTP/1.1 and HTTP/1.0, without TLS. Requests, after they were validated
+ * by the guard (http_guard.h), and responses are plain structs.
  *
  * Threads that read and write sockets call `quick`, which must not block. Requests that `quick`
  * does not answer go to one of two bounded thread pools, which call `work`. When a pool and its
@@ -27,10 +27,10 @@ struct http_request {
     const char *key;            /* Header Idempotency-Key; empty if missing. */
     const char *body;           /* Body of the request, with a NUL at its end; empty if missing. */
     size_t length;              /* Number of bytes of the body. */
-    char id[HTTP_ID];           /* Name of the request in the log. */
+    char id[HTTP_ID];           /* Identifier of the request in the log. */
     char address[HTTP_ADDRESS]; /* Address of the client. */
-    /* Function that says whether work on the request should end, because the client is gone or too
-     * many long requests are running; NULL if it is not known. */
+    /* Function that returns true if work on the request should end, because the client has closed
+     * the connection or too many long requests are running; NULL if there is no such function. */
     bool (*is_over)(void *data);
     void *is_over_data;
 };
@@ -86,19 +86,20 @@ struct http_settings {
     int port;         /* Port to listen on; 0 means any free port. */
     int threads;      /* Number of threads that read and write sockets. */
     int workers;      /* Number of requests of kind HTTP_WORK that are computed at once. */
-    /* Number of further requests of kind HTTP_WORK that may run if they take longer than 0.1 s. */
+    /* Number of requests of kind HTTP_WORK that may run in addition because they take longer than
+     * 0.1 s. */
     int slow;
     int waiters;  /* Number of threads for requests of kind HTTP_WAIT. */
-    size_t queue; /* Number of requests that may wait for a thread of each pool. */
+    size_t queue; /* Largest number of requests that wait for a thread, in each pool. */
     size_t body_limit;
     size_t held_bytes;          /* Largest number of bytes of all bodies and responses together. */
     size_t connections;         /* Largest number of open connections. */
     size_t address_connections; /* Largest number of open connections from one address. */
     double header_s;            /* Timeout for the head of a request, in seconds. */
     double body_s;              /* Timeout for the body of a request, in seconds. */
-    /* Least rate at which a body must arrive, in bytes/s; checked after three seconds. */
+    /* Lowest rate at which a body must arrive, in bytes/s; checked after three seconds. */
     double body_rate;
-    double idle_s; /* Timeout between two requests of a connection, in seconds. */
+    double idle_s; /* Longest time between two requests of a connection, in seconds. */
 };
 
 struct http_server;

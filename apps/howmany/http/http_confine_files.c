@@ -12,8 +12,8 @@
 #include "http_confine.h"
 
 /*
- * The interface of Landlock, which headers of older kernels lack: rights are bits, and later
- * versions of the kernel have more of them.
+ * The interface of Landlock, which the headers of older kernels do not have. Rights are bits, and
+ * later versions of the kernel have more of them.
  */
 enum {
     LAND_VERSION = 1, /* Flag of the system call that asks for the version. */
@@ -45,7 +45,7 @@ struct land_path {
 #define SYS_landlock_restrict_self 446
 #endif
 
-/* Returns the rights that are restricted by a version of Landlock. */
+/* Returns the rights that a version of Landlock can restrict. */
 static uint64_t land_rights(long version)
 {
     uint64_t rights = LAND_EXECUTE | LAND_WRITE_FILE | LAND_REMOVE_DIR | LAND_REMOVE_FILE |
@@ -54,7 +54,7 @@ static uint64_t land_rights(long version)
     return rights | (version >= 2 ? LAND_REFER : 0) | (version >= 3 ? LAND_TRUNCATE : 0);
 }
 
-/* Allow writing in the folder of a file. A folder that does not exist cannot be written to. */
+/* Allow writing in the folder of a file. If the folder does not exist, no rule is needed. */
 static bool land_allow(int rules, const char *file, uint64_t rights)
 {
     const char *slash = strrchr(file, '/');

@@ -1,9 +1,10 @@
 /*
- * Implements the HTTP server. The loops (http_loop.h) give it the bytes of connections; the parser
- * (http_parse.h) and the guard turn them into requests; the handler answers them, at once or in a
- * thread of a pool. An exchange is a request and its response: it is created when a head is
- * complete or refused, and freed when the response was sent. While a thread of a pool works on a
- * request, the connection is in the phase HTTP_PHASE_WORK and nothing is read from it.
+ * Implements the HTTP server. The event loops (http_loop.h) pass the bytes of connections to this
+ * file; the parser (http_parse.h) and the guard convert them to requests; the handler answers the
+ * requests, at once or in a thread of a pool. An exchange is a request and its response: it is
+ * created when a head is complete or refused, and freed after the response was sent. While a thread
+ * of a pool works on a request, the connection is in the phase HTTP_PHASE_WORK and nothing is read
+ * from it.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -24,13 +25,13 @@
 #include "http_write.h"
 
 enum {
-    /* Responses of at most this many bytes do not count towards held_bytes. */
+    /* Responses of at most this number of bytes do not count towards held_bytes. */
     SHORT_RESPONSE = 4096,
 };
 
 /*
- * Seconds after which a request counts as long. Before this time, a client that has closed its side
- * of the connection still gets its answer.
+ * Seconds after which a request counts as long. Before this time, a client that has closed its
+ * sending direction still gets its response.
  */
 static const double LONG_S = 0.1;
 
@@ -56,14 +57,15 @@ struct exchange {
     double started_s;
     char *body;
     size_t length, room;
-    size_t held;            /* Number of bytes of this exchange that the server's count includes. */
-    bool answered;          /* True if a worker has handed the response over to the event loop. */
-    bool close;             /* True if the connection ends after this exchange. */
-    bool unread;            /* True if the client may still be sending when the connection ends. */
+    size_t held;   /* Number of bytes of this exchange that are included in the server's count of
+                      memory in use. */
+    bool answered; /* True if a worker thread has passed the response to the event loop. */
+    bool close;    /* True if the connection is closed after this exchange. */
+    bool unread;   /* True if the client may still be sending when the connection is closed. */
     struct http_pool *pool; /* Pool whose thread works on the request; NULL if there is none. */
-    double work_s;          /* Time at which the work began. */
-    bool slow;    /* True if the request has announced to its pool that it will take long. */
-    bool crowded; /* True if the request takes long, but too many such requests are running. */
+    double work_s; /* Time at which a thread of a pool began to work on the request, in seconds. */
+    bool slow;     /* True if the request has announced to its pool that it will take long. */
+    bool crowded;  /* True if the request takes long, but too many such requests are running. */
     char head[HTTP_WRITE_ROOM]; /* Head of the response. */
     char text[];                /* Head of the request, and then the decoded path. */
 };
