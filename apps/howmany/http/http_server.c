@@ -65,9 +65,10 @@ struct exchange {
     struct http_pool *pool; /* Pool whose thread works on the request; NULL if there is none. */
     double work_s; /* Time at which a thread of a pool began to work on the request, in seconds. */
     bool slow;     /* True if the request has announced to its pool that it will take long. */
-    bool crowded;  /* True if the request takes long, but too many such requests are running. */
+    bool crowded; /* True if the request takes long and must end, because too many long requests are
+                     running. */
     char head[HTTP_WRITE_ROOM]; /* Head of the response. */
-    char text[];                /* Head of the request, and then the decoded path. */
+    char text[];                /* Head of the request, followed by the decoded path. */
 };
 
 /* ---- memory --------------------------------------------------------------------------------- */
@@ -118,8 +119,8 @@ static struct exchange *exchange_new(struct http_server *s, struct http_peer *p,
     memcpy(x->request.address, p->address, HTTP_ADDRESS);
     atomic_fetch_add(&s->open, 1);
     p->exchange = x;
-    /* From here on, the server does not wait for the client, and does not close the connection to
-     * make room. */
+    /* In this phase, the connection has no timeout and is not closed when the limit of connections
+     * is reached. */
     http_peer_enter(p, HTTP_PHASE_WORK);
     return x;
 }
@@ -160,7 +161,8 @@ static void limit_response(struct exchange *x)
     h->refuse(h->context, &x->request, &no_memory, r);
 }
 
-/* Continues after a response was sent: with the next request, or with the end of the connection. */
+/* Continues after a response was sent: handles the next request of the connection, or closes the
+ * connection. */
 static void exchange_finish(struct exchange *x)
 {
     struct http_peer *p = x->peer;
@@ -186,7 +188,8 @@ static void send_response(struct exchange *x)
         exchange_finish(x);
 }
 
-/* Refuse a request and end its connection, because the end of the request may not be known. */
+/* Refuse a request and close its connection, because the position at which the next request begins
+ * may be unknown. */
 static void send_refusal(struct exchange *x, const struct http_verdict *verdict)
 {
     struct http_server *s = x->server;
@@ -203,7 +206,8 @@ static const struct http_verdict too_busy = {503, HTTP_REFUSAL_OVERLOAD,
 static const struct http_verdict too_many_long = {
     503, HTTP_REFUSAL_OVERLOAD, "the server has too many requests that take long", NULL};
 
-/* Whether the work on a request should end. The thread that works on it calls this function. */
+/* Whether work on a request should end. The thread of the pool that works on the request calls this
+ * function. */
 static bool exchange_is_over(void *data)
 {
     struct exchange *x = data;
@@ -233,7 +237,7 @@ static bool run_exchange(void *task)
         h->refuse(h->context, &x->request, &too_many_long, &x->response);
     }
     slow = x->slow;
-    http_peer_resume(x->peer); /* From here on, the exchange may be freed. */
+    http_peer_resume(x->peer); /* After this call the exchange may be freed. */
     return slow;
 }
 
@@ -266,7 +270,7 @@ static const struct http_verdict too_large = {413, HTTP_REFUSAL_SIZE, "the body 
 static const struct http_verdict bad_chunks = {
     400, HTTP_REFUSAL_FRAMING, "the body is not in valid chunks", "Transfer-Encoding"};
 
-/* Whether the body may grow by this number of bytes. */
+/* Whether the body of a request may grow by `length` bytes. */
 static bool append_fits(const struct exchange *x, size_t length)
 {
     return length <= x->server->settings.body_limit - x->length;
@@ -295,7 +299,8 @@ static bool append_body(struct exchange *x, const char *piece, size_t length)
     return true;
 }
 
-/* Use bytes of a chunked body. The exchange may be freed. Returns the number of bytes used. */
+/* Use bytes of a chunked body. Returns the number of bytes that were used. The exchange may have
+ * been freed by the end of the call. */
 static size_t receive_chunks(struct exchange *x, const char *data, size_t length)
 {
     size_t used = 0;
@@ -310,7 +315,7 @@ static size_t receive_chunks(struct exchange *x, const char *data, size_t length
         }
         if (size > 0 && !append_body(x, piece, size))
             break;
-        /* A chunk that is too large is refused before it arrives. */
+        /* A chunk that is too large is refused before its data arrive. */
         if (x->chunks.state == HTTP_CHUNK_DATA && !append_fits(x, x->chunks.left)) {
             send_refusal(x, &too_large);
             break;
@@ -373,14 +378,15 @@ static struct http_verdict check_head(struct exchange *x, size_t length)
 
     if (verdict.status == 0)
         verdict = http_guard_check(&parsed.head, x->server->settings.body_limit, &x->framing);
-    if (parsed.head.method) /* A response to HEAD has no body, also if it is an error. */
+    if (parsed.head.method) /* The method is set first, because a response to HEAD has no body, even
+                               if the response is an error. */
         x->request.method = parsed.head.method;
     if (verdict.status != 0)
         return verdict;
     bool old = strcmp(parsed.head.version, "HTTP/1.0") == 0;
     x->close = parsed.close || old;
     x->framing.expects_continue = x->framing.expects_continue && !old;
-    /* There is room for the path, because decoding never makes a text longer. */
+    /* The path fits after the head, because decoding never makes a text longer. */
     set_request(x, &parsed.head, x->text + length + 1);
     if (!http_peer_make_room(x->peer))
         verdict = (struct http_verdict){503, HTTP_REFUSAL_CONNECTIONS,
@@ -388,7 +394,7 @@ static struct http_verdict check_head(struct exchange *x, size_t length)
     return verdict;
 }
 
-/* Handles a head that has arrived. `more` says whether further bytes have arrived with it. */
+/* Handles a complete head. `more` is true if further bytes have arrived with it. */
 static void handle_head(struct exchange *x, size_t length, bool more)
 {
     static const char go_on[] = "HTTP/1.1 100 Continue\r\n\r\n";
@@ -409,7 +415,8 @@ static void handle_head(struct exchange *x, size_t length, bool more)
         handle_complete(x);
         return;
     }
-    /* The buffer of the socket has room for this line, because earlier responses were sent. */
+    /* The line can be sent without waiting: earlier responses were sent, so the buffer of the
+     * socket has space. */
     if (x->framing.expects_continue)
         send(x->peer->socket, go_on, sizeof(go_on) - 1, MSG_NOSIGNAL | MSG_DONTWAIT);
     http_peer_enter(x->peer, HTTP_PHASE_BODY);
@@ -426,7 +433,7 @@ static struct http_verdict scan_verdict(enum http_scan_result result)
                                  "the head has a line that does not end with CR LF, or NUL", NULL};
 }
 
-/* Look for a whole head in data. Returns the number of bytes used. */
+/* Look for a complete head in `data`. Returns the number of bytes that were used. */
 static size_t receive_head(struct http_server *s, struct http_peer *p, const char *data,
                            size_t length)
 {
@@ -498,7 +505,8 @@ static void loop_refused(void *context, const char *address, enum http_refusal r
 
 /* ---- starting and stopping ------------------------------------------------------------------- */
 
-/* Raise the limit on open files to the number that the connections need, if this is allowed. */
+/* Raise the limit on open files of this process to the number that the connections need, if this is
+ * allowed. */
 static void raise_files(size_t wanted)
 {
     struct rlimit files;
@@ -624,8 +632,8 @@ bool http_drain(struct http_server *s, double seconds)
 
     atomic_store(&s->draining, true);
     /*
-     * From now on the kernel refuses new connections, and accept fails in the loops, which then
-     * stop using this socket.
+     * After this call the kernel refuses new connections, and accept fails in the event loops,
+     * which then stop using the listening socket.
      */
     shutdown(s->shared.listening, SHUT_RD);
     while (atomic_load(&s->open) > 0 && http_now() < until)

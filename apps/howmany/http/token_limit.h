@@ -1,8 +1,8 @@
 /*
- * Limits how often clients of one address may send wrong tokens. After TOKEN_LIMIT_WRONG of them
- * within TOKEN_LIMIT_S seconds, no token of this address is checked until these seconds have
- * passed. Addresses share a fixed table by their hash, so the memory is bounded. Any thread may
- * call these functions.
+ * Limits how often clients of one address may send wrong tokens. After TOKEN_LIMIT_WRONG wrong
+ * tokens within TOKEN_LIMIT_S seconds, no token of this address is checked until these seconds have
+ * passed. The counts are in a table of fixed size, indexed by the hash of the address, so the
+ * memory is bounded. Any thread may call these functions.
  */
 #ifndef HM_TOKEN_LIMIT_H
 #define HM_TOKEN_LIMIT_H

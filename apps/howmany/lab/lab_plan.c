@@ -35,7 +35,8 @@ static const double LATENCY_MAX_S = 10;
 /* Range of the bandwidth in bytes/s: 10 kbit/s to 1 Tbit/s. */
 static const double BANDWIDTH_MIN = 1250, BANDWIDTH_MAX = 125e9;
 static const double BURST_S = 1e-3, QUEUE_S = 50e-3;
-static const double QUEUE_MIN = 256 * 1024; /* Least size of the queue in bytes. */
+static const double QUEUE_MIN =
+    256 * 1024; /* Smallest size of the queue of a token bucket in bytes. */
 
 static const char *const way_names[] = {
     [LAB_PLAIN] = "plain", [LAB_NETEM] = "netem", [LAB_VDE] = "vde"};
@@ -83,8 +84,8 @@ const char *lab_way_name(enum lab_way way)
     return way_names[way];
 }
 
-/* Returns the number in a text that is a whole number from 1 to LAB_NODES_MAX; 0 for any other
- * text. */
+/* Returns the number that a text contains, if it is a whole number from 1 to LAB_NODES_MAX; 0 for
+ * any other text. */
 static size_t read_node_number(const char *text)
 {
     double number;
@@ -146,7 +147,8 @@ static int fail_range(struct hm_err *err, const char *field, const char *range)
     return HM_E_RANGE;
 }
 
-/* Check the latency for wirefilter, which takes whole milliseconds: 2.5 ms would become 2 ms. */
+/* Check that the latency is a whole number of milliseconds, because wirefilter would round it: 2.5
+ * ms would become 2 ms. */
 static int check_vde_latency(const struct lab_spec *s, struct hm_err *err)
 {
     double ms = s->latency_s * 1e3, whole = floor(ms + 1e-9);
@@ -160,7 +162,8 @@ static int check_vde_latency(const struct lab_spec *s, struct hm_err *err)
     return HM_E_RANGE;
 }
 
-/* Check the ranges of all values, and whether the mechanism can produce this latency and loss. */
+/* Check the ranges of all values, and whether the mechanism can produce the latency and the loss of
+ * the lab. */
 static int check_spec(const struct lab_spec *s, struct hm_err *err)
 {
     int rc = lab_name_check(s->name, err);
@@ -186,7 +189,7 @@ static int check_spec(const struct lab_spec *s, struct hm_err *err)
 
 /* ---- the plan ------------------------------------------------------------------------------- */
 
-/* A plan under construction. After an error in rc, further calls do nothing. */
+/* A plan under construction. After an error, which is stored in `rc`, further calls do nothing. */
 struct plan_maker {
     const struct lab_spec *spec;
     struct lab_plan plan;
@@ -228,7 +231,8 @@ HM_PRINTF(2, 3) static void plan_step(struct plan_maker *m, const char *format, 
     m->rc = launch_command_split(&s->command, line, m->err);
 }
 
-/* Mark the last command as running in the background; it is ready when `file` exists. */
+/* Mark the last command as one that keeps running in the background; it is ready when `file`
+ * exists. */
 static void plan_keep_running(struct plan_maker *m, const char *file)
 {
     if (m->rc)
@@ -273,7 +277,8 @@ static void add_token_bucket(struct plan_maker *m, const char *space, const char
 static void add_netem(struct plan_maker *m, const char *device)
 {
     const struct lab_spec *s = m->spec;
-    /* The queue has room for the packets in flight at full bandwidth, and as many for bursts. */
+    /* The queue is long enough for the packets in flight at full bandwidth, and for as many packets
+     * again in bursts. */
     double packets = s->bandwidth > 0 ? ceil(2 * s->bandwidth * s->latency_s / PACKET) : 100e3;
     char loss[40] = "";
 

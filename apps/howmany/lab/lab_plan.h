@@ -16,11 +16,11 @@ struct hm_json;
 
 #define LAB_SUBNET "10.87.0.0/24"
 #define LAB_FOLDER "/run/howmany"   /* Folder with one folder for each lab, see lab_path. */
-#define LAB_NAMESPACES "/run/netns" /* Folder in which `ip netns` keeps network namespaces. */
+#define LAB_NAMESPACES "/run/netns" /* Folder with the namespaces that `ip netns` creates. */
 
 enum { LAB_NODES_MAX = 64, LAB_NAME_MAX = 32, LAB_TEXT = 96 };
 
-/* Mechanism that delays and drops packets. */
+/* Mechanism by which the network of a lab delays and drops packets. */
 enum lab_way {
     LAB_PLAIN, /* No mechanism: there is no latency and no loss. */
     LAB_NETEM, /* The netem queue of the kernel. */
@@ -30,13 +30,13 @@ enum lab_way {
 struct lab_spec {
     char name[LAB_NAME_MAX + 1];
     size_t n;         /* Number of nodes of the lab. */
-    double latency_s; /* One-way latency from any node to any other, in seconds. */
+    double latency_s; /* One-way latency from any node to any other node, in seconds. */
     double bandwidth; /* Bandwidth of a node in each direction, in bytes/s; 0: unlimited. */
     double loss;      /* Share of packets that are dropped, 0 to below 1. */
     enum lab_way way;
 };
 
-/* One command of a plan. */
+/* One of the commands that create a lab. */
 struct lab_step {
     struct launch_command command;
     bool background;      /* True if the command keeps running in the background. */
@@ -73,20 +73,21 @@ const char *lab_way_name(enum lab_way way);
 /* Returns the node whose namespace has the name `space`: 0 for NAME-net, -1 if the namespace does
  * not belong to this lab. */
 int lab_node_of(const char *name, const char *space);
-/* Returns the number of the node (1 to n) that a text gives by number, name or address; 0: none. */
+/* Returns the number of the node (1 to n) that a text names by its number, host name or address; 0:
+ * it names none. */
 size_t lab_find_node(const char *name, size_t n, const char *text);
 
 /* ---- checks and the plan --------------------------------------------------------------------- */
 
 int lab_name_check(const char *name, struct hm_err *err);
 
-/* Make the list of commands that make a lab, in order; the caller releases it. */
+/* Make the list of the commands that create a lab, in order; the caller releases it. */
 int lab_plan_make(const struct lab_spec *spec, struct lab_plan *ret_plan, struct hm_err *err);
 void lab_plan_release(struct lab_plan *plan);
 
 /* ---- texts: released by the caller ----------------------------------------------------------- */
 
-/* Write the contents of /etc/hosts for the nodes. */
+/* Write the contents of the file /etc/hosts that all nodes use. */
 void lab_hosts_text(const struct lab_spec *spec, struct hm_text *out);
 /* Write a hostfile of Open MPI with the first n nodes. */
 void lab_hostfile_text(const struct lab_spec *spec, size_t n, struct hm_text *out);
@@ -94,7 +95,8 @@ void lab_hostfile_text(const struct lab_spec *spec, size_t n, struct hm_text *ou
 void lab_spec_put(const struct lab_spec *spec, struct hm_json *json);
 int lab_spec_read(const char *text, size_t length, const char *source, struct lab_spec *ret_spec,
                   struct hm_err *err);
-/* Write a description such as "4 nodes, 20.0 ms one way, 1.00 Gbit/s, 0.1 % lost, by vde". */
+/* Write a description of a lab, such as "4 nodes, 20.0 ms one way, 1.00 Gbit/s, 0.1 % lost, by
+ * vde". */
 void lab_spec_describe(const struct lab_spec *spec, struct hm_text *out);
 
 #endif
