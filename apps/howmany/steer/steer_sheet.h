@@ -7,9 +7,9 @@
 
 #include "steer_types.h"
 
-/* Values of the specification sheet for one worker and the fabric; NaN: unknown. */
+/* Values of the specification sheet for one worker and the network; NaN: unknown. */
 struct steer_sheet {
-    double flops; /* Flop per second of a worker. */
+    double flops; /* Speed of a worker in flop/s. */
     double bandwidth_bytes_per_s, latency_s;
 };
 
