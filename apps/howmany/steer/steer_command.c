@@ -5,8 +5,7 @@
  * replaced:
  *
  *     {n} {algorithm} {checkpoint} {iterations} {seconds} {seed}   values
- *     {resume}      nothing if the child process starts from scratch, else the text of
- * --resume-with
+ *     {resume}      nothing if the run starts from scratch, else the text of --resume-with
  *
  * {iterations} and {seconds} are limits of this child process. A command with neither is ended by
  * SIGTERM at the end of the frame.
