@@ -41,7 +41,7 @@ struct mpi_state {
 #ifdef HM_SIMGRID
     sg_bar_t barrier;
 #endif
-    MPI_Request *requests; /* Array in which requests are passed to MPI. */
+    MPI_Request *requests; /* Array that is used to pass several requests to MPI in one call. */
     size_t room;
 };
 
@@ -209,8 +209,8 @@ static void mpi_state_open(struct hm_comm *comm, bool member)
     if (!member)
         return;
     /*
-     * MPI_Bcast is avoided: the first collective of SMPI exchanges messages between all pairs of
-     * ranks.
+     * MPI_Bcast is not used, because the first collective of SMPI exchanges messages between all
+     * pairs of ranks.
      */
     hm__comm_broadcast(comm, 0, &barrier, sizeof(barrier));
     state->barrier = barrier;

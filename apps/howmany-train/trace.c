@@ -171,8 +171,8 @@ void trace_head(const struct trace_head *head)
 /* ---- usage of ranks ------------------------------------------------------------------------- */
 
 /*
- * Returns the computation time as a fraction of `seconds`, at most 1: a worker may also compute
- * while the servers are paused, and `seconds` does not include pauses.
+ * Returns the computation time as a fraction of `seconds`. It is at most 1, although a worker may
+ * also compute while the servers are paused, and `seconds` does not include pauses.
  */
 static double usage_compute_share(const struct hm_usage *usage, double seconds)
 {
@@ -346,8 +346,8 @@ void trace_summary(const struct trace_end *end)
     hm__json_put_number(&line, "bytes", totals->bytes);
     hm__json_put_number(&line, "flop", totals->flop);
     /*
-     * Peak memory of rank 0's process. Simulated ranks share one process, so the peak is divided by
-     * the number of ranks.
+     * The peak memory is that of rank 0's process. Simulated ranks share one process, so the peak
+     * is divided by the number of ranks.
      */
     if (getrusage(RUSAGE_SELF, &usage) == 0)
         hm__json_put_number(&line, "memory_bytes",

@@ -296,8 +296,8 @@ struct hm_labels train_labels(const struct train_options *o, const struct hm_dat
 }
 
 /*
- * By default, rows are stored sparse if at most 30 % of the values are not 0, since a sparse entry
- * costs about three times as much memory and time as a dense one.
+ * By default, rows are stored sparse if fewer than 30 % of the values are not 0, since a sparse
+ * entry costs about three times as much memory and time as a dense one.
  */
 bool train_keeps_sparse(const struct train_options *o, const struct hm_data_shape *shape)
 {

@@ -346,8 +346,8 @@ static int option_accept_choice(struct train_options *o, int option, const char 
 }
 
 /*
- * Returns the member of `o` for an option whose value is stored as text and interpreted later; NULL
- * for all other options.
+ * Returns the address of the member of `o` for an option whose value is stored as a string and
+ * interpreted later; NULL for all other options.
  */
 static const char **option_text(struct train_options *o, int option)
 {
@@ -520,8 +520,8 @@ int train_options_accept(struct train_options *options, int option, const char *
 /* ---- options without effect ----------------------------------------------------------------- */
 
 /*
- * Describes the runs that an option applies to, for an error message; NULL if the option applies to
- * this run.
+ * Returns a description of the runs that an option applies to, for an error message; NULL if the
+ * option applies to this run.
  */
 static const char *option_applies_to(const struct train_options *o, int option)
 {
@@ -587,8 +587,8 @@ static const char *option_applies_to(const struct train_options *o, int option)
 }
 
 /*
- * Names the algorithms that an option applies to, for an error message; NULL if the option applies
- * to this run.
+ * Returns the names of the algorithms that an option applies to, for an error message; NULL if the
+ * option applies to this run.
  */
 static const char *option_algorithms(const struct train_options *o, int option)
 {

@@ -8,7 +8,8 @@
 #include "machine.h"
 #include "run_record.h"
 
-/* Zero-initialise; set record.file = -1; fill in the settings; release with bench_release. */
+/* State of a benchmark. Zero-initialise; set record.file = -1; fill in the settings; release with
+ * bench_release. */
 struct bench_session {
     struct cli_axes
         axes; /* Quantities that vary between the runs; bench_prepare moves n to the front. */
@@ -28,11 +29,12 @@ struct bench_session {
     struct cli_terms terms;
     struct cli_target target;
     /*
-     * With --design: stop when half of the width of the interval at the target, relative to the
-     * prediction, is at most this value.
+     * With --design, the benchmark stops when half of the width of the interval at the target,
+     * relative to the prediction, is at most this value.
      */
     double tight;
-    double budget_s; /* With --design: limit of machine-seconds; 0: no limit. */
+    double
+        budget_s; /* With --design, largest number of machine-seconds of all runs; 0: no limit. */
 
     struct hm_runs
         *configurations; /* All combinations of the values of the quantities, one per row; owned. */
@@ -54,21 +56,22 @@ void bench_release(struct bench_session *session);
 int bench_prepare(struct bench_session *session);
 /* Print the command of each configuration. */
 int bench_print_commands(const struct bench_session *session);
-/* Open the record, make all runs (if `design` is set, only those that --design chooses) and show
+/* Open the record, make all runs (if `design` is true, only those that --design chooses) and show
  * the results. Returns an exit code. */
 int bench_run(struct bench_session *session, bool design);
 /* Make the runs of one configuration. Returns 0 or an exit code, which is 130 after an
  * interruption. */
 int bench_run_configuration(struct bench_session *session, size_t configuration, size_t repeats);
-/* Returns the value of an axis in a configuration. */
+/* Returns the value of a varied quantity (axis) in a configuration. */
 double bench_value(const struct bench_session *session, size_t configuration, size_t axis);
-/* Whether a row of `runs` has the values of a configuration. */
+/* Whether a row of `runs` is a run of this configuration. */
 bool bench_row_matches(const struct bench_session *session, const struct hm_runs *runs, size_t row,
                        size_t configuration);
 
 /* ---- choosing runs (bench_design.c) ---- */
 
-/* Choose and make runs until the prediction is tight enough or the budget is spent. */
+/* Implements --design: choose and make runs until the prediction is tight enough or the budget is
+ * spent. */
 int bench_run_design(struct bench_session *session);
 
 /* ---- results (bench_output.c) ---- */

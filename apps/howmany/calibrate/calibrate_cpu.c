@@ -36,7 +36,7 @@ struct cpu_state {
     size_t room;
 };
 
-/* A number of runs of one operation by several threads. */
+/* Parameters of a measurement: one operation that several threads run several times. */
 struct cpu_job {
     const struct cpu_state *cpu;
     const struct hm_timing *op;
@@ -256,7 +256,7 @@ static void cpu_close(struct calibrate_device *d)
     free(cpu);
 }
 
-/* Loads OpenBLAS. Without it the built-in loops are used, which is no error. */
+/* Loads OpenBLAS. If it is not found, the built-in loops are used; this is not an error. */
 static void load_blas(struct cpu_state *cpu, char *name, size_t room)
 {
     void *library = NULL;

@@ -33,14 +33,14 @@ struct calibrate_device {
      */
     struct hm_timings facts;
     char name[128], library[160];
-    void *state; /* State of this kind of device; owned. */
+    void *state; /* State that only this kind of device uses; owned. */
 };
 
 /* Open the CPU of this machine; if `blas` is false, the built-in loops replace OpenBLAS. */
 int calibrate_cpu_open(struct calibrate_device *device, bool blas, struct hm_err *err);
 /* Open GPU `index`. The error says which library is missing, or that there is no GPU. */
 int calibrate_gpu_open(struct calibrate_device *device, int index, struct hm_err *err);
-/* Open a device whose operations take the times in a file. */
+/* Open a recorded device, whose operations take the times in a file. */
 int calibrate_recorded_open(struct calibrate_device *device, const char *path, struct hm_err *err);
 /* Close a device, which may also be zero-initialised and never opened. */
 void calibrate_device_close(struct calibrate_device *device);

@@ -32,7 +32,7 @@ static const double GRAPH_TIME_S = 1e-3;
 static const char kernels[] =
     ".version 6.0\n.target sm_50\n.address_size 64\n"
     ".visible .entry hm_empty(.param .u64 p)\n{\n ret;\n}\n"
-    /* Each thread adds four floats of two arrays at once. */
+    /* PTX of the kernel that adds two arrays; each thread adds four floats at once. */
     ".visible .entry hm_add(.param .u64 pa, .param .u64 pb, .param .u64 pc, .param .u64 pn)\n{\n"
     " .reg .pred %q;\n .reg .b32 %r<5>;\n .reg .b64 %d<10>;\n .reg .f32 %f<12>;\n"
     " ld.param.u64 %d1, [pa];\n ld.param.u64 %d2, [pb];\n ld.param.u64 %d3, [pc];\n"
@@ -47,8 +47,8 @@ static const char kernels[] =
     " add.f32 %f11, %f3, %f7;\n st.global.v4.f32 [%d9], {%f8, %f9, %f10, %f11};\n"
     "DONE:\n ret;\n}\n"
     /*
-     * The 32-bit word i becomes (hash(i) & keep) | set: a random sign and fraction, and a fixed
-     * exponent.
+     * PTX of the kernel that fills memory: word i (32 bits) becomes (hash(i) & keep) | set, that
+     * is, a random sign and fraction, and a fixed exponent.
      */
     ".visible .entry hm_fill(.param .u64 pa, .param .u64 pn, .param .u32 pk, .param .u32 ps)\n{\n"
     " .reg .pred %q;\n .reg .b32 %r<8>;\n .reg .b64 %d<6>;\n"
@@ -114,7 +114,7 @@ static int launch_fill(struct cuda_state *cuda, double bytes, enum hm_math math)
                                cuda->stream, parameters, NULL);
 }
 
-/* Starts one operation. */
+/* Launches one operation without waiting for its end. */
 static int launch_op(struct cuda_state *cuda, const struct hm_timing *op)
 {
     switch (op->what) {
@@ -130,14 +130,15 @@ static int launch_op(struct cuda_state *cuda, const struct hm_timing *op)
     }
 }
 
-/* Returns the bytes of the operands of an operation. */
+/* Returns the bytes of the operands and the result of an operation. */
 static double gpu_bytes(const struct hm_timing *op)
 {
     const double *s = op->shape;
 
     if (op->what == HM_TIMED_STREAM)
         return s[0];
-    if (op->what == HM_TIMED_GEMM) /* The result of an 8-bit matrix product has 16 bits. */
+    if (op->what ==
+        HM_TIMED_GEMM) /* An 8-bit matrix product has 8-bit operands and a 16-bit result. */
         return (s[0] * s[2] + s[2] * s[1]) * cuda_value_bytes(op->math) +
                s[0] * s[1] * fmax(2, cuda_value_bytes(op->math)) + 4096;
     return 4096;
@@ -152,7 +153,8 @@ static void drop_graph(struct cuda_state *cuda)
 
 /*
  * Captures the operation several times in a CUDA graph that runs for about a millisecond. If a
- * library does not support the capture, the operation is launched one by one; this is not an error.
+ * library does not support the capture, the operations are launched one by one; this is not an
+ * error.
  */
 static void capture_op(struct cuda_state *cuda, const struct hm_timing *op)
 {
@@ -382,7 +384,7 @@ static int open_memory(struct cuda_state *cuda, struct hm_err *err)
     return rc ? cuda_fail(cuda, "cuModuleLoadData", rc, err) : 0;
 }
 
-/* Counts the GPUs of the machine that have the same name. */
+/* Counts the GPUs of this machine that have the same name as the measured one. */
 static double count_equal(const struct cuda_state *cuda, const char *name)
 {
     const struct cuda_driver *d = &cuda->driver;

@@ -57,7 +57,7 @@ static int measure_round(struct calibrate_device *d, const struct calibrate_effo
         return 0;
     size_t runs = runs_for(effort, estimate);
     size_t count = effort->samples < SAMPLES_MAX ? effort->samples : SAMPLES_MAX;
-    /* For an operation that takes long, few samples are enough. */
+    /* A long operation needs only a few samples. */
     if (estimate > 10 * effort->sample_s)
         count = count < 3 ? count : 3;
     for (size_t i = 0; i < count; i++) {

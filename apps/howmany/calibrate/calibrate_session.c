@@ -178,7 +178,8 @@ static void take_facts(struct calibrate_session *s)
         s->timings = *facts;
     else
         s->timings.library = s->request->fabric ? "MPI" : s->request->from;
-    /* Benchmarks of other tools do not state their date, so it is not set. */
+    /* The date of the measurement is set only if this program measured, because the outputs of
+     * other tools do not contain a date. */
     if (!s->timings.date && (s->device.ops || s->request->fabric))
         s->timings.date = s->date;
     s->timings.rows = s->rows;
@@ -190,8 +191,8 @@ static void take_facts(struct calibrate_session *s)
  */
 
 /*
- * Looks the accelerator up in the catalog. It is an error if the catalog does not have a name that
- * the user gave, but not if the name comes from the driver.
+ * Finds the accelerator in the catalog. If the user gave the name, an unknown name is an error; if
+ * the name comes from the CUDA driver, it is not.
  */
 static int find_sheet(struct calibrate_session *s)
 {

@@ -35,9 +35,9 @@ struct calibrate_session {
     struct hm_arena *arena;
     struct hm_catalog *catalog;
     struct hm_cluster *sheet; /* Entry of the accelerator in the catalog; NULL: not known. */
-    const char *accelerator;  /* Name of the entry `sheet` in the catalog; NULL: not known. */
+    const char *accelerator;  /* Name of the accelerator in the catalog; NULL: not known. */
     struct hm_timings timings;
-    bool nccl; /* True if the messages were measured between GPUs by nccl-tests. */
+    bool nccl; /* True if the times are those of messages between GPUs, measured by nccl-tests. */
     struct hm_timing rows[2 * HM_CALIBRATION_OPS];
     struct hm_calibrated machine;
     char date[16];
@@ -47,9 +47,10 @@ struct calibrate_session {
 int calibrate_session_run(struct calibrate_session *session);
 void calibrate_session_release(struct calibrate_session *session);
 
-/* Measure messages between ranks and add them to the times. Returns an exit code. */
+/* Measure messages between ranks and add their times to the session. Returns an exit code. */
 int calibrate_links_measure(struct calibrate_session *session);
-/* Add messages from the output of a benchmark of another tool. Returns an exit code. */
+/* Read the times of messages from the output of another tool and add them to the session. Returns
+ * an exit code. */
 int calibrate_links_read(struct calibrate_session *session);
 /* Returns the rank of this process if a launcher has started several ranks, else -1. */
 int calibrate_rank(void);

@@ -46,7 +46,7 @@ struct cuda_driver {
     int (*event_elapsed)(float *milliseconds, void *from, void *to);
 };
 
-struct cuda_conv; /* Convolutions of cuDNN; see cuda_conv.c. */
+struct cuda_conv; /* State of the convolutions by cuDNN; see cuda_conv.c. */
 
 struct cuda_blas {
     void *handle;
@@ -68,10 +68,11 @@ struct cuda_state {
     void *graph; /* CUDA graph that repeats the prepared operation; NULL: the operation cannot be
                     captured. */
     size_t graph_ops;   /* Number of operations in the CUDA graph. */
-    cuda_memory memory; /* Buffer for the operands of all operations. */
+    cuda_memory memory; /* Device memory for the operands of all operations. */
     size_t room;
     struct cuda_blas blas;
-    struct cuda_conv *conv; /* Convolutions of cuDNN; NULL: cuDNN is not available. Owned. */
+    struct cuda_conv
+        *conv; /* State of the convolutions by cuDNN; NULL: cuDNN is not available. Owned. */
 };
 
 /* Open the first library in a list of names that ends with NULL; *ret_name is the name of the

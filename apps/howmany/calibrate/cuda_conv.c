@@ -1,7 +1,7 @@
 /*
- * Convolutions by cuDNN 8 or later, if it is installed. The channels of a position are stored
- * together (NHWC), as matrix units need them, or one channel after another (NCHW) in fp32, for
- * which there are no matrix units. The library chooses the algorithm that it expects to be the
+ * Implements convolutions by cuDNN 8 or later, if it is installed. The channels of a position are
+ * stored together (NHWC), as matrix units need them, or one channel after another (NCHW) in fp32,
+ * for which there are no matrix units. The library chooses the algorithm that it expects to be the
  * fastest.
  */
 #include <math.h>
@@ -13,14 +13,14 @@
 #include "err.h"
 #include "library.h"
 
-/* Values of cuDNN's enumerations. */
+/* Values of cuDNN's enumerations, as its headers define them. */
 enum {
     FORMAT_NCHW = 0,
     FORMAT_NHWC = 1,
     DATA_FLOAT = 0,
     DATA_BFLOAT16 = 9,
     CROSS_CORRELATION = 1,
-    MATH_DEFAULT = 0, /* Mode in which matrix units may use TF32. */
+    MATH_DEFAULT = 0, /* Math mode of cuDNN in which matrix units may use TF32. */
     MATH_TENSOR = 1,
     MATH_FMA = 3
 };

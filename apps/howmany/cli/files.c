@@ -9,7 +9,8 @@
 
 #include "cli.h"
 
-/* Writes the text to an open file, and to the disk if `sync` is true. Closes the file. */
+/* Writes a text to an open file and closes the file. If `sync` is true, the text is on the disk
+ * afterwards. */
 static bool file_put(FILE *file, const char *text, size_t length, bool sync)
 {
     bool written = file && fwrite(text, 1, length, file) == length && fflush(file) == 0 &&
@@ -32,8 +33,8 @@ static bool file_replace(const char *path, const char *text, size_t length)
         return false;
     }
     snprintf(beside, sizeof(beside), "%s.part", real);
-    /* Remove an old temporary file; if the name is a symbolic link that another user has made, it
-     * must not be followed. */
+    /* Remove an old temporary file. If its name is now a symbolic link that another user has made,
+     * the link is removed and not followed. */
     unlink(beside);
     FILE *file = fopen(beside, "wxe");
     if (file_put(file, text, length, true) && rename(beside, real) == 0)

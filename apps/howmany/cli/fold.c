@@ -7,8 +7,8 @@
 enum {
     FOLD_INDENT = 4, /* Number of columns by which continuation lines are indented further than the
                         first line. */
-    FOLD_ROOM = 32,  /* Smallest width of the last column of a table for which continuation lines
-                        begin below this column. */
+    FOLD_ROOM = 32, /* Continuation lines begin below the last column of a table only if this column
+                       is at least this wide. */
 };
 
 /* Returns the bytes of the escape sequence at the start of a text; 0 if there is none. */

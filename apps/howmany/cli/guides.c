@@ -1,7 +1,7 @@
 /*
- * Finds guides and examples. Messages and help name them as "docs/reference/formats.md" and
- * "examples/fig1.yaml"; outside the source folder, the files that make install has put beside the
- * program are shown instead.
+ * Finds guides and examples. Messages and the help refer to them by names such as
+ * "docs/reference/formats.md" and "examples/fig1.yaml". Outside the source folder, the paths of the
+ * installed files are shown instead.
  */
 #include <limits.h>
 #include <stdio.h>

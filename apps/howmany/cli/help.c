@@ -86,8 +86,8 @@ static bool is_same_group(const char *a, const char *b)
     return a == b || (a && b && strcmp(a, b) == 0);
 }
 
-/* Whether the heading of the group of option i was printed already, for an earlier option of the
- * group. Operands do not count. */
+/* Whether the heading of the group of option i was already printed for an earlier option. Operands
+ * have no heading. */
 static bool is_group_printed(const struct cli_options *options, size_t i)
 {
     for (size_t k = 0; k < i; k++)

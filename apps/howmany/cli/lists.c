@@ -1,6 +1,6 @@
 /*
- * Parses options that are lists, terms or configurations to predict, with the functions that read
- * the fields of requests.
+ * Parses options whose values are lists, terms or configurations to predict, with the functions
+ * that read the fields of requests.
  */
 #include "lists.h"
 

@@ -76,7 +76,8 @@ void cli_options_make(const struct cli_command *command, struct cli_options *opt
     for (size_t v = 0; command->verbs[v]; v++)
         for (size_t i = 0; i < command->verbs[v]->field_count; i++)
             add_field(options, command->verbs[v], &command->verbs[v]->fields[i]);
-    /* The time limit is not a field of the request: over HTTP, the server sets it. */
+    /* The time limit is an option but not a field of the request, because over HTTP the server sets
+     * it. */
     if (options->count < CLI_OPTIONS_MAX) {
         options->items[options->count] = (struct cli_option){
             time_limit, 0, "TIME", "end with an error after this time", NULL, NULL};
@@ -272,7 +273,7 @@ static int write_files(const struct hm_reply *reply)
 
 static int show_reply(struct cli_verb_call *c, const struct hm_reply *reply)
 {
-    /* Documents for other programs are written without line breaks at the width of the terminal. */
+    /* Documents for other programs are printed without wrapping their lines. */
     bool document = strncmp(reply->type, "text/plain", 10) != 0 || cli_verb_value(c, "emit");
     struct hm_err err = {0};
     int rc = 0;

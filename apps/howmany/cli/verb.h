@@ -11,7 +11,7 @@
 #include "own_store.h"
 #include "request.h"
 
-/* The options and operands of a command line (verb.c). */
+/* The options and operands on a command line; defined in verb.c. */
 struct verb_words;
 
 struct cli_verb_call {
@@ -46,8 +46,8 @@ struct cli_interrupt {
 void cli_interrupt_watch(struct cli_interrupt *ret_before);
 void cli_interrupt_restore(const struct cli_interrupt *before);
 /*
- * The function `cancelled` of struct hm_context: returns true after SIGINT. The argument is not
- * used.
+ * Implements the function `cancelled` of struct hm_context: returns true after SIGINT. The argument
+ * is not used.
  */
 bool cli_interrupted(void *unused);
 

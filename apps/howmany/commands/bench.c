@@ -10,7 +10,7 @@
 #include "text.h"
 
 struct bench_state {
-    const char *command; /* The command to run, as one text; borrowed from the arguments. */
+    const char *command; /* The command to run, as one string; borrowed from the arguments. */
     bool shell, dry_run, design;
     struct bench_session session;
 };
@@ -224,7 +224,7 @@ static int bench_accept(void *state, int option, const char *value)
 
 /* ---- running -------------------------------------------------------------------------------- */
 
-/* Splits the command into arguments. With --shell, the whole text is one argument of sh -c. */
+/* Splits the command into arguments. With --shell, the whole string is one argument of sh -c. */
 static int split_command(struct bench_state *s)
 {
     const char *const shell[] = {"sh", "-c", s->command};

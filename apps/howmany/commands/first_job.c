@@ -163,8 +163,8 @@ bool first_job_can_ask(void)
 }
 
 /*
- * Print a question and read one line without the spaces around it; an empty line selects the
- * suggestion. Returns false at the end of the input.
+ * Print a question and read the answer, one line without the spaces around it; an empty line
+ * selects the suggestion. Returns false at the end of the input.
  */
 static bool ask_line(const char *question, const char *suggestion, char answer[FIRST_TEXT_MAX])
 {
@@ -189,7 +189,7 @@ static bool ask_line(const char *question, const char *suggestion, char answer[F
     return true;
 }
 
-/* Ask for a name until the catalog contains the name that the user enters. */
+/* Ask for a name until the user enters a name that the catalog contains. */
 static bool ask_name(const struct hm_catalog *catalog, const char *question, const char *suggestion,
                      int (*check)(const struct hm_catalog *, const char *, struct hm_err *),
                      char name[FIRST_TEXT_MAX])

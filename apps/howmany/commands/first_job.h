@@ -18,7 +18,9 @@ struct first_job {
                                     chosen yet. */
 };
 
-/* Whether questions can be asked: standard input and standard error are terminals. */
+/*
+ * Whether questions can be asked, that is, whether standard input and standard error are terminals.
+ */
 bool first_job_can_ask(void);
 /*
  * Ask for the values that are still empty, on standard error, and repeat a question until its
@@ -31,8 +33,8 @@ void first_job_suggest(const struct hm_catalog *catalog, struct first_job *job);
 /* Check a job with all three answers. Returns 0, or EXIT_USAGE with a message. */
 int first_job_check(const struct hm_catalog *catalog, const struct first_job *job);
 /*
- * Returns a batch for a model whose jobs need a batch, if the catalog states no usual batch for it;
- * else NULL.
+ * Returns a default batch for a model whose jobs need a batch if the catalog states none; otherwise
+ * NULL.
  */
 const char *first_job_batch(const struct hm_catalog *catalog, const char *model);
 /* Returns the usual value of a key for a model, as stated in the catalog; NULL if the catalog

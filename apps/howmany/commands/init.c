@@ -26,7 +26,7 @@ static const struct cli_option options[OPTIONS] = {
 struct init_state {
     struct first_job job;
     const char *output;
-    bool given; /* True if an operand or an option says something about the job. */
+    bool given; /* True if the user has described the job by an operand or an option. */
 };
 
 static void *init_begin(void)
@@ -66,7 +66,7 @@ static int init_accept(void *state, int option, const char *value)
 /* ---- the file ---------------------------------------------------------------------------------
  */
 
-/* Add a line "key: value   # comment", with the comments in one column. */
+/* Add a line "key: value   # comment" to the job file; all comments begin in the same column. */
 static void add_key(struct hm_text *out, const char *key, const char *value, const char *comment)
 {
     char line[2 * FIRST_TEXT_MAX];

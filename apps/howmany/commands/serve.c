@@ -199,8 +199,8 @@ static void log_begin(struct hm_json *json)
     hm__json_put_text(json, "time", stamp);
 }
 
-/* Write a line of the log to standard error. If this fails, the line is lost, because the failure
- * cannot be reported elsewhere. */
+/* Write a line of the log to standard error. If this fails, the line is lost, because there is no
+ * other place to report the failure. */
 static void log_end(struct hm_json *json)
 {
     struct hm_text *line = json->out;
@@ -457,8 +457,9 @@ static int run_server(struct serve_state *s)
     pthread_sigmask(SIG_BLOCK, &signals, NULL);
     if (http_start(&settings, &handler, &server, &err))
         return cli_report(&err);
-    /* Only a store on a PostgreSQL server needs connections to other machines. The restriction is
-     * set after all threads were started, because it must apply to all of them at once. */
+    /* The process is restricted after all threads were started, because the restriction must apply
+     * to all of them at once. Connections to other machines stay allowed only for a store on a
+     * PostgreSQL server. */
     if (http_confine(s->connects, &err))
         return cli_report(&err);
     api_attach(s->api, server);

@@ -1,6 +1,6 @@
 /*
- * The command howmany steer: trains in frames, which are short periods of the training, and chooses
- * the algorithm and the number of workers again before each frame.
+ * The command howmany steer: divides a training into frames, and chooses the algorithm and the
+ * number of workers again before each frame.
  */
 #include <math.h>
 #include <regex.h>
@@ -150,7 +150,7 @@ static int add_override(struct steer_command_state *s, const char *text)
     return 0;
 }
 
-/* Accept an option whose value is a number or a quantity. */
+/* Accept an option whose value is a number or a quantity with a unit. */
 static int accept_number(struct steer_options *o, int option, const char *value)
 {
     static const struct hm_dim price = {-1, 0, 0, 1}, money = {0, 0, 0, 1};
@@ -248,7 +248,7 @@ static int steer_accept(void *state, int option, const char *value)
 
 /* ---- the task -------------------------------------------------------------------------------- */
 
-/* Set the loss to reach from --reach, or from --loss and --best. */
+/* Set the target loss from --reach, or from --loss and --best. */
 static int set_target(struct steer_command_state *s)
 {
     struct steer_options *o = &s->options;
@@ -273,7 +273,8 @@ static int set_target(struct steer_command_state *s)
 }
 
 /*
- * Set the limits of the training from the options; they apply to a study's file and to --command.
+ * Set the limits of the training from the options. They apply both if a study's file describes the
+ * training and if --command does.
  */
 static int set_limits(struct steer_command_state *s)
 {
@@ -299,7 +300,7 @@ static int set_limits(struct steer_command_state *s)
     return set_target(s);
 }
 
-/* Read the study's file; values of options take precedence over those of the file. */
+/* Read the study's file; options on the command line take precedence over values in the file. */
 static int read_file(struct steer_command_state *s)
 {
     struct steer_options *o = &s->options;
@@ -324,7 +325,7 @@ static int read_file(struct steer_command_state *s)
     return study_commands_prepare(&s->commands, s->spec);
 }
 
-/* Find the network over which the state of a simulated training is moved between workers. */
+/* Find the network over which the checkpoint of a simulated training is moved between workers. */
 static int find_fabric(struct steer_command_state *s, double *ret_flops)
 {
     struct hm_cluster *cluster = NULL;
@@ -446,7 +447,7 @@ static int prepare_command(struct steer_command_state *s)
 /* ---- the session ----------------------------------------------------------------------------- */
 
 /*
- * Complete the text that identifies the training in its log; it contains everything that the
+ * Complete the text that identifies the training in its folder; it contains everything that the
  * decisions depend on.
  */
 static int complete_identity(struct steer_command_state *s)
@@ -469,7 +470,8 @@ static int complete_identity(struct steer_command_state *s)
     return s->identity.failed ? cli_complain("out of memory") : 0;
 }
 
-/* Returns the default folder: the name of the file with .steer in place of the extension. */
+/* Returns the default folder of the training: the name of the study's file with .steer in place of
+ * the extension. */
 static const char *default_folder(struct steer_command_state *s)
 {
     static const char *const endings[] = {".yaml", ".yml", ".json"};
@@ -511,7 +513,7 @@ static int steer_prepare(struct steer_command_state *s)
     return s->session.folder.path ? 0 : cli_complain("out of memory");
 }
 
-/* Print the command of the first frame for each algorithm, on the first number of workers. */
+/* Print the command that starts each algorithm, on the number of workers of the first trials. */
 static int print_commands(const struct steer_command_state *s)
 {
     const struct steer_task *task = &s->session.task;

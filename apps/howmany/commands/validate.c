@@ -1,4 +1,5 @@
-/* The command howmany validate: computes published values again and shows the differences. */
+/* The command howmany validate: computes published values with the models of this program and shows
+ * the differences. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -165,8 +166,8 @@ static int add_networks(struct validate_state *s)
         hm__json_put_text(&json, "network", name);
         hm__json_put_number(&json, "batch", 1);
         hm__json_close(&json);
-        /* The code HM_E_MISSING is tolerated, because some networks need further keys, such as the
-         * size of the input. */
+        /* A missing key (HM_E_MISSING) is not an error here, because some networks need further
+         * keys, such as the size of the input. */
         rc = job.failed ? cli_complain("out of memory")
                         : add_case(s, name, job.data, job.length, HM_E_MISSING);
         hm__text_release(&job);

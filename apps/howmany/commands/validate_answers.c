@@ -1,13 +1,14 @@
 /*
- * howmany validate --answers: checks the headline rule on the examples (validate_plans.c), and how
- * accurate predictions from small runs are. The accuracy is tested on sources of measurements that
- * were not used to choose the settings of the fits.
+ * howmany validate --answers: checks the headline rule (the recommended n is the smallest one that
+ * is as good as the best) on the examples (validate_plans.c), and tests how accurate predictions
+ * from small runs are. The accuracy is tested on sources of measurements that were not used to
+ * choose the settings of the fits.
  *
  * A rule (struct hm_fit_rule) is chosen from a grid by cross-validation that is nested by source:
- * the curves of each source are predicted with the rule that has the least interval score on all
+ * the curves of each source are predicted with the rule that has the smallest interval score on all
  * other sources. The interval score of Gneiting and Raftery (2007), here of the logarithm of the
- * time, is the width of the 90 % interval plus 2 / 0.1 times the distance by which it misses the
- * measurement. Every source has the same weight, however many curves it has.
+ * time, is the width of the 90 % interval plus 2 / 0.1 times the distance between the interval and
+ * the measurement. Every source has the same weight, however many curves it has.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -29,15 +30,16 @@ struct rule_test {
     size_t rule_count;
     const char *sources[SOURCES_MAX];
     size_t source_count;
-    size_t *source_of;          /* Index of the source of each curve; owned. */
-    double *scores;             /* Score of rule r on curve i: scores[r * curves + i]; owned. */
-    size_t chosen[SOURCES_MAX]; /* For each source, index of the rule with the best score on all
-                                   other sources. */
+    size_t *source_of; /* Index of the source of each curve; owned. */
+    double *scores;    /* Score of each rule on each curve; owned. The score of rule r on curve i is
+                          scores[r * curves + i]. */
+    size_t chosen[SOURCES_MAX]; /* Index of the rule that is chosen for each source: the one with
+                                   the best score on all other sources. */
     size_t overall;             /* Index of the rule with the best score over all sources. */
     struct validate_result *results; /* Prediction for each curve with the rule that was chosen for
                                         its source; owned. */
-    double reliability[LEVELS]; /* For each probability level, share of the curves whose measured
-                                   time is inside the interval. */
+    double reliability[LEVELS]; /* Share of the curves whose measured time is inside the interval,
+                                   for each probability. */
     /* Counts how often the measurements confirm a plan that is fitted to the smaller half of a
      * curve. */
     struct validate_plans plans;

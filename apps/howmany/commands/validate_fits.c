@@ -199,7 +199,7 @@ static void finish_curve(struct validate_curve *c)
                            : (c->points[middle - 1].seconds + c->points[middle].seconds) / 2;
 }
 
-/* Whether the number of nodes of every point is known. */
+/* Whether the number of nodes is known for every run of a curve. */
 static bool nodes_known(const struct validate_curve *c)
 {
     for (size_t i = 0; i < c->count; i++)
@@ -275,8 +275,8 @@ static struct validate_result fit_ernest(const struct validate_curve *c)
     struct hm_fit *fit = NULL;
     struct validate_result result = {.error = NAN};
 
-    /* The number of terms must not exceed the number of runs, so the last terms are left out if
-     * there are few runs. */
+    /* There must be at most as many terms as runs, so the last terms are left out if there are few
+     * runs. */
     settings.term_count = c->sizes >= 7 ? 4 : (c->sizes + 1) / 2;
     if (runs && hm_fit_new(runs, &settings, &fit, NULL) == 0)
         result = predict_largest(c, fit, NULL, 0, c->weak ? c->measured / c->largest : c->measured);
@@ -379,7 +379,8 @@ static struct validate_result fit_sheet(const struct validate_curve *c, const ch
     struct validate_result result = {.error = NAN};
 
     if (runs && hm_fit_new(runs, &settings, &fit, NULL) == 0) {
-        /* A measured speedup is relative to the reference time that the fit uses. */
+        /* Times that were computed from speedups are relative, so they are multiplied by the
+         * reference time of the fit. */
         double unit = c->speedup ? hm_fit_reference_s(fit) : 1;
         result = predict_largest(c, fit, NULL, 0, c->measured * unit);
     }

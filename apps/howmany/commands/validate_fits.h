@@ -1,6 +1,5 @@
 /*
- * The option --fits of howmany validate: tests on published curves how well small runs predict a
- * large run.
+ * howmany validate --fits: tests on published curves how accurately small runs predict a large run.
  */
 #ifndef HM_VALIDATE_FITS_H
 #define HM_VALIDATE_FITS_H
@@ -19,7 +18,8 @@ struct validate_point {
  */
 struct validate_curve {
     char workload[96], metric[48], batch[32];
-    char source[48]; /* Name of the table, which counts as one source. */
+    char source[48]; /* Name of the table that contains the curve; each table counts as one source.
+                      */
     bool weak, speedup;
     struct validate_point *points; /* Runs of the curve; owned. */
     size_t count;
@@ -30,7 +30,8 @@ struct validate_curve {
 };
 
 /*
- * Returns the number of runs in the smaller half of the sizes; these runs come first in the curve.
+ * Returns the number of runs on the smaller half of the curve's numbers of workers; these runs come
+ * first in the curve.
  */
 size_t validate_small_count(const struct validate_curve *curve);
 
@@ -40,7 +41,8 @@ struct validate_result {
                      curve. */
     bool interval;               /* True if the prediction has an interval. */
     bool inside;                 /* True if the interval contains the measured value. */
-    double predicted, low, high; /* Predicted seconds; low and high are NaN without an interval. */
+    double predicted, low, high; /* Predicted seconds, and the ends of their interval; `low` and
+                                    `high` are NaN if there is no interval. */
     double width; /* Ratio of the upper to the lower end of the prediction interval at eight times
                      the largest n that is fitted. */
 };
@@ -55,8 +57,8 @@ struct validate_curves {
 };
 
 /*
- * Read the curves in data/scaling, and keep those that have runs on at least VALIDATE_SIZES numbers
- * of workers. Returns an exit code; the caller releases the curves in any case.
+ * Read the curves in data/scaling, and keep those that have at least VALIDATE_SIZES different
+ * numbers of workers. Returns an exit code; the caller releases the curves in any case.
  */
 int validate_curves_read(struct validate_curves *f, const char *data, const char *option);
 void validate_curves_release(struct validate_curves *f);
@@ -65,8 +67,9 @@ void validate_curves_release(struct validate_curves *f);
 struct validate_result validate_curve_predict(const struct validate_curve *c,
                                               const struct hm_fit_rule *rule, double level);
 
-/* Fit the curves in the folder data/scaling, predict the times on the largest numbers of workers
- * and print the errors. Returns an exit code; it is a usage error if `data` is NULL. */
+/* Implements howmany validate --fits: fit the curves in the folder data/scaling, predict the times
+ * on the largest numbers of workers and print the errors. Returns an exit code; it is a usage error
+ * if `data` is NULL. */
 int validate_fits(const char *data, bool json, const struct hm_catalog *catalog);
 
 /*

@@ -19,7 +19,8 @@ struct step_kinds {
 
 /* Whether two rows are measurements of the same job, possibly on different numbers of workers. */
 bool step_same_job(const struct hm_measured_step *a, const struct hm_measured_step *b);
-/* Collects the rows that have a held-out prediction, and the examples with measured speedups. */
+/* Collects the rows that have a prediction without their source, and the published speedups of the
+ * examples. */
 int step_kinds_init(struct step_kinds *kinds, const struct hm_measured_steps *steps,
                     const struct hm_platform_rows *platforms, const struct hm_catalog *catalog,
                     struct hm_err *err);
@@ -30,8 +31,8 @@ void step_kinds_release(struct step_kinds *kinds);
  */
 void step_kinds_put_text(struct hm_text *out, const struct step_kinds *kinds);
 /*
- * Writes the intervals, and the shares of the rows inside them, as the members "intervals" and
- * "held_out".
+ * Writes the intervals as the member "intervals", and the shares of the rows whose measured time is
+ * inside them as the member "held_out".
  */
 void step_kinds_put_json(struct hm_json *json, const struct step_kinds *kinds);
 

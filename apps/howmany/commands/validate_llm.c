@@ -20,7 +20,7 @@ static const char *outcome_name(enum hm_large_outcome outcome)
     return outcome == HM_LARGE_RAN ? "ran" : outcome == HM_LARGE_OOM ? "oom" : "failed";
 }
 
-/* Names of enum hm_large_group. */
+/* Names of the values of enum hm_large_group. */
 static const char *const groups[] = {"old", "hopper", "blackwell", "plain", "experts"};
 
 static double row_error(const struct hm_large_prediction *p)

@@ -28,8 +28,8 @@ struct one_row {
 };
 
 /*
- * Computes the measured time, scaled so that the model has the same error for it as if its
- * constants had been fitted without the source of the row.
+ * Computes the measured time, scaled so that the error of the model is the same as if its constants
+ * had been fitted without the source of the row.
  */
 static int unseen_seconds(const struct hm_measured_step *s, double *ret_predicted,
                           double *ret_seconds, struct hm_err *err)
@@ -77,7 +77,7 @@ static int predict_row(const struct hm_measured_step *first, const struct hm_mea
     return rc;
 }
 
-/* Returns the row on the fewest workers of the same job as row i. */
+/* Returns the row that has the same job as row i and the fewest workers. */
 static const struct hm_measured_step *row_with_fewest(const struct hm_measured_steps *steps,
                                                       size_t i)
 {
@@ -116,8 +116,8 @@ static int compare_doubles(const void *a, const void *b)
 }
 
 /*
- * Returns the median, over the rows of `source` or all rows if `source` is NULL, of the member of
- * struct one_row at `offset`.
+ * Returns the median of one member of struct one_row, which is at `offset` in the struct. The
+ * median is over the rows of `source`, or over all rows if `source` is NULL.
  */
 static double rows_median(const struct one_rows *all, const char *source, size_t offset,
                           double *values)

@@ -1,6 +1,6 @@
 /*
- * Tests predictions that are corrected by one measured step of the same job, for howmany validate
- * --steps.
+ * Tests predictions that are corrected by one measured step of the same job, as a part of howmany
+ * validate --steps.
  */
 #ifndef HM_VALIDATE_ONE_H
 #define HM_VALIDATE_ONE_H

@@ -65,11 +65,12 @@ struct papers_sources {
 struct papers_claim {
     char paper[16], claim[CLAIM_TEXT], why[CLAIM_TEXT];
     /*
-     * Value of this program, which is NaN if the statement is skipped, the published value and the
+     * Value that this program computes (NaN if the statement is skipped), published value, and
      * tolerance.
      */
     double ours, published, tolerance;
-    bool bound; /* True if the published value is an upper bound of the value of this program. */
+    bool bound; /* True if the published value is an upper bound, so that a smaller value of this
+                   program agrees with it. */
     const char *needs; /* Name of the file without which the statement is skipped. */
 };
 
@@ -122,8 +123,9 @@ static double ratio_value(const struct papers_sources *s, const char *what, stru
 }
 
 /*
- * Evaluates the formula of the paper on the recommender, t = o / x + l r with the latency l: fits
- * it to two times with two latencies and predicts the time for a third latency.
+ * Predicts the time for a latency l from two times with other latencies. The time is fitted by t =
+ * o / x + l r, which is the formula of one of the papers: a constant plus a term proportional to
+ * the latency.
  */
 static double latency_value(const struct papers_sources *s, const char *what, struct hm_err *err)
 {
@@ -433,7 +435,8 @@ static const struct {
     const char *kind;
     papers_value value;
     enum papers_file file; /* The file from which the value of this program is computed. */
-    bool bound;            /* True if the published value is an upper bound. */
+    bool bound; /* True if the published value is an upper bound, so that a smaller value of this
+                   program agrees with it. */
 } kinds[] = {
     {"workers", workers_value, PAPERS_NONE, false},
     {"rate", rate_value, PAPERS_NONE, false},

@@ -1,8 +1,9 @@
 /*
- * Tests whole plans. The headline rule is checked on every example by brute force over the points
- * of the answer. For each published curve, a plan that is fitted to the smaller half of the sizes
+ * Tests whole plans. The headline rule (the recommended n is the smallest one that is as good as
+ * the best) is checked on every example by brute force over the points of the answer. For each
+ * published curve, a plan that is fitted to the smaller half of the sizes (numbers of workers)
  * chooses among all sizes of the curve; the measured times show whether the choice is within 5 % of
- * the best, and whether the time at the largest size is below the bound that the plan states for a
+ * the best, and whether the time at the largest size is below the bound that the plan states with a
  * given probability.
  */
 #include "validate_plans.h"
@@ -214,7 +215,9 @@ static double measured_at(const struct validate_curve *c, double n)
         first++;
     while (first + count < c->count && c->points[first + count].n == n)
         count++;
-    /* The median is in the middle, because runs with the same n are sorted by time. */
+    /*
+     * The median is in the middle of these runs, because runs with the same n are sorted by time.
+     */
     double median =
         (c->points[first + (count - 1) / 2].seconds + c->points[first + count / 2].seconds) / 2;
     return c->weak ? median / n : median;
@@ -286,7 +289,7 @@ void validate_plans_make(const struct validate_curves *curves,
                                           {.from = 0.7, .to = 0.85},
                                           {.from = 0.85, .to = 1}},
                                  .stated = {0.5, 0.7, 0.8, 0.9, 0.95}};
-    /* The times come from the fits; the formulas only make the job complete. */
+    /* A job needs formulas, but they are not used, because the times come from the fits. */
     if (hm_job_new(&job, NULL) || hm_job_set_compute(job, "1", NULL) ||
         hm_job_set_communicate(job, "0", NULL)) {
         hm_job_free(job);

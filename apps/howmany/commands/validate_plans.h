@@ -33,7 +33,7 @@ struct validate_headlines {
  */
 struct validate_bin {
     double from, to;
-    double stated; /* Mean of the stated probabilities. */
+    double stated; /* Mean of the probabilities that the answers in this range state. */
     size_t count, held;
 };
 
@@ -42,8 +42,8 @@ struct validate_plans {
     /* Answers that state "p % sure to be within 5 % of the best", grouped by the probability p. */
     struct validate_bin near[VALIDATE_BINS];
     /*
-     * Probability that is stated with the bound of a time, and share of the curves whose time is
-     * below that bound.
+     * Probability that a plan states with an upper bound of a time, and share of the curves whose
+     * measured time is below that bound.
      */
     double stated[VALIDATE_LEVELS], kept[VALIDATE_LEVELS];
 };

@@ -3,7 +3,7 @@
  * with the same columns) is predicted from its network, machine, precision and software, and
  * compared with the measurement. For each source, network, precision and machine, the output has
  * the median of the absolute errors and the share of the rows whose measured time is in the 90 %
- * interval. The intervals themselves are estimated again in validate_kinds.c.
+ * interval. The intervals are estimated in validate_kinds.c.
  */
 #include "validate_steps.h"
 

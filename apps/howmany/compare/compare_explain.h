@@ -21,7 +21,8 @@ enum compare_limit {
     COMPARE_COMPUTE,
     COMPARE_OTHER_LINK, /* The network port of a server or of the driver. */
     COMPARE_WORKER_LINK,
-    COMPARE_WAITING, /* Waiting for messages or other ranks; also used if the limit is not known. */
+    COMPARE_WAITING, /* The run mostly waits for messages or other ranks; also used if the limit is
+                        not known. */
 };
 enum compare_limit compare_limit_of(const struct compare_result *result,
                                     const struct compare_run *run);

@@ -1,5 +1,5 @@
 /*
- * Tasks, platforms, and the commands of their runs.
+ * Lists the tasks and the platforms, and makes the commands of their runs.
  *
  * The survey does not say how many neurons the hidden layers have, nor whether a batch belongs to
  * one worker; it used the example programs of the platforms. This file uses the layers of MXNet's
@@ -60,7 +60,7 @@ const struct compare_published compare_published[] = {
     {0},
 };
 
-/* The comments in examples/cluster-m4.yaml name the sources of these values. */
+/* The sources of these values are named in examples/cluster-m4.yaml. */
 const char compare_cluster[] = "m4.xlarge";
 const char *const compare_cluster_sets[] = {"flops=5.7 Gflop/s", "efficiency=1", NULL};
 
@@ -133,8 +133,9 @@ static double run_iterations(const struct compare_request *request, const struct
 /*
  * Returns the number of iterations between two evaluations of the objective. There are five
  * evaluations per run, except in simulated runs with ssp or async, which have one at the end. In
- * these runs, all workers start each iteration at the same virtual time and share the links; an
- * evaluation would delay some of the workers, and later iterations would be faster.
+ * these runs, all workers start each iteration at the same virtual time and share the links. An
+ * evaluation would delay some of the workers, so that they no longer share the links and later
+ * iterations would be faster.
  */
 static double evaluate_every(const struct compare_request *request, const struct compare_way *way)
 {

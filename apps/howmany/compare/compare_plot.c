@@ -14,14 +14,14 @@
 
 enum { COLUMNS = 3, ROWS = 2, PANEL_WIDTH = 400, PANEL_HEIGHT = 320 };
 
-/* Returns the gnuplot line type in which a platform is drawn. */
+/* Returns the number of the gnuplot line type in which a platform is drawn. */
 static size_t way_type(size_t way)
 {
     return way % HM_PALETTE_SIZE + 1;
 }
 
-/* Add a line of data for the start or the end of a time interval of a run; its values are means
- * over the interval. */
+/* Add a line of data for the start or the end of a time interval of a run. Both lines have the same
+ * values, which are means over the interval. */
 static void add_interval_point(struct hm_text *out, double elapsed_s,
                                const struct compare_interval *interval)
 {

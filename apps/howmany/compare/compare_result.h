@@ -8,7 +8,7 @@
 #include "compare_measured.h"
 #include "text.h"
 
-/* Means over the ranks of one role, which are the workers, or the servers or the driver. NAN: the
+/* Means over the ranks of one role: the workers, or the other ranks (servers or driver). NAN: the
  * value is not known. */
 struct compare_role {
     double compute;        /* Share of the time in which a rank computes. */
@@ -17,7 +17,7 @@ struct compare_role {
     double memory;         /* Memory of a rank in bytes. */
 };
 
-/* Means over the time between two evaluations of the objective. */
+/* Means over one interval between two evaluations of the objective. */
 struct compare_interval {
     double elapsed_s; /* End of the interval, in seconds since the start of the run. */
     double samples_per_s;

@@ -55,8 +55,8 @@ enum http_next api_quick(void *context, const struct http_request *request,
 void api_work(void *context, const struct http_request *request, struct http_response *response);
 void api_refuse(void *context, const struct http_request *request,
                 const struct http_verdict *verdict, struct http_response *response);
-/* Count a response (api_done), or a connection closed without a response (api_closed); the caller
- * writes the log. */
+/* api_done counts a response, and api_closed counts a connection that was closed without a
+ * response; the caller writes the log. */
 void api_done(struct api *api, const struct http_request *request,
               const struct http_response *response, double seconds);
 void api_closed(struct api *api, enum http_refusal refusal);

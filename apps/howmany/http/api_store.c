@@ -55,7 +55,7 @@ static void mark_unhealthy(struct api_store *s)
     pthread_mutex_unlock(&s->lock);
 }
 
-/* Set the error of a request that needs the store while it is unhealthy. Such a request fails at
+/* Set the error for requests that need the store while it is unhealthy. Such a request fails at
  * once, so that it does not block a thread. */
 static int fail_unhealthy(struct hm_err *err)
 {
@@ -122,9 +122,9 @@ static void pool_close(void *context, struct hm_store *store, bool failed)
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-/* Commit batches. After an I/O error, the connection is opened again, once, and the batches are
- * added again. The failed transaction may have been committed, but every run has a key, so adding
- * it a second time changes nothing. */
+/* Commit batches of runs. After an I/O error, the connection is opened again, once, and the batches
+ * are added again. The failed transaction may have been committed, but every run has a key, so
+ * adding it a second time changes nothing. */
 static int commit_batches(struct api_store *s, struct hm_store_batch *batches, size_t count,
                           struct hm_err *err)
 {
@@ -159,7 +159,8 @@ static void commit_one(struct api_store *s, struct queued_batch *w)
         atomic_fetch_add(&s->runs, w->batch->added);
 }
 
-/* Commit all batches in one transaction; if one of them is invalid, commit each batch by itself. */
+/* Commit all queued batches in one transaction; if one of them is invalid, commit each batch in its
+ * own transaction. */
 static void commit_queue(struct api_store *s, struct queued_batch *first, size_t count)
 {
     struct hm_store_batch batches[COMMIT_BATCHES];
@@ -229,8 +230,8 @@ static void *writer_run(void *context)
         pthread_mutex_lock(&s->lock);
         for (size_t i = 0; i < count; i++) {
             struct queued_batch *next = first->next;
-            /* From now on the waiting thread may return; the batch, which is on its stack, must not
-             * be used any more. */
+            /* After this assignment the waiting thread may return, and the batch, which is on its
+             * stack, must not be used any more. */
             first->done = true;
             first = next;
         }

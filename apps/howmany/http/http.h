@@ -14,11 +14,12 @@
 
 enum { HTTP_ID = 24, HTTP_ADDRESS = 48, HTTP_EXTRA_MAX = 4, HTTP_EXTRA = 128 };
 
-/* A request as handlers see it. All pointers are borrowed and valid during the call. */
+/* A request as it is passed to handlers. All pointers are borrowed and valid during the call. */
 struct http_request {
-    const char *method;         /* GET, HEAD or POST; the guard refuses other methods. */
-    const char *path;           /* Path of the target after percent-decoding. */
-    const char *query;          /* Text after the "?" of the target, not decoded; may be empty. */
+    const char *method; /* GET, HEAD or POST; the guard refuses other methods. */
+    const char *path;   /* Path of the request target after percent-decoding. */
+    const char *query;  /* Query of the request target (the text after the "?"), not decoded; may be
+                           empty. */
     const char *type, *accept;  /* Headers Content-Type and Accept; empty if missing. */
     const char *authorization;  /* Header Authorization; empty if missing. */
     const char *host;           /* Header Host, with the port; empty if missing. */
@@ -38,14 +39,14 @@ struct http_request {
 /* A response. Zero-initialise; the handler fills it in. */
 struct http_response {
     int status;
-    const char *type; /* Content-Type of the response; a static text. */
+    const char *type; /* Content-Type of the response; a static string. */
     const char *body;
     size_t length;
     /* Function that frees the body after it was sent; NULL if the body is static. */
     void (*release)(void *owner);
     void *owner;
     struct {
-        const char *name; /* Name of a further header; a static text. */
+        const char *name; /* Name of a further header; a static string. */
         char value[HTTP_EXTRA];
     } extra[HTTP_EXTRA_MAX];
     size_t extra_count;
@@ -64,14 +65,14 @@ struct http_handler {
     void *context;
     enum http_next (*quick)(void *context, const struct http_request *request,
                             struct http_response *response);
-    /* Called before the body of a request is read. Returns false if the request is refused, with
-     * the response; its body is then not read. It must not block. */
+    /* Called before the body of a request is read. Returns true to accept the request. If it
+     * returns false, it has filled in the response, and the body is not read. It must not block. */
     bool (*admit)(void *context, const struct http_request *request,
                   struct http_response *response);
     /* Called to answer a request that `quick` did not answer. */
     void (*work)(void *context, const struct http_request *request, struct http_response *response);
-    /* Called to write the response to a request that the guard refused, or that exceeds a limit of
-     * the server. */
+    /* Called to fill in the response to a request that the guard refused, or that exceeds a limit
+     * of the server. */
     void (*refuse)(void *context, const struct http_request *request,
                    const struct http_verdict *verdict, struct http_response *response);
     /* Called after the response was sent, or could not be sent, for the log and the metrics. */
