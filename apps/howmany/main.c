@@ -1,4 +1,4 @@
-/* The program howmany: finds the command and runs it. */
+/* The program howmany: finds the command that the first argument names, and runs it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>

@@ -107,8 +107,8 @@ static void filter_return(struct filter *f, unsigned action)
 }
 
 /*
- * Add an instruction to the filter that returns `action` if the loaded value, the number of a
- * system call, equals `number`.
+ * Add an instruction to the filter that returns `action` if the number of the system call equals
+ * `number`.
  */
 static void filter_on(struct filter *f, unsigned number, unsigned action)
 {
@@ -117,9 +117,9 @@ static void filter_on(struct filter *f, unsigned number, unsigned action)
 }
 
 /*
- * Allow a system call if a test of the low 32 bits of an argument has the given result. The test is
- * BPF_JEQ (the argument equals `value`) or BPF_JSET (the argument and `value` have a bit in
- * common).
+ * Allow a system call depending on the low 32 bits of one of its arguments. The test is BPF_JEQ
+ * (the argument equals `value`) or BPF_JSET (the argument and `value` have a bit in common); the
+ * call is allowed if the test has the given result.
  */
 static void filter_argument(struct filter *f, unsigned number, size_t argument, unsigned short test,
                             unsigned value, bool result)
@@ -173,7 +173,9 @@ int http_confine(bool connects, struct hm_err *err)
 {
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
         return hm__fail(err, HM_E_IO, "cannot give up privileges: %s", strerror(errno));
-    /* A kernel without seccomp, or a container that forbids it, is not an error. */
+    /*
+     * If the kernel has no seccomp, or a container forbids it, the server runs without the filter.
+     */
     if (!filter_apply(connects) && errno != EINVAL && errno != ENOSYS && errno != EPERM)
         return hm__fail(err, HM_E_IO, "cannot restrict system calls: %s", strerror(errno));
     return 0;

@@ -21,7 +21,7 @@ int http_confine_files(const char *const *files, size_t count, struct hm_err *er
  * longer start programs or processes, send signals to other processes, open sockets or map new
  * code. If `connects` is true, it may also open sockets, connect, and load the shared libraries
  * that this needs. A forbidden call fails with EPERM. On processors for which the filter is not
- * written, and in builds with a sanitizer, the process can only no longer gain privileges.
+ * written, and in builds with a sanitizer, only gaining privileges is forbidden.
  */
 int http_confine(bool connects, struct hm_err *err);
 

@@ -81,8 +81,8 @@ void http_connections_free(struct http_connections *w)
     free(w);
 }
 
-/* Returns a pointer to the link of the hash chain that points to the count of an address; the link
- * is NULL if the address has no count. */
+/* Returns a pointer to the link, in the chain of a hash bucket, that points to the count of an
+ * address. The link is NULL if the address has no count. */
 static struct address_count **address_find(struct http_connections *w, const char *address)
 {
     size_t hash = 5381;

@@ -39,7 +39,9 @@ enum {
 bool http_connection_is_late(const struct http_timeouts *timeouts, enum http_phase phase,
                              double seconds, size_t body);
 
-/* The number of open connections and their addresses. Any thread may call the functions. */
+/*
+ * Counts of the open connections, in all and for each address. Any thread may call the functions.
+ */
 struct http_connections;
 
 struct http_connections *http_connections_new(size_t connections, size_t address_connections);
@@ -55,7 +57,9 @@ size_t http_connections_count(struct http_connections *connections);
 /* Whether there are as many connections as the limit allows, so that another connection must be
  * closed before the next one is accepted. */
 bool http_connections_is_at_limit(struct http_connections *connections);
-/* Whether there are more connections than the limit allows. */
+/*
+ * Whether there are more connections than the limit allows, so that requests are answered with 503.
+ */
 bool http_connections_is_full(struct http_connections *connections);
 
 double http_now(void); /* Returns the monotonic time in seconds. */

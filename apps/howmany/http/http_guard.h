@@ -25,8 +25,8 @@ struct http_header {
 /* The head of a request before decoding. All pointers are borrowed. */
 struct http_head {
     const char *method, *target, *version;
-    const struct http_header *headers; /* The first HTTP_HEADERS_MAX headers. */
-    /* Number of headers received; may exceed HTTP_HEADERS_MAX. */
+    const struct http_header *headers; /* The first HTTP_HEADERS_MAX headers of the request. */
+    /* Number of headers in the request; may exceed HTTP_HEADERS_MAX. */
     size_t header_count;
 };
 
@@ -76,12 +76,14 @@ struct http_framing {
     bool expects_continue;
 };
 
-/* Check the whole head of a request. body_limit is the largest allowed body in bytes. */
+/* Check the whole head of a request. `body_limit` is the largest number of bytes of a body that is
+ * allowed. */
 struct http_verdict http_guard_check(const struct http_head *head, size_t body_limit,
                                      struct http_framing *ret_framing);
 
-/* Decode a percent-encoded text into text[room]. Returns false unless the result is well-formed
- * UTF-8 without control characters. If `plus` is true, a + becomes a space, as in queries. */
+/* Decode a percent-encoded text into text[room]. Returns false if it does not fit, or if the result
+ * is not well-formed UTF-8 or has control characters. If `plus` is true, a + becomes a space, as in
+ * queries. */
 bool http_guard_decode(const char *piece, size_t length, bool plus, char *text, size_t room);
 
 /* Returns the first header with this name, ignoring case; NULL if there is none. */

@@ -37,8 +37,9 @@ struct peer_list {
 struct http_loop {
     struct http_loop_shared *shared;
     pthread_t thread;
-    bool started;    /* True if the thread of the loop runs. */
-    int epoll, wake; /* Descriptors of the epoll set, and of an eventfd that ends a wait. */
+    bool started;    /* True if the thread of the loop was started. */
+    int epoll, wake; /* Descriptor of the epoll set, and descriptor of an eventfd that other threads
+                        write to in order to wake the loop up. */
     atomic_bool ending;
     atomic_bool evict;     /* Set to true by another loop to make this loop close a connection. */
     atomic_size_t waiting; /* Number of connections of this loop that wait for their clients. */
@@ -72,7 +73,8 @@ void http_loop_unhold(struct http_loop_shared *s, size_t bytes)
 
 /* ---- phases ---------------------------------------------------------------------------------- */
 
-/* Whether connections in this phase wait for their clients. */
+/* Whether a connection in this phase waits for bytes from its client; in the other phases, the
+ * server works on a request or sends a response. */
 static bool is_waiting(enum http_phase phase)
 {
     return phase != HTTP_PHASE_WORK && phase != HTTP_PHASE_SEND;
@@ -188,8 +190,8 @@ void http_peer_end(struct http_peer *p, bool sending)
 
 /* ---- receiving ------------------------------------------------------------------------------- */
 
-/* Enlarge the buffer for at least `more` further bytes. Returns false, and closes the connection,
- * if there is no memory. */
+/* Enlarge the buffer of a connection for at least `more` further bytes. Returns false, and closes
+ * the connection, if there is no memory. */
 static bool peer_make_room(struct http_peer *p, size_t more)
 {
     struct http_loop_shared *s = p->loop->shared;
@@ -249,7 +251,7 @@ static bool peer_is_blocked(const struct http_peer *p)
     return p->dead || p->phase == HTTP_PHASE_WORK || p->phase == HTTP_PHASE_SEND;
 }
 
-/* Read once from the socket. */
+/* Read once from the socket of a connection. */
 static void peer_receive(struct http_peer *p)
 {
     bool keeps = p->kept_length > 0 && p->phase != HTTP_PHASE_LINGER;
@@ -272,8 +274,8 @@ static void peer_receive(struct http_peer *p)
         p->readable = errno == EINTR;
         return;
     }
-    /* A read that returns fewer bytes than requested has emptied the socket. Another read is needed
-     * only if the client has closed the connection. */
+    /* A read that returns fewer bytes than requested has emptied the socket. The socket is read
+     * again only if the client has closed the connection, to find the end of the data. */
     p->readable = (size_t)got == room || atomic_load_explicit(&p->gone, memory_order_relaxed);
     if (p->phase == HTTP_PHASE_LINGER)
         return;
@@ -285,7 +287,8 @@ static void peer_receive(struct http_peer *p)
     }
 }
 
-/* Read, process and write for a connection, until it would have to wait. */
+/* Read from a connection, process the bytes and write the response, as far as this is possible
+ * without waiting. */
 static void peer_turn(struct http_peer *p)
 {
     struct http_loop_user *u = &p->loop->shared->user;
@@ -330,7 +333,7 @@ static void run_ready(struct http_loop *l)
  * HTTP_FEW connections. */
 static struct http_peer *find_slowest(struct http_loop *l, enum http_phase phase, bool crowded)
 {
-    enum { LOOK = 32 }; /* Largest number of connections that are compared. */
+    enum { LOOK = 32 }; /* Largest number of connections that this search compares. */
     struct http_peer *p = l->phases[phase].first;
 
     for (int i = 0; crowded && p && i < LOOK; i++, p = p->next)
@@ -446,15 +449,16 @@ bool http_peer_make_room(struct http_peer *p)
            evict_one(p->loop, EVICT_AFTER_S) || ask_others(p->loop);
 }
 
-/* Add an accepted connection to the next loop in turn, or to this loop if it has just closed a
- * connection. */
+/* Add an accepted connection to a loop. The loops take turns, except that this loop gets the
+ * connection if it has just closed another one. */
 static void add_socket(struct http_loop *l, int socket, const struct sockaddr *address)
 {
     struct http_loop_shared *s = l->shared;
     char text[HTTP_ADDRESS];
 
     http_address_text(address, text);
-    /* If this loop closes a connection because of the limit, it takes the new connection. */
+    /* At the limit of connections, this loop tries to close one; if it has closed one, it gets the
+     * new connection. */
     bool full = http_connections_is_at_limit(s->connections),
          stays = full && evict_one(l, EVICT_AFTER_S);
     if (full && !stays)
@@ -488,8 +492,8 @@ static void accept_some(struct http_loop *l)
             add_socket(l, socket, (struct sockaddr *)&address);
             continue;
         }
-        if (errno ==
-            EINVAL) { /* accept fails with EINVAL after http_drain has stopped listening. */
+        if (errno == EINVAL) { /* accept fails with EINVAL after http_drain has shut the listening
+                                  socket down; the loop then stops using this socket. */
             epoll_ctl(l->epoll, EPOLL_CTL_DEL, l->shared->listening, NULL);
             return;
         }

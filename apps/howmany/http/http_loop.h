@@ -23,7 +23,8 @@ struct http_peer {
     struct http_loop *loop;
     struct http_peer *next,
         *previous;            /* Neighbours in the list of connections in the same phase. */
-    struct http_peer *queued; /* Next connection in the inbox, the ready list or the dead list. */
+    struct http_peer *queued; /* Next connection in the list of which this connection is an element:
+                                 the inbox, the ready list or the dead list. */
     enum http_phase phase;
     double since; /* Time at which the current phase began, in seconds. */
     size_t body;  /* Number of bytes of the body received so far. */
@@ -34,14 +35,15 @@ struct http_peer {
     struct http_scan scan; /* State of the search for the end of the head that is being received. */
     /* Part of the response that was not sent yet; the user of the loop owns the bytes. */
     struct iovec out[2];
-    void *exchange; /* The request being processed; NULL if there is none. */
+    void *exchange; /* The request that is being processed and its response (an exchange); NULL if
+                       there is none. */
     /* True if the client has closed the connection, or its sending direction; a worker thread may
      * read this. */
     atomic_bool gone;
     bool readable; /* True if the socket may have bytes that were not read yet. */
     bool offer;    /* True if the stored bytes may contain a whole request. */
     bool ready;    /* True if the connection is in the ready list. */
-    bool adopted;  /* True if the connection was added to its loop. */
+    bool adopted;  /* True if the connection was added to the lists of its loop. */
     /* True if the connection is closed; its memory is freed at the end of the iteration. */
     bool dead;
 };
@@ -62,7 +64,7 @@ struct http_loop_user {
     void (*refused)(void *context, const char *address, enum http_refusal refusal);
 };
 
-/* State that all loops of a server share. */
+/* State that is shared by all loops of a server. */
 struct http_loop_shared {
     struct http_loop_user user;
     struct http_timeouts timeouts;
@@ -72,12 +74,13 @@ struct http_loop_shared {
     size_t held_max;
     struct http_loop **loops;
     size_t loop_count;
-    atomic_size_t next; /* Number of accepted connections, which go to the loops in turn. */
+    atomic_size_t next; /* Number of accepted connections; it determines the loop that gets the next
+                           connection. */
 };
 
 /* Make a loop. Returns NULL if there is no memory or no descriptor. */
 struct http_loop *http_loop_new(struct http_loop_shared *shared);
-/* Start the thread of a loop, after all loops were made. */
+/* Start the thread of a loop. Call this only after all loops were made. */
 bool http_loop_start(struct http_loop *loop);
 /* End the thread of a loop, if it runs. */
 void http_loop_stop(struct http_loop *loop);

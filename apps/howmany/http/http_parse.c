@@ -16,7 +16,7 @@ static enum http_scan_result scan_line_end(struct http_scan *s)
     if (s->length == 0 && s->begin > 0)
         return HTTP_SCAN_BAD;
     if (s->length == 0)
-        s->begin = s->at; /* RFC 9112, 2.2: one empty line before a request is ignored. */
+        s->begin = s->at; /* One empty line before a request is ignored (RFC 9112, 2.2). */
     else
         s->lines++;
     s->length = 0;
@@ -183,8 +183,8 @@ static enum http_chunk_state chunk_size(struct http_chunks *k, char c)
     int digit = digit_value(c);
 
     if (digit >= 0) {
-        /* The number of digits is limited, because 15 digits fit in 64 bits; the caller checks the
-         * size itself. */
+        /* More than 15 digits are refused, so that the size fits in 64 bits; the caller compares
+         * the size with its own limit. */
         if (++k->digits > 15)
             return HTTP_CHUNK_BAD;
         k->left = 16 * k->left + (size_t)digit;

@@ -1,8 +1,8 @@
 /*
- * The parser of requests: pure functions over buffers, without sockets and memory of their own. It
- * accepts only what RFC 9112 requires a sender to write: every line ends with CR LF, one space is
- * between the parts of the request line, no line is folded, and there is no NUL. The guard
- * (http_guard.h) then checks what the parts mean.
+ * The parser of requests. It consists of pure functions over buffers, which use no sockets and
+ * allocate no memory. It accepts only what RFC 9112 requires a sender to write: every line ends
+ * with CR LF, one space is between the parts of the request line, no line is folded, and there is
+ * no NUL. The guard (http_guard.h) then checks what the parts mean.
  */
 #ifndef HM_HTTP_PARSE_H
 #define HM_HTTP_PARSE_H
@@ -15,15 +15,16 @@ enum {
     /* Largest number of bytes of a whole head. The last term is for the ": " and CR LF of each
        header. */
     HTTP_HEAD_MAX = HTTP_LINE_MAX + HTTP_HEADERS_SIZE + 8 * HTTP_HEADERS_MAX,
-    /* Largest number of bytes of the extensions of one chunk, and of all trailer fields. */
+    /* Largest number of bytes of the extensions of one chunk, and largest number of bytes of all
+       trailer fields. */
     HTTP_EXTENSION_MAX = 256,
     HTTP_TRAILER_MAX = 4096,
 };
 
 enum http_scan_result {
     HTTP_SCAN_MORE, /* The head is not complete yet. */
-    HTTP_SCAN_DONE, /* The head is complete; `at` is its length. */
-    HTTP_SCAN_BAD,  /* The head contains NUL, or CR or LF alone. */
+    HTTP_SCAN_DONE, /* The head is complete; the member `at` of struct http_scan is its length. */
+    HTTP_SCAN_BAD,  /* The head contains a NUL, a CR without LF, or an LF without CR. */
     HTTP_SCAN_LONG_LINE,
     HTTP_SCAN_LONG_HEAD,
 };
@@ -80,10 +81,10 @@ struct http_chunks {
 };
 
 /*
- * Decode data[length]. Returns the number of bytes that were used. The call ends after one piece of
- * the body (*ret_piece with *ret_size bytes, which may be 0), at the end of the body (state
- * HTTP_CHUNK_DONE), at an error (HTTP_CHUNK_BAD), or at the end of the data. Chunk extensions and
- * trailer fields are checked and ignored.
+ * Decode data[length]. Returns the number of bytes that were used. The function returns after one
+ * piece of the body (*ret_piece with *ret_size bytes), at the end of the body (state
+ * HTTP_CHUNK_DONE), at an error (HTTP_CHUNK_BAD), or at the end of the data; without a piece,
+ * *ret_size is 0. Chunk extensions and trailer fields are checked and ignored.
  */
 size_t http_chunks_decode(struct http_chunks *chunks, const char *data, size_t length,
                           const char **ret_piece, size_t *ret_size);

@@ -15,9 +15,10 @@ enum { SLOW_NICE = 10 };
 
 struct http_pool {
     pthread_mutex_t lock;
-    /* Signalled when there is a task, when a thread may run, or when the pool ends. */
+    /* Condition that is signalled when there is a task, when a thread may run, or when the pool
+     * ends. */
     pthread_cond_t more;
-    pthread_cond_t gone; /* Signalled when the last thread has ended. */
+    pthread_cond_t gone; /* Condition that is signalled when the last thread has ended. */
     size_t threads;      /* Number of threads of the pool. */
     void **ring;
     size_t room, first, waiting;

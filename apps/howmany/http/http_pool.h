@@ -20,8 +20,9 @@ struct http_pool_size {
  * successfully called http_pool_slow. Returns NULL if no thread can be started. */
 struct http_pool *http_pool_new(const struct http_pool_size *size, bool (*run)(void *task));
 /*
- * Called by a running task, once, to declare that the task takes long; it continues with a lower
- * priority. Returns false if too many such tasks are running; the task should then end.
+ * Declare that the running task takes long; each task may call this once. The task then continues
+ * with a lower priority. Returns false if too many such tasks are running; the task should then
+ * end.
  */
 bool http_pool_slow(struct http_pool *pool);
 /*

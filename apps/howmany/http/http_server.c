@@ -25,7 +25,7 @@
 #include "http_write.h"
 
 enum {
-    /* Responses of at most this number of bytes do not count towards held_bytes. */
+    /* Responses of at most this number of bytes do not count towards the limit held_bytes. */
     SHORT_RESPONSE = 4096,
 };
 
@@ -39,7 +39,8 @@ struct http_server {
     struct http_settings settings;
     struct http_handler handler;
     struct http_loop_shared shared;
-    struct http_pool *work, *wait; /* Thread pools for HTTP_WORK and HTTP_WAIT. */
+    struct http_pool *work,
+        *wait; /* Thread pools for requests of the kinds HTTP_WORK and HTTP_WAIT. */
     atomic_bool draining;
     atomic_size_t open; /* Number of exchanges that are not freed yet. */
     atomic_ullong next_id;
@@ -64,7 +65,7 @@ struct exchange {
     bool unread;   /* True if the client may still be sending when the connection is closed. */
     struct http_pool *pool; /* Pool whose thread works on the request; NULL if there is none. */
     double work_s; /* Time at which a thread of a pool began to work on the request, in seconds. */
-    bool slow;     /* True if the request has announced to its pool that it will take long. */
+    bool slow;     /* True if the request was declared as long to its pool (http_pool_slow). */
     bool crowded; /* True if the request takes long and must end, because too many long requests are
                      running. */
     char head[HTTP_WRITE_ROOM]; /* Head of the response. */
@@ -119,8 +120,8 @@ static struct exchange *exchange_new(struct http_server *s, struct http_peer *p,
     memcpy(x->request.address, p->address, HTTP_ADDRESS);
     atomic_fetch_add(&s->open, 1);
     p->exchange = x;
-    /* In this phase, the connection has no timeout and is not closed when the limit of connections
-     * is reached. */
+    /* In the phase HTTP_PHASE_WORK, a connection has no timeout and is not closed when the limit of
+     * connections is reached. */
     http_peer_enter(p, HTTP_PHASE_WORK);
     return x;
 }
@@ -148,7 +149,9 @@ static void exchange_free(struct exchange *x)
 static const struct http_verdict no_memory = {
     503, HTTP_REFUSAL_MEMORY, "the requests and answers of all clients need too much memory", NULL};
 
-/* Replace a response by a short error if all responses together would need too much memory. */
+/*
+ * Replace a response by a short error if the responses of all requests would need too much memory.
+ */
 static void limit_response(struct exchange *x)
 {
     struct http_response *r = &x->response;
@@ -299,8 +302,8 @@ static bool append_body(struct exchange *x, const char *piece, size_t length)
     return true;
 }
 
-/* Use bytes of a chunked body. Returns the number of bytes that were used. The exchange may have
- * been freed by the end of the call. */
+/* Use received bytes of a chunked body. Returns the number of bytes that were used. The exchange
+ * may have been freed when this function returns. */
 static size_t receive_chunks(struct exchange *x, const char *data, size_t length)
 {
     size_t used = 0;
@@ -415,8 +418,8 @@ static void handle_head(struct exchange *x, size_t length, bool more)
         handle_complete(x);
         return;
     }
-    /* The line can be sent without waiting: earlier responses were sent, so the buffer of the
-     * socket has space. */
+    /* This short line can be sent without waiting, because earlier responses were sent and the
+     * buffer of the socket is empty. */
     if (x->framing.expects_continue)
         send(x->peer->socket, go_on, sizeof(go_on) - 1, MSG_NOSIGNAL | MSG_DONTWAIT);
     http_peer_enter(x->peer, HTTP_PHASE_BODY);

@@ -45,8 +45,8 @@ static const char *status_text(int status)
     return "Unknown";
 }
 
-/* Returns the current time in the format of RFC 9110. The names of days and months do not depend on
- * the locale. Each thread formats the time once a second. */
+/* Returns the current time in the format of RFC 9110, with names of days and months that do not
+ * depend on the locale. Each thread formats the time at most once a second. */
 static const char *date_text(void)
 {
     static const char days[][4] = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"},

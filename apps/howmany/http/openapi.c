@@ -12,7 +12,8 @@
 #include "schemas.h"
 #include "stored.h"
 
-/* Write the name of the schema of a verb's request: "runs import" becomes "runs_import_request". */
+/* Write the name of the schema for the request of a verb: "runs import" becomes
+ * "runs_import_request". */
 static void request_name(const struct hm_verb *verb, char *text, size_t room)
 {
     snprintf(text, room, "%s_request", verb->name);

@@ -147,8 +147,8 @@ static int print_plan(const struct lab_plan *plan)
 }
 
 /*
- * Returns the name of a namespace that has the name of a namespace of this lab, but does not belong
- * to any lab; NULL if there is none.
+ * Returns the name of an existing namespace that the lab needs but that does not belong to any lab;
+ * NULL if there is none.
  */
 static const char *foreign_space(const struct lab_request *r, const struct lab_found *found,
                                  char *text)
@@ -157,7 +157,7 @@ static const char *foreign_space(const struct lab_request *r, const struct lab_f
                           : lab_net(r->spec.name, text);
 }
 
-/* Check that no namespace and no folder of this lab exists yet. */
+/* Check that the lab does not exist yet, not even a namespace or the folder of it. */
 static int check_name_free(const struct lab_request *r)
 {
     struct lab_found found = {0};
@@ -353,8 +353,8 @@ int lab_action_run(const struct lab_request *r)
     return rc;
 }
 
-/* Run a command like ssh does: the arguments after the node are joined with blanks and run by the
- * shell. */
+/* Run a command as ssh does: the arguments after the node are joined with blanks, and a shell runs
+ * the result. */
 int lab_action_agent(const struct lab_request *r)
 {
     struct lab_found found = {0};

@@ -38,8 +38,8 @@ static int enter_network(const char *space, struct hm_err *err)
     return rc;
 }
 
-/* Give this process its own host name and /etc/hosts. With MS_SLAVE, its mounts are not visible
- * outside, but unmounts on the machine still take effect in its namespace. */
+/* Give this process its own host name and /etc/hosts. With MS_SLAVE, its mounts are not visible to
+ * other processes, but unmounts on the machine still take effect for this process. */
 static int enter_host_names(const char *name, struct hm_err *err)
 {
     char hosts[LAB_TEXT];

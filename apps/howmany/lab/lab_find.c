@@ -1,15 +1,16 @@
 /*
- * Finds the namespaces, interfaces and processes of a laboratory from the state of the system, not
- * from a file:
+ * Finds the namespaces, interfaces and processes of a laboratory (a cluster of network namespaces
+ * on one machine) from the state of the system, not from a file:
  *
  *     namespaces   by their names, below /run/netns
- *     interfaces   are all in these namespaces and vanish with them
- *     processes    by their namespace; if its name is gone, switches (vde_switch) and wires
+ *     interfaces   are all in these namespaces and are removed with them
+ *     processes    by their namespace; if it has no name any more, switches (vde_switch) and wires
  *                  (wirefilter) by the path of the lab's folder among their arguments
  *
  * So a lab can be removed after any damage, or after a `lab up` that was killed. A namespace with
- * the name of a part of the lab belongs to the lab if the lab has a folder, which is made first and
- * removed last, or if the namespace has an interface with a name that only labs use.
+ * the name of a node or of the network of the lab belongs to the lab if the lab has a folder, which
+ * is created first and removed last, or if the namespace has an interface with a name that only
+ * labs use.
  */
 #include "lab_find.h"
 
@@ -113,7 +114,7 @@ static int space_of_process(const struct process_search *s, long pid)
 
     snprintf(path, sizeof(path), "/proc/%ld/ns/net", pid);
     if (stat(path, &own) != 0)
-        return -1; /* The process has ended since it was listed. */
+        return -1; /* The process has ended since it was listed, so it is in no namespace. */
     for (int i = 0; i <= LAB_NODES_MAX; i++)
         if (s->found->spaces[i] && is_same_inode(&own, &s->spaces[i]))
             return i;
@@ -171,7 +172,8 @@ static int find_processes(const char *name, struct lab_found *found, struct hm_e
     for (size_t i = 0; i <= LAB_NODES_MAX; i++)
         if (found->spaces[i] &&
             stat(lab_namespace(space_name_at(name, i, space), path), &s.spaces[i]))
-            found->spaces[i] = false; /* The namespace was deleted after find_spaces found it. */
+            found->spaces[i] = false; /* The namespace was deleted after find_spaces found it, so it
+                                         does not exist any more. */
     launch_each_process(note_process, &s);
     return s.failed ? hm__fail_nomem(err) : 0;
 }
@@ -295,7 +297,7 @@ int lab_remove(const char *name, struct hm_err *err)
     if (nftw(lab_path(name, NULL, path), remove_entry, 8, FTW_DEPTH | FTW_PHYS) != 0 &&
         errno != ENOENT)
         return hm__fail(err, HM_E_IO, "cannot remove %s: %s", path, strerror(errno));
-    rmdir(LAB_FOLDER); /* If other labs exist, the folder is not empty, and rmdir does not remove
-                          it. */
+    rmdir(LAB_FOLDER); /* This removes the folder of all labs only if it is empty, that is, if no
+                          other lab exists. */
     return 0;
 }

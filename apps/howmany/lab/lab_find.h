@@ -17,8 +17,8 @@ struct lab_process {
 };
 
 /*
- * The namespaces, processes and folder of one lab that exist. Zero-initialise; release with
- * lab_found_release.
+ * What exists of one lab: its namespaces, its processes and its folder. Zero-initialise; release
+ * with lab_found_release.
  */
 struct lab_found {
     bool folder; /* True if the lab's folder in /run/howmany exists. */
@@ -27,10 +27,10 @@ struct lab_found {
     /* True for each namespace that exists: NAME-net at index 0, node i at index i. */
     bool spaces[LAB_NODES_MAX + 1];
     size_t space_count;
-    size_t highest; /* Highest number of a node that has a namespace; 0: none. */
+    size_t highest; /* Largest number of a node whose namespace exists; 0: there is none. */
     /*
      * Index of a namespace that has the name of a namespace of this lab but does not belong to a
-     * lab, if the lab has no folder; -1: there is none.
+     * lab; -1: there is none. Set only if the lab has no folder.
      */
     int foreign;
     struct lab_process *all; /* Processes in the lab's namespaces, except this process; owned. */
@@ -50,7 +50,7 @@ bool lab_found_any(const struct lab_found *found);
  */
 int lab_remove(const char *name, struct hm_err *err);
 
-/* Call visit with the name of each lab that has a folder. */
+/* Call `visit` with the name of each lab that has a folder. */
 void lab_each(void (*visit)(void *context, const char *name), void *context);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * Lists the commands that create a laboratory (a cluster of network namespaces) as data, so that
- * --dry-run prints exactly what would run.
+ * Lists the commands that create a laboratory (a cluster of network namespaces on one machine) as
+ * data, so that --dry-run prints exactly what would run.
  *
  *     A veth pair connects lab0 in NAME-1 with lab1 in NAME-net, and so on for each node.
  *
@@ -10,12 +10,13 @@
  *             wirefilter connects to another vde_switch, the hub
  *
  * The whole latency is applied to packets that go to a node, and none to packets that come from it.
- * So it is applied once between any two nodes, and wirefilter, which takes whole milliseconds, can
- * produce it exactly.
+ * So it is applied once between any two nodes, and wirefilter, which accepts only whole
+ * milliseconds, can produce it exactly.
  *
  * Bandwidth is limited by a token bucket (tbf) at both ends of a veth pair: for the packets that
- * leave the node, and for those that arrive from all other nodes together. A bucket holds the bytes
- * of one millisecond; further packets queue, and are dropped when the queue holds 50 ms.
+ * leave the node, and for those that arrive from all other nodes together. A bucket contains the
+ * bytes of one millisecond; further packets wait in a queue, and are dropped when the queue
+ * contains the bytes of 50 ms.
  */
 #include "lab_plan.h"
 
@@ -189,7 +190,8 @@ static int check_spec(const struct lab_spec *s, struct hm_err *err)
 
 /* ---- the plan ------------------------------------------------------------------------------- */
 
-/* A plan under construction. After an error, which is stored in `rc`, further calls do nothing. */
+/* A list of commands (plan) under construction. After an error, which is stored in `rc`, further
+ * calls do nothing. */
 struct plan_maker {
     const struct lab_spec *spec;
     struct lab_plan plan;
@@ -231,8 +233,8 @@ HM_PRINTF(2, 3) static void plan_step(struct plan_maker *m, const char *format, 
     m->rc = launch_command_split(&s->command, line, m->err);
 }
 
-/* Mark the last command as one that keeps running in the background; it is ready when `file`
- * exists. */
+/* Mark the last command of the plan as one that keeps running in the background; the command is
+ * ready when `file` exists. */
 static void plan_keep_running(struct plan_maker *m, const char *file)
 {
     if (m->rc)
@@ -288,7 +290,7 @@ static void add_netem(struct plan_maker *m, const char *device)
               m->net, device, fmax(1000, packets), 1e3 * s->latency_s, loss);
 }
 
-/* Limit the bandwidth of node i and, with netem, add latency and loss. */
+/* Limit the bandwidth of node i and, if netem is used, add latency and loss. */
 static void add_traffic_control(struct plan_maker *m, size_t i)
 {
     char node[LAB_TEXT], outer[LAB_TEXT];

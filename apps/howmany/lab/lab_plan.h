@@ -1,11 +1,11 @@
 /*
  * Describes a laboratory (a cluster of network namespaces on one machine) and the commands that
- * create it. These functions only compute texts and do not need root.
+ * create it. These functions only compute strings and do not need root.
  *
- * Node i of lab NAME is the network namespace NAME-i with one interface, lab0, with the address
- * 10.87.0.i. The other end of its veth pair is called labi and is in the namespace NAME-net, where
- * all pairs are connected. So a lab adds no interface to the machine's own namespace, and deleting
- * the lab's namespaces removes the lab.
+ * Node i of lab NAME is the network namespace NAME-i with one interface, lab0, with the
+ * address 10.87.0.i. The other end of its veth pair is called labi and is in the namespace
+ * NAME-net, where all pairs are connected. So a lab adds no interface to the machine's own
+ * namespace, and deleting the lab's namespaces removes the lab.
  */
 #ifndef HM_LAB_PLAN_H
 #define HM_LAB_PLAN_H
@@ -22,7 +22,7 @@ enum { LAB_NODES_MAX = 64, LAB_NAME_MAX = 32, LAB_TEXT = 96 };
 
 /* Mechanism by which the network of a lab delays and drops packets. */
 enum lab_way {
-    LAB_PLAIN, /* No mechanism: there is no latency and no loss. */
+    LAB_PLAIN, /* There is no mechanism, because the lab has no latency and no loss. */
     LAB_NETEM, /* The netem queue of the kernel. */
     LAB_VDE    /* The processes wirefilter and vde_switch of VDE, which forward the packets. */
 };
@@ -40,7 +40,7 @@ struct lab_spec {
 struct lab_step {
     struct launch_command command;
     bool background;      /* True if the command keeps running in the background. */
-    char ready[LAB_TEXT]; /* Name of a file that exists when a background command is ready. */
+    char ready[LAB_TEXT]; /* Path of a file that exists when the background command is ready. */
 };
 
 struct lab_plan {
@@ -64,14 +64,14 @@ const char *lab_address(size_t node, char *text);
  * NULL, writes the path of the folder.
  */
 const char *lab_path(const char *name, const char *file, char *text);
-/* Writes the path of the hostfile with the first n nodes. */
+/* Writes the path of the hostfile of mpirun that contains the first n nodes. */
 const char *lab_hostfile(const char *name, size_t n, char *text);
 /* Writes the path of a namespace, such as "/run/netns/howmany-1". */
 const char *lab_namespace(const char *space, char *text);
 const char *lab_way_name(enum lab_way way);
 
-/* Returns the node whose namespace has the name `space`: 0 for NAME-net, -1 if the namespace does
- * not belong to this lab. */
+/* Returns the number of the node whose namespace has the name `space`; 0 for NAME-net, -1 if the
+ * namespace does not belong to this lab. */
 int lab_node_of(const char *name, const char *space);
 /* Returns the number of the node (1 to n) that a text names by its number, host name or address; 0:
  * it names none. */
@@ -89,7 +89,7 @@ void lab_plan_release(struct lab_plan *plan);
 
 /* Write the contents of the file /etc/hosts that all nodes use. */
 void lab_hosts_text(const struct lab_spec *spec, struct hm_text *out);
-/* Write a hostfile of Open MPI with the first n nodes. */
+/* Write a hostfile for mpirun of Open MPI with the first n nodes. */
 void lab_hostfile_text(const struct lab_spec *spec, size_t n, struct hm_text *out);
 /* Add the settings of a lab as members of an open JSON object. */
 void lab_spec_put(const struct lab_spec *spec, struct hm_json *json);

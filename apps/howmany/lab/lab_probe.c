@@ -40,7 +40,8 @@ static const double SPACING_S = 0.5e-3;
 struct probe {
     size_t n;
     double latency_s;
-    /* Round-trip time of each node, in memory that is shared with the parent process. */
+    /* Round-trip time from node 1 to each node in seconds, in memory that is shared with the parent
+     * process. */
     double *seconds;
 };
 
@@ -53,7 +54,7 @@ static int probe_connect(size_t node)
 
     inet_pton(AF_INET, lab_address(node, address), &to.sin_addr);
     if (fd >= 0)
-        /* The result of the attempt is read later with SO_ERROR. */
+        /* The call returns at once; the result of the attempt is read later with SO_ERROR. */
         connect(fd, (struct sockaddr *)&to, sizeof(to));
     return fd;
 }

@@ -238,7 +238,7 @@ static int write_lab_file(const char *name, const char *file, struct hm_text *te
     int rc = text->failed ? hm__fail_nomem(err) : 0;
     FILE *out = rc ? NULL : fopen(lab_path(name, file, path), "we");
 
-    /* Programs on a node must be able to read these files without root. */
+    /* These files are readable by everyone, because programs on a node may run without root. */
     bool written = out && fchmod(fileno(out), 0644) == 0 &&
                    fwrite(text->data, 1, text->length, out) == text->length;
     if (out)

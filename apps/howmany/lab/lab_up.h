@@ -20,7 +20,7 @@ int lab_has_netem(bool *ret_has, struct hm_err *err);
 int lab_check_programs(const struct lab_plan *plan, struct hm_err *err);
 
 /* Lock the lab's folder. Returns a descriptor, which the caller closes, or -1 if another process
- * holds the lock. */
+ * has locked it. */
 int lab_lock(const char *name);
 
 #endif

@@ -37,7 +37,8 @@
 static const double GRACE_S = 2; /* Seconds between SIGTERM and SIGKILL. */
 static const double LOOK_S = 1;  /* Seconds between two searches for children of the command that
                                     have ended and were not reaped. */
-/* Seconds to continue reading pipes that other processes hold open after the command has ended. */
+/* Seconds for which pipes are still read after the command has ended, if other processes have them
+ * open. */
 static const double DRAIN_S = 0.5;
 
 /* The state of a running command. Times are in seconds of the monotonic clock; the time of an event
@@ -50,7 +51,7 @@ struct child_run {
     double started_s, terminated_s, killed_s, ended_s;
     double looked_s;   /* Time of the last search for a child of the command that has ended and was
                           not reaped. */
-    double unreaped_s; /* Time at which this child was first found. */
+    double unreaped_s; /* Time at which the child `unreaped` was first found. */
     long unreaped;     /* Process id of a child of the command that has ended and was not reaped; 0:
                           there is none. */
     /* Reason why this program ended the command; LAUNCH_CHILD_EXITED: this program did not end
@@ -62,7 +63,7 @@ struct child_run {
     size_t length; /* Number of bytes of the current output line so far. */
     bool partial;  /* True if a part of an output line has arrived without its newline. */
     char line[LAUNCH_CHILD_LINE + 1];
-    char chunk[64 * 1024]; /* Buffer with the capacity of a pipe. */
+    char chunk[64 * 1024]; /* Buffer for one read from a pipe; it has the size of a full pipe. */
 };
 
 static void close_fd(int *fd)
@@ -74,7 +75,7 @@ static void close_fd(int *fd)
 
 /* ---- interruption --------------------------------------------------------------------------- */
 
-/* The flag is global, because signal handlers belong to the whole process. */
+/* The flag for interruptions is global, because signal handlers belong to the whole process. */
 static volatile sig_atomic_t interrupted;
 static struct sigaction before_int, before_term, before_hup;
 static bool interrupt_begun;
@@ -180,7 +181,8 @@ static void deliver_pending_signals(const struct child_run *r)
 
 struct child_pipes {
     int out[2], err[2];
-    int report[2]; /* A successful exec closes this pipe; otherwise the child writes errno to it. */
+    int report[2]; /* Pipe that a successful exec closes; if exec fails, the child process writes
+                      errno to it. */
 };
 
 static void close_pipes(struct child_pipes *p)
@@ -218,7 +220,8 @@ static void reset_signals(void)
     sigset_t none;
 
     for (int i = 1; i < NSIG; i++)
-        signal(i, SIG_DFL); /* SIGKILL and SIGSTOP cannot be changed; these errors are ignored. */
+        signal(i, SIG_DFL); /* SIGKILL and SIGSTOP cannot be changed; the errors for these signals
+                               are ignored. */
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
@@ -407,7 +410,7 @@ static void note_if_unreaped(void *run, long pid)
         r->unreaped = pid;
 }
 
-/* Whether a child of the command has ended and the command has not reaped it for too long. */
+/* Whether a child of the command ended long ago and the command still has not reaped it. */
 static bool child_is_stuck(struct child_run *r, double now)
 {
     long before = r->unreaped;
@@ -455,7 +458,7 @@ static void child_end_when_due(struct child_run *r, double now)
     }
 }
 
-/* Returns the next time at which the loop must act even without an event. */
+/* Returns the time until which the loop may wait for an event; then it must act without one. */
 static double child_next_deadline(const struct child_run *r)
 {
     if (isfinite(r->ended_s))
@@ -557,7 +560,7 @@ int launch_child_run(struct launch_child *child, struct hm_err *err)
         child->end = LAUNCH_CHILD_INTERRUPTED;
     else
         rc = child_start(r, &pipes, err);
-    /* If the command has been started, wait for its end. */
+    /* Wait for the end of the command, if it has been started. */
     if (rc == 0 && child->end == LAUNCH_CHILD_EXITED) {
         child_watch(r);
         child_reap(r);

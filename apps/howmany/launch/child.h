@@ -41,12 +41,12 @@ struct launch_child {
      * process. */
     bool show;
 
-    /* The fields from here on are results, set by launch_child_run. */
+    /* The members from here on are results, which launch_child_run sets. */
     enum launch_child_end end;
-    /* Exit status; the signal number if a signal ended the command; errno if the command was not
+    /* Exit status of the command; the signal number if a signal ended it; errno if it was not
      * started. */
     int code;
-    /* Wall time in seconds, from just before the start to the end of the process. */
+    /* Wall time of the command in seconds. */
     double seconds;
     double cpu_s; /* Processor time of the command and of the children that it waited for, in
                      seconds. */
@@ -75,7 +75,7 @@ int launch_child_run(struct launch_child *child, struct hm_err *err);
  * launch_interrupt_begin, a signal that ends this process only sends SIGTERM to the child.
  */
 void launch_interrupt_begin(void);
-/* Set the flag of an interruption as a signal would, even if the signals are ignored. */
+/* Set the flag for an interruption as a signal would, even if the signals are ignored. */
 void launch_interrupt(void);
 bool launch_interrupted(void);
 void launch_interrupt_end(void);

@@ -84,12 +84,12 @@ void launch_command_release(struct launch_command *command)
 
 struct splitter {
     const char *text, *at; /* The whole command line and the current position in it; borrowed. */
-    struct hm_text word;   /* The part of the current argument that was read so far. */
+    struct hm_text word;   /* Text of the current argument, as far as it was read. */
     struct hm_err *err;
 };
 
-/* Returns the position of a character, counted from 1; a UTF-8 character of several bytes counts
- * once. */
+/* Returns the position of a character in the command line, counted from 1; a UTF-8 character of
+ * several bytes counts once. */
 static size_t character_position(const struct splitter *s, const char *at)
 {
     size_t characters = 1;
@@ -229,8 +229,8 @@ int launch_command_split(struct launch_command *command, const char *text, struc
 /* ---- filling in ----------------------------------------------------------------------------- */
 
 struct piece {
-    /* Text of the piece, borrowed from the argument; the name of a placeholder is stored without
-     * its braces. */
+    /* Text of a part of an argument, borrowed; the name of a placeholder is stored without its
+     * braces. */
     const char *text;
     size_t length;
     bool is_name;
@@ -248,9 +248,9 @@ static size_t name_length(const char *at)
 }
 
 /*
- * Read the piece of text or placeholder that starts at `at`, which must not be the end of the text.
- * Returns the start of the next piece. }} means } only after a {{ in the same argument, because
- * nested JSON ends in }} and must not change.
+ * Read the plain text or the placeholder that starts at `at`, which must not be the end of the
+ * argument. Returns the start of the next one. }} means } only after a {{ in the same argument,
+ * because nested JSON ends in }} and must not change.
  */
 static const char *next_piece(const char *at, size_t *doubled, struct piece *ret_piece)
 {

@@ -17,7 +17,7 @@ struct launch_command {
     size_t count;
 };
 
-/* A value that replaces {name}. Both texts are borrowed. */
+/* A value that replaces the placeholder {name}. Both strings are borrowed. */
 struct launch_placeholder {
     const char
         *name; /* Name of the placeholder: a letter or _, followed by letters, digits, _ and -. */

@@ -30,9 +30,9 @@
 #define NUMBER "([0-9]+[.]?[0-9]*([eE][+-]?[0-9]+)?)"
 
 /*
- * A form of output line. The first group of the expression `time` is the number; its unit is
- * `unit`, or the third group if `unit` is NULL. The first group of the expression `loss` is the
- * loss.
+ * A form of output line. The first group of the regular expression `time` is the number; its unit
+ * is `unit`, or the third group if `unit` is NULL. The first group of the regular expression `loss`
+ * is the loss.
  */
 struct framework_form {
     const char *framework, *word, *time, *unit, *loss;

@@ -1,8 +1,8 @@
 /*
  * The guard is a forked copy of this process. It reads messages from a socket until the end of
- * file, which it gets when this process has ended for whatever reason: the kernel then closes the
- * socket, and no other process has its other end after an exec. Messages contain function pointers,
- * which are valid because both processes have the same image.
+ * file, which it gets when this process has ended for any reason: the kernel then closes this
+ * process's end of the socket, and no other process has that end open after an exec. Messages
+ * contain function pointers, which are valid because both processes have the same image.
  *
  * The guard has its own session, so that neither Ctrl-C nor the end of an outer command's session
  * ends it: if howmany study is killed, its guard kills howmany train, and the guard of howmany
@@ -38,7 +38,7 @@ struct cleanup {
     char name[LAUNCH_GUARD_NAME];
 };
 
-/* The actions of the guard when the guarded process ends. */
+/* The actions that the guard takes when the guarded process ends. */
 struct duties {
     pid_t session;
     struct cleanup cleanups[CLEANUPS];
@@ -51,13 +51,15 @@ struct message {
     struct cleanup cleanup;
 };
 
-/* The guard is global, because it belongs to the whole process, as signal handlers do. */
+/* State of the guard. It is global, because the guard belongs to the whole process, as signal
+ * handlers do. */
 static struct {
-    pid_t owner; /* The process that started the guard; a forked copy of it has no guard. */
+    pid_t owner; /* The process that started the guard; in a forked copy of this process, the guard
+                    must not be used. */
     pid_t pid;
     int socket;
-    struct duties duties; /* Sessions and functions of the current guard, which another guard must
-                             get if this one is killed. */
+    struct duties
+        duties; /* Actions of the current guard; if it is killed, another guard gets them. */
 } guard;
 
 static void duties_change(struct duties *d, const struct message *m)
@@ -132,7 +134,8 @@ _Noreturn static void guard_run(int own, struct duties *duties)
 
 /* ---- the guarded process -------------------------------------------------------------------- */
 
-/* A forked copy of the process that has a guard has no guard itself, so the state is cleared. */
+/* In a forked copy of the process that started the guard, clear the state, because the copy has no
+ * guard. */
 static void forget_guard_of_parent(void)
 {
     if (guard.owner == 0 || guard.owner == getpid())

@@ -23,7 +23,7 @@ struct report {
     bool json; /* True if an iteration was read from a JSON line. */
     double loss;
     struct launch_frameworks *frameworks; /* Compiled expressions of the known frameworks; owned.
-                                             NULL if a regular expression is given. */
+                                             NULL if the user gave a regular expression. */
     const char *framework; /* The framework whose lines are read; NULL: none is recognised, or the
                               command writes JSON lines. */
     bool failed;           /* True if an allocation failed. */
@@ -46,7 +46,7 @@ static void note_iteration(struct report *a, double seconds)
     a->seconds[a->count++] = seconds;
 }
 
-/* Replace NaN and Infinity, which some programs write although they are not JSON, by empty
+/* Replace NaN and Infinity, which some programs write although JSON does not allow them, by empty
  * strings. */
 static void replace_nan(char *line)
 {
@@ -73,8 +73,8 @@ static bool read_json_line(struct report *a, const char *written)
 
     if (line)
         replace_nan(line);
-    /* Most lines are ordinary output of the command; skip lines that are not an object with an
-     * iteration. */
+    /* Lines that are not a JSON object with an iteration are skipped, because most lines are
+     * ordinary output of the command. */
     if (line && hm__json_parse(arena, line, strlen(line), "output", &object, NULL) == 0 &&
         object->kind == HM_VALUE_MAP && hm__value_get(object, "iteration")) {
         if (a->framework)
@@ -192,8 +192,8 @@ static void measurement_set_status(const struct launch_child *child, struct laun
 }
 
 /*
- * Sets the seconds of an iteration from those that were reported. The first of several iterations
- * often includes preparations, so it is left out.
+ * Sets the seconds of an iteration from the reported iterations. If there are several, the first is
+ * left out, because it often includes preparations.
  */
 static void measurement_set_seconds(struct launch_measurement *m, const struct report *report,
                                     double whole_s)

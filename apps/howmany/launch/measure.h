@@ -19,8 +19,8 @@ struct launch_measure_settings {
 };
 
 /*
- * Names of the methods by which the seconds of an iteration were determined; they are the values of
- * the column `timing` of a record.
+ * Names of the methods by which the seconds of an iteration were determined; the column `timing` of
+ * recorded runs contains them.
  */
 
 /* The command reported the times of its iterations. */

@@ -62,7 +62,8 @@ static int read_earlier_runs(struct launch_record *r, const char *path)
     struct hm_err err = {0};
     struct hm_runs *before;
 
-    if (hm_runs_load(path, &before, &err)) /* A CSV with only a header is valid and has no runs. */
+    if (hm_runs_load(path, &before, &err)) /* hm_runs_load fails for a CSV file with only a header,
+                                              but such a file is valid and has no runs. */
         return err.code == HM_E_MISSING && !r->json_lines ? 0 : cli_report(&err);
     for (size_t i = 0; i < r->axes; i++)
         if (!hm_runs_column(before, r->names[i])) {
@@ -112,7 +113,7 @@ int launch_record_begin(struct launch_record *r, const char *path)
     return rc;
 }
 
-/* Add a number to a row, as CSV and as JSON; an unknown number is an empty field in CSV. */
+/* Add a number to a row, both as CSV and as JSON; an unknown number is an empty field in CSV. */
 static void row_put_number(struct hm_text *csv, struct hm_json *json, const char *key, double value)
 {
     hm__text_add(csv, csv->length ? "," : "");
@@ -121,7 +122,7 @@ static void row_put_number(struct hm_text *csv, struct hm_json *json, const char
     hm__json_put_number(json, key, value);
 }
 
-/* Add a string, which must not contain a comma or a quote, to a row, as CSV and as JSON. */
+/* Add a string, which must not contain a comma or a quote, to a row, both as CSV and as JSON. */
 static void row_put_text(struct hm_text *csv, struct hm_json *json, const char *key,
                          const char *text)
 {

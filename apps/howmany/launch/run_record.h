@@ -10,22 +10,22 @@
 #include "own_store.h"
 #include "text.h"
 
-/* Zero-initialise; set `names` and `axes`. */
+/* State of a record. Zero-initialise; set `names` and `axes`. */
 struct launch_record {
     const char *names[CLI_AXES_MAX]; /* Names of the quantities that vary; borrowed. */
-    size_t axes;                     /* Number of quantities that vary. */
+    size_t axes;                     /* Number of quantities that vary (axes). */
     struct hm_text csv;              /* The whole table as CSV, with its header. */
-    int file;                        /* Descriptor of the file; -1: no file. */
-    bool json_lines;                 /* True if the file holds JSON lines; false if it is CSV. */
-    bool earlier; /* True if the file has the columns of an earlier version of this program. */
-    size_t rows;  /* Number of runs in `csv`. */
+    int file;        /* Descriptor of the file to which runs are appended; -1: no file. */
+    bool json_lines; /* True if the file contains JSON lines; false if it is CSV. */
+    bool earlier;    /* True if the file has the columns of an earlier version of this program. */
+    size_t rows;     /* Number of runs in `csv`. */
     struct hm_store *store; /* Store that is used instead of a file; NULL: no store. */
 };
 
 /*
- * Begin a record. `path` is a file, a store or NULL. An existing file must have the same columns,
- * or those of an earlier version of this program; its runs are read and are not made again. Runs
- * that a store already contains are not read. Returns 0 or EXIT_USAGE.
+ * Begin to record runs. `path` is a file, a store or NULL. An existing file must have the same
+ * columns, or those of an earlier version of this program; its runs are read and are not made
+ * again. Runs that a store already contains are not read. Returns 0 or EXIT_USAGE.
  */
 int launch_record_begin(struct launch_record *record, const char *path);
 /* Add a run; the run is on the disk when this function returns. */

@@ -25,20 +25,22 @@
  * TCP network of 2013, and measure the computation on this machine.
  */
 static const char *const settings[] = {
-    /* Messages share the bandwidth evenly, and no other effect is simulated. */
-    "network/model:CM02", "network/latency-factor:1", "network/bandwidth-factor:1",
-    "network/TCP-gamma:1e18", /* The TCP window does not limit messages. */
-    "network/crosstraffic:0", /* Acknowledgements use no bandwidth. */
+    /* With these settings, messages share the bandwidth evenly, and no other effect of a network is
+       simulated. */
+    "network/model:CM02",
+    "network/latency-factor:1", "network/bandwidth-factor:1",
+    "network/TCP-gamma:1e18", /* With this setting, the TCP window does not limit messages. */
+    "network/crosstraffic:0", /* With this setting, acknowledgements use no bandwidth. */
     "network/weight-S:0",
-    /* Only the floating-point operations that a rank declares take time. */
+    /* With these settings, only the floating-point operations that a rank declares take time. */
     "smpi/simulate-computation:no", "smpi/wtime:0", "smpi/init:0",
-    "smpi/test:0", /* MPI_Test takes no time. */
-    /* A message of any size starts only when both sides are ready. */
+    "smpi/test:0", /* With this setting, MPI_Test takes no time. */
+    /* With these settings, a message of any size starts only when both sides are ready. */
     "smpi/async-small-thresh:0", "smpi/send-is-detached-thresh:0",
-    /* Use the collectives of Open MPI; SimGrid's default ones are far slower. */
+    /* Use the collective algorithms of Open MPI, because SimGrid's default ones are far slower. */
     "smpi/coll-selector:ompi",
-    /* The ranks are threads that share the program's global variables, which never change; each
-       rank has its own stack. */
+    /* The ranks run in one process and share its global variables, which never change; each rank
+       has its own stack. */
     "smpi/privatization:no",
     "contexts/stack-size:1024", /* Size of a stack in KiB; only the pages in use take memory. */
 };

@@ -1,4 +1,5 @@
-/* Describes a cluster for SimGrid in files, and makes the command that runs ranks on it. */
+/* Writes the files that describe a cluster to SimGrid, and makes the command that runs ranks on the
+ * simulated cluster. */
 #ifndef HM_SIMGRID_PLATFORM_H
 #define HM_SIMGRID_PLATFORM_H
 
@@ -15,7 +16,8 @@ struct launch_ranks {
     bool beside;
 };
 
-/* Paths of the files of a platform, numbers of its ranks and nodes, and speed of a worker. */
+/* A simulated cluster (platform): the paths of its files, the numbers of its ranks and nodes, and
+ * the speed of a worker. */
 struct simgrid_platform {
     char *file;  /* Path of the platform description in XML; owned. */
     char *hosts; /* Path of a file with the node of each rank, one per line; owned. */

@@ -95,8 +95,8 @@ static int make_train_command(const struct steer_source *source, const struct st
 /* ---- a command of the user ------------------------------------------------------------------- */
 
 /*
- * Copy the command. {resume} is replaced by the arguments in source->resume if `resume` is true,
- * else by nothing.
+ * Copy the command of the user. {resume} is replaced by the arguments in source->resume if `resume`
+ * is true, else by nothing.
  */
 static int expand_resume(const struct steer_source *source, bool resume,
                          struct launch_command *ret_command, struct hm_err *err)

@@ -148,7 +148,7 @@ struct piece_run {
     double offset;               /* Number of iterations that the run had made before this piece. */
     double earlier_s; /* Run time of the child processes of this piece that died and were restarted,
                          in seconds. */
-    /* Offset that is added to the iteration numbers that the program reports. */
+    /* Number that is added to the iteration numbers that the program reports. */
     double shift;
     size_t points;
     const char *ended; /* Reason why the child process ended; NULL: the program did not give one. */
@@ -499,7 +499,8 @@ static int piece_damaged(const char *path)
                         path);
 }
 
-/* Apply the last record of the file of a piece to its run and to the state of the training. */
+/* Apply the last record of the file of a piece, which says how the piece ended, to its run and to
+ * the state of the training. */
 static void apply_end(struct steer_folder *f, struct steer_state *state, struct steer_line *line,
                       const struct hm_value *end)
 {

@@ -9,7 +9,9 @@
 #include "cli.h"
 #include "steer_command.h"
 
-/* The caller sets the first three members, all of which are borrowed. */
+/*
+ * Folder of a steered training. The caller sets the first three members, all of which are borrowed.
+ */
 struct steer_folder {
     const char *path;                  /* Path of the folder. */
     const struct steer_source *source; /* The program that the child processes run. */

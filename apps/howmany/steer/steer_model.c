@@ -27,8 +27,8 @@
 enum { FIT_POINTS = 5, BISECTIONS = 60 };
 
 /*
- * The recent rate of a run is used at another loss only if the excess loss P - P* of the run is at
- * most NEAR times the excess loss at that loss.
+ * The recent rate of a run is used to estimate the time from another loss only if the excess loss P
+ * - P* of the run is at most NEAR times that at the other loss.
  */
 static const double NEAR = 10;
 
@@ -112,8 +112,8 @@ static const struct hm_g *model_g(const struct steer_model *m, size_t algorithm,
 }
 
 /*
- * Returns the iteration at which the fitted loss g(i, m) has decreased to an excess loss; at most
- * `most`.
+ * Returns the iteration at which the fitted loss g(i, m) has decreased to a given excess loss; at
+ * most `most`.
  */
 static double model_iteration_at(const struct steer_model *model, size_t algorithm, double m,
                                  double excess, double most)
@@ -200,9 +200,9 @@ void steer_model_release(struct steer_model *m)
 /* ---- estimates ------------------------------------------------------------------------------- */
 
 /*
- * Estimates the time in which a run from scratch of an algorithm on m workers reaches an excess
- * loss. The time is NaN if it cannot be estimated, and INFINITY if the run is not expected to reach
- * the loss.
+ * Estimates the time in which an algorithm on m workers reaches a given excess loss, if it starts
+ * from scratch. The time is NaN if it cannot be estimated, and INFINITY if the loss is not expected
+ * to be reached.
  */
 static struct steer_estimate model_whole(const struct steer_model *model, size_t algorithm,
                                          size_t m, double excess)
@@ -284,7 +284,9 @@ static double line_rate(const struct steer_model *model, const struct steer_line
     return first > 0 && last > 0 && all > since ? log(first / last) / (all - since) : NAN;
 }
 
-/* Returns the seconds in which an excess loss falls to the target at a constant rate. */
+/*
+ * Returns the seconds in which an excess loss decreases to that of the target at a constant rate.
+ */
 static double rate_time(const struct steer_model *model, double from, double rate)
 {
     double target = model->state->task->target - model->best;
@@ -309,15 +311,15 @@ struct steer_estimate steer_model_line(const struct steer_model *model,
         fitted = model_between(model, line->algorithm, line->m, last->loss);
     if (!isfinite(fitted.time_s))
         fitted.time_s = rate_time(model, last->loss - model->best, line_rate(model, line, count));
-    /* A run needs at least one more iteration. */
+    /* The estimate is at least the time of one more iteration. */
     if (isfinite(fitted.time_s))
         fitted.time_s = fmax(fitted.time_s, last->seconds);
     return fitted;
 }
 
 /*
- * Returns the last run of an algorithm on m workers whose loss is near an excess loss; NULL: there
- * is none.
+ * Returns the last run of an algorithm on m workers whose excess loss is near the given one; NULL:
+ * there is none.
  */
 static const struct steer_line *find_near_line(const struct steer_model *model, size_t algorithm,
                                                size_t m, double excess)

@@ -8,19 +8,20 @@
 
 #include "steer_types.h"
 
-/* Zero-initialise; release on every path. */
+/* Models that are fitted to the runs. Zero-initialise; release on every path. */
 struct steer_model {
     const struct steer_state *state; /* State of the training; borrowed. */
     double until_s;                  /* Points that were measured after this time are not used. */
     struct hm_traces traces;         /* Measured points of all runs, as traces. */
     struct hm_convergence *convergence; /* Fit of the traces; NULL: they cannot be fitted yet. */
-    double best;                        /* Least possible loss P*: given, estimated or assumed. */
-    void *memory;                       /* Memory in which the traces are stored; owned. */
+    double best;  /* Least possible loss P*, which is given, estimated by the fit, or assumed. */
+    void *memory; /* Memory in which the traces are stored; owned. */
 };
 
 /* An expected time until the target loss is reached, in seconds. */
 struct steer_estimate {
-    /* Expected seconds; INFINITY: the target is not expected to be reached; NaN: unknown. */
+    /* Expected seconds to the target loss; INFINITY: the target is not expected to be reached; NaN:
+     * unknown. */
     double time_s;
     double high_s; /* Upper end of the interval of time_s; NaN: unknown. */
 };

@@ -32,7 +32,7 @@ static const char *loss_words(const struct steer_task *task)
     return isnan(task->best) ? "" : " above the least loss";
 }
 
-/* Add a phrase such as "cocoa+ on 8 workers". */
+/* Add a phrase that describes a choice, such as "cocoa+ on 8 workers". */
 static void add_choice(const struct steer_task *task, size_t algorithm, size_t m,
                        struct hm_text *out)
 {
@@ -198,7 +198,8 @@ static void text_frames(const struct steer_state *state, struct hm_text *out)
     for (size_t i = 0; i < state->decision_count; i++)
         any = any || (state->decisions[i].why != STEER_WHY_TRY &&
                       state->decisions[i].why != STEER_WHY_CHALLENGE);
-    if (!any) /* There were only trials, and one of them reached the target loss. */
+    if (!any) /* If there were only trials, one of them reached the target loss, and no table of
+                 decisions is printed. */
         return;
     hm__text_addf(out, "\n%5s %10s  %-24s %10s %10s %10s %10s  %s\n", "frame", "at", "runs", "loss",
                   "expected", "achieved", "left", "why");

@@ -163,7 +163,8 @@ static bool trial_exists(const struct steer_state *state, size_t algorithm, size
 }
 
 /*
- * Returns the time of the first trial, as an estimate for further trials; 0 before the first trial.
+ * Returns the time of the first trial in seconds, which is used as an estimate for further trials;
+ * 0 before the first trial.
  */
 static double trial_seconds(const struct steer_state *state)
 {
@@ -191,8 +192,8 @@ static long find_first_line(const struct steer_state *state, const struct steer_
 }
 
 /*
- * Choose another number of workers for the best algorithm: the number two places above or two
- * places below the one of the first trials in the list. Returns false if both were tried.
+ * Choose another number of workers for the best algorithm. In the list of numbers, it is two places
+ * above or two places below the number of the first trials. Returns false if both were tried.
  */
 static bool next_workers(const struct steer_state *state, size_t algorithm,
                          struct steer_trial *ret_trial)
@@ -236,8 +237,8 @@ bool steer_plan_retry(const struct steer_state *state, const struct steer_model 
     const struct steer_task *task = state->task;
     long ahead = steer_plan_best_state(state);
     /*
-     * The time so far is a second estimate of the time that is left; the larger estimate is used.
-     * If no time can be estimated for the current run, a trial may take longer.
+     * The time so far is used as a second estimate of the time that is left; the larger estimate
+     * counts. If no time can be estimated for the current run, a trial may take longer.
      */
     double seconds = isfinite(leader->expected_s)
                          ? RETRY_SHARE * fmax(leader->expected_s, state->now_s)
@@ -296,7 +297,7 @@ static double choice_score(const struct steer_state *state, double seconds, size
     return state->task->goal == HM_GOAL_COST ? seconds * state->task->m[m] : seconds;
 }
 
-/* Returns the seconds needed to change to a run; 0 if the run is running. */
+/* Returns the seconds needed to change to a run; 0 if the run is already active. */
 static double line_switch_s(const struct steer_state *state, const struct steer_line *line)
 {
     return line->state == STEER_RUNNING ? 0 : steer_plan_switch_s(state, state->last_m, line->m);
@@ -349,7 +350,7 @@ static void offer_lines(const struct steer_state *state, const struct steer_mode
         size_t known = steer_line_known(line, state->now_s);
         struct steer_estimate e = steer_model_line(model, line);
         /*
-         * A simulated run that is running has already worked on the iteration after its last point;
+         * A simulated run that is active has already worked on the iteration after its last point;
          * this time is subtracted. A run that is not simulated starts again from its checkpoint.
          */
         if (state->task->virtual_time && line->state == STEER_RUNNING && known > 0 &&
@@ -480,7 +481,7 @@ static bool challenger_worth(const struct steer_state *state, const struct steer
 }
 
 /*
- * Find the best running run that is not in the list `lines`; if `other` is true, its algorithm must
+ * Find the best active run that is not in the list `lines`; if `other` is true, its algorithm must
  * not be in the list either. Returns -1 if there is none.
  */
 static long find_challenger(const struct steer_state *state, const struct steer_model *model,

@@ -74,10 +74,10 @@ bool steer_plan_next(const struct steer_state *state, const struct steer_model *
                      struct steer_trial *ret_trial);
 /*
  * After frame 0, if only one run is active at a time: choose a trial that starts from the
- * checkpoint with the smallest loss, with another algorithm or else another number of workers, for
- * which no run has been near the current loss. *ret_seconds is the time that the trial may take, a
- * small share of the time that is left. Returns false if there is no such trial, or if the current
- * run is expected to reach the target before the trial would end.
+ * checkpoint with the smallest loss. The trial has another algorithm or else another number of
+ * workers, for which the rate near the current loss is not known. *ret_seconds is the time that the
+ * trial may take, a small share of the time that is left. Returns false if there is no such trial,
+ * or if the current run is expected to reach the target before the trial would end.
  */
 bool steer_plan_retry(const struct steer_state *state, const struct steer_model *model,
                       const struct steer_choice *leader, struct steer_trial *ret_trial,
@@ -88,9 +88,8 @@ bool steer_plan_retry(const struct steer_state *state, const struct steer_model 
  */
 long steer_plan_best_state(const struct steer_state *state);
 /*
- * Returns the seconds needed to change to the number of workers with index `m`, if the checkpoint
- * was made on the number of workers with index `from_m`; if from_m is -1, it was made on any other
- * number.
+ * Returns the seconds needed to change to the number of workers with index `m` from the number with
+ * index `from_m`, on which the checkpoint was made; if from_m is -1, from any other number.
  */
 double steer_plan_switch_s(const struct steer_state *state, long from_m, size_t m);
 

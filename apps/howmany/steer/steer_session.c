@@ -51,8 +51,8 @@ void steer_session_release(struct steer_session *s)
 
 /* ---- time and limits ------------------------------------------------------------------------- */
 
-/* Returns the time of the first point of a run whose loss is at or below the target; INFINITY:
- * there is none. */
+/* Returns the time of a run's first point whose loss is at or below the target; INFINITY: there is
+ * none. */
 static double line_reached_s(const struct steer_state *state, const struct steer_line *line)
 {
     for (size_t i = 0; i < line->count; i++)
@@ -231,7 +231,7 @@ static size_t session_add_trial(struct steer_session *s, const struct steer_tria
 }
 
 /*
- * Discard a simulated trial whose first iteration ends only after its time limit `end_s`: the trial
+ * Discard a simulated trial whose first iteration ends after its time limit `end_s`: the trial
  * counts as failed and is not continued.
  */
 static void trial_cut(const struct steer_task *task, struct steer_line *line, double end_s)
@@ -384,8 +384,8 @@ static int session_run_leader(struct steer_session *s, const struct steer_model 
     return rc;
 }
 
-/* Continue the challengers, the runs on idle nodes, until `until_s`, when the piece of the chosen
- * run ends. */
+/* Continue the challengers, which are the runs on idle nodes, until `until_s`, when the child
+ * process of the chosen run ends. */
 static int session_run_challengers(struct steer_session *s, const long *lines, size_t count,
                                    double until_s)
 {

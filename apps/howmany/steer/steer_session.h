@@ -6,7 +6,7 @@
 #include "steer_folder.h"
 #include "steer_plan.h"
 
-/* Zero-initialise; set `task`, `source` and `folder`; release on every path. */
+/* A steered training. Zero-initialise; set `task`, `source` and `folder`; release on every path. */
 struct steer_session {
     struct steer_task task;
     struct steer_source source;

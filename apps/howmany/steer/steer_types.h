@@ -18,7 +18,7 @@ struct steer_task {
     const char *title;                        /* Title of the report; borrowed. */
     const char *algorithms[STEER_ALGORITHMS]; /* Names of the algorithms; borrowed. */
     size_t algorithm_count;                   /* Number of algorithms, at least 1. */
-    double m[STEER_M];                        /* Numbers of workers, strictly increasing. */
+    double m[STEER_M]; /* Numbers of workers that may be chosen, strictly increasing. */
     size_t m_count;
     double target;      /* Target loss, which ends the training. */
     double best;        /* Least possible loss P*; NaN: the fit estimates it. */
@@ -36,13 +36,14 @@ struct steer_task {
     double frame_s;
     double nodes;  /* Number of nodes that may be used at once. */
     bool together; /* True if several runs may be active at the same time, on different nodes. */
-    bool virtual_time; /* True if the times are those of a simulation. */
+    bool virtual_time; /* True if the ranks are simulated, so that times are virtual. */
     /*
      * Seconds that a change of the algorithm or of the number of workers takes; NaN: the measured
      * time to start a program.
      */
     double switch_s;
-    bool moves_only; /* True if only a change of the number of workers takes switch_s. */
+    bool moves_only; /* True if only a change of the number of workers takes the time switch_s, and
+                        a change of the algorithm takes none. */
     /* Seconds of an iteration on each number of workers, predicted from the specification sheet. */
     double sheet_s[STEER_M];
     bool has_sheet; /* True if the predictions in sheet_s are known. */
@@ -64,11 +65,13 @@ enum steer_line_state {
 };
 
 struct steer_line {
-    size_t algorithm, m; /* Indices of algorithm and number of workers in the lists of the task. */
-    long parent;         /* Index of the run from whose checkpoint this run started; -1: none. */
+    size_t algorithm,
+        m; /* Indices of the run's algorithm and number of workers in the lists of the task. */
+    long parent;      /* Index of the run from whose checkpoint this run started; -1: none. */
     double started_s; /* Time at which the run started, after the change to its algorithm and number
                          of workers. */
-    double from_loss; /* Loss of the parent at the start; NaN without a parent. */
+    double from_loss; /* Loss of the run `parent` at the checkpoint from which this run started; NaN
+                         without a parent. */
     struct steer_point *points; /* Measured points in the order of time; owned. */
     size_t count, room;
     int idle; /* Number of consecutive frames, up to the last one, in which the run measured no
@@ -77,8 +80,10 @@ struct steer_line {
     long piece; /* Number of the run's last piece, whose checkpoint contains the state; -1: none. */
     double clock_s;   /* Time of the checkpoint of the last piece, in seconds since the start of the
                          training. */
-    double raw_s;     /* Seconds up to the checkpoint, as the program itself counts them. */
-    double raw_count; /* Iterations up to the checkpoint, as the program itself counts them. */
+    double raw_s;     /* Seconds of the run up to its last checkpoint, as the program itself counts
+                         them. */
+    double raw_count; /* Iterations of the run up to its last checkpoint, as the program itself
+                         counts them. */
 };
 
 /* The reason for a decision. */
@@ -110,7 +115,8 @@ struct steer_decision {
     size_t rival;   /* Second best choice, as algorithm_index * m_count + m_index. */
     /* Expected loss at the end of the frame; NaN: unknown. */
     double expected_loss;
-    double until_s; /* Planned end of the frame, in seconds since the start of the training. */
+    double until_s; /* Planned end of the frame that begins with this decision, in seconds since the
+                       start of the training. */
     /* Time at which the child process of this decision ended; NaN: it did not run. */
     double ended_s;
     double

@@ -11,9 +11,10 @@ struct hm_arena;
 /* Methods to find P*, the least possible objective. */
 enum study_reference {
     STUDY_GIVEN, /* P* is given in the study's file. */
-    /* P* comes from a run that ends when its duality gap is small; it is known up to that gap. */
+    /* P* is found by a run that ends when its duality gap is small; P* is then known up to that
+       gap. */
     STUDY_GAP,
-    STUDY_LBFGS,    /* P* comes from a long run of L-BFGS. */
+    STUDY_LBFGS,    /* P* is found by a long run of L-BFGS. */
     STUDY_ESTIMATED /* P* is not known; the fit estimates it. */
 };
 

@@ -2,13 +2,13 @@
  * Reads and writes the folder of a study.
  *
  *     problem.txt                options and limits that all its runs share
- *     reference.jsonl            trace of the run that finds P*, the least objective
+ *     reference.jsonl            trace of the run that finds P*, the least possible objective
  *     ALGORITHM-M-SEED.jsonl     trace of a run; if the file exists, it is complete
  *     ALGORITHM-M-SEED.failed    reason why a run has no trace or must not be made again
  *
- * A run is a child process, `howmany train`. Its trace is kept in memory until the summary arrives,
- * then written under another name and renamed. So the folder is the whole state of a study, and
- * when this process is killed, only the run in progress is lost.
+ * A run is a child process, `howmany train`. Its trace is collected in memory until the summary
+ * arrives, then written under another name and renamed. So the folder is the whole state of a
+ * study, and when this process is killed, only the run in progress is lost.
  */
 #include "study_folder.h"
 
@@ -99,7 +99,7 @@ static void read_output_line(void *context, const char *line, double seconds)
     (void)seconds;
     if (!arena)
         m->lines.failed = true;
-    /* Lines that are not JSON are skipped; libraries may print them to standard output. */
+    /* Lines that are not JSON are skipped, because libraries may print them to standard output. */
     if (arena && line[0] == '{' &&
         hm__json_parse(arena, line, strlen(line), "output", &object, NULL) == 0) {
         const struct hm_value *stopped = hm__value_get(object, "stopped_by");
@@ -352,7 +352,7 @@ int study_folder_reference(struct study_folder *f)
         launch_command_release(&arguments);
         rc = rc ? rc : find_reference(f);
     }
-    /* A run can stop at the target loss only if P*, the least possible objective, is known. */
+    /* Without P*, the least possible objective, a run cannot stop at the target loss. */
     if (rc == 0 && isnan(f->best))
         f->commands->reference = STUDY_ESTIMATED;
     return rc;

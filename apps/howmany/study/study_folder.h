@@ -8,7 +8,8 @@
 #include "cli.h"
 #include "study_commands.h"
 
-/* Set `path` and `commands`; call study_folder_open; call study_folder_close on every path. */
+/* Folder of a study. Set `path` and `commands`; call study_folder_open; call study_folder_close on
+ * every path. */
 struct study_folder {
     const char *path;                /* Path of the folder; borrowed. */
     struct study_commands *commands; /* Command lines of the runs; borrowed. */
@@ -19,7 +20,7 @@ struct study_folder {
     double best; /* P*, the least possible objective; NaN: not known. */
     /* Largest amount by which the true P* may be larger than `best`; 0: not known. */
     double best_error;
-    size_t made; /* Number of runs that this process started. */
+    size_t made; /* Number of runs that this process has made. */
     struct cli_progress progress;
 };
 
@@ -36,8 +37,8 @@ int study_folder_reference(struct study_folder *folder);
 int study_folder_make(struct study_folder *folder, const struct study_run *run);
 /* Load the traces of all runs that have one. Returns 0, or EXIT_USAGE with a message. */
 int study_folder_load(const struct study_folder *folder, struct hm_traces **ret_traces);
-/* Execute a run that is not one of the study's runs, unless its trace exists, and load the trace;
- * *ret_traces is NULL if the run failed. */
+/* Execute a run that checks the answer and is not one of the study's runs, unless its trace exists,
+ * and load the trace; *ret_traces is NULL if the run failed. */
 int study_folder_check(struct study_folder *folder, const struct study_run *run,
                        struct hm_traces **ret_traces);
 

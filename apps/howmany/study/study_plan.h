@@ -41,8 +41,8 @@ double study_table_spent(const struct study_table *table);
 /* Returns the number of complete runs. */
 size_t study_table_count(const struct study_table *table);
 /*
- * Set *ret_run to the run with this number in a fixed order: first the initial runs, then all other
- * runs. Returns false after the last run.
+ * Set *ret_run to the run at position `number` in a fixed order: first the initial runs, then all
+ * other runs. Returns false after the last run.
  */
 bool study_table_each(const struct study_table *table, size_t number, struct study_run *ret_run);
 /* Whether a run is one of the initial runs. */

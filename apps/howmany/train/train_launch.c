@@ -60,7 +60,7 @@ static void clear_rank_environment(void)
         unsetenv(names[i]);
 }
 
-/* Returns the number of workers and other ranks together. */
+/* Returns the number of all ranks: workers, servers and driver. */
 static double rank_count(const struct train_launch *l)
 {
     return l->ranks.workers + l->ranks.others;
@@ -103,8 +103,8 @@ static void set_mpi_folders(struct train_launch *l)
     if (launch_folder_make(launch_temporary_parent(), l->folder) == 0)
         setenv("OMPI_MCA_orte_tmpdir_base", l->folder, 0);
     if (launch_folder_make("/dev/shm", l->shared) == 0) {
-        setenv("OMPI_MCA_btl_vader_backing_directory", l->shared, 0); /* Open MPI 4 */
-        setenv("OMPI_MCA_btl_sm_backing_directory", l->shared, 0);    /* Open MPI 5 */
+        setenv("OMPI_MCA_btl_vader_backing_directory", l->shared, 0); /* Variable of Open MPI 4. */
+        setenv("OMPI_MCA_btl_sm_backing_directory", l->shared, 0);    /* Variable of Open MPI 5. */
     }
 }
 

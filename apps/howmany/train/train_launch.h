@@ -7,8 +7,8 @@
 #include "temporary.h"
 
 /*
- * Zero-initialise; set the members before the empty line; call train_launch_prepare; release on
- * every path.
+ * Command that starts the ranks of a run. Zero-initialise; set the members before the empty line;
+ * call train_launch_prepare; release on every path.
  */
 struct train_launch {
     /* Name of the program that each rank runs if ranks are not simulated; NULL: howmany-train.
@@ -26,11 +26,11 @@ struct train_launch {
     int precision; /* Precision of the simulated computation in bits. */
     const char *platform_folder; /* Folder for SimGrid's files; NULL: a temporary folder. */
 
-    /* The part of the command before the arguments of the program. */
+    /* First part of the command, before the arguments of the program that each rank runs. */
     struct launch_command prefix;
     struct launch_command arguments; /* The arguments of the program that each rank runs. */
     struct simgrid_platform platform;
-    char *module; /* Path of the program for simulated ranks; owned. */
+    char *module; /* Path of the module that simulated ranks run; owned. */
     /* Path of the temporary folder for files of SimGrid or of mpirun; empty: none. */
     char folder[LAUNCH_FOLDER];
     /* Path of the folder in /dev/shm for the memory that ranks share; empty: none. */

@@ -1,7 +1,7 @@
 /*
  * Handles the lines of a trace. With --json they are printed unchanged. Otherwise they are printed
- * as a table with all of the first iterations, fewer and fewer of the later ones, and a summary at
- * the end.
+ * as a table with all of the first iterations, a decreasing share of the later ones, and a summary
+ * at the end.
  */
 #include "train_output.h"
 #include "load.h"
@@ -123,7 +123,8 @@ static void output_fail(struct train_output *o)
 
 static void output_put(struct train_output *o, const char *text)
 {
-    /* The progress line must be cleared only if standard output is a terminal too. */
+    /* The progress line is cleared only if standard output is a terminal too; otherwise output and
+     * progress do not share a line. */
     if (cli_is_terminal())
         cli_progress_end(&o->progress);
     if (!o->failed && !cli_put_wrapped(text))
@@ -179,7 +180,7 @@ static void record_point(struct train_output *o, const struct hm_value *point)
 
 /* ---- the table ------------------------------------------------------------------------------ */
 
-/* Add a description such as " and 2 servers by ssp 3". */
+/* Add a description of the platform to a text, such as " and 2 servers by ssp 3". */
 static void add_platform_text(struct hm_text *text, const struct hm_value *head)
 {
     double servers = hm__value_number(head, "servers"), bound = hm__value_number(head, "staleness");
@@ -329,8 +330,8 @@ static void handle_object(struct train_output *o, const struct hm_value *object)
                      : hm__value_get(object, "vertices") ? "change"
                                                          : "gap";
         o->limit = fmax(
-            0, hm__value_number(object, "iteration_limit")); /* fmax replaces NAN, which means that
-                                                                there is no limit, by 0. */
+            0, hm__value_number(object, "iteration_limit")); /* The limit is 0 if the trace gives
+                                                                none, because fmax ignores NAN. */
         cli_progress_end(&o->progress);
         o->progress = cli_progress_start("iteration", (size_t)o->limit);
         o->simulated = strcmp(value_text(object, "simulated"), "true") == 0;

@@ -28,9 +28,10 @@ struct train_output {
     char ends[96];       /* Last fields of every CSV row, each with a comma before it. */
     struct hm_text head; /* First fields of every CSV row: values of the run's head line. */
     struct cli_progress progress;
-    double iteration;    /* Last iteration that was reported. */
-    double limit;        /* Largest possible number of iterations; 0: not known. */
-    struct hm_text held; /* Last row of the table, if it was not printed yet. */
+    double iteration; /* Number of the last iteration that was reported. */
+    double limit;     /* Largest possible number of iterations; 0: not known. */
+    struct hm_text
+        held; /* Last row of the table, if it was not printed yet; it is printed if the run ends. */
     const char *measure; /* Name of the measure of convergence: suboptimality, gap or change. */
     bool simulated;
     bool finished; /* True if the summary line of the trace has arrived. */

@@ -51,8 +51,8 @@ static double available_memory(void)
 }
 
 /*
- * Returns the bytes of memory that a run needs: for the rows of all ranks, and for the vectors of
- * each rank that have as many elements as the weights.
+ * Returns the bytes of memory that a run needs. They contain the rows of all ranks, and the vectors
+ * of each rank that have as many elements as the weights.
  */
 static double memory_needed(const struct train_session *s, const struct hm_data_shape *shape)
 {

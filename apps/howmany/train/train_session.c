@@ -148,7 +148,8 @@ int train_session_print_command(const struct train_session *s)
     return rc;
 }
 
-/* Whether workers may compute with parameters that are not the newest. */
+/* Whether workers may compute with stale parameters, that is, with parameters that are not the
+ * newest. */
 static bool may_be_stale(const struct train_options *o)
 {
     const struct hm_serving *serving = &o->serving;
