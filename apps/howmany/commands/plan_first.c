@@ -21,7 +21,8 @@ static int ask_plan(struct cli_verb_call *c, const struct hm_catalog *catalog)
     bool work = cli_verb_value(c, "tokens") || cli_verb_value(c, "epochs") ||
                 cli_verb_value(c, "iterations");
 
-    /* A value that is not empty is not asked for; the text "given" is a placeholder. */
+    /* Values that the user has given are set to the placeholder "given", so that they are not asked
+     * for. */
     if (machine)
         snprintf(job.machine, sizeof(job.machine), "given");
     if (work)

@@ -513,7 +513,7 @@ static int steer_prepare(struct steer_command_state *s)
     return s->session.folder.path ? 0 : cli_complain("out of memory");
 }
 
-/* Print the command that starts each algorithm, on the number of workers of the first trials. */
+/* Print one command for each algorithm: the command of its first trial. */
 static int print_commands(const struct steer_command_state *s)
 {
     const struct steer_task *task = &s->session.task;

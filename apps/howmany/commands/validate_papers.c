@@ -151,7 +151,7 @@ static double latency_value(const struct papers_sources *s, const char *what, st
     return found;
 }
 
-/* Returns the speedup of an answer on n workers. */
+/* Returns the speedup on n workers that an answer predicts. */
 static double speedup_at(const struct hm_answer *a, double n)
 {
     for (size_t i = 0; i < a->point_count; i++)

@@ -20,7 +20,8 @@ static const double SLACK = 0.05;
 
 /* ---- the headline rule ----------------------------------------------------------------------- */
 
-/* Checks the headline rule for a plan whose goal is time. */
+/* Checks the headline rule (the recommended n is the smallest one that is as good as the best) for
+ * a plan whose goal is time. */
 static void check_answer(const struct hm_answer *a, struct validate_headline *h)
 {
     double least = INFINITY;
@@ -39,7 +40,8 @@ static void check_answer(const struct hm_answer *a, struct validate_headline *h)
     h->holds = a->best != HM_NONE && a->points[a->best].total_s == least && a->recommended == first;
 }
 
-/* Checks the headline rule for a plan of a large network. */
+/* Checks the headline rule (the recommended n is the smallest one that is as good as the best) for
+ * a plan of a large network. */
 static void check_large(const struct hm_large_answer *a, struct validate_headline *h)
 {
     double least = INFINITY, fewest = INFINITY;

@@ -42,7 +42,8 @@ struct http_peer {
     atomic_bool gone;
     bool readable; /* True if the socket may have bytes that were not read yet. */
     bool offer;    /* True if the stored bytes may contain a whole request. */
-    bool ready;    /* True if the connection is in the ready list. */
+    bool ready;    /* True if the connection is in the loop's list of connections that must be read
+                      again. */
     bool adopted;  /* True if the connection was added to the lists of its loop. */
     /* True if the connection is closed; its memory is freed at the end of the iteration. */
     bool dead;

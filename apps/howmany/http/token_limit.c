@@ -10,7 +10,7 @@ enum { ENTRIES = 4096 };
 struct token_limit {
     pthread_mutex_t lock;
     struct token_count {
-        double since_s; /* Time of the first wrong token of the current count, in seconds. */
+        double since_s; /* Time in seconds of the first wrong token that `count` includes. */
         unsigned wrong;
     } entries[ENTRIES];
 };

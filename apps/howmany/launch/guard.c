@@ -34,7 +34,8 @@ static const double KILL_S = 5;  /* Seconds during which SIGKILL is repeated, be
 enum { CLEANUPS = 4 };
 
 struct cleanup {
-    void (*clean)(const char *name); /* Function to call; NULL: this entry is free. */
+    void (*clean)(const char *name); /* Function that the guard calls when this process has ended;
+                                        NULL: this entry of the table is free. */
     char name[LAUNCH_GUARD_NAME];
 };
 

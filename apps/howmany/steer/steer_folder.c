@@ -549,7 +549,8 @@ static int piece_read_line(struct steer_folder *f, struct steer_state *state,
     return rc;
 }
 
-/* Read the file of a piece. If `points` is true, the measured points are added to its run. */
+/* Read the file of a piece (one child process) of a run. If `points` is true, the measured points
+ * are added to the run. */
 static int piece_read(struct steer_folder *f, struct steer_state *state, struct steer_line *line,
                       const char *path, bool points)
 {

@@ -134,7 +134,8 @@ struct steer_state {
     double worker_s;  /* Worker-seconds of all child processes so far. */
     double explore_s; /* Time at the end of frame 0, in seconds since the start of the training. */
     double startup_s; /* Shortest measured time to start a program; 0 in a simulation. */
-    long last_m;  /* Index of the number of workers of the run that was active last; -1: none. */
+    long last_m;  /* Number of workers of the run that was active last, as an index in the list of
+                     the task; -1: none. */
     long leader;  /* Index of the run that was chosen last; -1: none. */
     long reached; /* Index of the run that reached the target loss; -1: none. */
     const char *stopped; /* Reason why the training ended; NULL: the training continues. */
