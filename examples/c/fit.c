@@ -1,4 +1,5 @@
-/* Fit two arrays: measured seconds per iteration on n workers, and what 64 workers would take. */
+/* Fits measured seconds per iteration on n workers, which are given as two arrays, and predicts the
+ * time on 64 workers. */
 #include <howmany_fit.h>
 #include <stdio.h>
 

@@ -1,4 +1,5 @@
-/* Plan a transformer in memory: which layout of how many GPUs trains Llama 3 8B within 30 days. */
+/* Plans the training of a transformer in memory: how many GPUs, with which layout, train Llama 3 8B
+ * within 30 days. */
 #include <howmany_layouts.h>
 #include <stdio.h>
 

@@ -1,4 +1,4 @@
-/* Invalid training data: each error names the file, the line and what would be right. */
+/* Tests invalid training data: each error must name the file, the line and what would be right. */
 #include "data_files.h"
 
 #include <sys/stat.h>
@@ -362,7 +362,7 @@ static void folders_and_their_files(void **state)
 
 /* ---- memory --------------------------------------------------------------------------------- */
 
-/* For every N, the Nth allocation fails: scanning and reading report it. */
+/* For every N, lets the Nth allocation fail; scanning and reading must report it. */
 static void fail_everywhere(const char *text, bool sparse, size_t features, long least)
 {
     struct hm_data_spec spec = parse_data(text, false);

@@ -1,6 +1,6 @@
 /*
- * Boundaries of running requests: bodies and documents of the wrong shape, hints, files that are
- * standard input, costs of staleness from a fit, and allocations that fail in each verb.
+ * Tests boundaries of running requests: bodies and documents of the wrong shape, hints, files that
+ * are standard input, costs of staleness from a fit, and allocations that fail in each verb.
  */
 #include "advise_samples.h"
 #include "request_testing.h"
@@ -160,8 +160,8 @@ static const char prices[] =
     "p3.2xlarge,V100,1,8,61,,3.06,0.9,us-east-1,us-east-1a\n"
     "x9.large,,,2,16,,0.5,,us-east-1,us-east-1a\n";
 
-/* The catalog is the answer itself; if it is written to a file, the answer is a line about that
- * file. */
+/* Without an output file, the answer is the catalog itself; with an output file, it is a line about
+ * that file. */
 static void prices_are_imported(void **state)
 {
     const struct hm_context context = {.files = hm_local_files()};
@@ -213,8 +213,8 @@ static const char stale_job[] = "compute: 8 s / n\ncommunicate: [{bytes: 1 B, sc
                                 "fabric: {bandwidth: 1 GB/s, latency: 0 s}}\n";
 
 /*
- * The stored fit has async with level 0.2 and power 0.5, so async needs e^0.2 n^0.5 times the
- * iterations: with 4 workers, 2 e^0.2 times 1000, rounded up.
+ * In the stored fit, async has the level 0.2 and the power 0.5, so async needs e^0.2 n^0.5 times
+ * the iterations: with 4 workers, 2 e^0.2 times 1000, rounded up.
  */
 static void staleness_costs_iterations(void **state)
 {
@@ -296,7 +296,7 @@ static int run_call(const struct call *call, char **text)
     return rc;
 }
 
-/* Each of the first allocations fails, then every 7th and every 61st. */
+/* Each of the first allocations fails in turn, then every 7th and every 61st. */
 static void allocations_may_fail_in_any_verb(void **state)
 {
     static const char runs[] = "n,seconds\n1,10\n2,6\n4,4\n8,3\n";

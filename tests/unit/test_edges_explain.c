@@ -1,6 +1,6 @@
 /*
- * What an answer explains: the limit and its share, in words; and the gain of each change, compared
- * with a plan of the changed job.
+ * Tests what an answer explains: the limit and its share, in words, and the gain of each change,
+ * which is compared with a plan of the changed job.
  */
 #include "testing.h"
 
