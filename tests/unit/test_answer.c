@@ -1,5 +1,4 @@
-/* Tests the search for the best number of workers: every choice is compared with a brute-force
- * search over the whole curve. */
+/* Compares every choice of the search with a brute-force search over the whole curve. */
 #include "testing.h"
 
 static const char priced[] =
@@ -280,8 +279,7 @@ static void quantities_of_formulas_help_too(void **state)
     struct hm_answer *a = ask(job, &q);
 
     (void)state;
-    /* The quantity `idle` has no effect, and halving W would halve the work, so only one change
-     * helps. */
+    /* `idle` has no effect, and halving W would halve the work, so only one change helps. */
     assert_int_equal(a->help_count, 1);
     assert_string_equal(a->help[0].what, "2x B");
     assert_near(a->points[a->best].n, 7, 0); /* 100/n + 2n is least at n = sqrt(50). */

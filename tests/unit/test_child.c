@@ -1,5 +1,4 @@
-/* Tests commands that run as child processes: their results, their output, and that no process
- * outlives them. */
+/* Tests child processes: their results, their output, and that no process outlives them. */
 #include "testing.h"
 
 #include <errno.h>
@@ -93,8 +92,7 @@ static int remove_pid_file(void **state)
     return unlink(pid_file);
 }
 
-/* Whether a process has ended. A zombie counts as ended, because the time at which it is reaped
- * depends on process 1 of the machine. */
+/* Whether a process has ended. A zombie counts, because process 1 decides when it is reaped. */
 static bool is_gone(long pid)
 {
     char path[64], line[256] = "";
@@ -109,8 +107,7 @@ static bool is_gone(long pid)
     return !read || !state || state[2] == 'Z' || state[2] == 'X';
 }
 
-/* Wait a short time until every process in the file has ended, because SIGKILL does not take effect
- * at once. */
+/* Wait until every process in the file has ended; SIGKILL does not take effect at once. */
 static void assert_all_gone(size_t wanted)
 {
     char line[32];
@@ -278,8 +275,7 @@ static void the_end_of_standard_error_is_kept(void **state)
     assert_string_equal(child.tail + LAUNCH_CHILD_TAIL - 1 - 10, "1999\n2000\n");
 }
 
-/* Run a script while the standard error of this process is a pipe; copy the bytes that arrive into
- * `said`. */
+/* Run a script with a pipe as the standard error of this process; copy its bytes into `said`. */
 static void run_shown(const char *script, bool show, char *said, size_t room)
 {
     char *copy = strdup(script);
@@ -343,8 +339,7 @@ static void no_other_descriptor_is_open(void **state)
 
     (void)state;
     run_words(argv, 0, &heard);
-    /* The command lists its three standard streams, the folder that it opens, and the inherited
-     * files. */
+    /* The command lists its standard streams, the folder that it opens, and inherited files. */
     assert_int_equal(heard.lines, 4 + inherited());
 }
 
@@ -486,8 +481,7 @@ static void what_it_leaves_behind_is_ended(void **state)
         run_sh("sleep 300 & echo $! >>$PID_FILE; printf done; exit 2", 0, &heard);
 
     (void)state;
-    assert_int_equal(child.end, LAUNCH_CHILD_EXITED); /* The command has exited, although another
-                                                         process still has the pipe open. */
+    assert_int_equal(child.end, LAUNCH_CHILD_EXITED); /* Another process has the pipe open. */
     assert_int_equal(child.code, 2);
     assert_string_equal(heard.first, "done");
     assert_all_gone(1);
@@ -760,9 +754,7 @@ static void failures_of_the_parent_are_errors(void **state)
 
 int main(void)
 {
-    signal(
-        SIGINT,
-        SIG_DFL); /* A shell makes background jobs ignore SIGINT, but the tests send this signal. */
+    signal(SIGINT, SIG_DFL); /* Background jobs of a shell ignore SIGINT, which the tests send. */
 #define WITH_PIDS(test) cmocka_unit_test_setup_teardown(test, make_pid_file, remove_pid_file)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(exit_codes_are_returned),
