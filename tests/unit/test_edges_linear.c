@@ -1,6 +1,6 @@
 /*
- * Small linear algebra and the convex programme of a design, compared with normal equations and
- * with the conditions of an optimum, on random problems.
+ * Compares the linear algebra and the convex programme of a design with normal equations and with
+ * the conditions of an optimum, on random problems.
  */
 #include "testing.h"
 
@@ -11,7 +11,7 @@
 
 enum { ROUNDS = 40, ROWS = 9, COUNT = 4 };
 
-/* A random problem: rows of COUNT values of x and one of y. */
+/* A random problem of least squares: rows of COUNT values of x and one value of y. */
 struct problem {
     double rows[ROWS][COUNT + 1];
     struct hm_lsq lsq;

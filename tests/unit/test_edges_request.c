@@ -1,6 +1,6 @@
 /*
- * Boundaries of requests: ranges of fields and their messages, lists that grow, places, bodies,
- * schemas, and the limits of a context. Figures follow from the tables of fields.
+ * Tests boundaries of requests: ranges of fields and their messages, lists that grow, places,
+ * bodies, schemas, and the limits of a context. The figures follow from the tables of fields.
  */
 #include "request_testing.h"
 
@@ -193,7 +193,7 @@ static void flags_are_read(void **state)
 /* ---- lists -------------------------------------------------------------------------------------
  */
 
-/* Lists make room for 8 items first, then for twice as many. */
+/* The capacity of a list is 8 items at first, and then doubles. */
 static void lists_grow(void **state)
 {
     struct values v = values_new("converge");

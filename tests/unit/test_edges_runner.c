@@ -1,6 +1,7 @@
 /*
- * Paths of the loss that an advice is computed from: how they follow traces, continue beyond them
- * and end where traces diverge; and the iterations and seconds to a loss, on paths made by hand.
+ * Tests the paths of the loss from which an advice is computed: how they follow traces, continue
+ * beyond them and end where traces diverge; and the iterations and seconds to a loss, on paths made
+ * by hand.
  */
 #include "testing.h"
 
@@ -61,7 +62,7 @@ static void iterations_reach_a_level(void **state)
     assert_near(hm__runner_reach(r, 64, 6), 2.5, 0);
 }
 
-/* The time of a draw that never reaches the level is ten times the mean of the other draws. */
+/* The time of a draw that never reaches the loss is ten times the mean of the other draws. */
 static void times_of_draws_that_never_end(void **state)
 {
     const struct hm_runner *r = make_runner();
@@ -188,8 +189,8 @@ static void paths_follow_traces(void **state)
     hm__runner_release(&r);
 }
 
-/* If g rises, the path continues with the slope of the trace, which is a power of i everywhere
- * here. */
+/* If g rises, the path continues with the slope of the trace, which here is the same power of i
+ * everywhere. */
 static void paths_keep_the_slope_of_their_trace(void **state)
 {
     struct path_world w;
@@ -244,7 +245,8 @@ static void paths_end_where_traces_diverge(void **state)
         assert_int_equal(r.curves, ms[k] == 1 || ms[k] == 4 || ms[k] == 16);
         for (size_t p = 0; p < r.grid.count; p++)
             if (ms[k] == 4 && r.grid.iterations[p] > 30)
-                assert_near(r.y[p], r.y[p - 1], 0); /* The path keeps the least loss so far. */
+                assert_near(r.y[p], r.y[p - 1],
+                            0); /* The path continues with the smallest loss so far. */
             else
                 assert_near(r.y[p], g_at(r.grid.iterations[p]), 1e-4);
         hm__runner_release(&r);

@@ -1,7 +1,8 @@
 /*
- * Boundaries of fits: runs that follow the sheet of a job exactly at other batches, sizes,
- * latencies and bandwidths, default values of quantities, sheets that are wrong by a factor, and
- * notes of terms that are alike. All expected times are formulas that the tests compute themselves.
+ * Tests boundaries of fits: runs that follow the specification sheet of a job exactly at other
+ * batches, sizes, latencies and bandwidths, default values of quantities, sheets that are wrong by
+ * a factor, and notes on terms that are alike. All expected times are formulas that the tests
+ * compute themselves.
  */
 #include "runs_testing.h"
 
@@ -29,7 +30,8 @@ static const char sheet_job[] =
     "compute: 100 s / n\ncommunicate: {bytes: 4 MB, scheme: ring}\nbatch: 64\n"
     "cluster: {max_nodes: 64, flops: 1 Tflop/s, fabric: {bandwidth: 10 MB/s, latency: 10 ms}}\n";
 
-/* Returns the seconds of the job on a ring: computing grows with the batch, and messages do not. */
+/* Returns the seconds of a step of the job on a ring: computing grows with the batch, and messages
+ * do not. */
 static double ring_seconds(double n, double work, double latency, double bandwidth)
 {
     return 100 * work / n + 2 * (n - 1) * latency + 2 * (n - 1) / n * 4e6 / bandwidth;
@@ -109,7 +111,8 @@ static void weak_sheets_divide_the_size(void **state)
     hm_job_free(job);
 }
 
-/* Beyond a factor of two in the median, the whole sheet is multiplied. */
+/* If the runs differ from the specification sheet by more than a factor of two in the median, the
+ * whole sheet is multiplied. */
 static void wrong_sheets_are_scaled(void **state)
 {
     static const struct {
@@ -202,7 +205,7 @@ static void sizes_have_a_default(void **state)
     hm_fit_free(fit);
 }
 
-/* A node holds as many workers as the runs say, and a run beyond it takes another node. */
+/* A node has as many workers as the runs say, and a run with more workers needs another node. */
 static void nodes_follow_the_workers(void **state)
 {
     static const char *const terms[] = {"1/n", "nodes"};
@@ -256,7 +259,7 @@ static void terms_that_are_alike_are_noted(void **state)
     hm_fit_free(fit);
 }
 
-/* Terms that miss the runs by 15 % or more do not describe them. */
+/* A note must say that terms with errors of 15 % or more do not describe the runs. */
 static void terms_that_miss_are_noted(void **state)
 {
     static const char *const terms[] = {"1/n"};
@@ -273,8 +276,8 @@ static void terms_that_miss_are_noted(void **state)
     }
 }
 
-/* A time that falls by less than a tenth asks for the scaling, unless the table tells what an
- * iteration contains. */
+/* If the time decreases by less than a tenth, a note asks for the scaling, unless the table says
+ * what an iteration contains. */
 static void flat_times_ask_for_the_scaling(void **state)
 {
     static const char *const terms[] = {"1", "1/n"};
@@ -321,8 +324,8 @@ static void runs_with_their_startup_are_counted(void **state)
     }
 }
 
-/* A term that is negative at a run is an error that names the line of the run; the struct of the
- * error may be missing. */
+/* If a term is negative at a run, the error must name the line of the run; the struct of the error
+ * may be NULL. */
 static void negative_terms_name_the_run(void **state)
 {
     static const char *const terms[] = {"1", "3 - n"};

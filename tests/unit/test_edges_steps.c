@@ -1,6 +1,7 @@
 /*
- * Boundaries of steps: forward passes that are repeated for one update, notes about frameworks and
- * measured machines. Expected values follow from one pass, or are written out from the constants.
+ * Tests boundaries of steps: forward passes that are repeated for one update, and notes about
+ * frameworks and measured machines. Expected values are computed from one pass, or written out from
+ * the constants.
  */
 #include "testing.h"
 
@@ -73,7 +74,7 @@ static void passes_before_the_last_only_compute(void **state)
             }
 }
 
-/* Each cost that a framework has is in its note, in milliseconds. */
+/* Each cost of a framework must be in its note, in milliseconds. */
 static void frameworks_are_noted(void **state)
 {
     (void)state;
@@ -133,8 +134,8 @@ static void transposed_convolutions_grow(void **state)
     hm_job_free(job);
 }
 
-/* The samples of a worker are divided into passes of at most as many as are asked for, or as fit
- * into the memory beside what is always there; passes are as equal as possible. */
+/* The samples of a worker are divided into passes. A pass has at most as many samples as requested,
+ * or as fit into the memory that is left; passes are as equal as possible. */
 static void samples_are_divided_into_passes(void **state)
 {
     static const struct {

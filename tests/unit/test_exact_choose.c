@@ -1,8 +1,8 @@
 /*
- * The choice of terms compared with an exhaustive search: every set of four terms (1, 1/n, ln n and
- * n), non-negative least squares by trying all supports, leave-one-out errors by leaving out each
- * configuration, and the weights and the rule as their comments state them. Also the lines of
- * overlapped communication between the knots.
+ * Compares the choice of terms with an exhaustive search over every set of four terms (1, 1/n, ln n
+ * and n). The reference solves non-negative least squares by trying all supports, computes
+ * leave-one-out errors by leaving out each configuration, and applies the weights and the rule as
+ * their comments state them. Also tests the times of overlapped communication between the knots.
  */
 #include "testing.h"
 
@@ -91,7 +91,7 @@ static bool solve_set(const struct table *t, unsigned set, size_t without, doubl
     return true;
 }
 
-/* Solves non-negative least squares: takes the best of all supports whose solution is not
+/* Solves non-negative least squares: tries all supports and uses the best one whose solution is not
  * negative. */
 static void solve_nonnegative(const struct table *t, unsigned set, size_t without, double *theta)
 {

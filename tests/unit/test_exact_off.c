@@ -1,6 +1,6 @@
 /*
- * Errors of a fit for configurations that were left out, compared with fits of two coefficients by
- * the normal equations; and requirements of a question of a recommendation.
+ * Compares the errors of a fit for configurations that were left out with fits of two coefficients
+ * by the normal equations; and tests the requirements of a question of a recommendation.
  */
 #include "recommend_off.h"
 #include "runs_testing.h"

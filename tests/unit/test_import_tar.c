@@ -1,5 +1,5 @@
-/* Imports of tar archives that the test writes: names, sizes, damage, and truncation at each byte;
- * and of logs of Spark, in archives and alone. */
+/* Tests imports of tar archives that the test writes: names, sizes, damage, and truncation at each
+ * byte; and of Spark logs, in archives and alone. */
 #include <math.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -100,7 +100,7 @@ static void long_names_and_sizes_are_read(void **state)
     char size[12] = "\x80\0\0\0\0\0\0\0\0\0\0";
 
     (void)state;
-    /* In the format of GNU tar, the name is before the member, and the size is binary. */
+    /* In the format of GNU tar, the name precedes the member, and the size is binary. */
     put_file(&tar, "././@LongLink", "logs/run_n16.log", 'L', false);
     size[11] = (char)strlen(log_text);
     put_header(&tar, "logs/run_", size, '0', false);
@@ -108,8 +108,8 @@ static void long_names_and_sizes_are_read(void **state)
     put_end(&tar);
     assert_log(&tar, "file/logs/run_n16.log", 16);
     hm__text_release(&tar);
-    /* In the format of pax, records are before the member; an unknown record is skipped, and a
-     * global header has no effect. */
+    /* In the format of pax, records precede the member; an unknown record is skipped, and a global
+     * header has no effect. */
     put_file(&tar, "global", "19 comment=run_n99\n", 'g', true);
     put_file(&tar, "pax", "16 mtime=12.345\n25 path=logs/run_n32.log\n11 size=93\n", 'x', true);
     put_header(&tar, "short", "00000000000", '0', true);
@@ -177,7 +177,7 @@ static void damaged_archives_are_refused(void **state)
     hm__text_release(&tar);
 }
 
-/* The parts of a log of Spark are read in the order of their numbers, whatever their order in the
+/* The parts of a Spark log must be read in the order of their numbers, whatever their order in the
  * archive. */
 static void parts_are_read_in_order(void **state)
 {

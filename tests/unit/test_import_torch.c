@@ -1,7 +1,7 @@
 /*
- * Texts that torchinfo and torch.fx print for real networks (tests/data/torch). The expected values
- * come from PyTorch itself: tools/oracle/torch_texts.py counts the elements of the parameters, the
- * calls of modules, and the operations of a run.
+ * Tests the texts that torchinfo and torch.fx print for real networks (tests/data/torch). The
+ * expected values come from PyTorch itself: tools/oracle/torch_texts.py counts the elements of the
+ * parameters, the calls of modules, and the operations of a run.
  */
 #include <math.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* Reading jobs, clusters and the catalog. */
+/* Tests the readers of jobs, clusters and the catalog. */
 #include "testing.h"
 
 static void a_job_is_read_whole(void **state)
@@ -156,7 +156,8 @@ static void the_earlier_key_of_the_fabric_is_read(void **state)
     hm_job_free(job);
 }
 
-/* Each entry must be usable: speed, memory, fabric, a source and a date. */
+/* Each entry of the catalog must be usable: it must have speed, memory, fabric, a source and a
+ * date. */
 static void the_whole_catalog_is_sound(void **state)
 {
     struct hm_catalog *catalog;

@@ -88,7 +88,8 @@ static double value_sum(const struct hm_value *value)
 
 static void lines_add_value(struct lines *l, const struct hm_value *value, int depth);
 
-/* Writes the items of a list; for a long list, the first and the last items and a sum of all. */
+/* Writes the items of a list; for a long list, writes the first and the last items and a sum of all
+ * items. */
 static void lines_add_list(struct lines *l, const struct hm_value *value, int depth)
 {
     bool maps = depth == 1 && value->count > 0 && value->items[0].kind == HM_VALUE_MAP;
@@ -161,7 +162,7 @@ static void lines_add_error(struct lines *l, const struct hm_err *err)
 
 /* ---- comparison ------------------------------------------------------------------------------ */
 
-/* Whether two texts agree, where numbers may differ by 5 units of the sixth digit. */
+/* Whether two texts agree; numbers may differ by 5 units of the sixth digit. */
 static bool texts_agree(const char *a, const char *b)
 {
     while (*a && *b) {
@@ -278,8 +279,8 @@ static int kept_run(struct kept *k, const char *verb, struct hm_reply **ret_repl
     return rc;
 }
 
-/* Makes the request; the allocation after `after` others fails, alone or with all later ones.
- * Returns false if the request gave the same answer as `whole`, or the same error. */
+/* Makes the request while an allocation, after `after` successful ones, fails, alone or with all
+ * later ones. Returns false if the request gave the same answer as `whole`, or the same error. */
 static bool kept_fails(struct kept *k, const char *verb, long after, bool once,
                        const struct hm_reply *whole, int whole_rc)
 {
@@ -348,7 +349,8 @@ static bool runs_agree(const struct thread_run *a, const struct thread_run *b)
                        : strcmp(a->reply->text, b->reply->text) == 0;
 }
 
-/* Returns the text of the first run from a little before its first difference to another run. */
+/* Returns the text of the first run, starting a little before its first difference from another
+ * run. */
 static const char *difference_of(const struct thread_run *run, const struct thread_run *other)
 {
     const char *a = run->err.code ? run->err.message : run->reply->text;
@@ -364,7 +366,7 @@ static void kept_run_in_threads(struct kept *k, const char *verb)
 {
     static struct thread_run runs[THREADS + 1];
 
-    /* The first run is alone; it also reads the examples, which the others share. */
+    /* The first run is made alone; it also reads the examples, which the other runs share. */
     runs[0] = (struct thread_run){.kept = k, .verb = verb};
     thread_start(&runs[0]);
     for (int i = 1; i <= THREADS; i++) {
@@ -383,7 +385,7 @@ static void kept_run_in_threads(struct kept *k, const char *verb)
 
 /* ---- text ------------------------------------------------------------------------------------ */
 
-/* Whether a text has "nan" or "inf" as a word, which a printed number that is not finite is. */
+/* Whether a text has "nan" or "inf" as a word, because a number was printed that is not finite. */
 static bool has_no_number(const char *text)
 {
     static const char letters[] =

@@ -44,7 +44,7 @@ static void outcome_add_error(struct outcome *o, const struct hm_err *err)
                 err->message, err->hint);
 }
 
-/* Returns a sum that depends on the order of the values and also on NaN and infinite values. */
+/* Returns a sum of values that depends on their order, and also on NaN and infinite values. */
 static double sum_values(const double *values, size_t count)
 {
     double sum = 0;
@@ -297,8 +297,7 @@ static void read_data(const char *data, size_t size, struct outcome *o)
 static const struct reader {
     const char *folder;
     void (*read)(const char *data, size_t size, struct outcome *o);
-    size_t every; /* Only every N-th variant is read, where N is this number; 0: all variants are
-                     read. */
+    size_t every; /* Only every N-th variant is read, with N = `every`; 0: all variants are read. */
 } readers[] = {{"import", read_import}, {"traces", read_traces}, {"runs", read_runs},
                {"spec", read_spec, 4},  {"graph", read_graph},   {"uai", read_uai},
                {"data", read_data}};
@@ -463,7 +462,7 @@ static char *load_file(const char *path, size_t *ret_size)
     return data;
 }
 
-/* Compares the outcome of a file with the next line of the stored ones; returns true if they
+/* Compares the outcomes of a file with the next line of the stored checksums. Returns true if they
  * differ. */
 static bool compare_line(FILE *kept, FILE *out, const struct trial *t)
 {

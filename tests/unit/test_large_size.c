@@ -1,6 +1,6 @@
 /*
- * Scaling laws against published figures and a calculation in another language, and plans that
- * choose the number of parameters and tokens from a loss, a budget or a deadline.
+ * Compares scaling laws with published figures and a calculation in another language, and tests
+ * plans that choose the number of parameters and tokens from a loss, a budget or a deadline.
  */
 #include "large_testing.h"
 
@@ -25,8 +25,8 @@ static void laws_are_those_of_the_papers(void **state)
         assert_near(hm__scaling_loss(&laws[i], 70e9, hm__scaling_tokens(&laws[i], 70e9, 2.1)), 2.1,
                     1e-12);
     assert_true(isinf(hm__scaling_tokens(&laws[2], 8e9, 2.0)));
-    /* With the compute of Gopher, Chinchilla's 70B is the optimum of both newer fits, and 40B that
-     * of approach 3 in the paper (its table A3). */
+    /* With the compute of Gopher, Chinchilla's 70B is the optimum of both newer fits, and 40B is
+     * the optimum of approach 3 in the paper (its table A3). */
     assert_near(hm__scaling_optimum(&laws[0], 5.76e23), 40.3e9, .01);
     assert_near(hm__scaling_optimum(&laws[1], 5.76e23), 72.2e9, .01);
     assert_near(hm__scaling_optimum(&laws[2], 5.76e23), 70.0e9, .01);
@@ -114,7 +114,8 @@ static void a_loss_gives_the_tokens(void **state)
     plan_fails("train: 0.1\n", &q, "loss", "does not train all parameters");
 }
 
-/* A budget is spent on the size with the least loss: no other size that was tried is better. */
+/* A budget must be spent on the size with the least loss: no other size that was tried may be
+ * better. */
 static void a_budget_gives_parameters_and_tokens(void **state)
 {
     struct hm_large_question q = large_question(NAN);
@@ -190,7 +191,7 @@ static void a_loss_gives_the_cheapest_size(void **state)
     }
 }
 
-/* Failures take part of the deadline and of the budget of a run on many nodes. */
+/* Failures use a part of the deadline and of the budget of a run on many nodes. */
 static void failures_count_in_limits(void **state)
 {
     struct hm_large_question q = large_question(NAN);
@@ -213,8 +214,8 @@ static void failures_count_in_limits(void **state)
     hm__large_answer_free(a);
 }
 
-/* The memory that a layout leaves free is used exactly: one step more does not fit. The changes
- * agree with plans of their own. */
+/* The memory that a layout leaves free must be used exactly: one more step must not fit. Each
+ * change must agree with a plan of its own. */
 static void growth_is_what_other_plans_say(void **state)
 {
     struct hm_large_question q = large_question(NAN);

@@ -1,6 +1,7 @@
 /*
- * The Lasso: against scikit-learn (tools/oracle/lasso.py), against the conditions of an optimum
- * summed over the rows themselves, against closed forms for one term, and cross-validation by hand.
+ * Compares the Lasso with scikit-learn (tools/oracle/lasso.py), with the conditions of an optimum
+ * summed over the rows themselves, with closed forms for one term, and with cross-validation by
+ * hand.
  */
 #include "testing.h"
 
@@ -8,7 +9,7 @@
 
 enum { ROWS = 160, FOLDS = 8 };
 
-/* Rows as they were generated; nothing here uses the sums that are tested. */
+/* Rows as they were generated; this file does not use the sums that it tests. */
 struct rows {
     size_t count, terms, folds;
     double x[ROWS][HM_LASSO_MAX], y[ROWS], weight[ROWS];
@@ -54,7 +55,7 @@ static void standardise(const struct rows *rows, struct plain *plain)
     plain->variance = centre(rows, plain->total, plain->y);
 }
 
-/* Returns the objective; slopes are the means of z times the residual. */
+/* Returns the objective; `slopes` gets the means of z times the residual. */
 static double objective_of(const struct rows *rows, const struct plain *plain, double penalty,
                            const double *b, double *slopes)
 {
@@ -452,7 +453,7 @@ static void the_start_does_not_matter(void **state)
         assert_true(b[j] == 0); /* At the largest penalty no term enters. */
 }
 
-/* With terms that are sums of others, only the coefficients are not unique. */
+/* If terms are sums of other terms, the predictions are unique, but the coefficients are not. */
 static void terms_that_depend_on_others(void **state)
 {
     static struct rows rows;
@@ -504,7 +505,7 @@ static void terms_that_almost_depend_on_others(void **state)
     }
 }
 
-/* The terms are copies of one term with smaller and smaller differences, down to 0. */
+/* The terms are copies of one term with decreasing differences, down to 0. */
 static void terms_that_are_almost_alike(void **state)
 {
     static struct rows rows;

@@ -1,6 +1,6 @@
 /*
- * Plans of transformers through the public headers: a job made in memory has the same answer as the
- * same job read from YAML, and wrong input gets an error that names the field.
+ * Tests plans of transformers through the public headers: a job made in memory must have the same
+ * answer as the same job read from YAML, and wrong input must get an error that names the field.
  */
 #include "testing.h"
 
@@ -108,7 +108,7 @@ static void test_same_as_yaml(void **state)
     hm_job_free(by_yaml);
 }
 
-/* A layout that is given is used; what it leaves open is searched. */
+/* A layout that is given must be used; only its unspecified parts are searched. */
 static void test_given_layout(void **state)
 {
     const struct hm_layout given = {
