@@ -245,7 +245,8 @@ static void test_wrong_plans(void **state)
     err = (struct hm_err){0};
     assert_true(hm_plan_layouts(job, NULL, 0, &q, &layouts, &err) < 0);
     assert_string_equal(err.field, "weak");
-    /* A transformer joins no other network, and other jobs are not planned by layouts. */
+    /* A job with a transformer cannot have another network, and other jobs are not planned by
+     * layouts. */
     q = (struct hm_question)HM_QUESTION_INIT;
     err = (struct hm_err){0};
     assert_int_equal(hm_job_new(&plain, NULL), 0);

@@ -1,6 +1,6 @@
 /*
- * Losses against their definitions: slopes are derivatives, ascend finds the maximum that a search
- * finds, dual is the conjugate (Fenchel-Young), and extreme values cause no overflow.
+ * Compares losses with their definitions: slopes are derivatives, `ascend` finds the same maximum
+ * as a search, `dual` is the conjugate (Fenchel-Young), and extreme values cause no overflow.
  */
 #include "testing.h"
 
@@ -115,7 +115,7 @@ static void ascend_finds_the_maximum(void **state)
         }
 }
 
-/* At the maximum, ascend does not move alpha. */
+/* At the maximum, `ascend` must not change alpha. */
 static void ascend_stays_at_the_maximum(void **state)
 {
     (void)state;

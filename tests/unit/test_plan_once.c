@@ -1,4 +1,4 @@
-/* The model of the winning combination is evaluated once, whatever the question. */
+/* Tests that the model of the best combination is evaluated only once, whatever the question is. */
 #include "testing.h"
 
 #include "howmany.h"

@@ -1,7 +1,8 @@
 /*
- * The parameter server for other programs (include/howmany_ps.h) on ranks in virtual time: what
- * reads contain, compared with sums made here; the staleness bound under random delays; equal bits
- * whatever the delays; whole tables; wrong arguments; missing memory.
+ * Tests the parameter server for other programs (include/howmany_ps.h) on ranks in virtual time:
+ * the values that reads contain are compared with sums made here; also tests the staleness bound
+ * under random delays, equal bits whatever the delays are, whole tables, wrong arguments, and
+ * missing memory.
  */
 #include "testing.h"
 
@@ -16,7 +17,7 @@ static const struct virtual_cluster quick = {0x1p-10, 0x1p-24, 0x1p-20};
 
 struct ps_job {
     struct hm_ps_settings settings;
-    const struct hm_ps_table *tables; /* Tables that `settings` borrows. */
+    const struct hm_ps_table *tables; /* Tables to which `settings` points. */
     hm_ps_worker_fn *worker;
     uint64_t seed;
     int odd_rank;       /* Rank that passes different settings; -1 if none does. */
@@ -199,7 +200,7 @@ static void no_read_is_staler_than_the_bound(void **state)
     }
 }
 
-/* With one worker a copy is as new as the clock in which it was received. */
+/* With one worker, a cached copy is as new as the clock in which it was received. */
 static void copies_are_used_until_they_are_too_old(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* The shared library through its public header alone, as another program would use it. */
+/* Tests the shared library through its public header alone, as another program would use it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -84,7 +84,8 @@ static void runs_are_fitted(void **state)
     hm_runs_free(places);
 }
 
-/* The plan of a job made in memory is that of the same job read from text, byte for byte. */
+/* Checks that the plan of a job made in memory equals that of the same job read from text, byte for
+ * byte. */
 static void assert_same_plan(const struct hm_job *made, const char *text)
 {
     struct hm_question question = HM_QUESTION_INIT;

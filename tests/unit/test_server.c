@@ -1,6 +1,6 @@
 /*
- * The parameter server in virtual time: results against the same steps on one rank, the staleness
- * bound under random delays, times against closed forms.
+ * Tests the parameter server in virtual time: results are compared with the same steps on one rank,
+ * times with closed forms, and the staleness bound is tested under random delays.
  */
 #include "train_problems.h"
 
@@ -216,7 +216,7 @@ static void test_ssp0_is_bsp(void **state)
     }
 }
 
-/* Evaluations take no time and do not change the result. */
+/* Evaluations must take no time and must not change the result. */
 static void test_evaluations_are_free(void **state)
 {
     (void)state;
@@ -233,7 +233,7 @@ static void test_evaluations_are_free(void **state)
         if (c == HM_CONSISTENCY_BSP) {
             same_bits(seldom, often);
             assert_near(seldom->totals.elapsed_s, often->totals.elapsed_s, 1e-12);
-        } else { /* Gradients on their way at a pause are sent again. */
+        } else { /* Gradients that were being sent when the workers paused are sent again. */
             assert_true(fabs(seldom->totals.elapsed_s / often->totals.elapsed_s - 1) < 0.05);
         }
         assert_true(often->last.objective < often->points[0].objective);
@@ -544,7 +544,7 @@ static void test_client(void **state)
 
 /* ---- stragglers ------------------------------------------------------------------------------ */
 
-/* An iteration takes the time drawn for it, however its work is split. */
+/* An iteration must take the time that was drawn for it, however its work is split. */
 static void straggle(struct hm_comm *comm, void *context)
 {
     struct hm_straggling s = {

@@ -1,6 +1,6 @@
 /*
- * Intervals of plans without runs: kinds of jobs, the estimate from rows of several sources, and
- * what one measured step says about other numbers of workers.
+ * Tests the intervals of plans without runs: kinds of jobs, the estimate from rows of several
+ * sources, and the effect of one measured step on other numbers of workers.
  */
 #include "testing.h"
 

@@ -1,4 +1,4 @@
-/* Times of uneven and unsteady workers, compared with tables of tools/oracle/slowness.py. */
+/* Compares the times of uneven and unsteady workers with tables of tools/oracle/slowness.py. */
 #include "memory.h"
 #include "slow_time.h"
 #include "testing.h"
@@ -90,7 +90,8 @@ static void a_constantly_slow_worker_limits_all(void **state)
     assert_near(hm__slow_order(slow, 8, 1, 1), 1, 0);
     for (double staleness = 0; staleness < 100; staleness += 33) {
         assert_int_equal(hm__slow_stale(slow, 8, staleness, 1, 0.5, &ssp, NULL), 0);
-        assert_near(ssp, 4.5, 0); /* With any staleness bound, the slow worker limits the others. */
+        assert_near(ssp, 4.5,
+                    0); /* With any staleness bound, the slow worker limits the other workers. */
     }
     assert_near(hm__slow_async(slow, 8, 1, 0), 8 / 7.25, 1e-14);
     assert_near(hm__slow_even(slow, 8), 8 / 7.25, 1e-14);

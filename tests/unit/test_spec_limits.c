@@ -1,6 +1,6 @@
 /*
- * The limits of specifications: for each range the last value that is allowed and the first that is
- * not, and the field and line that an error names.
+ * Tests the limits of specifications: for each range the last value that is allowed and the first
+ * that is not, and the field and line that an error names.
  */
 #include "testing.h"
 
@@ -445,7 +445,7 @@ static void trees_are_bounded(void **state)
     free(text);
 }
 
-/* Overrides may name indices of lists, new maps, and names that become maps. */
+/* Overrides may name indices of lists, create maps, and replace names by maps. */
 static void overrides_have_limits(void **state)
 {
     static const struct {

@@ -1,6 +1,6 @@
 /*
- * Training steps by their operations: the table over batches, buckets and their overlap, the tables
- * of measurements and their errors.
+ * Tests training steps that are composed of operations: the table over batches, buckets and their
+ * overlap, and the tables of measurements and their errors.
  */
 #include "testing.h"
 
@@ -142,7 +142,7 @@ static bool model_notes(const char *text, const char *says)
     return found;
 }
 
-/* A job without a precision takes as long as one with the precision of the table. */
+/* A job without a precision must take as long as one with the precision of the table. */
 static void networks_train_in_mixed_precision_where_machines_have_it(void **state)
 {
     static const struct {

@@ -1,5 +1,5 @@
-/* Runs that wait to be added to the indexes are found like all others. The expected orders come
- * from qsort on the runs in memory. */
+/* Tests that runs which wait to be added to the indexes are found like all other runs. The expected
+ * orders come from qsort on the runs in memory. */
 #include "store_testing.h"
 
 #include "store.h"
@@ -181,7 +181,7 @@ static void waiting_runs_are_deleted_too(void **state)
     hm_store_close(store);
 }
 
-/* Many runs are added to the indexes at once, but not while further batches follow. */
+/* Many runs must be added to the indexes at once, but not while further batches follow. */
 static void many_runs_are_placed(void **state)
 {
     static struct hm_stored runs[HM_STORE_WAITING];

@@ -1,9 +1,9 @@
-/* A store and a file with the same runs give the same table, fit and traces. */
+/* Tests that a store and a file with the same runs give the same table, fit and traces. */
 #include "store_testing.h"
 
 #include "memory.h"
 
-/* Makes the same runs as a file and as the store receives them. */
+/* Writes the same runs as a CSV file and as an array for the store. */
 static void make_runs(char *csv, size_t room, struct hm_stored *runs, size_t count)
 {
     size_t used = (size_t)snprintf(

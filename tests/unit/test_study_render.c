@@ -1,4 +1,5 @@
-/* The report of a study is well-formed HTML with escaped text and a table for each chart. */
+/* Tests that the report of a study is well-formed HTML with escaped text and a table for each
+ * chart. */
 #include "advise_samples.h"
 
 #include "format.h"
@@ -169,7 +170,7 @@ static void the_loss_within_a_time_is_rendered(void **state)
     hm_text_free(html);
 }
 
-/* Edge cases of charts are no point, one point, equal points and very wide ranges. */
+/* Charts must handle no point, one point, equal points and very wide ranges. */
 static void charts_take_any_points(void **state)
 {
     static const double x[] = {1, 1e-300, NAN, 3}, y[] = {1, 1e300, 2, -1}, same[] = {7, 7, 7, 7};

@@ -1,5 +1,5 @@
-/* Traces in CSV and JSON lines: which trace a row belongs to, restarts, times, divergence, notes,
- * errors. */
+/* Tests traces in CSV and JSON lines: the trace that a row belongs to, restarts, times, divergence,
+ * notes, and errors. */
 #include "testing.h"
 
 #include <unistd.h>
@@ -209,7 +209,7 @@ static void rows_belong_together_by_their_key(void **state)
     hm_traces_free(traces);
 }
 
-/* Tables in another order: sorted by the iteration as a text, or in reverse. */
+/* Tests tables in another order: sorted by the iteration as a text, or in reverse. */
 static void rows_may_come_in_any_order(void **state)
 {
     const char *const tables[] = {"m,iteration,loss\n2,1,9\n2,10,5\n2,11,4\n2,2,8\n2,3,7\n",
@@ -262,7 +262,7 @@ static void rows_repeated_by_a_restart_count_once(void **state)
 
 static void restart_lines_continue_the_trace(void **state)
 {
-    /* Restarts at the beginning, then at a checkpoint, then without a lost point. */
+    /* The trace restarts at the beginning, then at a checkpoint, then without a lost point. */
     struct hm_traces *traces = parse(
         HEAD("") POINT(1, 9) POINT(2, 8) "{\"restart\":1,\"rank\":0}\n" HEAD("") POINT(1, 7)
             POINT(2, 6) POINT(3, 5) "{\"restart\":2,\"rank\":null}\n" HEAD(",\"resumed_at\":2")

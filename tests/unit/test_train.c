@@ -1,14 +1,14 @@
 /*
- * Training: every algorithm reaches the oracle's optimum on every problem it supports, on any
- * number of ranks, makes the oracle's steps, stops at its limits, and reports correct trace points.
- * Tests with real data are in test_train_data.c.
+ * Tests training: every algorithm must reach the oracle's optimum on every problem it supports, on
+ * any number of ranks, make the oracle's steps, stop at its limits, and report correct trace
+ * points. Tests with real data are in test_train_data.c.
  */
 #include "train_runs.h"
 
 /* ---- optima --------------------------------------------------------------------------------- */
 
-/* Distance from P*, which is 0.02 to 1.3, that an algorithm must reach, and the number of
- * iterations for this. */
+/* Distance from the least possible objective P*, which is 0.02 to 1.3, that an algorithm must
+ * reach, and the number of iterations for this. */
 struct promise {
     const char *algorithm;
     /* Distances that must be reached with smooth and with non-smooth losses. */
@@ -42,7 +42,8 @@ static const struct promise *promise_of(const char *name)
     return NULL;
 }
 
-/* The gap is at least the suboptimality, and no objective is below the optimum. */
+/* Checks that the duality gap is at least the suboptimality, and that no objective is below the
+ * optimum. */
 static void check_certificate(const struct training *t)
 {
     for (size_t i = 0; i < t->point_count; i++) {
@@ -133,7 +134,7 @@ static void gradient_descent_gets_past_kinks(void **state)
 }
 
 /*
- * At the exact optimum of (w^2 + (w - 1)^2)/2, w = 1/2, L-BFGS keeps its pairs and makes no line
+ * At the exact optimum of (w^2 + (w - 1)^2)/2, w = 1/2, L-BFGS must keep its pairs and make no line
  * search.
  */
 static void lbfgs_rests_at_an_exact_optimum(void **state)
@@ -272,7 +273,8 @@ static void the_same_seed_gives_the_same_bits(void **state)
     }
 }
 
-/* With every all-reduce scheme, all ranks have the same w, close to that of the other schemes. */
+/* With every all-reduce scheme, all ranks must have the same weights w, close to those of the other
+ * schemes. */
 static void every_scheme_gives_the_same_result(void **state)
 {
     static struct training t, first;

@@ -1,7 +1,7 @@
 /*
- * Training on real data, against optima found by other programs: logistic regression by Newton's
- * method (tools/oracle/train.py), support vector machines by other solvers of the dual, to 12
- * digits. lambda is 1e-4 throughout. Needs the shared data (HOWMANY_DATA).
+ * Compares training on real data with optima found by other programs: logistic regression by
+ * Newton's method (tools/oracle/train.py), and support vector machines by other solvers of the
+ * dual, to 12 digits. lambda is always 1e-4. Needs the shared data (HOWMANY_DATA).
  */
 #include "data_files.h"
 

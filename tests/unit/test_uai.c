@@ -1,4 +1,4 @@
-/* Reading UAI files, messages for invalid files, and failing allocations. */
+/* Tests the reading of UAI files, messages for invalid files, and failing allocations. */
 #include "testing.h"
 
 #include <unistd.h>

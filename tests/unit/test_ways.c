@@ -1,4 +1,4 @@
-/* Platforms and stragglers in a plan, compared with closed forms. */
+/* Compares platforms and stragglers in a plan with closed forms. */
 #include "testing.h"
 
 #include "queue_time.h"
@@ -131,8 +131,8 @@ static void servers_saturate(void **state)
 }
 
 /*
- * Averages of models: two messages in a ring, one in an exponential graph, a server whose link
- * carries the models of all clients; each is sent once in local_steps iterations.
+ * Workers average their models once in local_steps iterations: with two messages in a ring, one
+ * message in an exponential graph, or a server whose link carries the models of all clients.
  */
 static void averages_come_after_local_steps(void **state)
 {
@@ -172,7 +172,7 @@ static void averages_come_after_local_steps(void **state)
     assert_refused(weak, wrong, HM_E_RANGE, "platform", "8");
 }
 
-/* The times of workers that queue, against the exact solution of tools/oracle/queue.py. */
+/* The times of workers that queue must agree with the exact solution of tools/oracle/queue.py. */
 static void queues_are_those_of_the_oracle(void **state)
 {
     FILE *table = open_source("tests/data/queue.tsv");
@@ -270,7 +270,8 @@ static void drivers_and_all_reduces(void **state)
     hm_answer_free(all);
 }
 
-/* Without --servers, each way gets the fewest servers that are nearly as fast as more. */
+/* Without --servers, each combination must get the fewest servers that are nearly as fast as more
+ * servers. */
 static void servers_are_chosen(void **state)
 {
     struct hm_way ways[] = {{.platform = HM_PLATFORM_ALLREDUCE},
@@ -322,7 +323,8 @@ static void servers_cost_and_take_nodes(void **state)
     hm_answer_free(x);
 }
 
-/* The workers whose gradients are used share the batch, so an iteration has the whole batch. */
+/* The workers whose gradients are used must share the batch, so that an iteration has the whole
+ * batch. */
 static void backups_share_the_batch(void **state)
 {
     struct hm_way way = bsp;

@@ -1,7 +1,7 @@
 /*
- * The reader of protocol buffers (src/inputs/import/wire.h) against protobuf-c: messages that
- * protobuf-c writes are read with the same values, and damaged messages are refused by both. Traces
- * of Chakra that protobuf-c writes are imported. wire.proto defines the messages.
+ * Compares the reader of protocol buffers (src/inputs/import/wire.h) with protobuf-c: messages that
+ * protobuf-c writes must be read with the same values, and damaged messages must be refused by
+ * both. Traces of Chakra that protobuf-c writes are imported. wire.proto defines the messages.
  */
 #include <math.h>
 #include <stdlib.h>
