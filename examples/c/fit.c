@@ -1,5 +1,4 @@
-/* Fits measured seconds per iteration on n workers, which are given as two arrays, and predicts the
- * time on 64 workers. */
+/* Fits measured seconds per iteration, given as arrays, and predicts those on 64 workers. */
 #include <howmany_fit.h>
 #include <stdio.h>
 

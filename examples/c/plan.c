@@ -1,5 +1,4 @@
-/* Plans a job in memory: how many V100 machines train ResNet-50 best, how long it takes and what it
- * costs. */
+/* Plans a job in memory: how many V100 machines train ResNet-50, in what time, at what cost. */
 #include <howmany.h>
 #include <stdio.h>
 

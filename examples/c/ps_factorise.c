@@ -2,14 +2,10 @@
 #include <howmany_ps.h>
 #include <stdio.h>
 
-enum {
-    RIGHT,
-    ERRORS
-}; /* Indices of the parameter-server tables; row j of table RIGHT is row j of R. */
+enum { RIGHT, ERRORS }; /* Indices of tables; row j of table RIGHT is row j of R. */
 enum { ROWS = 60, COLUMNS = 40, RANK = 3, CLOCKS = 600 };
 
-/* Makes a gradient step with the known entries of row i of A; returns the sum of their squared
- * errors. */
+/* Makes a gradient step with the known entries of row i of A; returns the sum of squared errors. */
 static double row_step(size_t i, double l[RANK], double r[][RANK], double by[][RANK])
 {
     double sum = 0;
@@ -56,7 +52,7 @@ static int worker(struct hm_ps *ps, void *state, struct hm_err *err)
 
 int main(void)
 {
-    /* A worker may read R without the changes of other workers in the last 2 clocks. */
+    /* Reads of R may lack the changes of other workers in the last 2 clocks. */
     const struct hm_ps_table tables[] = {{COLUMNS, RANK, 2}, {1, 1, 0}};
     const struct hm_ps_settings settings = {.tables = tables, .table_count = 2, .servers = 2};
 

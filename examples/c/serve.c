@@ -1,11 +1,9 @@
-/* Answers HTTP requests on standard input, to which inetd or systemd connects the socket of a
- * client. */
+/* Answers HTTP requests on standard input, to which inetd or systemd connects the client. */
 #include <howmany_request.h>
 #include <stdio.h>
 #include <string.h>
 
-/* Answers one request body that asks for a plan. The context allows no files, so a request cannot
- * open any. */
+/* Answers a body that asks for a plan. The context allows no files, so none can be opened. */
 static void answer(const char *body, size_t length)
 {
     const struct hm_context context = {.limits = {.max_n = 8192}};

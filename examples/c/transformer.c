@@ -1,5 +1,4 @@
-/* Plans the training of a transformer in memory: how many GPUs, with which layout, train Llama 3 8B
- * within 30 days. */
+/* Plans a transformer in memory: how many GPUs, in which layout, train Llama 3 8B in 30 days. */
 #include <howmany_layouts.h>
 #include <stdio.h>
 
