@@ -105,6 +105,15 @@ static void keys_and_their_other_names(void **state)
     assert_true(hm__large_parameters(&job->large->network) == 8030261248.0);
     assert_true(job->large->tokens == 10. * 64 * 8192);
     hm_job_free(job);
+    /* Without a unit, a data set is counted in sequences, as a batch is. */
+    static const char *const sets[] = {"1000", "1000 sequences", "8192000 tokens"};
+    for (size_t i = 0; i < 3; i++) {
+        char more[80];
+        snprintf(more, sizeof(more), "batch: 64\nepochs: 3\ndataset: %s\n", sets[i]);
+        job = large_job("network: llama-3-8b\nsequence: 8192\n", more);
+        assert_true(job->large->tokens == 3. * 1000 * 8192);
+        hm_job_free(job);
+    }
 }
 
 static void mistakes_are_named(void **state)
