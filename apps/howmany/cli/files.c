@@ -49,8 +49,8 @@ static bool file_replace(const char *path, const char *text, size_t length)
 int cli_write_file(const char *path, const char *text, size_t length)
 {
     struct stat found;
-    /* A text for a device or a pipe is written to it; the device or pipe is never replaced by a
-     * file. */
+    /* If the path is a device or a pipe, the text is written to it; a device or pipe is never
+     * replaced by a file. */
     bool special = stat(path, &found) == 0 && !S_ISREG(found.st_mode) && !S_ISDIR(found.st_mode);
     bool written = special ? file_put(fopen(path, "we"), text, length, false)
                            : file_replace(path, text, length);

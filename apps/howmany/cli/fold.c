@@ -43,8 +43,8 @@ static size_t line_columns(const char *line, size_t length)
 }
 
 /*
- * Returns the column at which continuation lines begin: the start of the last text after two
- * spaces, if this text is long and there is enough width to its right.
+ * Returns the column at which continuation lines begin. It is the start of the last column of a
+ * table (after two spaces), if the text there is long and the column is wide enough.
  */
 static size_t rest_column(const char *line, size_t length, size_t width)
 {

@@ -39,7 +39,7 @@ struct rule_test {
     struct validate_result *results; /* Prediction for each curve with the rule that was chosen for
                                         its source; owned. */
     double reliability[LEVELS]; /* Share of the curves whose measured time is inside the interval,
-                                   for each probability. */
+                                   for each probability that an interval may state. */
     /* Counts how often the measurements confirm a plan that is fitted to the smaller half of a
      * curve. */
     struct validate_plans plans;

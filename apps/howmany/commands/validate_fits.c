@@ -177,8 +177,8 @@ static int compare_points(const void *a, const void *b)
     return x->seconds < y->seconds ? -1 : x->seconds > y->seconds;
 }
 
-/* Count the sizes (values of n), find the end of their smaller half, and compute the median time at
- * the largest size. */
+/* Count the different numbers of workers of a curve, find the end of their smaller half, and
+ * compute the median time on the largest number. */
 static void finish_curve(struct validate_curve *c)
 {
     size_t last = 0, seen = 0;

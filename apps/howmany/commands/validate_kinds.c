@@ -1,6 +1,6 @@
 /*
- * Estimates, from measured training steps, the intervals of plans that have no runs, in order to
- * check the built-in intervals. Counts how often such an interval contains the measurement of a
+ * Estimates the intervals of plans that have no runs, from measured training steps.
+ * Counts how often such an interval contains the measurement of a
  * held-out source: the time of each row is predicted with constants that were fitted without its
  * source, and the interval is computed from the errors of the other sources of the same kind.
  *

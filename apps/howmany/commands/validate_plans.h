@@ -57,8 +57,9 @@ void validate_headlines_text(struct hm_text *out, const struct validate_headline
 void validate_headlines_json(struct hm_json *json, const struct validate_headlines *h);
 
 /*
- * Fit the smaller half of every curve with the rule of its source, make a plan, and compare the
- * plan with the measurements on all numbers of workers. `rules` has one rule for each curve.
+ * For every curve, fit the runs on the smaller half of its numbers of workers with the rule of its
+ * source, make a plan, and compare the plan with the measurements on all numbers of workers.
+ * `rules` has one rule for each curve.
  */
 void validate_plans_make(const struct validate_curves *curves,
                          const struct hm_fit_rule *const *rules, struct validate_plans *ret_plans);

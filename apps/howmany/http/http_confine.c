@@ -39,7 +39,8 @@
 #endif
 
 #ifdef FILTER_ARCH
-/* System calls that exist only on some processors. */
+/* System calls that exist only on some processors. On the others, the list has SYS_read instead,
+ * which is allowed anyway. */
 #ifdef SYS_open
 #define OLD_CALLS                                                                                  \
     SYS_open, SYS_stat, SYS_lstat, SYS_access, SYS_poll, SYS_select, SYS_unlink, SYS_rename,       \

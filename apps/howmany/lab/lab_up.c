@@ -152,8 +152,8 @@ int lab_has_netem(bool *ret_has, struct hm_err *err)
 /* Set real-time priority if that is allowed, otherwise the highest ordinary priority. */
 static void raise_priority(void)
 {
-    /* Processor time that a process may use without sleeping before the kernel ends it, in
-     * microseconds. */
+    /* Limit of processor time that a process may use without sleeping, in microseconds; beyond it,
+     * the kernel ends the process. */
     const struct rlimit busy = {.rlim_cur = 3000000, .rlim_max = 3000000};
     const struct sched_param lowest = {.sched_priority = 1};
 

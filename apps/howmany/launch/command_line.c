@@ -229,8 +229,8 @@ int launch_command_split(struct launch_command *command, const char *text, struc
 /* ---- filling in ----------------------------------------------------------------------------- */
 
 struct piece {
-    /* Text of a part of an argument, borrowed; the name of a placeholder is stored without its
-     * braces. */
+    /* A part of an argument: plain text, or the name of a placeholder without its braces; borrowed
+     * from the argument. */
     const char *text;
     size_t length;
     bool is_name;

@@ -205,7 +205,7 @@ static void guard_send(const struct message *m)
                       actions to another guard. */
 }
 
-/* Change the list of actions in this process and in the guard. */
+/* Change the list of the guard's actions, both in this process and in the guard. */
 static void guard_change(const struct message *m)
 {
     bool running = guard_is_running();

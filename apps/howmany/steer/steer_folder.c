@@ -137,8 +137,9 @@ struct piece_run {
     const struct steer_task *task;
     struct steer_line *line;
     struct launch_child *child;
-    struct hm_text lines; /* Contents of the file of the piece (piece-0000.jsonl). */
-    double start_s;       /* Start of the piece, in seconds since the start of the training. */
+    struct hm_text
+        lines; /* Text that is written to the file of this piece (piece-0000.jsonl) at its end. */
+    double start_s; /* Start of the piece, in seconds since the start of the training. */
     double
         last_s; /* Run time of the child processes of this piece at the last point, in seconds. */
     /* Iterations and seconds at the last point, as the program itself counts them. */
