@@ -1,8 +1,8 @@
 /*
- * Estimates the intervals of plans that have no runs, from measured training steps.
- * Counts how often such an interval contains the measurement of a
- * held-out source: the time of each row is predicted with constants that were fitted without its
- * source, and the interval is computed from the errors of the other sources of the same kind.
+ * Estimates the intervals of plans that have no runs, from measured training steps. Counts how
+ * often such an interval contains the measurement of a held-out source: the time of each row is
+ * predicted with constants that were fitted without its source, and the interval is computed from
+ * the errors of the other sources of the same kind.
  *
  * Two kinds have rows of their own. For hardware that is described by rates only, the rows of
  * accelerators in data/steps.csv are predicted again as if the number of processors were unknown.
