@@ -278,7 +278,8 @@ static void put_spread(const struct fit_data *d, const struct spread_row *rows, 
 static size_t spread_rows(const struct fit_data *d, const struct hm_large_constants *const *sets,
                           struct spread_row *rows)
 {
-    /* With this spread, the logarithm of the upper end is the share of waiting. */
+    /* With this spread, the logarithm of the upper end of the interval is the share of the time in
+     * which workers wait. */
     static const struct hm_large_spread waiting = {.high_waiting = 1};
     double counts[SOURCES][HM_LARGE_GROUPS] = {{0}};
     size_t count = 0;

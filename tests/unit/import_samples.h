@@ -106,7 +106,8 @@ static inline char *read_bytes(const char *path, size_t *ret_length)
     return bytes;
 }
 
-/* Calls `visit` with each sample of a folder that has expected values, and with those values. */
+/* Calls `visit` for each sample of a folder that has expected values, with the sample and these
+ * values. */
 static inline size_t each_sample(const char *folder,
                                  void (*visit)(const char *path, const struct hm_value *wanted))
 {

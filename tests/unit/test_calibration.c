@@ -97,11 +97,12 @@ static void the_model_uses_what_was_measured(void **state)
     node.measured.memory_bandwidth_bytes_per_s = 2.4e12 * hm__constants.stream;
     node.measured.kernel_s = 1e-6;
     assert_true(hm__device_init(&measured, &node, HM_MATH_BF16, 32, HM_SOFTWARE_EAGER, NULL));
-    /* Half of the usual efficiency takes twice the time, apart from the small kernel. */
+    /* With half of the usual efficiency, the product takes twice the time, apart from the start of
+     * the kernel. */
     double usual = hm__device_gemm(&sheet, 8192, 8192, 8192, 1) - hm__constants.kernel * 1e-6;
     assert_near(hm__device_gemm(&measured, 8192, 8192, 8192, 1) - 1e-6, 2 * usual, 1e-6);
     assert_near(hm__device_stream(&measured, 2.4e9, 1), 1e-3 + 1e-6, 1e-9);
-    /* A precision that was not measured keeps the figures of the data sheet. */
+    /* For a precision that was not measured, the figures of the data sheet are used. */
     assert_true(hm__device_init(&measured, &node, HM_MATH_TF32, 32, HM_SOFTWARE_EAGER, NULL));
     assert_near(measured.reach, 0.7, 1e-12);
 }

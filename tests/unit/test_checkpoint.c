@@ -389,7 +389,8 @@ static void checkpoints_of_other_runs_are_refused(void **state)
     assert_int_equal(t.rc[0], HM_E_CONFLICT);
     assert_string_equal(t.err[2].message, "the checkpoint is of a run with other settings");
 
-    t.problem = &problems[0]; /* Checkpoints of runs with more state and with less state. */
+    t.problem = &problems[0]; /* Loads checkpoints of runs that store more state, and of runs that
+                                 store less. */
     t.settings.shrink = true;
     run_training(&t, 3);
     assert_int_equal(t.rc[0], HM_E_CONFLICT);

@@ -186,7 +186,7 @@ static void equal_traces_count_once(void **state)
 /* ---- the optimal loss -------------------------------------------------------------------------
  */
 
-/* An estimate from one trace has an interval, which contains the truth. */
+/* An estimate from one trace must have an interval, which must contain the truth. */
 static void the_optimal_loss_of_one_trace_has_an_interval(void **state)
 {
     static struct made made;

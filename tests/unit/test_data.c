@@ -327,8 +327,8 @@ static void the_label_of_a_table_may_be_any_column(void **state)
     unlink(path);
 }
 
-/* Files with lines that are much longer than the buffer, with a last line without a newline, and
- * with more labels than are kept. */
+/* Tests files with lines that are much longer than the buffer, with a last line without a newline,
+ * and with more labels than are stored. */
 static void long_lines_and_many_labels(void **state)
 {
     enum { ROWS = 3, ENTRIES = 150000, LABELS = HM_DATA_CLASSES + 1 };

@@ -239,7 +239,7 @@ static void data_wider_than_the_block(void **state)
         struct hm_err err = {0};
         write_bytes(path, ".svm", BYTES("1 3:1\n1 1:1 5:1\n"));
         expect(&err, read_into(path, sparse, 3, &count, &err), HM_E_RANGE, wanted, 2);
-        assert_int_equal(count, 1); /* The row before the wrong one was appended. */
+        assert_int_equal(count, 1); /* The row before the invalid one was appended. */
         unlink(path);
         write_bytes(path, ".csv", BYTES("l,a,b,c,d,e\n1,2,3,4,5,6\n"));
         err = (struct hm_err){0};

@@ -108,7 +108,7 @@ static void test_oracle(void **state)
     assert_true(shares > 100);
 }
 
-/* The seven runs of Ernest's example (REFERENCE, section 2). */
+/* The design must have the seven runs of Ernest's example (REFERENCE, section 2). */
 static void test_ernest(void **state)
 {
     static const double wanted[][2] = {{8, .125},     {1, .015625},  {1, .0213816}, {3, .0501645},

@@ -189,7 +189,7 @@ static void prices_are_imported(void **state)
     unlink(path);
 }
 
-/* A body may be YAML if its name says so. */
+/* A body may be YAML if its name ends with .yaml. */
 static void bodies_may_be_yaml(void **state)
 {
     static const char body[] = "job:\n  compute: 8 s / n\n  communicate: 1 s * n\nmax_n: 16\n";
@@ -213,8 +213,8 @@ static const char stale_job[] = "compute: 8 s / n\ncommunicate: [{bytes: 1 B, sc
                                 "fabric: {bandwidth: 1 GB/s, latency: 0 s}}\n";
 
 /*
- * In the stored fit, async has the level 0.2 and the power 0.5, so async needs e^0.2 n^0.5 times
- * the iterations: with 4 workers, 2 e^0.2 times 1000, rounded up.
+ * The stored fit gives async the factor e^0.2 n^0.5 on the number of iterations: with 4 workers, 2
+ * e^0.2 times 1000, rounded up.
  */
 static void staleness_costs_iterations(void **state)
 {

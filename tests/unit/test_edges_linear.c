@@ -338,8 +338,8 @@ static void diagonal_designs_have_closed_forms(void **state)
         }
 }
 
-/* With one term, the best design takes the candidates in the order of their information for a unit
- * of cost, and the last of them in part. */
+/* With one term, the best design uses the candidates in the order of their information per unit of
+ * cost; only the last of them is used in part. */
 static void one_term_is_a_knapsack(void **state)
 {
     static const double features[4] = {1, 2, 3, 1}, cost[4] = {1, 1, 3, 4};
@@ -376,9 +376,9 @@ static void one_term_is_a_knapsack(void **state)
 }
 
 /*
- * Random designs with many candidates: the bound on the distance from the optimum is at the level
- * of rounding, and the number of Newton steps, each of which asks twice for every candidate whether
- * the budget of the request is spent, is small.
+ * Random designs with many candidates: the bound on the distance from the optimum must be as small
+ * as rounding errors, and the number of Newton steps must be small. In each step, the budget of the
+ * request is checked twice for every candidate.
  */
 static void designs_converge_in_few_steps(void **state)
 {

@@ -89,7 +89,7 @@ static void sets_have_their_left_out_errors(void **state)
         struct hm_fit *fit = NULL;
         double weights = 0;
         for (int i = 0; i < 8; i++) /* The runs deviate by up to 3 %; those of the last kind also
-                                       have a steep term. */
+                                       have a term that grows steeply with n. */
             seconds[i] = (20 / n[i] + 1 + (kind ? 0.8 * log(n[i]) : 0) + (kind == 2 ? n[i] : 0)) *
                          (1 + 0.01 * ((i * 5) % 7 - 3));
         assert_int_equal(hm_runs_new(n, seconds, 8, NULL, 0, &runs, NULL), 0);
@@ -101,8 +101,8 @@ static void sets_have_their_left_out_errors(void **state)
             if (k > 0)
                 assert_true(a->left_out_error >= fit->alternatives[k - 1].left_out_error);
             weights += a->weight;
-            /* Every set has a term for the shared work, 1/n or 1, unless it is a single steep
-             * term. */
+            /* Every set has a term for the shared work, 1/n or 1, unless it is a single term that
+             * grows steeply with n. */
             assert_true(a->text[0] == '1' || !strstr(a->text, " + "));
         }
         assert_true(weights > 0 && weights < 1 + 1e-9);

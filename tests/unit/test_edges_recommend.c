@@ -107,7 +107,8 @@ static void hints_show_how_to_ask(void **state)
     }
 }
 
-/* A row that differs in another column is not used; here x = 1 took ten times as long. */
+/* A row that differs in another column must not be used; here the row with x = 1 took a hundred
+ * times as long. */
 static void other_quantities_must_agree(void **state)
 {
     static const char table[] = "n,x,batch,seconds\n1,1,64,999\n1,2,64,10\n2,2,64,5\n4,2,64,2.5\n"

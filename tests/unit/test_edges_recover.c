@@ -15,7 +15,7 @@ static struct hm_context with_store = {.store = &store_access};
 static int make_folder(void **state)
 {
     (void)state;
-    with_store.files = hm_local_files(); /* Only requests with files may name a store. */
+    with_store.files = hm_local_files(); /* Only requests that may open files may name a store. */
     snprintf(folder, sizeof(folder), "/tmp/hm-recover-XXXXXX");
     if (!mkdtemp(folder))
         return -1;

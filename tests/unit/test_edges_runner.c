@@ -79,7 +79,7 @@ static void times_of_draws_that_never_end(void **state)
     assert_near(times[1], 1, 0);
     assert_true(isinf(hm__runner_times(r, -1, 64, times, &there)));
     assert_int_equal(there, 0);
-    struct hm_runner first = *r; /* A draw that never reaches the level may also be draw 0. */
+    struct hm_runner first = *r; /* The draw that never reaches the loss may also be draw 0. */
     static double y[HM_G_DRAWS * 4];
     memcpy(y, r->y, sizeof(y));
     for (size_t p = 0; p < 4; p++)
@@ -89,7 +89,7 @@ static void times_of_draws_that_never_end(void **state)
     assert_near(times[0], 10, 1e-12);
     /* Only draw 0 reaches 0; it takes 16 s. */
     assert_near(hm__runner_times(r, 0, 1, times, NULL), (16 + 127 * 160) / 128., 1e-12);
-    /* The level 1.5 is reached after 6 s in draw 0, after 6 iterations of 0.5 s in the other draws,
+    /* The loss 1.5 is reached after 6 s in draw 0, after 6 iterations of 0.5 s in the other draws,
      * and never in draw 64. */
     double sum = 6 + 126 * 3.;
     assert_near(hm__runner_times(r, 1.5, 1, times, &there), (sum + 10 * sum / 127) / 128, 1e-12);

@@ -37,7 +37,8 @@ static double ring_seconds(double n, double work, double latency, double bandwid
     return 100 * work / n + 2 * (n - 1) * latency + 2 * (n - 1) / n * 4e6 / bandwidth;
 }
 
-/* Runs that follow the sheet for every batch, latency and bandwidth leave no residual. */
+/* Runs that follow the specification sheet for every batch, latency and bandwidth must leave no
+ * residual. */
 static void sheets_follow_the_columns(void **state)
 {
     static const double n[] = {1, 2, 4, 8, 2, 4, 8, 16},
@@ -55,11 +56,12 @@ static void sheets_follow_the_columns(void **state)
                  ring_seconds(n[i], batch[i] / 64, latency[i], bandwidth[i]));
     struct hm_fit *fit = fit_with(table, &settings);
     assert_true(fit->from_sheet);
-    /* Overheads that the sheet does not contain take only a small share of the time. */
+    /* Overheads that the specification sheet does not contain must take only a small share of the
+     * time. */
     assert_true(fit->error < 0.01);
     const struct hm_at at[] = {{"batch", 512}, {"latency", 0.001}, {"bandwidth", 1e8}};
     assert_near(predict_at(fit, at, 3, 32), ring_seconds(32, 8, 0.001, 1e8), 0.1);
-    /* If a prediction gives no values, the sheet uses those of the job. */
+    /* If a prediction gives no values, those of the job are used. */
     assert_near(predict_at(fit, NULL, 0, 32), ring_seconds(32, 1, 0.01, 1e7), 0.1);
     hm_fit_free(fit);
     hm_job_free(job);
@@ -83,13 +85,14 @@ static void weak_sheets_count_one_worker(void **state)
                  own[i] * n[i],
                  100 * own[i] / 64 + 2 * (n[i] - 1) * 0.01 + 2 * (n[i] - 1) / n[i] * 0.4);
     struct hm_fit *fit = fit_with(table, &settings);
-    /* Overheads that the sheet does not contain take only a small share. */
+    /* Overheads that the specification sheet does not contain must take only a small share of the
+     * time. */
     assert_true(fit->error < 0.01);
     hm_fit_free(fit);
     hm_job_free(job);
 }
 
-/* A size that grows with n, as weak scaling makes it, is divided by n. */
+/* If the size grows with n, as with weak scaling, it is divided by n. */
 static void weak_sheets_divide_the_size(void **state)
 {
     struct hm_job *job = parse_job(
@@ -111,8 +114,8 @@ static void weak_sheets_divide_the_size(void **state)
     hm_job_free(job);
 }
 
-/* If the runs differ from the specification sheet by more than a factor of two in the median, the
- * whole sheet is multiplied. */
+/* If the runs differ from the specification sheet by more than a factor of two in the median, all
+ * times of the sheet are multiplied. */
 static void wrong_sheets_are_scaled(void **state)
 {
     static const struct {

@@ -271,7 +271,7 @@ static void runs_of_a_job_cost_node_seconds(void **state)
 
     (void)state;
     assert_int_equal(d->made_count, 4);
-    /* The sheet is a prior, so the criterion is finite even before the first run. */
+    /* The model of the job is a prior, so the criterion is finite even before the first run. */
     assert_true(isfinite(d->before));
     for (size_t i = 0; i < 4; i++) {
         const struct hm_chosen *r = &d->chosen[i];

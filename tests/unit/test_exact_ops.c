@@ -105,7 +105,7 @@ static void element_wise_layers_move_their_values(void **state)
         {"relu", HM_LAYER_ACTIVATION, true, 2, 3, 0, 0, 0, 0, 0, 0, 1, 1, 0},
         {"relu", HM_LAYER_ACTIVATION, false, 2, 3, 0, 0, 0, 1, 0, 0, 1, 1, 0},
         {"tanh", HM_LAYER_ACTIVATION, true, 2, 3, 0, 0, 0, 1, 0, 0, 1, 1, 0},
-        /* Dropout writes and keeps a mask of one byte. */
+        /* Dropout writes and stores a mask of one byte per value. */
         {"dropout", HM_LAYER_ACTIVATION, true, 2, 3, 0, 0, 1, 0, 0, 1, 1, 1, 0},
         {"dropout", HM_LAYER_ACTIVATION, false, 2, 3, 0, 0, 1, 0, 0, 1, 1, 1, 0},
         {"concat", HM_LAYER_CONCAT, true, 2, 2, 0, 0, 0, 1, 0, 0, 1.5, 1.5, 0},

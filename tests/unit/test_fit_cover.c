@@ -128,7 +128,7 @@ static void test_coverage_auto(void **state)
     check_cover(&equal, 800, 1000);
 }
 
-/* Few runs and a steep truth make the selection of terms hardest. */
+/* The selection of terms is hardest with few runs and a true time that grows steeply. */
 static void test_coverage_auto_few(void **state)
 {
     const struct fit_truth eight = {NULL, {20, 100, 0, 0.5}, 0.05, true, false, 32, 8};

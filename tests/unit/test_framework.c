@@ -75,7 +75,8 @@ static void small_dimensions_cost_more(void **state)
 static void memory_limits_products_with_a_vector(void **state)
 {
     const struct hm_device d = round_device(&node);
-    /* 40.044 MB: 8 MB from the cache at 40 GB/s, the rest at 20 GB/s, which four threads reach. */
+    /* The product moves 40.044 MB: 8 MB from the cache at 40 GB/s, and the rest at 20 GB/s, which
+     * four threads reach. */
     double expected = 8e6 / 40e9 + 32.044e6 / 20e9;
 
     (void)state;

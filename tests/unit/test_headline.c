@@ -297,7 +297,7 @@ static void memory_of_mixed_precision(void **state)
     hm_job_free(job);
 }
 
-/* If one worker is best, the limit is that of two workers, and the text says so. */
+/* If one worker is best, the limit is that of two workers, and the text must say so. */
 static void the_limit_names_its_workers(void **state)
 {
     static const char text[] = "network: resnet-50\nbatch: 64\n"

@@ -222,7 +222,7 @@ static char *kept_read_block(struct kept *k, bool copy)
     return l.text;
 }
 
-/* Reads an example as a document of this name. */
+/* Reads an example file as a document with this name. */
 static const struct document *kept_load(struct kept *k, const char *name)
 {
     struct document *d = &k->documents[k->document_count++];

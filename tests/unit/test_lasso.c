@@ -258,7 +258,7 @@ static void check_choice(const struct rows *rows, const struct cross *cross, con
     assert_near(choice.penalties[choice.least], v[0], 1e-9);
     assert_near(choice.penalties[choice.chosen], v[1], 1e-9);
     for (size_t p = 0; p < cross->penalties;
-         p++) { /* The mean and its standard error by their definitions. */
+         p++) { /* The mean and its standard error are computed by their definitions. */
         double sum = 0, square = 0, count = 0;
         for (size_t f = 0; f < rows->folds; f++)
             if (cross->held[f])

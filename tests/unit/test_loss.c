@@ -139,7 +139,7 @@ static void an_empty_row_is_decided_at_once(void **state)
     assert_near(hm__loss_hinge.ascend(0, 1, 0, 0), 1, 0);
     assert_near(hm__loss_hinge.ascend(0, -1, 0, 0), -1, 0);
     assert_near(hm__loss_hinge.ascend(2, 1, 0.5, 0), 0, 0);
-    /* Every alpha gives the same value, so alpha is kept. */
+    /* Every alpha gives the same value, so alpha must not change. */
     assert_near(hm__loss_hinge.ascend(1, 1, 0.5, 0), 0.5, 0);
     assert_near(hm__loss_logistic.ascend(0, 1, 0, 0), 0.5, 1e-15);
     assert_near(hm__loss_logistic.ascend(2, -1, -0.1, 0), -1 / (1 + exp(-2)), 1e-15);

@@ -147,7 +147,7 @@ static void jobs_are_made_in_memory(void **state)
     cluster->fabric.latency_s = 20 * 1e-6;
     assert_int_equal(hm_job_set_totals(job, 25e6, 8e9, NULL), 0);
     assert_int_equal(hm_job_set_cluster(job, cluster, NULL), 0);
-    hm_cluster_free(cluster); /* The job keeps a copy of the cluster. */
+    hm_cluster_free(cluster); /* The job has its own copy of the cluster. */
     assert_int_equal(hm_job_set_memory(job, "8e9/n", NULL), 0);
     job->batch = 64;
     assert_same_plan(job,

@@ -457,7 +457,8 @@ static void diverging_losses_end_a_trace(void **state)
                             "a on 2 workers: diverged after iteration 2 (t.csv:3)");
         hm_traces_free(traces);
     }
-    /* A restart before the divergence removes it. */
+    /* If the run restarts before the iteration at which it diverged, it no longer counts as
+     * diverged. */
     struct hm_traces *traces = parse("m,iteration,loss\n1,1,9\n1,2,8\n1,3,nan\n1,2,7\n1,3,6\n");
     assert_points(&traces->traces[0], 3, VALUES(1, 2, 3), VALUES(9, 7, 6));
     assert_false(traces->traces[0].diverged);
