@@ -492,8 +492,7 @@ static void costs_are_of_one_algorithm(void **state)
     fails_with(stale_plan("async", none, NULL), NULL, HM_E_MISSING, "stale_cost",
                "the fit does not know what staleness costs",
                "converge learns it from traces of ssp or async beside fresh ones");
-    /* The named algorithm has costs in the first case, has none in the second, and does not exist
-     * in the third. */
+    /* The named algorithm may have costs, have none, or not exist. */
     gives(stale_plan("async", both, names[0]), NULL, {"iterations", 1500, NULL});
     gives(stale_plan("async", both, names[1]), NULL, {"iterations", 2000, NULL});
     fails_with(stale_plan("async", first, names[1]), NULL, HM_E_MISSING, "stale_cost",
