@@ -115,8 +115,8 @@ static int choose_next(struct bench_session *s, const struct hm_fit *fit, size_t
     return rc;
 }
 
-/* Returns half of the width of the interval of the mean at the target, relative to the prediction;
- * INFINITY while the fit has no intervals. */
+/* Returns half of the width of the confidence interval at the target of the prediction, relative to
+ * the prediction; INFINITY while the fit has no intervals. */
 static double target_uncertainty(const struct bench_session *s, const struct hm_fit *fit)
 {
     struct hm_at at[HM_PLACE_MAX];

@@ -19,8 +19,8 @@ struct step_kinds {
 
 /* Whether two rows are measurements of the same job, possibly on different numbers of workers. */
 bool step_same_job(const struct hm_measured_step *a, const struct hm_measured_step *b);
-/* Collects the rows that have a prediction without their source, and the published speedups of the
- * examples. */
+/* Collects the rows that have a prediction with constants fitted without their source, and the
+ * published speedups of the examples. */
 int step_kinds_init(struct step_kinds *kinds, const struct hm_measured_steps *steps,
                     const struct hm_platform_rows *platforms, const struct hm_catalog *catalog,
                     struct hm_err *err);

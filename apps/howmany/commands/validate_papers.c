@@ -123,9 +123,9 @@ static double ratio_value(const struct papers_sources *s, const char *what, stru
 }
 
 /*
- * Predicts the time for a latency l from two times with other latencies. The time is fitted by t =
- * o / x + l r, which is the formula of one of the papers: a constant plus a term proportional to
- * the latency.
+ * Predicts the time with a latency from two times with other latencies. The time is fitted as a
+ * constant plus a term proportional to the latency, as in one of the papers (t = o / x + l r with
+ * the latency l).
  */
 static double latency_value(const struct papers_sources *s, const char *what, struct hm_err *err)
 {

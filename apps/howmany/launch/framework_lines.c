@@ -111,7 +111,7 @@ static double read_group(const char *line, const regmatch_t *group)
     return used > 0 && text[used] == '\0' ? value : NAN;
 }
 
-/* Returns the seconds of an iteration from a time, or a rate, and its unit. */
+/* Converts a time or a rate with its unit to the seconds of one iteration. */
 static double seconds_of(double value, const char *unit)
 {
     if (strcmp(unit, "ms") == 0)

@@ -26,8 +26,8 @@ struct steer_task {
     double cost;        /* Maximum money that the training may cost; INFINITY: no limit. */
     double price_per_s; /* Price of a worker per second; NaN: unknown. */
     enum hm_goal goal;  /* Quantity to minimise: HM_GOAL_TIME or HM_GOAL_COST. */
-    /* Maximum number of iterations of a run, including those of the runs before it whose
-     * checkpoints it continues. */
+    /* Maximum number of iterations of a run. If the run started from a checkpoint, the iterations
+     * before the checkpoint count too. */
     double iterations;
     double explore_s; /* Maximum length of frame 0, in which the trials run, in seconds; INFINITY:
                          no limit. */

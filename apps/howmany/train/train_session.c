@@ -59,7 +59,7 @@ static bool print_rank_errors(const char *tail)
     return any;
 }
 
-/* Report how a run ended that did not finish. Returns the rank that died; -1: not known. */
+/* Report how a run that did not finish has ended. Returns the rank that died; -1: not known. */
 static int report_death(const struct train_session *s, const struct launch_child *child)
 {
     int rank = read_dead_rank(child->tail);
