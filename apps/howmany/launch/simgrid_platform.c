@@ -27,8 +27,7 @@
 static const char *const settings[] = {
     /* With these settings, messages share the bandwidth evenly, and no other effect of a network is
        simulated. */
-    "network/model:CM02",
-    "network/latency-factor:1", "network/bandwidth-factor:1",
+    "network/model:CM02", "network/latency-factor:1", "network/bandwidth-factor:1",
     "network/TCP-gamma:1e18", /* With this setting, the TCP window does not limit messages. */
     "network/crosstraffic:0", /* With this setting, acknowledgements use no bandwidth. */
     "network/weight-S:0",
