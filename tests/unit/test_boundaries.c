@@ -116,7 +116,7 @@ static void a_full_memory_fits(void **state)
     assert_false(dense_at("optimizer: adam\n", 16000 + 39, 1).fits);
 }
 
-/* With n equal to the batch each worker has one sample; with one worker more, one has none. */
+/* If n equals the batch, each worker has one sample; if n is larger by one, one worker has none. */
 static void each_worker_needs_a_sample(void **state)
 {
     (void)state;
@@ -272,8 +272,8 @@ static size_t count_outliers(size_t runs, double d, double x)
  * limit is the two-sided quantile at 0.05 / 200 (about 3.7), not that at 0.05 (about 2.0): a run at
  * 3 standard deviations is no outlier among many, and a run at 5 is.
  */
-/* Squared deviations are added up over configurations, each relative to its own mean; four repeats
- * are enough to decide. */
+/* Squared deviations from the mean of each configuration are added up over the configurations; four
+ * repeats are enough to decide. */
 static void repeats_show_the_kind_of_errors(void **state)
 {
     struct hm_group groups[] = {{.count = 3, .within = 0.02, .mean_s = 1},
@@ -306,7 +306,8 @@ static void outliers_are_corrected_for_many_runs(void **state)
     assert_int_equal(count_outliers(20, 0.1, 0.8), 1);
 }
 
-/* Studentised residual of the last run: each n has its own mean, so the leverage is 2 / runs. */
+/* Returns the studentised residual of the last run. Each n has its own mean, so the leverage is 2 /
+ * runs. */
 static double studentised(size_t runs, double d, double x)
 {
     double mean[2] = {0}, sum = 0, h = 2 / (double)runs;

@@ -43,7 +43,8 @@ static void the_distribution_has_its_quantiles(void **state)
 
 /* ---- plans ----------------------------------------------------------------------------------- */
 
-/* Returns the probability that a point meets a limit of its total time, from its interval alone. */
+/* Returns the probability that the total time of a point is within a limit, computed from its
+ * interval alone. */
 static double chance_by_hand(const struct hm_point *p, double limit_s)
 {
     double x = log(limit_s / p->total_s);
@@ -125,8 +126,8 @@ static void assert_says(const char *text, const char *part)
         fail_msg("'%s' is not in:\n%s", part, text);
 }
 
-/* If no n meets the deadline with the asked probability, the answer shows the n that comes nearest
- * and its probability. */
+/* If no n meets the deadline with the required probability, the answer must show the n that comes
+ * nearest, and its probability. */
 static void the_nearest_miss_has_a_probability(void **state)
 {
     struct hm_job *job = parse_job(parabola);

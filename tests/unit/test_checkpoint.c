@@ -317,7 +317,7 @@ static void a_valid_checksum_is_not_sufficient(void **state)
         bool parts = strncmp(edits[i].old, "part", 4) == 0 || edits[i].old[0] == '\n';
         check_refused(path, 2, parts ? HM_E_CONFLICT : HM_E_SYNTAX);
     }
-    /* Files with missing values or with too many values. */
+    /* Tests files with missing values and with too many values. */
     for (size_t off = 8; off <= 24; off += 8) {
         memcpy(copy, bytes, length);
         write_all(path, copy, seal(copy, length - off));
@@ -407,7 +407,8 @@ static void checkpoints_of_other_runs_are_refused(void **state)
 
 /* ---- failures to save ----------------------------------------------------------------------- */
 
-/* A failed save is an error on all ranks; the old file is unchanged, and no other file is left. */
+/* Checks that a failed save is an error on all ranks, that the old file is unchanged, and that no
+ * other file is left. */
 static void check_failing_save(const char *path, int code, const char *why)
 {
     static unsigned char before[BYTES], after[BYTES];
@@ -463,7 +464,7 @@ static void write_errors_are_reported(void **state)
     assert_int_equal(rmdir(path), 0);
 }
 
-/* One rank runs out of memory during the save. */
+/* State of a test in which one rank runs out of memory during the save. */
 struct starving {
     int rank;
     long after;

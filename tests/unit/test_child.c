@@ -497,7 +497,7 @@ static void one_in_a_group_of_its_own_is_ended(void **state)
     assert_all_gone(1);
 }
 
-/* Simulate the death of the parent with a process between the test and the command. */
+/* Simulates the death of the parent with a process between the test and the command. */
 static void it_does_not_outlive_us(void **state)
 {
     (void)state;

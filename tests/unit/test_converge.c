@@ -249,7 +249,7 @@ static void the_form_is_chosen_and_its_spreads_measured(void **state)
             struct line measured = want(names[a], "measured", k);
             assert_near(g->m[k], measured.values[0], 0);
             assert_near(g->spread[k], measured.values[1], tolerance);
-            /* The spread without the traces of an m is NaN for the smallest m. */
+            /* For the smallest m, the spread without the traces on this m is NaN. */
             assert_near(g->apart[k], measured.values[2], tolerance);
         }
     }
@@ -264,8 +264,9 @@ static void the_least_loss_is_estimated(void **state)
 
     (void)state;
     assert_int_equal(hm__g_best(traces, 0.9, 0, &found, &low, &high, NULL), 0);
-    assert_near(found, line.values[0],
-                1e-12); /* The tolerance is a relative 1e-8 of the distance below the least loss. */
+    assert_near(
+        found, line.values[0],
+        1e-12); /* The tolerance is a relative 1e-8 of the distance of P* below the least loss. */
     assert_true(low <= found && found <= high);
     assert_true(fabs(found - best) < 1e-5); /* P - P* of the best trace is 2.4e-5. */
 }

@@ -291,7 +291,8 @@ static void losses_of_every_size(void **state)
     }
 }
 
-/* Rounding of losses near 1e9 hides differences below a relative 1e-13, which are 1e-4. */
+/* At losses near 1e9, rounding hides relative differences below 1e-13, that is, absolute
+ * differences below 1e-4. */
 static void nearly_equal_losses_are_fitted(void **state)
 {
     struct hm_converge_settings settings = {.best_given = true, .best = 1e9};

@@ -112,7 +112,7 @@ static void forms_without_noise_are_recovered(void **state)
         assert_form(&cases[k]);
 }
 
-/* The Lasso shrinks coefficients by a relative 1e-4 and shares them among correlated terms. */
+/* The Lasso shrinks coefficients by a relative 1e-4 and divides them among correlated terms. */
 static void terms_without_noise_are_recovered(void **state)
 {
     double (*const curves[])(double i, double m) = {per_worker, by_root, between_terms, harmonic,

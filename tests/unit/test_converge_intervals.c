@@ -226,7 +226,7 @@ static void a_narrow_gap_bounds_the_optimal_loss(void **state)
 /* ---- staleness --------------------------------------------------------------------------------
  */
 
-/* Stale traces that all cost exactly 1.5 times the iterations. */
+/* Tests stale traces that all need exactly 1.5 times the iterations. */
 static void equal_costs_have_intervals(void **state)
 {
     static struct made made;

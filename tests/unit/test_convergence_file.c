@@ -143,7 +143,7 @@ static void dependence_on_rows_reads_back(void **state)
     assert_near(size->spread, 0.5, 0);
     assert_near(size->shift, 0.125, 0);
     hm_convergence_free(b);
-    /* Files of older programs have no shift; it is 0 then. */
+    /* Files of older versions have no shift; it is then 0. */
     assert_non_null(shift);
     memset(shift, ' ', strlen(",\"shift\":0.125"));
     b = parse(text);

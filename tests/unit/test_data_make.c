@@ -221,7 +221,7 @@ static void sparse_rows_are_like_texts(void **state)
     assert_true(count_label(&rows, 1) > 2500 && count_label(&rows, 1) < 7500);
     hm__rows_release(&rows);
     assert_true(learn("sparse", "sparse:3000x1000", 2, -1, 2, 5) > 0.85);
-    /* Densities at which rows have entries in all columns, and in almost none. */
+    /* Tests densities at which rows have entries in all columns, and in almost none. */
     spec = parse_data("sparse:3x4:1", false);
     rows = read_rows(&spec, true, 0, 1);
     assert_int_equal(hm__rows_entries(&rows), 12);

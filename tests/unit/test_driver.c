@@ -18,7 +18,7 @@ struct driven_run {
     size_t loss;
     const char *algorithm, *resume;
     int workers;
-    bool driver; /* True: the run uses a driver. False: it uses an all-reduce. */
+    bool driver; /* True if the run uses a driver; false if it uses an all-reduce. */
     struct virtual_cluster cluster;
     struct hm_train_plan plan;
 

@@ -207,7 +207,7 @@ static void bodies_may_be_yaml(void **state)
 
 /* ---- costs of staleness ---------------------------------------------------------------------- */
 
-/* A job with steps of 8/n seconds, whose messages take next to no time. */
+/* A job with steps of 8/n seconds, whose messages take almost no time. */
 static const char stale_job[] = "compute: 8 s / n\ncommunicate: [{bytes: 1 B, scheme: ring}]\n"
                                 "iterations: 1000\ncluster: {max_nodes: 8, flops: 1 Tflop/s, "
                                 "fabric: {bandwidth: 1 GB/s, latency: 0 s}}\n";
@@ -263,7 +263,7 @@ static void staleness_costs_iterations(void **state)
 
 /* ---- allocations that fail ------------------------------------------------------------------- */
 
-/* A request: a document and up to three fields. */
+/* A request with a document and up to three fields. */
 struct call {
     const char *verb, *document, *text, *fields[3][2];
 };

@@ -107,7 +107,7 @@ static void slow_workers_are_explained(void **state)
             "workers take 4 times as long on average as a steady one");
 }
 
-/* The worker with most edges limits the others by the factor of the imbalance. */
+/* The worker with the most edges limits the other workers by the factor of the imbalance. */
 static void imbalance_is_a_limit(void **state)
 {
     struct hm_answer *a =
@@ -194,7 +194,7 @@ static void hardware_helps_as_it_would(void **state)
     assert_int_equal(help_count("compute: 10 s / n\ncommunicate: 1 s * n\n"), 0);
 }
 
-/* The three of four quantities with the largest effect must be named; B is a rate, so it is
+/* The three quantities with the largest effect, out of four, must be named; B is a rate, so it is
  * doubled. */
 static void quantities_help_as_they_would(void **state)
 {

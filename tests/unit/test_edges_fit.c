@@ -200,7 +200,8 @@ static struct hm_lsq line_problem(void)
     return lsq;
 }
 
-/* Solve the normal equations of the line with extra weights and values on the diagonal. */
+/* Solves the normal equations of a line with a prior: coefficient k has the value value[k] with the
+ * weight weight[k]. */
 static void solve_line(const double *weight, const double *value, double *theta)
 {
     double a = weight[0], b = 0, d = weight[1], p = weight[0] * value[0], q = weight[1] * value[1];
@@ -225,8 +226,9 @@ static double line_residual(const double *theta)
     return sum;
 }
 
-/* Sets the means of the draws: of theta, and of 1 / spread^2, whose expected value is free /
- * sum. */
+/*
+ * Computes the means of the draws of theta and of 1 / spread^2, whose expected value is free / sum.
+ */
 static void draw_means(const struct hm_prior *priors, struct hm_noise noise, double *theta,
                        double *ret_precision)
 {

@@ -45,7 +45,7 @@ static void missing_columns_have_hints(void **state)
 
 /* ---- traces ---------------------------------------------------------------------------------- */
 
-/* A key `time` may mean several things; the note says so wherever the key is in the line. */
+/* A key `time` may have several meanings; the note must say so wherever the key is in the line. */
 static void ambiguous_times_are_noted(void **state)
 {
     static const char *const lines[] = {
@@ -168,7 +168,7 @@ static void wrong_values_have_hints(void **state)
               "write a number or [vertical, horizontal]");
 }
 
-/* Escapes of JSON with each hexadecimal digit, in upper and lower case, and a pair of
+/* Tests JSON escapes with each hexadecimal digit, in upper and lower case, and a pair of
  * surrogates. */
 static void escapes_are_decoded(void **state)
 {

@@ -229,7 +229,9 @@ static void the_longest_step_dominates(void **state)
     hm_job_free(job);
 }
 
-/* 0.3 s and 0.4 s overlap to 0.5 s with the norm 2, to the longer one with a large norm. */
+/*
+ * With the norm 2, 0.3 s and 0.4 s overlap to 0.5 s; with a large norm, to the longer of the two.
+ */
 static void short_times_overlap_too(void **state)
 {
     (void)state;

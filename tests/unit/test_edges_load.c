@@ -145,7 +145,9 @@ static void names_of_fabrics_are_kept(void **state)
     gives(plan_on(job, "{flops: 1 Tflop/s, fabric: 25gbe}"), NULL, {"fabric", .text = "25gbe"});
 }
 
-/* Assignments to keys of the cluster change the machines of `on`; others change the job. */
+/*
+ * Assignments to keys of the cluster change the machines of `on`; other assignments change the job.
+ */
 static void assignments_reach_the_machine(void **state)
 {
     struct hm_request *request = with_document("plan", "job", full_job);
@@ -233,7 +235,7 @@ static void machines_are_limited(void **state)
 
 /* ---- networks -------------------------------------------------------------------------------- */
 
-/* The fields that the request itself gives are not filled in with usual values. */
+/* Fields that the request itself gives must not be replaced by usual values. */
 static void networks_have_usual_jobs(void **state)
 {
     static const struct {

@@ -51,7 +51,8 @@ static void plans_answer_their_question(void **state)
     gives(plan_with("faster", "3x", NULL, NULL), NULL, {"faster.n", 4, NULL});
     gives(plan_with("faster", "2x", "reference", "2"), NULL, {"faster.n", 5, NULL});
     gives(plan_with("weak", "true", NULL, NULL), NULL, {"scaling", .text = "weak"});
-    /* alpha * T + beta * cost = 10 (100/n + n)(1 + n/10): 7 has 361.9, 6 has 362.7, 8 has 369. */
+    /* The goal is alpha * T + beta * cost = 10 (100/n + n)(1 + n/10): it is 361.9 for n = 7, 362.7
+     * for n = 6 and 369 for n = 8. */
     struct hm_request *balance = plan_with("goal", "balance", "alpha", "1");
     set(balance, "beta", "360");
     gives(balance, NULL, {"best.n", 7, NULL}, {"alpha", 1, NULL}, {"beta", 360, NULL});
@@ -195,7 +196,7 @@ static void limits_are_the_larger_part(void **state)
     (void)state;
     gives(exact_plan(small_job), NULL, {"limit.kind", .text = "compute"},
           {"limit.share", 0.5, NULL});
-    /* 95/10 + 10 = 19.5 s is the least. */
+    /* The least time is 95/10 + 10 = 19.5 s. */
     gives(exact_plan("compute: 95 s / n\ncommunicate: 1 s * n\n"), NULL, {"best.n", 10, NULL},
           {"limit.kind", .text = "communication"}, {"limit.share", 10 / 19.5, NULL},
           {"limit.why", .text = "communication by the job's formula"});
@@ -339,7 +340,8 @@ static void local_steps_follow_the_fields(void **state)
     assert_true(w.ways[4].platform == HM_PLATFORM_SERVER);
     f.local_steps = NAN;
     f.platform = (struct hm_choices){{7, 8, 9, 10, 11}, 5, false};
-    w = ways_of(f); /* The strategies of TensorFlow, whose servers are asynchronous. */
+    w = ways_of(
+        f); /* The platforms are the strategies of TensorFlow, whose servers are asynchronous. */
     assert_int_equal(w.count, 5);
     for (size_t i = 0; i < 5; i++)
         assert_int_equal(w.ways[i].strategy, HM_STRATEGY_MIRRORED + (int)i);
@@ -417,7 +419,7 @@ static void servers_have_their_consistency(void **state)
     f.staleness = NAN;
     f.consistency = (struct hm_choices){{1}, 1, false};
     f.backups = 0;
-    assert_int_equal(ways_of(f).count, 1); /* A value of 0 is no contradiction. */
+    assert_int_equal(ways_of(f).count, 1); /* A value of 0 does not contradict the other fields. */
     f.backups = 1;
     ways_fail(f, "backups", "consistency bsp");
     f.backups = NAN;
@@ -490,7 +492,7 @@ static void fits_predict_where_they_are_asked(void **state)
     gives(request, NULL, {"run_count", 3, NULL});
 }
 
-/* Checks that a fit of these runs, with terms or with NULL, fails with this field and message. */
+/* Checks that a fit of these runs fails with this field and message; `terms` may be NULL. */
 static void fit_fails(const char *runs, const char *terms, const char *field, const char *message)
 {
     struct hm_request *request = fit_of(runs);

@@ -290,8 +290,8 @@ static void platforms_need_a_model(void **state)
     hm_request_free(request);
 }
 
-/* If there is no limit and the time still decreases at the largest n considered, the answer is at
- * the ceiling. */
+/* If there is no limit and the time still decreases at the largest n that is considered, the answer
+ * must be marked with at_ceiling. */
 static void the_default_limit_is_a_ceiling(void **state)
 {
     static const char job[] = "compute: 100 s / n\ncommunicate: 0 s\n";

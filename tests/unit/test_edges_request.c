@@ -10,7 +10,7 @@
 /* ---- values as the verbs see them --------------------------------------------------------------
  */
 
-/* The values of a verb's fields without a request, so that a test can read the members. */
+/* The values of the fields of a verb, without a request, so that a test can read their members. */
 struct values {
     struct hm_arena *arena;
     const struct hm_verb *verb;
@@ -175,7 +175,8 @@ static void choices_are_numbered(void **state)
     assert_false(scheme->all);
     put(&v, "scheme", "all");
     assert_true(scheme->all);
-    assert_int_equal(scheme->count, 6); /* "all" means the six schemes and is not one of them. */
+    assert_int_equal(scheme->count,
+                     6); /* "all" stands for the six schemes and is not itself one of them. */
     hm__arena_free(v.arena);
 }
 

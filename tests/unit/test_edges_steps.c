@@ -101,9 +101,9 @@ static void frameworks_are_noted(void **state)
     }
 }
 
-/* A transposed convolution makes (l - 1) s + k - b places of l, with a kernel of k and the stride
- * s: 3 * 2 + 3 - 2 = 7 rows and 4 * 2 + 3 - 2 = 9 columns. It has a weight for each place of the
- * kernel, input and output map. */
+/* A transposed convolution with a kernel of k and the stride s makes (l - 1) s + k - b positions of
+ * l: 3 * 2 + 3 - 2 = 7 rows and 4 * 2 + 3 - 2 = 9 columns. It has one weight for each position of
+ * the kernel, input channel and output channel. */
 static void transposed_convolutions_grow(void **state)
 {
     struct hm_job *job = parse_job(

@@ -120,7 +120,7 @@ static void recommendations_check_their_place(void **state)
     gives(request, NULL, {"best.n", 10, NULL}, {"provenance", .text = "model"});
 }
 
-/* Seconds are batch / 16 / n + 1: a fit answers for a batch between those of the runs. */
+/* The seconds are batch / 16 / n + 1; for a batch between those of the runs, a fit answers. */
 static void recommendations_far_from_runs_are_noted(void **state)
 {
     static const char runs[] =
@@ -312,7 +312,9 @@ static void losses_between_points_are_interpolated(void **state)
     hm__text_release(&text);
 }
 
-/* Iterations that take twice as long: times and jobs replace those of the traces. */
+/*
+ * Tests iterations that take twice as long: times from a file or a job replace those of the traces.
+ */
 static void advice_takes_times(void **state)
 {
     struct hm_request *request = traces_with("advise", "m", "1,2,4");

@@ -154,8 +154,8 @@ static void shares_become_whole_runs(void **state)
                     assert_true(d->spent <= budget || d->made_count == 2);
                     assert_int_equal(design_notes(d, "does not pay for enough whole runs"),
                                      d->spent > budget);
-                    if (fill) /* Every run adds information, so no run that the budget could still
-                                 pay for is left. */
+                    if (fill) /* Every run adds information, so the budget must not suffice for any
+                                 run that is left out. */
                         assert_true(d->spent + 1 > budget || d->made_count == 8);
                     check_order(d, scale, (struct matrix){0}, s.criterion);
                     assert_true(d->spent > budget || d->objective <= d->rounded + 1e-9);

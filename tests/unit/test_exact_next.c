@@ -86,7 +86,7 @@ static void rows_without_a_fit_propose_the_nearest_n(void **state)
     (void)state;
     world_init(&x, HM_RECOMMEND_ROWS, n, 5);
     world_set_time(&x, 0, 10, 1);
-    check_next(&x, 0, NULL); /* There is no best candidate. */
+    check_next(&x, 0, NULL); /* There is no best candidate, so no run is proposed. */
     x.out.best = 0;
     check_next(&x, 5, not_run); /* 5 is nearer to 4 than 3 is: ln(5/4) < ln(4/3). */
     x.c[4].r.failed = true;
@@ -379,7 +379,7 @@ static void candidates_are_ordered_by_value(void **state)
     check_order(&x, cheap, 5);
     assert_near(x.c[3].r.value, 24, 0);
     assert_int_equal(x.out.note_count, 1);
-    assert_near(x.c[4].r.n, 16, 0); /* Candidates without a time are last, by n. */
+    assert_near(x.c[4].r.n, 16, 0); /* Candidates without a time are last, in the order of n. */
     assert_near(x.c[5].r.n, 32, 0);
     hm__arena_free(x.w.arena);
 }

@@ -59,7 +59,7 @@ static const struct hm_shape image = {HM_SHAPE_IMAGE, 2, 3, 5};
 /* The shape of a sequence of 6 places and 5 channels, which has 30 values. */
 static const struct hm_shape sequence = {HM_SHAPE_SEQUENCE, 6, 1, 5};
 
-/* The expected bytes, and the operations that the host starts. */
+/* The expected bytes, and the expected number of operations that the host starts. */
 struct wanted_step {
     double forward, backward, kept;
     double forward_ops, backward_ops, casts;
@@ -178,7 +178,8 @@ static void pooling_keeps_indices(void **state)
     }
 }
 
-/* A normalisation of images reads each value twice and writes it; backward it moves five. */
+/* A normalisation of images reads each value twice and writes it once; in the backward pass it
+ * moves each value five times. */
 static void normalisations_of_images(void **state)
 {
     struct hm_layer layer = {.kind = HM_LAYER_NORM};
@@ -217,8 +218,8 @@ static void dense_layers_are_three_products(void **state)
                              .inputs = 30};
         struct hm_device d = make_device(a, HM_SOFTWARE_EAGER);
         layer.bias = bias ? HM_BIAS_SHARED : HM_BIAS_NONE;
-        /* Mixed precision reads weights of 4 bytes and writes 2, and back for their gradient; in
-         * sequences it also converts the input. */
+        /* Mixed precision reads weights of 4 bytes and writes 2 bytes, and the reverse for their
+         * gradient; in sequences it also converts the input. */
         double cast = a < 4 ? 6 * in * out + (places ? 3 * 210 : 0) : 0;
         double back = product(out, in, rows, a) + (first ? 0 : product(rows, in, out, a)) +
                       (bias ? rows * out * a : 0) + cast;
@@ -364,7 +365,8 @@ static void convolutions_add_their_bias(void **state)
     }
 }
 
-/* Bytes for each parameter: SGD reads weight and gradient and writes the weight. */
+/* The numbers of bytes moved for each parameter; for example, SGD reads weight and gradient and
+ * writes the weight. */
 static void updates_move_the_state_of_the_optimizer(void **state)
 {
     struct hm_device eager = make_device(2, HM_SOFTWARE_EAGER);

@@ -22,7 +22,7 @@ struct algorithm {
 };
 
 struct scenario {
-    double slower;   /* Factor on the seconds of all iterations. */
+    double slower;   /* Factor by which the seconds of all iterations are multiplied. */
     double floor;    /* Parameter c: the floor of the loss on one worker. */
     double switch_s; /* Seconds that a change of the number of workers takes. */
     double uneven; /* Largest factor by which the iterations on 64 workers are slower in a draw. */
@@ -292,7 +292,8 @@ static void check_phases(const struct hm_schedule *s, const struct wanted *w)
 }
 
 /*
- * Compares the schedule of `count` algorithms with the second implementation; returns its phases.
+ * Compares the schedule of `count` algorithms with the second implementation. Returns the number of
+ * its phases.
  */
 static size_t check_scenario(const struct scenario *scenario, size_t count, double loss)
 {

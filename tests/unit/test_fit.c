@@ -138,7 +138,7 @@ static void test_student(void **state)
     assert_near(hm__student_quantile(3, 0.05), -hm__student_quantile(3, 0.95), 1e-12);
 }
 
-/* The figures of REFERENCE, section 2. */
+/* The table and the expected figures are those of REFERENCE, section 2. */
 static const char ernest[] = "#Cores,Input Fraction, Time (s)\n"
                              "32,0.125,7.94516801834\n4,0.015625,4.72029209137\n"
                              "4,0.021382,4.87661099434\n12,0.050164,6.71376490593\n"

@@ -293,8 +293,8 @@ static void degrees_are_dealt_as_one_by_one(void **state)
     hm_graph_free(g);
 }
 
-/* Means and spreads of the random split by degrees must agree with those of assigning vertices one
- * by one. */
+/* The random split by degrees must have the same means and spreads as assigning vertices one by
+ * one. */
 static void random_splits_have_the_right_distribution(void **state)
 {
     struct hm_degree rows[] = {{1, 400}, {3, 150}, {10, 30}, {60, 3}, {150, 1}};
@@ -335,7 +335,8 @@ static void edges_are_counted_exactly(void **state)
     for (size_t i = 0; i < 4; i++) {
         for (double n = 2; n <= 100; n = n * 2 + 1) {
             struct hm_parts p = split(g, methods[i], 1, n);
-            /* An inner edge counts once, a cut edge twice, so the sum over workers is E + cut. */
+            /* An inner edge counts once and a cut edge twice, so the sum over the workers is E +
+             * cut. */
             assert_near(p.edges_mean * n, g->edges + p.cut, 1e-12);
             assert_true(p.edges_max >= p.edges_mean && p.imbalance >= 1);
             assert_true(p.replicas >= 1 && p.replicas <= n);

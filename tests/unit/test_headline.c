@@ -310,7 +310,7 @@ static void the_limit_names_its_workers(void **state)
     gives(r, NULL, {"limit.kind", .text = "communication"});
 }
 
-/* For a machine in the field `on`, the keys of the job must be used that the machine does not give
+/* For a machine in the field `on`, keys of the job must be used if the machine does not give them
  * itself. */
 static void other_machines_keep_keys(void **state)
 {

@@ -5,7 +5,7 @@
  */
 #include "import_samples.h"
 
-/* Folders of samples, by format. */
+/* Folders of sample files, one for each format. */
 static const char *const folders[] = {"hf_config",     "safetensors",
                                       "tensorboard",   "megatron_log",
                                       "deepspeed_log", "trainer_state",

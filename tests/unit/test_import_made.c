@@ -98,8 +98,8 @@ static void json_texts_are_decoded(void **state)
     hm__stream_release(&stream);
 }
 
-/* A skipped value ends where its brackets end, also if quotes and backslashes are in it, and also
- * across the end of the buffer. */
+/* A skipped value must end at its closing bracket, also if it contains quotes and backslashes, and
+ * also if it crosses the end of the buffer. */
 static void json_values_are_skipped(void **state)
 {
     size_t length = 3 * HM_STREAM_ROOM;
