@@ -195,8 +195,9 @@ struct spread_row {
 static const double LEVEL = .965;
 
 /*
- * Returns the loss of a quantile regression, sum_k p_k x_k for the end of `sign` times the error:
- * the check function, smoothed over 0.01, and a small penalty on all parts but the first.
+ * Returns the loss of a quantile regression, in which sum_k p_k x_k is the quantile of `sign` times
+ * the error. The loss is the check function, smoothed over 0.01, plus a small penalty on all
+ * parameters except the first.
  */
 static double spread_loss(const struct spread_row *rows, size_t count, const double *p, int parts,
                           int sign)

@@ -549,7 +549,9 @@ static void archives_with_huge_sizes_are_refused(void **state)
 /* ---- files that are cut -----------------------------------------------------------------------
  */
 
-/* Cuts a file at many places, or at each byte, and imports it with its format and without. */
+/*
+ * Cuts a file at many places, or at each byte, and imports it both with its format and without one.
+ */
 static void cut_seed(const char *path)
 {
     size_t length;

@@ -1,20 +1,20 @@
 /*
- * Answers that are kept in a file, tests/data/answers/NAME.txt, and compared with the answers of
- * today, so that no figure, note or message of the library changes unnoticed. Figures are compared
- * with a relative tolerance, since compilers round differently. A file consists of blocks:
+ * Compares answers that are stored in a file, tests/data/answers/NAME.txt, with the answers of the
+ * current version, so that no figure, note or message of the library changes unnoticed. Figures are
+ * compared with a relative tolerance, since compilers round differently. A file consists of blocks:
  *
  *     document NAME      lines of a file that requests refer to as @NAME, up to "end"
  *     document NAME of BASE WORD    the document BASE with WORD instead of TYPE
  *     request VERB       lines "FIELD VALUE"; then "answer", and lines of the answer up to "end"
  *
- * @examples/NAME is a file of the examples. HM_RECORD=1 writes the answers of today into the file.
- * The argument is the name of the file. A second argument K makes every K-th request without memory
- * instead: the N-th allocation fails, alone or with all later ones, for many N (with HM_TORTURE=1
- * for most of them), and the request must fail for want of memory or give its whole answer. A
- * second argument threads:K makes every K-th request alone and in 16 threads at the same time; all
- * must give the same bytes. A second argument text makes all requests for text instead of JSON; it
- * must have no "nan" or "inf" where a number should be. HM_DUMP=FILE appends all answers to a file,
- * byte for byte.
+ * @examples/NAME is a file of the examples. HM_RECORD=1 writes the current answers into the file.
+ * The first argument of this program is the name of the file. With a second argument K, every K-th
+ * request is made without memory instead: the N-th allocation fails, alone or with all later ones,
+ * for many N (with HM_TORTURE=1 for most of them), and the request must fail with the error of
+ * missing memory or give its whole answer. With the second argument threads:K, every K-th request
+ * is made alone and in 16 threads at the same time; all must give the same bytes. With the second
+ * argument text, all requests ask for text instead of JSON; it must not contain "nan" or "inf" in
+ * place of a number. HM_DUMP=FILE appends all answers to a file, byte for byte.
  */
 #include "request_testing.h"
 
@@ -25,9 +25,9 @@
 enum { SHOWN = 4, DOCUMENTS = 256, FIELDS = 16, LINE = 1 << 16, TEXT = 1 << 20 };
 
 static const char *file_name;
-static size_t memory_every;  /* Second argument K; 0: answers are compared. */
-static size_t threads_every; /* Second argument threads:K; 0: one thread. */
-static bool as_text;         /* Second argument text. */
+static size_t memory_every;  /* Second argument if it is a number K; 0: answers are compared. */
+static size_t threads_every; /* Value of K if the second argument is threads:K; 0: one thread. */
+static bool as_text;         /* True if the second argument is text. */
 
 struct document {
     char name[80];
@@ -41,7 +41,7 @@ struct kept {
     char line[LINE];
     int number;
     size_t requests, wrong;
-    size_t failures; /* Allocations that were made to fail. */
+    size_t failures; /* Number of allocations that were made to fail. */
     /* The lines "FIELD VALUE" of the request. */
     char fields[FIELDS][LINE / 16];
     size_t field_count;
@@ -324,7 +324,7 @@ static void kept_run_without_memory(struct kept *k, const char *verb)
 
 enum { THREADS = 16 };
 
-/* One request in one thread. */
+/* One request that is made in one thread. */
 struct thread_run {
     pthread_t thread;
     struct kept *kept;

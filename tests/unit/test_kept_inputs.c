@@ -1,10 +1,10 @@
 /*
- * Outcomes of the readers for the files of the fuzz corpora, and for the same files with small
- * errors: cut off, with lines left out or twice, with other numbers or other bytes. The outcomes of
- * a file (the message and line of the error, or a sum of what was read) are kept as a checksum in
- * tests/data/answers/read_FOLDER.txt, so that no reader changes unnoticed. HM_RECORD=1 writes the
- * checksums of today; HM_PRINT=NAME prints the outcomes of one file, to compare two versions. The
- * argument is the folder of the corpus.
+ * Tests the outcomes of the readers for the files of the fuzz corpora, and for the same files with
+ * small errors: cut off, with lines left out or repeated, with other numbers or other bytes. The
+ * outcomes of a file (the message and line of the error, or a sum of what was read) are stored as a
+ * checksum in tests/data/answers/read_FOLDER.txt, so that no reader changes unnoticed. HM_RECORD=1
+ * writes the current checksums; HM_PRINT=NAME prints the outcomes of one file, to compare two
+ * versions. The argument of this program is the folder of the corpus.
  */
 #include <dirent.h>
 #include <sys/mman.h>
@@ -183,7 +183,7 @@ static void read_spec(const char *data, size_t size, struct outcome *o)
     hm_job_free(job);
 }
 
-/* Makes a file in memory; returns its descriptor, and the path that opens it. */
+/* Makes a file in memory. Returns its descriptor, and writes a path by which it can be opened. */
 static int make_file(const char *bytes, size_t length, char path[HM_DATA_PATH])
 {
     int file = memfd_create("kept", 0);
@@ -509,7 +509,7 @@ static void readers_are_kept(void **state)
 
     (void)state;
     if ((zlib && zlib[0] == '0') || (zstd && zstd[0] == '0'))
-        skip(); /* Skip this test, because some of the files are compressed. */
+        skip(); /* This test is skipped, because some of the files are compressed. */
     root = root ? root : ".";
     snprintf(path, sizeof(path), "%s/tests/data/answers/read_%s.txt", root, reader->folder);
     FILE *out = record && record[0] == '1' ? fopen(path, "w") : NULL, *kept = fopen(path, "r");

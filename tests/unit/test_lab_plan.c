@@ -300,7 +300,7 @@ static void settings_are_read_back(void **state)
     }
 }
 
-/* Any content of the file is a valid lab or an error. */
+/* Any content of the file must give a valid lab or an error. */
 static void damaged_settings(void **state)
 {
     static const char *const texts[] = {

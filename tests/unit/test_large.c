@@ -288,7 +288,7 @@ static void test_counts(void **state)
     check_figure("deepseek-v3", 1, hm__large_active(&x) / 1e9, "37.");
 }
 
-/* Every mistake in a network or a layout is reported with its field and value. */
+/* Every mistake in a network or a layout must be reported with its field and value. */
 /* In a torus, a ring over one axis uses only the links of this axis, and a ring over the whole
  * torus uses all links. */
 static void test_torus(void **state)

@@ -324,8 +324,9 @@ static void errors_stay_below_the_bars(void **state)
             /* Micro-batches of this source were chosen to fill the device, so they must fit. */
             if (strcmp(bars[k].source, "llm_foundry") == 0)
                 assert_true(scores[i].outcomes_right >= .93);
-            /* The interval of a source comes from the other sources. Of sources with enough rows
-             * to tell, one has more rows inside: all but one of its 54 runs on one cluster. */
+            /* The interval of a source is estimated from the other sources. Among the sources with
+             * enough rows for a comparison, one has more rows inside than expected: all but one of
+             * its 54 runs on one cluster. */
             if (scores[i].rows >= 18 && strcmp(bars[k].source, "internevo_a100") == 0)
                 assert_true(scores[i].inside >= .85);
             else if (scores[i].rows >= 18)
@@ -491,7 +492,7 @@ static void slow_hosts_widen_intervals(void **state)
         const struct hm_large_step *s = &best->step;
         assert_true(best->high_s >= s->time_s + s->slow_host_s);
         assert_true((s->slow_host_s > 0) == (i == 0));
-        /* 32 micro-batches of 32 layers. */
+        /* There are 32 micro-batches of 32 layers. */
         double host = 32 * 32 * ((34 + .6 * 60) * each + 10 * wait);
         if (i == 0)
             assert_true(fabs(s->compute_s + s->slow_host_s - host) < 1e-9 * host);

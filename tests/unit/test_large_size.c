@@ -53,7 +53,7 @@ static struct hm_large_answer *plan_of(const char *more, const struct hm_large_q
     if (hm_job_parse(text, strlen(text), "job", NULL, 0, &job, &err) ||
         hm__large_plan(job, NULL, 0, q, &answer, &err))
         fail_msg("%s: %s", err.field, err.message);
-    answer->job = answer->network = NULL; /* These texts are owned by the job. */
+    answer->job = answer->network = NULL; /* The job owns these strings. */
     hm_job_free(job);
     return answer;
 }
@@ -179,7 +179,7 @@ static void a_loss_gives_the_cheapest_size(void **state)
     assert_true(a->sizes[best].parameters == a->parameters);
     assert_true(a->parameters > 3e9 && a->parameters < 40e9);
     hm__large_answer_free(a);
-    /* A given size is met within a few per cent, in the proportions of the network. */
+    /* A given size must be met within a few per cent, in the proportions of the network. */
     q = large_question(NAN);
     for (double size = 1e9; size < 1e12; size *= 7) {
         q.parameters = size;
@@ -247,7 +247,7 @@ static void growth_is_what_other_plans_say(void **state)
             hm__large_answer_free(other);
         }
     hm__large_answer_free(a);
-    /* With a fixed batch, scaling breaks at some number of workers. */
+    /* With a fixed batch, the efficiency falls below 80 % at some number of workers. */
     q = large_question(NAN);
     q.max_n = 1024;
     a = plan_of("overlap: {data: no, gather: no}\n", &q);

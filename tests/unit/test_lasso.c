@@ -445,7 +445,8 @@ static void the_start_does_not_matter(void **state)
     for (size_t j = 0; j < 12; j++)
         b[j] = 100 * made(5, j);
     for (size_t p = 20; p-- > 0;) {
-        /* Coefficients of 100 deviations that cancel give a gap of about 100^2 rounding errors. */
+        /* Coefficients that are 100 times the deviation and cancel each other give a gap of about
+         * 100^2 rounding errors. */
         assert_true(hm__lasso_solve(&lasso, penalties[p], 1e-13, b) <= 1e-11);
         assert_close(b, down[p], 12, 1e-8 * sqrt(lasso.y_variance), __LINE__);
     }
@@ -581,9 +582,9 @@ static void a_y_that_does_not_vary_needs_no_term(void **state)
 /*
  * Each fold has the rows (-1, -a) and (1, a). The coefficient fitted to the other folds is the mean
  * of their a minus the penalty, and the error is the squared difference from a. With a = 2, 3, 4, 3
- * and penalties 3, 3/2, 3/4, 3/8 the errors at the last are (529, 81, 1681, 81)/576: mean 593/576,
- * standard error 0.65578. At 3/4 the mean is 1.45139, which is within it, and at 3/2 it is 3.13889,
- * which is not.
+ * and penalties 3, 3/2, 3/4, 3/8 the errors at the last penalty are (529, 81, 1681, 81)/576, with
+ * the mean 593/576 and the standard error 0.65578. At 3/4 the mean is 1.45139, which is within one
+ * standard error of the smallest; at 3/2 it is 3.13889, which is not.
  */
 static void fold_by_hand(struct hm_gram *gram, double a)
 {

@@ -62,7 +62,7 @@ static void slopes_are_derivatives(void **state)
         }
 }
 
-/* Returns the value that ascend maximises. */
+/* Returns the value that `ascend` maximises. */
 static double gain(const struct hm_loss *loss, double z, double y, double old, double q, double a)
 {
     return loss->dual(a, y) - z * (a - old) - q / 2 * (a - old) * (a - old);
@@ -153,7 +153,7 @@ static void dual_is_the_conjugate(void **state)
         for (int i = -40; i <= 40; i++) {
             double z = 0.15 * i, y = label_of(losses[l], (size_t)(i + 40));
             double value = losses[l]->value(z, y);
-            /* Fenchel-Young: l(z) + l*(-alpha) >= -z alpha for all z and alpha. */
+            /* Fenchel-Young inequality: l(z) + l*(-alpha) >= -z alpha for all z and alpha. */
             for (int k = 0; k <= 20; k++) {
                 double alpha = alpha_of(losses[l], y, 0.05 * k);
                 assert_true(value - losses[l]->dual(alpha, y) >= -z * alpha - 1e-14);

@@ -2,7 +2,7 @@
  * and with plans on one kind. */
 #include "testing.h"
 
-/* The kinds of tools/oracle/mixes.py. */
+/* The kinds of machines, which are those of tools/oracle/mixes.py. */
 #define KINDS                                                                                      \
     "kinds: ["                                                                                     \
     "{title: a, flops: 10 Gflop/s, efficiency: 1, price: $1/h, count: 4, "                         \
@@ -118,7 +118,7 @@ static void test_one_kind(void **state)
 
 /*
  * Asynchronous workers do not wait: 3 workers of 1 s and 1 worker of 4 s make 3.25 steps a second.
- * Workers that wait have 4 * 10 samples together, by speed: the slow one has 10 * 4 / 13 of them.
+ * Workers that wait share 4 * 10 samples by their speed: the slow one has 10 * 4 / 13 of them.
  */
 static void test_consistency(void **state)
 {

@@ -119,7 +119,7 @@ static void the_roofline_by_hand(void **state)
 {
     char text[700];
     const double flops = 1e9, moved = 1e9, start = 1e-5, b = 64;
-    const double layers[3][4] = {/* Columns: multiply-adds, values, weights, passes. */
+    const double layers[3][4] = {/* The columns are multiply-adds, values, weights and passes. */
                                  {5000, 150, 5000, 3},
                                  {0, 100, 0, 2},
                                  {500, 60, 500, 3}};

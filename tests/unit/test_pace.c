@@ -85,7 +85,8 @@ static void several_traces_of_an_m_are_averaged(void **state)
     made_release(&made);
 }
 
-/* Two m are too few for terms: f is interpolated between them in logarithms and unknown beyond. */
+/* Two values of m are too few for terms: f is interpolated between them in logarithms and unknown
+ * beyond them. */
 static void two_m_make_a_line(void **state)
 {
     const double m[] = {2, 8};

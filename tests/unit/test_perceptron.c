@@ -81,7 +81,8 @@ enum { WIDE = 16, DEEP = HM_HIDDEN_MAX + 1 };
 struct net {
     struct hm_perceptron_spec spec;
     size_t features, outputs, rows, unknowns;
-    /* Arrays of rows x features values, of rows values, and of unknowns values. */
+    /* `x` has rows x features values, `labels` has one value per row, and `w` has one value per
+     * weight. */
     double *x, *labels, *w;
     struct hm_objective objective;
 };

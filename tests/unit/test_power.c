@@ -16,8 +16,8 @@ enum known { NEVER, UNCERTAIN, ADDED, DELETED, MAYBE_DELETED };
 
 struct trial {
     enum known runs[RUNS_MOST];
-    size_t batch_of[RUNS_MOST]; /* The first n of the batch that the run was added with. */
-    size_t next;                /* The first n that was not used yet. */
+    size_t batch_of[RUNS_MOST]; /* Smallest n of the batch with which the run was added. */
+    size_t next;                /* Smallest n that was not used yet. */
     size_t cuts, lost, partial, invented, damaged, closed;
 };
 

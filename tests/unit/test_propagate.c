@@ -425,8 +425,8 @@ static void a_star_neither_overflows_nor_cancels(void **state)
     hm__mrf_free(mrf);
 }
 
-/* Independent sets of a cycle of 5 vertices have hard constraints and a loop; then a contradiction
- * is tested. */
+/* Tests the independent sets of a cycle of 5 vertices, which have hard constraints and a loop, and
+ * then a contradiction. */
 static void zeros_give_no_nan(void **state)
 {
     static struct model model;
@@ -484,7 +484,8 @@ static void evidence_is_exact(void **state)
     run_release(&run);
 }
 
-/* With strong couplings, both kernels still agree at vertices that are not tame. */
+/* With strong couplings, both kernels must still agree at vertices whose products could overflow
+ * (propagate_binary.c). */
 static void kernels_agree_on_strong_couplings(void **state)
 {
     (void)state;

@@ -147,8 +147,8 @@ static void exact_reads_are_sums_of_whole_clocks(void **state)
 /* ---- the bound ------------------------------------------------------------------------------- */
 
 /*
- * Worker i adds 1 to row i in each clock, so that a row is the number of its worker's clocks that
- * a read contains.
+ * Worker i adds 1 to row i in each clock. So the value of a row in a read is the number of clocks
+ * of its worker that the read contains.
  */
 static int count_worker(struct hm_ps *ps, void *state, struct hm_err *err)
 {
@@ -195,7 +195,7 @@ static void no_read_is_staler_than_the_bound(void **state)
             for (int i = 0; i < 6; i++)
                 most = fmax(most, job.most_stale[i]);
         }
-        /* The largest staleness of a read equals the bound, as far as both are at most 3. */
+        /* The largest staleness of a read must equal the bound; both are compared only up to 3. */
         assert_near(fmin(most, 3), fmin(bounds[b], 3), 0);
     }
 }
@@ -295,7 +295,7 @@ static void long_batches_are_split_into_messages(void **state)
 
 /* ---- whole tables ---------------------------------------------------------------------------- */
 
-/* Adds to whole tables of 4 and of ROWS rows and reads them, the larger one first or second. */
+/* Adds to whole tables of 4 and of ROWS rows and reads them; the order of the two tables varies. */
 static int table_worker(struct hm_ps *ps, void *state, struct hm_err *err)
 {
     const size_t rows[] = {4, ROWS};

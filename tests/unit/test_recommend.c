@@ -368,7 +368,8 @@ static void test_goals(void **state)
             assert_near(r->candidates[0].value, value(&q, (double)best, times[best]), 1e-12);
             assert_near(r->candidates[0].cost, (double)best * times[best] * q.price_per_s, 1e-12);
         }
-        for (size_t i = 1; i < 6; i++) /* Feasible candidates come first, by value. */
+        for (size_t i = 1; i < 6;
+             i++) /* Feasible candidates must come first, in the order of their value. */
             assert_true(r->candidates[i - 1].feasible
                             ? !r->candidates[i].feasible ||
                                   r->candidates[i - 1].value <= r->candidates[i].value
@@ -569,7 +570,7 @@ static void test_repeats(void **state)
     hm_runs_free(runs);
     runs = parse("n,seconds\n1,10\n1,11\n1,12\n2,10.5\n");
     r = recommend(runs, &q);
-    /* The fit of all runs shows the error of the single run. */
+    /* The fit of all runs provides the error of the single run. */
     assert_true(r->sure > 0 && r->sure < 1 && r->candidates[0].low_s < r->candidates[0].time_s);
     hm_recommendation_free(r);
     hm_runs_free(runs);

@@ -337,9 +337,9 @@ static struct hm_request *whole_request(const struct hm_verb *verb)
 
 static const char sentinel[] = "n,seconds\n1,4242.5\n2,4243.5\n4,4244.5\n";
 
-/* Checks that setting the field, whose result is rc, and running the request open no file, and that
- * the answer contains nothing of the sentinel file. A request that was refused is not run, because
- * nothing of the name is in it. */
+/* Checks that setting the field, whose result is `rc`, and running the request open no file, and
+ * that the answer contains nothing of the sentinel file. A request that was refused is not run,
+ * because it does not contain the name. */
 static void stays_inside(struct hm_request *request, int rc, const char *verb, const char *field)
 {
     const struct hm_context context = {.limits = {.max_n = 64, .values = 1000}};

@@ -131,8 +131,8 @@ static void assert_whole(const struct hm_schedule *s, double loss, double switch
     assert_near(s->gain, 1 - s->time_s / s->fixed_s, 1e-9);
 }
 
-/* A loss of 0.025 is above all floors. The tolerance of times follows from the 400 levels and from
- * the accuracy of g, 1e-2. */
+/* A loss of 0.025 is above all floors. The tolerance of times follows from the 400 losses at which
+ * a change is considered, and from the accuracy of g, 1e-2. */
 static void a_change_gains_what_trying_all_gains(void **state)
 {
     const double pair[] = {1, 64}, losses[] = {0.025, 0.01, 5e-3}, switches[] = {0, 0.2, 1};

@@ -374,7 +374,7 @@ static void test_backups(void **state)
         for (size_t j = 0; j < r->unknowns; j++)
             assert_near(r->w[j], w[j], 1e-10);
         assert_true(r->stats.used == 3 * 25 && r->stats.lead == 0);
-        assert_true(r->samples < 25 * 12 * 0.8); /* Only gradients that were used count. */
+        assert_true(r->samples < 25 * 12 * 0.8); /* Only gradients that were used are counted. */
     }
 }
 
@@ -537,7 +537,9 @@ static void test_client(void **state)
         for (int servers = 1; servers <= 5; servers++) {
             struct added a = {.serving = {.workers = workers, .servers = servers}};
             virtual_comm_run(workers + servers, &quick, add_to_w, &a);
-            /* The last w that was read includes two steps, each the mean over the workers. */
+            /*
+             * The last w that was read includes two steps; each step is the mean over the workers.
+             */
             assert_true(a.w[0] == -3 && a.w[1] == 0 && a.w[2] == -2 && a.w[3] == -4);
         }
 }

@@ -66,8 +66,8 @@ static int compare_numbers(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Returns the growth of the loss inside the runs that four of five draws exceed; 0 if it is
- * negative. */
+/* Returns the growth of the loss inside the range of the runs that four of five draws exceed; 0 if
+ * this growth is negative. */
 static double agreed_growth(const struct hm_fit *fit, const double *x)
 {
     size_t count = hm__fit_draw_count(fit);
@@ -216,7 +216,7 @@ static void other_fits_are_left_alone(void **state)
     }
 }
 
-/* With three exact runs, the expected noise alone gives an interval its width. */
+/* With three exact runs, the width of an interval comes only from the expected noise. */
 static void the_expected_noise_counts(void **state)
 {
     static const double n[] = {1, 2, 4}, seconds[] = {1, 1, 1};

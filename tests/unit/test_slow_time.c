@@ -53,7 +53,8 @@ static void times_agree_with_the_table(void **state)
     assert_int_equal(rows, 23);
 }
 
-/* Closed forms for eight workers whose iterations are 4 times slower with a probability of 5 %. */
+/* Compares with closed forms for eight workers whose iterations are 4 times slower with a
+ * probability of 5 %. */
 static void closed_forms_are_reproduced(void **state)
 {
     const struct hm_slowness s = {.chance = 0.05, .factor = 4};
@@ -129,7 +130,8 @@ static void many_speeds(void **state)
     for (int i = 0; i < 200; i++)
         speeds[i] = 0.8 + 0.002 * i;
     assert_int_equal(hm__slow_new(&s, &slow, NULL), 0);
-    /* The expected time of all but a few workers is compared with a simulation of each worker. */
+    /* The expected time of all workers except the slowest few is compared with a simulation of each
+     * worker. */
     for (int run = 0; run < 4000; run++) {
         double last = 0;
         for (int i = 0; i < 200; i++) {

@@ -401,7 +401,8 @@ static void challengers_use_idle_nodes(void **unused)
     assert_int_equal(choice.line, (long)leader);
     size_t count = steer_plan_challengers(state, &model, &choice, lines);
     assert_int_equal(count, 3);
-    assert_int_equal(lines[0], (long)other); /* Another algorithm comes first. */
+    assert_int_equal(lines[0],
+                     (long)other); /* The first challenger has another algorithm than the leader. */
     task.together = false;
     assert_int_equal(steer_plan_challengers(state, &model, &choice, lines), 0);
     steer_model_release(&model);

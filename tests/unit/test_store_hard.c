@@ -12,7 +12,7 @@
 
 /* ---- pages ---------------------------------------------------------------------------------- */
 
-/* Runs of the large store; `make torture` takes more. */
+/* Number of runs of the large store; with `make torture` it is larger. */
 #define MANY (is_torture() ? 50000 : 10000)
 enum { BATCH = 5000 };
 
@@ -234,7 +234,7 @@ static size_t check_reported(struct hm_store *store, FILE *reported)
 
     while (fgets(line, sizeof(line), reported)) {
         if (!strchr(line, '\n'))
-            break; /* The kill has cut off the last key. */
+            break; /* The last key was cut off, because the writer was killed. */
         line[strcspn(line, "\n")] = '\0';
         snprintf(condition, sizeof(condition), "key=%s", line);
         if (count_where(store, condition) != 1)

@@ -189,8 +189,8 @@ static void many_runs_are_placed(void **state)
     struct hm_store_batch batch = {.runs = runs, .count = HM_STORE_WAITING - 1, .more = true};
 
     (void)state;
-    if (store_server()) { /* The rule does not depend on the database, and adding runs takes longer
-                             on a server. */
+    if (store_server()) { /* This is not tested on a server: the rule does not depend on the
+                             database, and adding runs takes longer there. */
         print_message("many runs are added to SQLite only\n");
         hm_store_close(store);
         return;

@@ -72,7 +72,8 @@ static void a_fit_is_the_same_as_from_a_file(void **state)
                                        "machine", "algorithm", "status",  "rate"};
     for (size_t i = 0; i < sizeof(same) / sizeof(same[0]); i++)
         assert_same_column(table, file, same[i]);
-    assert_string_equal(hm_runs_column(table, "gpu")->labels[1], "17"); /* A text stays a text. */
+    assert_string_equal(hm_runs_column(table, "gpu")->labels[1],
+                        "17"); /* A string that looks like a number must stay a string. */
     assert_null(hm_runs_column(table, "latency"));
     assert_done(hm_fit_new(table, &settings, &one, err));
     assert_done(hm_fit_new(file, &settings, &other, err));

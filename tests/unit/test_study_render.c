@@ -107,7 +107,8 @@ static void a_page_has_all_parts(void **state)
     assert_null(strstr(html, "http"));
     assert_null(strstr(html, "nan"));
     assert_has(html, "Seconds of an iteration by number of workers");
-    /* One chart each of candidates, checks, times and iterations, and one for each algorithm. */
+    /* There is one chart each for candidates, checks, times and iterations, and one for each
+     * algorithm. */
     assert_int_equal(count_of(html, "<svg "), 6);
     assert_int_equal(count_of(html, "<title id="), 6);
     assert_int_equal(count_of(html, "<desc id="), 6);

@@ -94,7 +94,7 @@ static void csv_lines_are_counted(void **state)
     CHECK(limits, try_csv);
 }
 
-/* A byte order mark is no part of the first name; a lone CR is part of a field. */
+/* A byte order mark must not be part of the first name; a CR without LF is part of a field. */
 static void csv_fields_are_exact(void **state)
 {
     static const char text[] = "\xef\xbb\xbf"
@@ -578,7 +578,7 @@ static void labels_are_counted_up_to_1024(void **state)
     }
 }
 
-/* A gzip file that is cut short is an error of every reader, with its own code. */
+/* A gzip file that is cut short must be an error in every reader, each with its own code. */
 static void truncated_files_are_refused(void **state)
 {
     /* The header of a gzip file and the first byte of its data, from which nothing is decoded. */

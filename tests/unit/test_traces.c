@@ -340,8 +340,8 @@ static void times_follow_from_one_another(void **state)
     traces = parse("m,iteration,seconds,elapsed_s,loss\n1,5,10,10,9\n1,10,5,15,8\n");
     assert_values(traces->traces[0].seconds, 2, VALUES(2, 1));
     hm_traces_free(traces);
-    /* Between consecutive iterations the given seconds are used, because elapsed may include other
-     * work. */
+    /* Between consecutive iterations the given seconds are used, because the elapsed time may
+     * include other work. */
     traces = parse("m,iteration,seconds,elapsed_s,loss\n1,1,1,10,9\n1,2,2,15,8\n");
     assert_values(traces->traces[0].seconds, 2, VALUES(1, 2));
     hm_traces_free(traces);
@@ -735,7 +735,7 @@ static void files_are_joined(void **state)
     hm_traces_free(NULL);
 }
 
-/* A staleness of -0 is one of 0: both belong to the same trace. */
+/* A staleness of -0 equals one of 0, so both belong to the same trace. */
 static void zero_has_no_sign(void **state)
 {
     struct hm_traces *traces = parse("m,iteration,loss,staleness\n1,1,2,0\n1,2,1,-0\n1,3,1,0\n");

@@ -114,7 +114,7 @@ static void every_algorithm_is_tested(void **state)
     assert_null(hm__algorithm_find("newton"));
 }
 
-/* Steps that always go downhill would end at a kink, 0.0003, 0.0034 and 0.0032 above the
+/* Steps that never increase the objective would end at a kink, 0.0003, 0.0034 and 0.0032 above the
  * optimum. */
 static void gradient_descent_gets_past_kinks(void **state)
 {
@@ -188,7 +188,7 @@ static void shrinking_ends_at_the_same_optimum(void **state)
 
 /* ---- iterates ------------------------------------------------------------------------------- */
 
-/* Checks one line of the oracle; lines of federated averaging end with settings of their own. */
+/* Checks one line of the oracle's table; lines of federated averaging end with further settings. */
 static void check_steps(const char *line)
 {
     static struct training t;
@@ -284,7 +284,7 @@ static void every_scheme_gives_the_same_result(void **state)
         for (int scheme = 0; scheme < HM_REDUCE_SCHEMES; scheme++) {
             t = random_run(hm__algorithms[i], 3);
             t.scheme = (enum hm_reduce_scheme)scheme;
-            train_on(&t, 5); /* train_on also compares w of the ranks. */
+            train_on(&t, 5); /* train_on also checks that w is the same on all ranks. */
             if (scheme == 0)
                 first = t;
             for (size_t k = 0; k < t.unknowns; k++)
@@ -433,7 +433,7 @@ static void bytes_are_those_of_the_scheme(void **state)
 {
     static const struct {
         const char *algorithm;
-        double more; /* Number of doubles sent in addition to those of w. */
+        double more; /* Number of doubles that are sent in addition to those of w. */
     } sums[] = {{"cocoa", 0}, {"cocoa+", 0},   {"local-sgd", 0}, {"splash", 0}, {"sgd", 1},
                 {"adam", 1},  {"momentum", 1}, {"mini-sdca", 1}, {"fedavg", 1}};
     static struct training t;

@@ -26,7 +26,8 @@ static bool is_here(const char *file)
     return false;
 }
 
-/* Returns the rows with labels -1 and 1; for digits, 5 is compared with the rest. */
+/* Returns the rows with labels -1 and 1; for digits, the label is 1 for the digit 5 and -1 for the
+ * others. */
 static struct hm_rows signed_rows(const struct known_optimum *known)
 {
     struct hm_data_spec spec = parse_data(example_source(known->file), false);

@@ -149,7 +149,8 @@ static void averages_come_after_local_steps(void **state)
             assert_near(r->points[i].time_s, 1 + messages * (a + mb) / k, 1e-12);
             assert_near(e->points[i].time_s, 1 + fmin(i, 1) * (a + mb) / k, 1e-12);
             assert_near(f->points[i].time_s, 1 + 2 * (a + n * mb) / k, 1e-12);
-            /* On 2 workers all schemes exchange two halves; other tests have more workers. */
+            /* On 2 workers all schemes exchange two halves of the model; other tests use more
+             * workers. */
             if (n == 2)
                 assert_near(s->points[i].time_s, 1 + (a + mb) / k, 1e-12);
             assert_near(r->points[i].nodes, n, 0);
@@ -194,7 +195,8 @@ static void queues_are_those_of_the_oracle(void **state)
     fclose(table);
     assert_int_equal(count, 224);
     assert_true(worst < 0.04);
-    /* A bound by the workers or by the links alone would be too short by a third. */
+    /* The larger of the time of the workers alone and that of the links alone would be too short by
+     * a third. */
     assert_true(bounds > 0.3);
     /* One worker never waits; a link that is not used takes no time. */
     assert_near(hm__queue_time(1, 3, 0.5, 0.25), 4, 0);

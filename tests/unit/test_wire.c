@@ -258,7 +258,7 @@ static void truncated_messages_are_cut(void **state)
     for (int i = 0; i < 20; i++) {
         make_every(&made);
         size_t length = wire__every__pack(&made.message, data);
-        /* The stream ends too early, but the message should be longer. */
+        /* The stream ends before the end of the message. */
         for (size_t cut = 0; cut < length; cut++)
             assert_int_equal(see_every(data, cut, length, &seen), 1);
     }
