@@ -176,7 +176,7 @@ static void choices_are_numbered(void **state)
     put(&v, "scheme", "all");
     assert_true(scheme->all);
     assert_int_equal(scheme->count,
-                     6); /* "all" stands for the six schemes and is not itself one of them. */
+                     6); /* "all" means all six schemes and is not itself a scheme. */
     hm__arena_free(v.arena);
 }
 
