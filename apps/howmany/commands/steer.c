@@ -273,8 +273,8 @@ static int set_target(struct steer_command_state *s)
 }
 
 /*
- * Set the limits of the training from the options. They apply both if a study's file describes the
- * training and if --command does.
+ * Set the limits of the training from the options. They apply whether a study's file or --command
+ * describes the training.
  */
 static int set_limits(struct steer_command_state *s)
 {

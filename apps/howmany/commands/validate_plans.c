@@ -265,8 +265,8 @@ static void plan_curve(const struct hm_job *job, const struct validate_curve *c,
     free(sizes);
 }
 
-/* Counts, for each probability, whether the measured time of the largest run is below the bound
- * that the fit states with this probability. */
+/* For each stated probability, counts the curve if the measured time of its largest run is below
+ * the bound that the fit states with this probability. */
 static size_t add_bounds(const struct validate_curve *c, const struct hm_fit_rule *rule,
                          struct validate_plans *p)
 {

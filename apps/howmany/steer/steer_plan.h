@@ -65,10 +65,10 @@ size_t steer_plan_centre(const struct steer_task *task);
 size_t steer_plan_together(const struct steer_task *task,
                            struct steer_trial trials[STEER_ALGORITHMS * STEER_M]);
 /*
- * Choose the next trial of frame 0 if only one run is active at a time: every algorithm on the
- * number of workers of steer_plan_first, then the best algorithm on a larger and on a smaller
- * number. Returns false after the last trial, or if a trial would take too much of the time that is
- * left.
+ * Choose the next trial of frame 0 if only one run is active at a time. First, every algorithm is
+ * tried on the number of workers of steer_plan_first; then the best algorithm is tried on a larger
+ * and on a smaller number. Returns false after the last trial, or if a trial would take too much of
+ * the time that is left.
  */
 bool steer_plan_next(const struct steer_state *state, const struct steer_model *model,
                      struct steer_trial *ret_trial);
