@@ -42,6 +42,11 @@ struct hm_large_work {
     double gradient_bytes;  /* Bytes of memory per parameter for gradients. */
     double optimizer_bytes; /* Bytes of memory per parameter for the state of the optimizer. */
     double trained;         /* Fraction of the parameters that are trained, in (0, 1]. */
+    /*
+     * True if only low-rank adapters beside the linear layers of attention and feed-forward layers
+     * are trained.
+     */
+    bool adapters;
     /* True if the summation of gradients over workers overlaps with the backward pass. */
     bool overlap_data;
     /* True if the gathering of sharded weights overlaps with the forward pass. */
