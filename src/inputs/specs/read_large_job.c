@@ -28,9 +28,10 @@ static const char *const styles[] = {"eager", "compiled", "fused", NULL};
  * Names of optimizers, and the bytes of their state per parameter, without the 32-bit copy of the
  * weights.
  */
-static const char *const optimizers[] = {"adamw",     "adam", "sgd",  "momentum", "adafactor",
-                                         "adam-8bit", "lion", "muon", NULL};
-static const double optimizer_bytes[] = {8, 8, 0, 4, .1, 2, 4, 4};
+static const char *const optimizers[] = {"adamw",      "adam",       "sgd",  "momentum",
+                                         "adafactor",  "adam-8bit",  "lion", "muon",
+                                         "8-bit adam", "adamw-8bit", NULL};
+static const double optimizer_bytes[] = {8, 8, 0, 4, .1, 2, 4, 4, 2, 2};
 
 static const struct hm_field root_fields[] = {
     {.name = "name", .kind = HM_FIELD_TEXT, .offset = AT(name)},
