@@ -373,12 +373,13 @@ static int import_run(const void *values, struct hm_call *call, struct hm_err *e
     if (rc == 0)
         rc = hm__call_file(call, r->output, NULL, report.text, err);
     if (rc == 0 && strcmp(r->output, "-") != 0)
-        hm__text_addf(&call->out,
-                      "%zu rows, %zu machines into %s%s: %zu with hardware from the catalog, %zu "
-                      "with a known accelerator, %zu without a price\n",
-                      report.rows, report.machines, r->output,
-                      call->context->files->exists(r->output) ? " (replaced)" : "", report.known,
-                      report.accelerated, report.unpriced);
+        hm__text_addf(
+            &call->out,
+            "%zu rows, %zu machines into %s%s: %zu with hardware from the catalog, %zu "
+            "with a known accelerator, %zu with usual cores (assumed), %zu without a price\n",
+            report.rows, report.machines, r->output,
+            call->context->files->exists(r->output) ? " (replaced)" : "", report.known,
+            report.accelerated, report.cores, report.unpriced);
     hm_text_free(report.text);
     hm_catalog_free(built_in);
     return rc == 0 && call->out.failed ? hm__fail_nomem(err) : rc;
