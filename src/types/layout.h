@@ -54,8 +54,10 @@ struct hm_large_work {
     bool fused_loss; /* True if the loss is one kernel, which writes gradients over the logits. */
     bool separate_sum; /* True if gradients are added up over micro-batches by separate operations.
                         */
-    bool broadcast;    /* True if ZeRO broadcasts the shards of updated weights instead of gathering
-                          them. */
+    bool shard_gradients; /* True if stage 2 of ZeRO shards gradients under a pipeline too, so that
+                             each micro-batch of a chunk sends its part. */
+    bool broadcast; /* True if ZeRO broadcasts the shards of updated weights instead of gathering
+                       them. */
 };
 
 /* Returns the number of workers of a layout. */
