@@ -21,6 +21,12 @@ enum { HM_LARGE_PARTS = 11 };
 /* List the components of a step, the longest first. */
 void hm__large_list_parts(const struct hm_large_step *step,
                           struct hm_large_part parts[HM_LARGE_PARTS]);
+/*
+ * Returns what would make a component of the recommended step shorter. For matrix products, this
+ * is a lower precision only if the devices have units for one.
+ */
+const char *hm__large_part_help(const struct hm_large_answer *answer,
+                                const struct hm_large_part *part);
 
 /* Write the value to which a what-if changes a setting of the job, such as "1024" or "fp8". */
 void hm__large_change_value(const struct hm_large_change *change, char *text, size_t room);

@@ -316,7 +316,7 @@ static void add_limits(struct hm_text *out, const struct hm_large_answer *a,
     hm__text_addf(&line, "%s (%.0f %% of the step)", parts[0].name,
                   100 * parts[0].seconds / c->step.time_s);
     hm__render_taken_line(out, style, "limited by", &line);
-    hm__render_line(out, style, "would help", parts[0].help);
+    hm__render_line(out, style, "would help", hm__large_part_help(a, &parts[0]));
     for (size_t i = 0; i < a->note_count; i++)
         hm__render_line(out, style, "note", a->notes[i]);
     hm__text_add(out, "\nshares of the step\n");

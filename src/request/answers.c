@@ -627,6 +627,7 @@ static const struct hm_member catalog_entry[] = {
     MAYBE(NUMBER, "flops_bf16", NULL, "flop/s in bf16"),
     MAYBE(NUMBER, "flops_tf32", NULL, "flop/s in TF32"),
     MAYBE(NUMBER, "flops_fp8", NULL, "flop/s in fp8"),
+    MAYBE(NUMBER, "flops_fp4", NULL, "flop/s in fp4"),
     MAYBE(NUMBER, "processors", NULL, "multiprocessors of a worker"),
     MAYBE(NUMBER, "cores", NULL, "cores of a worker without accelerators"),
     MAYBE(NUMBER, "threads", NULL, "threads that compute in a worker"),
@@ -645,6 +646,7 @@ static const struct hm_member catalog_entry[] = {
     MAYBE(NUMBER, "price_per_h", NULL, "price of an hour"),
     MAYBE(TEXT, "assumed", NULL, "figures that are not from the source"),
     MAYBE(NUMBER, "parameters", NULL, "parameters of a neural network"),
+    MAYBE(NUMBER, "active_parameters", NULL, "parameters of a transformer that each token uses"),
     MAYBE(NUMBER, "forward_flop", NULL, "flop of one sample forward"),
 };
 static const struct hm_member catalog[] = {

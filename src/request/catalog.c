@@ -7,6 +7,7 @@
 #include "catalog_render.h"
 #include "err.h"
 #include "files.h"
+#include "large.h"
 #include "readers.h"
 #include "render.h"
 #include "verbs.h"
@@ -41,12 +42,36 @@ static int count_network(const struct hm_catalog *catalog, const char *name,
     return rc;
 }
 
+/* Writes a transformer as JSON, as one line, or, if `whole` is true, with all of its sizes. */
+static void put_transformer(const struct hm_catalog *catalog, const char *name,
+                            const struct hm_transformer *network, struct hm_json *json,
+                            struct hm_text *out, bool whole)
+{
+    const struct hm_transformer_size size = {network, hm__large_parameters(network),
+                                             hm__large_active(network)};
+
+    if (json)
+        hm__render_transformer_json(json, &size);
+    else if (whole)
+        hm__render_transformer(out, &size);
+    else
+        hm__render_transformer_line(out, name, &size,
+                                    hm_catalog_text(catalog, HM_CATALOG_NETWORK, name, "title"));
+}
+
 static int put_network(const struct hm_catalog *catalog, const char *name, struct hm_json *json,
                        struct hm_text *out, bool layers, struct hm_err *err)
 {
     struct hm_counts *counts = NULL;
     struct hm_job *job = NULL;
-    int rc = count_network(catalog, name, &job, &counts, err);
+    struct hm_transformer transformer;
+    int rc = hm_catalog_transformer(catalog, name, &transformer, NULL);
+
+    if (rc == 0) {
+        put_transformer(catalog, name, &transformer, json, out, layers);
+        return 0;
+    }
+    rc = rc == HM_E_NOMEM ? hm__fail_nomem(err) : count_network(catalog, name, &job, &counts, err);
 
     if (rc == 0 && json)
         hm__render_network_json(json, counts);
@@ -349,12 +374,13 @@ static int import_run(const void *values, struct hm_call *call, struct hm_err *e
     if (rc == 0)
         rc = hm__call_file(call, r->output, NULL, report.text, err);
     if (rc == 0 && strcmp(r->output, "-") != 0)
-        hm__text_addf(&call->out,
-                      "%zu rows, %zu machines into %s%s: %zu with hardware from the catalog, %zu "
-                      "with a known accelerator, %zu without a price\n",
-                      report.rows, report.machines, r->output,
-                      call->context->files->exists(r->output) ? " (replaced)" : "", report.known,
-                      report.accelerated, report.unpriced);
+        hm__text_addf(
+            &call->out,
+            "%zu rows, %zu machines into %s%s: %zu with hardware from the catalog, %zu "
+            "with a known accelerator, %zu with usual cores (assumed), %zu without a price\n",
+            report.rows, report.machines, r->output,
+            call->context->files->exists(r->output) ? " (replaced)" : "", report.known,
+            report.accelerated, report.cores, report.unpriced);
     hm_text_free(report.text);
     hm_catalog_free(built_in);
     return rc == 0 && call->out.failed ? hm__fail_nomem(err) : rc;

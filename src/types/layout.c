@@ -70,6 +70,10 @@ int hm__layout_check(const struct hm_layout *x, const struct hm_large_work *work
     if (x->pipeline > net->layers)
         return layout_fail("pipeline", x->pipeline, err, "is more than layers, which is",
                            net->layers, "a stage needs at least one layer");
+    if (x->interleave > 1 && x->pipeline == 1)
+        return layout_fail("interleave", x->interleave, err,
+                           "needs a pipeline of several stages, but pipeline is", x->pipeline,
+                           "give pipeline more than 1, or leave interleave out");
     if (x->interleave > 1 && x->pipeline * x->interleave > net->layers + 2)
         return layout_fail("interleave", x->interleave, err,
                            "times pipeline is more than layers, which is", net->layers,

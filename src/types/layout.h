@@ -73,6 +73,9 @@ struct hm_large_work {
      */
     bool fused_loss;
     bool separate_sum; /* True if gradients of micro-batches are added up by separate operations. */
+    /* True if stage 2 of ZeRO shards gradients also in a pipeline, so that each micro-batch of a
+     * chunk of layers sends its part of the gradients. */
+    bool shard_gradients;
     /* True if ZeRO broadcasts the shards of updated weights; false if it gathers them. */
     bool broadcast;
 };

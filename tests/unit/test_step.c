@@ -304,7 +304,7 @@ static void rates_of_accelerators_are_dense(void **state)
         if (!rate_between(half, node->flops_tf32, 1, 4) ||
             !rate_between(node->flops_fp8, half, 1, 2) ||
             !rate_between(node->flops_fp4, half, 4, 6) ||
-            !rate_between(node->flops_32, node->flops_64, 1, 62) ||
+            !rate_between(node->flops_32, node->flops_64, 1, 67) ||
             !rate_between(half, node->flops_32, 1, 32) ||
             !(node->memory_bytes > 7e9 && node->memory_bytes < 310e9) ||
             !(node->memory_bandwidth_bytes_per_s > 1.5e11 &&

@@ -5,8 +5,9 @@
  *
  * A price list contains prices, but no speeds. A machine that is in the catalog keeps its hardware
  * data and gets the new price. Any other machine gets the data of its accelerator, if the
- * accelerator is in the catalog; otherwise its speed is unknown, and plans for this machine say so.
- * An empty price is unknown, not $0.
+ * accelerator is in the catalog; with an unknown accelerator its speed is unknown, and plans with
+ * it report this. A machine without accelerators gets the usual speed of its cores, which is marked
+ * as assumed. An empty price is unknown, not $0.
  *
  * At most 10000 machines are read.
  */
@@ -223,6 +224,38 @@ static void put_entry(struct hm_text *out, const struct hm_value *entry, const c
 }
 
 /*
+ * Returns the number of cores of a machine. Two vCPUs are one core, except on the Arm processors of
+ * AWS, which the letter g after the generation in the name of the family denotes (m7g, c6gn).
+ */
+static double core_count(const struct machine *m)
+{
+    const char *digit = strpbrk(m->name, "0123456789"), *dot = strchr(m->name, '.');
+    const char *arm = digit ? strchr(digit, 'g') : NULL;
+
+    return arm && dot && digit < dot && arm < dot ? m->vcpus : fmax(1, floor(m->vcpus / 2));
+}
+
+/*
+ * Writes figures of a machine without accelerators. The list only has the number of vCPUs; a core
+ * is assumed to be like those of the machines of the catalog (m5, c7i, c7a, c7g), of which it has
+ * the least speed and memory bandwidth in round figures.
+ */
+static void put_cores(struct hm_text *out, const struct machine *m)
+{
+    static const double CORE_GFLOPS = 80, CORE_GBYTES_PER_S = 5;
+    const double cores = core_count(m);
+
+    hm__text_addf(out,
+                  "    flops: {32: %g Gflop/s, 64: %g Gflop/s}\n"
+                  "    efficiency: 0.6\n"
+                  "    cores: %g\n"
+                  "    memory_bandwidth: %g GB/s\n"
+                  "    fabric: {bandwidth: 10 Gbit/s, latency: 50 us}\n"
+                  "    assumed: flops, cores, memory_bandwidth, fabric\n",
+                  CORE_GFLOPS * cores, CORE_GFLOPS / 2 * cores, cores, CORE_GBYTES_PER_S * cores);
+}
+
+/*
  * Writes a machine that is not in the catalog; `accelerator` is the catalog entry of its
  * accelerator, or NULL.
  */
@@ -249,6 +282,8 @@ static void put_unknown(struct hm_text *out, const struct machine *m,
         hm__text_add(out, "\n");
     } else if (!m->accelerator && m->memory_gib > 0)
         hm__text_addf(out, "    memory: %.17g GiB\n", m->memory_gib);
+    if (!m->accelerator && m->vcpus > 0)
+        put_cores(out, m);
     if (whole && m->accelerator)
         hm__text_addf(out, "    accelerators: %g\n", m->accelerators);
     if (m->accelerator && m->memory_gib > 0)
@@ -289,6 +324,7 @@ static void put_machine(struct hm_text *out, const struct hm_catalog *catalog,
     report->machines++;
     report->known += known != NULL;
     report->accelerated += !known && card;
+    report->cores += !known && !m->accelerator && m->vcpus > 0;
     report->unpriced += isnan(m->price) ? 1 : 0;
 }
 
