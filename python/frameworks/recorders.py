@@ -11,18 +11,15 @@ import torch
 import torch.distributed as dist
 
 import howmany
-from data import widths
+from torch_task import loss_of, network
 
 torch.set_num_threads(1)
 torch.manual_seed(1)
 name, store = sys.argv[1], os.path.join(tempfile.mkdtemp(), "runs.db")
 rank, n = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
-sizes = widths("two-layers")
-layers = [layer for i, o in zip(sizes, sizes[1:]) for layer in (torch.nn.Linear(i, o), torch.nn.ReLU())]
-model = torch.nn.Sequential(*layers[:-1])
+model = network("two-layers")
 whole = sum(parameter.numel() for parameter in model.parameters())
 images, labels = torch.rand(64, 784), torch.randint(0, 10, (64,))
-loss_of = torch.nn.functional.cross_entropy
 
 
 def loop(model, **columns):
