@@ -1,7 +1,7 @@
 """Check recorders with the frameworks themselves, on two processes: torchrun --nproc-per-node 2 recorders.py NAME
 
 NAME is fsdp, fsdp2, tensor (tensor and data parallel), accelerate or deepspeed. Rank 0 compares what was recorded with what
-was set up.
+was set up. With --lines, DeepSpeed prints the lines that `howmany bench` reads.
 """
 import os
 import sys
@@ -69,7 +69,9 @@ else:
     os.environ.setdefault("LOCAL_RANK", str(rank))
     deepspeed.init_distributed(dist_backend="gloo")
     settings = {"train_micro_batch_size_per_gpu": 64, "optimizer": {"type": "SGD", "params": {"lr": 0.1}},
-                "zero_optimization": {"stage": 1}, "zero_allow_untested_optimizer": True}
+                "zero_optimization": {"stage": 1}, "zero_allow_untested_optimizer": True, "steps_per_print": 1}
+    if "--lines" in sys.argv:
+        deepspeed.utils.logging.set_log_level_from_string("info")
     engine, _, _, _ = deepspeed.initialize(model=model, model_parameters=model.parameters(), config=settings)
     with howmany.callbacks.deepspeed(engine, to=store) as run:
         for _ in range(4):

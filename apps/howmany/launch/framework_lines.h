@@ -18,7 +18,7 @@ struct launch_frameworks *launch_frameworks_new(void);
 void launch_frameworks_free(struct launch_frameworks *frameworks);
 
 /* Read a line. Returns false, and leaves *ret_line unchanged, if no framework writes such lines. */
-bool launch_frameworks_read(const struct launch_frameworks *frameworks, const char *line,
+bool launch_frameworks_read(struct launch_frameworks *frameworks, const char *line,
                             struct launch_framework_line *ret_line);
 
 #endif
