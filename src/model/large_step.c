@@ -340,7 +340,11 @@ static double optimizer_time(const struct hm_large_case *x, const struct hm_layo
     }
     if (l->offload != HM_OFFLOAD_NONE)
         return x->work->trained * host_optimizer_time(x, l, own);
-    return x->work->trained * (34 * own + 6 * all) /
+    /* The bytes that the reference counts are those of states in 32 bits, 12 or more for each
+     * parameter. Smaller states, such as those of weights in bf16 without a copy in 32 bits, move
+     * fewer bytes in proportion. */
+    double states = fmin(1, (x->work->weight_bytes + x->work->optimizer_bytes) / 12);
+    return x->work->trained * states * (34 * own + 6 * all) /
            (x->device->bandwidth_bytes_per_s * x->constants->memory);
 }
 

@@ -124,6 +124,29 @@ static void eval_example(const struct example *x, double *ret_results)
     memcpy(ret_results, results, sizeof(results));
 }
 
+/* Weights and states of 6 bytes for each parameter move half of the bytes of those of 12 bytes;
+ * more than 12 bytes move as many as 12. */
+static void small_states_move_fewer_bytes(void **state)
+{
+    enum { OPTIMIZER_S = 9 };
+    static const double bytes[] = {10, 12, 4};
+    FILE *file = open_source("tests/data/large.tsv");
+    double results[3][RESULTS];
+    struct example x;
+
+    (void)state;
+    assert_true(next_example(file, &x));
+    fclose(file);
+    x.work.weight_bytes = 2;
+    for (size_t i = 0; i < 3; i++) {
+        x.work.optimizer_bytes = bytes[i];
+        eval_example(&x, results[i]);
+    }
+    assert_true(results[0][OPTIMIZER_S] > 0);
+    assert_near(results[1][OPTIMIZER_S], results[0][OPTIMIZER_S], 1e-12);
+    assert_near(results[2][OPTIMIZER_S], results[0][OPTIMIZER_S] / 2, 1e-12);
+}
+
 static void test_oracle(void **state)
 {
     FILE *file = open_source("tests/data/large.tsv");
@@ -419,10 +442,15 @@ static void test_checks(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_oracle), cmocka_unit_test(test_published),
-        cmocka_unit_test(test_gemm),   cmocka_unit_test(test_layer),
-        cmocka_unit_test(test_counts), cmocka_unit_test(test_checks),
-        cmocka_unit_test(test_torus),  cmocka_unit_test(test_offload),
+        cmocka_unit_test(small_states_move_fewer_bytes),
+        cmocka_unit_test(test_oracle),
+        cmocka_unit_test(test_published),
+        cmocka_unit_test(test_gemm),
+        cmocka_unit_test(test_layer),
+        cmocka_unit_test(test_counts),
+        cmocka_unit_test(test_checks),
+        cmocka_unit_test(test_torus),
+        cmocka_unit_test(test_offload),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
