@@ -30,7 +30,8 @@ struct hm_large_stages hm__large_stages(double layers, double stages, double hea
     return best;
 }
 
-/* Bytes that one layer keeps per token: `whole` without recomputation, `remains` with it. */
+/* Bytes that one layer keeps per token: `whole` without recomputation, `remains` with
+ * recomputation. */
 struct kept {
     double whole, remains;
 };
