@@ -6,6 +6,7 @@
 
 #include "err.h"
 #include "files.h"
+#include "graph_read.h"
 #include "graph_render.h"
 #include "verbs.h"
 
@@ -117,6 +118,9 @@ static int get_graph(const struct hm_graph_request *r, struct hm_call *call,
     }
     if (made)
         return hm__request_fail(err, made, HM_E_CONFLICT, "this needs generate");
+    if (r->graph.text)
+        return hm__graph_parse(r->graph.text, r->graph.length, r->graph.name,
+                               (enum hm_graph_format)r->format, r->degrees_only, ret_graph, err);
     if (!call->context->files)
         return hm__request_fail(err, "graph", HM_E_UNSUPPORTED, "a request cannot name a file");
     return call->context->files->graph(r->graph.name, (enum hm_graph_format)r->format,
