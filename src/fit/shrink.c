@@ -35,7 +35,7 @@ static const double RECENT = 4, BEYOND = 8;
  * A cost per worker, a term proportional to n, doubles its share at each doubling of n: over the
  * three doublings beyond the runs its loss grows by up to 8 times the growth at the last one.
  */
-static const double GROWTH = 8;
+static const double SHRINK_GROWTH = 8;
 /* Share of the draws that may show a smaller growth of the loss than the one that is used. */
 static const double DOUBT = 0.2;
 
@@ -84,7 +84,7 @@ static double draws_weigh(const struct hm_fit *fit, const double *x, const doubl
                           double *weights)
 {
     const struct hm__fit *f = fit->inside;
-    double usual = usual_turn(fit) + GROWTH * agreed_growth(fit, x, n, weights);
+    double usual = usual_turn(fit) + SHRINK_GROWTH * agreed_growth(fit, x, n, weights);
     double sum = 0;
 
     for (size_t d = 0; d < f->draw_count; d++) {

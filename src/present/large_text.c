@@ -17,7 +17,7 @@ enum { LAYOUT_TEXT = 160, BAR_WIDTH = 40 };
  * If a recommendation needs more machine-hours than this many times those of the knee, a warning is
  * added.
  */
-static const double COSTLY = 2;
+static const double LARGE_COSTLY = 2;
 
 /* Adds the machines of a point, such as "32 x p5.48xlarge (256 GPUs)". */
 static void say_machines(struct hm_text *out, const struct hm_large_answer *a,
@@ -64,7 +64,7 @@ static void say_costly(struct hm_text *out, const struct hm_large_answer *a)
     char number[HM_SHOWN];
 
     if (a->knee >= a->point_count || a->goal != HM_GOAL_TIME ||
-        !(hours_ratio(c, &a->points[a->knee]) > COSTLY))
+        !(hours_ratio(c, &a->points[a->knee]) > LARGE_COSTLY))
         return;
     const struct hm_large_choice *k = &a->points[a->knee];
     hm__text_addf(out, "; that is %sx the machine-hours of %.0f worker%s, which take%s ",

@@ -6,7 +6,7 @@
 #include "err.h"
 
 /* Largest depth of nested layers (no real network is deeper), and size of a field name. */
-enum { DEPTH_MOST = 64, FIELD_TEXT = 128 };
+enum { DEPTH_MOST = 64, NETWORK_FIELD_TEXT = 128 };
 
 static const double SIZE_MOST = 1e12;
 

@@ -26,8 +26,8 @@
 #include "clock.h"
 #include "processes.h"
 
-static const double GRACE_S = 2; /* Seconds between SIGTERM and SIGKILL. */
-static const double KILL_S = 5;  /* Seconds to repeat SIGKILL, for processes that start others. */
+static const double GUARD_GRACE_S = 2; /* Seconds between SIGTERM and SIGKILL. */
+static const double KILL_S = 5; /* Seconds to repeat SIGKILL, for processes that start others. */
 
 /* Number of functions that can be registered at the same time. */
 enum { CLEANUPS = 4 };
@@ -87,9 +87,10 @@ static void end_session(pid_t session)
     double started = cli_now_s();
 
     kill(-session, SIGTERM);
-    while (launch_session_signal(session, 0) > 0 && cli_now_s() < started + GRACE_S)
+    while (launch_session_signal(session, 0) > 0 && cli_now_s() < started + GUARD_GRACE_S)
         nanosleep(&pause, NULL);
-    while (launch_session_signal(session, SIGKILL) > 0 && cli_now_s() < started + GRACE_S + KILL_S)
+    while (launch_session_signal(session, SIGKILL) > 0 &&
+           cli_now_s() < started + GUARD_GRACE_S + KILL_S)
         nanosleep(&pause, NULL);
 }
 

@@ -19,6 +19,7 @@
 #include "howmany_advise.h"
 #include "json.h"
 #include "memory.h"
+#include "order.h"
 #include "stream.h"
 #include "timings.h"
 
@@ -235,8 +236,6 @@ double hm__number_after(const char *text, size_t length, const char *label);
 /* Open the next file of a log that is split into several files. Returns 1 on success, 0 after the
  * last file, or a negative error code. */
 int hm__import_next_part(struct hm_imported *im, struct hm_err *err);
-/* Compare two doubles for qsort and bsearch. */
-int hm__compare_numbers(const void *a, const void *b);
 /*
  * Write an integer as a member of the facts, without rounding; a value below 0 is written as null.
  */
