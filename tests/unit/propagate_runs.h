@@ -1,4 +1,4 @@
-/* Fields, and runs of belief propagation on ranks that are threads, with their results. */
+/* Fields, and runs of belief propagation on ranks of one process, with their results. */
 #ifndef HM_PROPAGATE_RUNS_H
 #define HM_PROPAGATE_RUNS_H
 
@@ -9,7 +9,7 @@
 #include "propagate.h"
 #include "random.h"
 
-/* Assertion for threads, in which those of cmocka do not work. */
+/* Assertion for ranks, in which those of cmocka do not work. */
 #define CHECK(condition) (condition) ? (void)0 : check_failed(#condition, __LINE__)
 
 static inline void check_failed(const char *what, int line)

@@ -1,5 +1,5 @@
 /*
- * Sums over ranks: every scheme, for many numbers of ranks and lengths, on threads. Checked against
+ * Sums over ranks: every scheme, for many numbers of ranks and lengths, on fibers. Checked against
  * sums computed here, against byte counts and times in closed form, and for equal bits on all
  * ranks.
  */

@@ -10,7 +10,7 @@
 #include "linear_problem.h"
 #include "shard.h"
 
-/* Assertion for threads, in which those of cmocka do not work. */
+/* Assertion for ranks, in which those of cmocka do not work. */
 #define CHECK(condition) (condition) ? (void)0 : check_failed(#condition, __FILE__, __LINE__)
 
 static inline void check_failed(const char *what, const char *file, int line)

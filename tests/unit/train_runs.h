@@ -1,4 +1,4 @@
-/* Training runs on ranks that are threads, and their results. */
+/* Training runs on ranks of one process, and their results. */
 #ifndef HM_TRAIN_RUNS_H
 #define HM_TRAIN_RUNS_H
 

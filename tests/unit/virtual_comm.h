@@ -1,5 +1,5 @@
 /*
- * Ranks in virtual time, for tests: threads of which one runs at a time, always the one with the
+ * Ranks in virtual time, for tests: fibers of which one runs at a time, always the one with the
  * smallest clock. The order and the times of all events are therefore the same in every run.
  *
  * A message takes latency_s + bytes * byte_s from the time both sides are ready; work takes flop *

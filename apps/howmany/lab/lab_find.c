@@ -15,7 +15,6 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <ftw.h>
 #include <net/if.h>
 #include <signal.h>
 #include <stdio.h>
@@ -28,6 +27,7 @@
 
 #include "cli.h"
 #include "clock.h"
+#include "guard.h"
 #include "err.h"
 #include "lab_enter.h"
 #include "memory.h"
@@ -269,14 +269,6 @@ static int remove_space(const char *space, struct hm_err *err)
     return 0;
 }
 
-static int remove_entry(const char *path, const struct stat *unused, int kind, struct FTW *ftw)
-{
-    (void)unused;
-    (void)kind;
-    (void)ftw;
-    return remove(path) == 0 || errno == ENOENT ? 0 : -1;
-}
-
 int lab_remove(const char *name, struct hm_err *err)
 {
     char space[LAB_TEXT], path[LAB_TEXT];
@@ -290,8 +282,7 @@ int lab_remove(const char *name, struct hm_err *err)
     lab_found_release(&found);
     if (rc)
         return rc;
-    if (nftw(lab_path(name, NULL, path), remove_entry, 8, FTW_DEPTH | FTW_PHYS) != 0 &&
-        errno != ENOENT)
+    if (launch_remove_folder(lab_path(name, NULL, path)))
         return hm__fail(err, HM_E_IO, "cannot remove %s: %s", path, strerror(errno));
     rmdir(LAB_FOLDER); /* While other labs exist, the folder is not empty and stays. */
     return 0;

@@ -262,7 +262,12 @@ static int remove_entry(const char *path, const struct stat *unused, int kind, s
     return remove(path) == 0 || errno == ENOENT ? 0 : -1;
 }
 
+int launch_remove_folder(const char *path)
+{
+    return nftw(path, remove_entry, 8, FTW_DEPTH | FTW_PHYS) == 0 || errno == ENOENT ? 0 : -1;
+}
+
 void launch_guard_remove_folder(const char *path)
 {
-    nftw(path, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+    launch_remove_folder(path);
 }

@@ -33,7 +33,10 @@ void launch_guard_tell_session(pid_t session);
 void launch_guard_add(void (*clean)(const char *name), const char *name);
 void launch_guard_drop(void (*clean)(const char *name), const char *name);
 
-/* A function for launch_guard_add: removes a folder and everything in it. */
+/* Removes a folder and everything in it; a missing folder is no error. Returns 0, or -1 with the
+ * reason in errno. */
+int launch_remove_folder(const char *path);
+/* A function for launch_guard_add: like launch_remove_folder, but errors are ignored. */
 void launch_guard_remove_folder(const char *path);
 
 /* Returns a descriptor that becomes readable when the guard dies; -1: there is no guard. Call
