@@ -1,15 +1,15 @@
 /*
  * Adds notes on what a plan of a transformer assumes about its machines: values that the cluster
- * does not give, for which those of the generation of its devices are used, and values of the
- * catalog that are not from a data sheet.
+ * does not give and that are set to those usual for the generation of its devices, and values of
+ * the catalog that are not from a data sheet.
  */
 #include <stdio.h>
 #include <string.h>
 
 #include "large_plan.h"
 
-/* Whether the answer has a point on this machine that uses several nodes, or several workers of a
- * node. */
+/* Whether the answer has a point on this machine that uses several nodes (if `nodes` is true), or
+ * several workers of a node (otherwise). */
 static bool has_point(const struct hm_large_answer *a, const struct hm_large_machine *m, int index,
                       bool nodes)
 {
@@ -20,7 +20,7 @@ static bool has_point(const struct hm_large_answer *a, const struct hm_large_mac
     return false;
 }
 
-/* Appends a value to the list of those that are assumed. */
+/* Appends a value to the list of assumed values. */
 static void list_figure(char *text, size_t room, const char *format, double value)
 {
     size_t used = strlen(text);
@@ -70,12 +70,24 @@ static void note_catalog(struct hm_large_answer *a, const char *name, const char
         hm__large_note(a, "of %s, these figures are assumed: %.100s", name, assumed);
 }
 
+/* Adds the note that the width of the interval is a guess, because no such steps were measured. */
+static void note_unmeasured(struct hm_large_answer *a, const struct hm_large_machine *m,
+                            const char *name)
+{
+    if (m->device.unmeasured)
+        hm__large_note(a,
+                       "no steps on devices like those of %s were measured: the interval is wider "
+                       "by a guess",
+                       name);
+}
+
 void hm__large_note_assumed(const struct hm_large_machines *machines, const struct hm_job *job,
                             const struct hm_cluster *const *clusters, struct hm_large_answer *a)
 {
     for (size_t i = 0; i < machines->count; i++) {
         const struct hm_cluster *cluster = clusters ? clusters[i] : &job->cluster;
         const char *name = cluster->name ? cluster->name : "the machine";
+        note_unmeasured(a, &machines->items[i], name);
         note_usual(a, &machines->items[i], (int)i, name);
         note_catalog(a, name, cluster->assumed);
     }

@@ -1,7 +1,7 @@
 /*
- * Ranks as fibers: one slot for each pair of ranks, which transfers one message at a time. A rank
- * that waits for another one lets it continue; if ranks wait for each other in a circle, the
- * program is ended.
+ * Implements ranks as fibers: there is one slot for each pair of ranks, which transfers one message
+ * at a time. A rank that waits for another one lets it continue; if ranks wait for each other in a
+ * circle, the program is ended.
  */
 #include "fake_comm.h"
 
@@ -17,19 +17,20 @@ enum slot_state { SLOT_EMPTY, SLOT_OFFERED, SLOT_TAKEN };
 /* Channel from one rank to another. */
 struct slot {
     enum slot_state state;
-    const void *data; /* Buffer of the sender. */
+    const void *data; /* Buffer of the sending rank. */
     size_t bytes;
-    double ready_s; /* Clock of the sender; after the transfer, time of arrival. */
+    double ready_s; /* Clock of the sending rank; after the transfer, the time of arrival. */
 };
 
 struct fake_world {
-    struct slot *slots; /* The slot of a pair of ranks has the index from * size + to. */
+    struct slot *slots; /* Slots of all pairs of ranks; the slot from rank `from` to rank `to` has
+                           the index from * size + to. */
     struct fibers *fibers;
     int size;
-    int waits;             /* Times that a rank had to wait since a rank last continued. */
-    int arrived;           /* Ranks that have arrived at the present barrier. */
+    int waits;   /* Number of times that a rank had to wait since a rank last continued. */
+    int arrived; /* Number of ranks that have arrived at the current barrier. */
     unsigned long barrier; /* Number of barriers so far. */
-    double latest_s;       /* Latest clock of the ranks at the present barrier. */
+    double latest_s;       /* Latest clock of the ranks at the current barrier. */
     double released_s;     /* Latest clock of the ranks at the last barrier. */
     void (*body)(struct hm_comm *comm, void *context);
     void *context;

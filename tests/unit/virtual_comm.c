@@ -1,8 +1,8 @@
 /*
- * Ranks in virtual time. A rank is ready at a known time, or waits for a message or a barrier. A
- * rank that stops running selects the next one to run: the one that is ready earliest. No
- * later event can make a message arrive earlier, since a transfer takes time after both sides are
- * ready.
+ * Implements ranks in virtual time. A rank is ready at a known time, or waits for a message or a
+ * barrier. A rank that stops running selects the next rank to run, which is the one that is ready
+ * earliest. No later event can make a message arrive earlier, since a transfer takes time after
+ * both sides are ready.
  */
 #include "virtual_comm.h"
 
@@ -15,7 +15,7 @@
 
 enum { PARTS = 2 }; /* There are two communicators: one of all ranks, and one of the first ranks. */
 
-/* One side of a message. */
+/* One side (sender or receiver) of a message. */
 struct message_side {
     /* Next message between the same two ranks, in the order of posting. */
     struct message_side *next;
@@ -36,7 +36,7 @@ struct virtual_barrier {
 struct virtual_rank {
     struct hm_comm comm;
     struct virtual_world *world;
-    /* Present time of the rank, and time at which it can continue; the latter is INFINITY if
+    /* Current time of the rank, and time at which it can continue; the latter is INFINITY if
      * unknown. */
     double clock_s, ready_s;
     struct message_side **awaited; /* Requests that the rank waits for. */
@@ -49,7 +49,8 @@ struct virtual_world {
     struct virtual_cluster cluster;
     struct virtual_rank *ranks;
     struct message_side **sends,
-        /* Messages that are not matched yet; the index is 2 (from * size + to) + non-blocking. */
+        /* Messages that are not matched yet; the index is 2 (from * size + to), plus 1 for
+           non-blocking messages. */
         **receives;
     struct virtual_barrier barriers[PARTS];
     int size;
@@ -98,7 +99,7 @@ static int schedule_next(void *context)
     return best;
 }
 
-/* Wait for the turn of this rank at ready_s, which other ranks may set. */
+/* Wait until this rank may run, at the time ready_s, which other ranks may set. */
 static void schedule_wait(struct virtual_rank *r)
 {
     struct virtual_world *w = r->world;

@@ -26,7 +26,7 @@ static const char *row_key(const struct hm_platform_row *r, size_t grouping)
     return keys[grouping];
 }
 
-/* Returns the median absolute error of the rows of a group, and their number. */
+/* Returns the median absolute error of the rows of a group, and sets *ret_count to their number. */
 static double group_median(const struct hm_platform_rows *all, const double *predicted,
                            size_t grouping, const char *key, double *errors, size_t *ret_count)
 {

@@ -5,6 +5,7 @@
 #include "api_store.h"
 
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,12 +16,13 @@
 
 enum { COMMIT_BATCHES = 256, POOL_MAX = 64, POOL_WAIT_S = 1 };
 
-/* A batch of runs in the queue. It is on the stack of the thread that waits for it. */
+/* A batch of runs in the queue of the writing thread. It is stored on the stack of the thread that
+ * waits until the batch is written. */
 struct queued_batch {
     struct hm_store_batch *batch;
     struct hm_err *err;
     int rc;
-    bool done;
+    sem_t done; /* Posted when the batch was committed or has failed. */
     struct queued_batch *next;
 };
 
@@ -33,11 +35,12 @@ struct api_store {
     struct hm_store *idle[POOL_MAX];
     size_t idle_count, in_use, most;
     /* The following members describe the thread that writes. */
-    pthread_cond_t wake, written;
+    pthread_cond_t wake;
     pthread_t writer;
     bool writes, ending;
     struct queued_batch *first, **last;
-    struct hm_store *own; /* Connection of the writing thread; NULL if it is not open. */
+    pthread_mutex_t writing; /* Protects `own` and its transactions. */
+    struct hm_store *own;    /* Connection for writing; NULL if it is not open. */
     atomic_ullong commits, runs, failures;
     atomic_bool healthy;
 };
@@ -54,7 +57,7 @@ static void mark_unhealthy(struct api_store *s)
     pthread_mutex_unlock(&s->lock);
 }
 
-/* Set the error of a request that needs the store while it is unhealthy. Such a request fails at
+/* Set the error for requests that need the store while it is unhealthy. Such a request fails at
  * once, so that it does not block a thread. */
 static int fail_unhealthy(struct hm_err *err)
 {
@@ -121,9 +124,9 @@ static void pool_close(void *context, struct hm_store *store, bool failed)
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-/* Commit batches. After an I/O error, the connection is opened again, once, and the batches are
- * added again. The failed transaction may have been committed, but every run has a key, so adding
- * it a second time changes nothing. */
+/* Commit batches of runs. After an I/O error, the connection is opened again, once, and the batches
+ * are added again. The failed transaction may have been committed, but every run has a key, so
+ * adding it a second time changes nothing. */
 static int commit_batches(struct api_store *s, struct hm_store_batch *batches, size_t count,
                           struct hm_err *err)
 {
@@ -158,7 +161,8 @@ static void commit_one(struct api_store *s, struct queued_batch *w)
         atomic_fetch_add(&s->runs, w->batch->added);
 }
 
-/* Commit all batches in one transaction; if one of them is invalid, commit each batch by itself. */
+/* Commit all queued batches in one transaction; if one of them is invalid, commit each batch in its
+ * own transaction. */
 static void commit_queue(struct api_store *s, struct queued_batch *first, size_t count)
 {
     struct hm_store_batch batches[COMMIT_BATCHES];
@@ -194,9 +198,11 @@ static void check_health(struct api_store *s)
     if (pthread_cond_timedwait(&s->wake, &s->lock, &until) == 0)
         return;
     pthread_mutex_unlock(&s->lock);
+    pthread_mutex_lock(&s->writing);
     hm_store_close(s->own);
     s->own = NULL;
     atomic_store(&s->healthy, hm_store_open(s->where, &s->own, NULL) == 0);
+    pthread_mutex_unlock(&s->writing);
     pthread_mutex_lock(&s->lock);
 }
 
@@ -224,16 +230,17 @@ static void *writer_run(void *context)
         if (!end)
             s->last = &s->first;
         pthread_mutex_unlock(&s->lock);
+        pthread_mutex_lock(&s->writing);
         commit_queue(s, first, count);
-        pthread_mutex_lock(&s->lock);
+        pthread_mutex_unlock(&s->writing);
         for (size_t i = 0; i < count; i++) {
             struct queued_batch *next = first->next;
-            /* From now on the waiting thread may return; the batch, which is on its stack, must not
-             * be used any more. */
-            first->done = true;
+            /* After this call the waiting thread may return, and the batch, which is on its stack,
+             * must not be used any more. */
+            sem_post(&first->done);
             first = next;
         }
-        pthread_cond_broadcast(&s->written);
+        pthread_mutex_lock(&s->lock);
     }
     pthread_mutex_unlock(&s->lock);
     return NULL;
@@ -250,14 +257,72 @@ static int queue_add(void *context, const char *where, struct hm_store_batch *ba
 
     if (!atomic_load(&s->healthy))
         return fail_unhealthy(err);
+    sem_init(&w.done, 0, 0);
     pthread_mutex_lock(&s->lock);
     *s->last = &w;
     s->last = &w.next;
-    pthread_cond_signal(&s->wake);
-    while (!w.done)
-        pthread_cond_wait(&s->written, &s->lock);
     pthread_mutex_unlock(&s->lock);
+    pthread_cond_signal(&s->wake);
+    while (sem_wait(&w.done) != 0)
+        ; /* A signal ended the wait. */
+    sem_destroy(&w.done);
     return w.rc;
+}
+
+/* ---- groups of requests ------------------------------------------------------------------------
+ */
+
+/* A transaction to which several requests add runs. */
+struct group_transaction {
+    struct hm_store *store;
+    size_t added, runs; /* Number of new runs, and of all runs. */
+    bool failed;        /* True if a request could not add its runs. */
+};
+
+static int group_add(void *context, const char *where, struct hm_store_batch *batch,
+                     struct hm_err *err)
+{
+    struct group_transaction *t = context;
+
+    (void)where;
+    int rc = t->failed ? HM_E_IO : hm__store_add_begun(t->store, batch, 1, err);
+    t->failed = t->failed || rc != 0;
+    t->added += batch->added;
+    t->runs += batch->count;
+    return rc;
+}
+
+/* Answer all requests inside a transaction and commit it. Returns whether this succeeded. */
+static bool commit_group(struct api_store *s, const struct api_store_group *group)
+{
+    struct group_transaction t = {.store = s->own};
+    const struct hm_store_access access = {&t, pool_open, pool_close, group_add};
+
+    if (!s->own || hm__store_exec(s->own, s->own->sql->begin_write, NULL))
+        return false;
+    for (size_t i = 0; !t.failed && i < group->count; i++)
+        group->answer(group->context, i, &access);
+    if (hm__store_end(s->own, t.failed ? HM_E_IO : 0, NULL))
+        return false;
+    atomic_fetch_add(&s->commits, t.runs > 0);
+    atomic_fetch_add(&s->runs, t.added);
+    hm__store_place(s->own, t.runs);
+    return true;
+}
+
+void api_store_group(struct api_store *s, const struct api_store_group *group)
+{
+    bool committed = false;
+
+    if (atomic_load(&s->healthy)) {
+        pthread_mutex_lock(&s->writing);
+        committed = commit_group(s, group);
+        pthread_mutex_unlock(&s->writing);
+    }
+    for (size_t i = 0; !committed && i < group->count; i++) {
+        group->withdraw(group->context, i);
+        group->answer(group->context, i, &s->access);
+    }
 }
 
 /* ---- opening and closing --------------------------------------------------------------------- */
@@ -273,13 +338,13 @@ int api_store_new(const char *where, size_t most, struct api_store **ret_store, 
     s->last = &s->first;
     atomic_store(&s->healthy, true);
     pthread_mutex_init(&s->lock, NULL);
+    pthread_mutex_init(&s->writing, NULL);
     pthread_cond_init(&s->returned, NULL);
     pthread_cond_init(&s->wake, NULL);
-    pthread_cond_init(&s->written, NULL);
     int rc = (s->where = strdup(where)) ? 0 : hm__fail_nomem(err);
     if (rc == 0)
         rc = hm_store_open(where, &s->own, err);
-    if (rc == 0) /* A damaged store could give wrong answers, so it is not served. */
+    if (rc == 0) /* A damaged store could give wrong answers, so the server does not use it. */
         rc = hm__store_verify(s->own, true, NULL, err);
     if (rc == 0 && pthread_create(&s->writer, NULL, writer_run, s) != 0)
         rc = hm__fail(err, HM_E_IO, "cannot start a thread");
@@ -308,7 +373,7 @@ void api_store_free(struct api_store *s)
     hm_store_close(s->own);
     pthread_cond_destroy(&s->returned);
     pthread_cond_destroy(&s->wake);
-    pthread_cond_destroy(&s->written);
+    pthread_mutex_destroy(&s->writing);
     pthread_mutex_destroy(&s->lock);
     free(s->where);
     free(s);

@@ -1,7 +1,7 @@
 /*
- * Implements a thread pool whose queue is a ring buffer. A thread whose task declares that it takes
- * long starts another thread in its place, continues with a lower priority, and ends with its task:
- * a process without privileges cannot raise a priority again.
+ * Implements a thread pool whose queue is a ring buffer. If a task declares that it takes long, its
+ * thread starts another thread as a replacement, continues with a lower priority, and ends with the
+ * task. It is not used again, because a process without privileges cannot raise a priority.
  */
 #include "http_pool.h"
 
@@ -15,21 +15,38 @@ enum { SLOW_NICE = 10 };
 
 struct http_pool {
     pthread_mutex_t lock;
-    /* Signalled when there is a task, when a thread may run, or when the pool ends. */
+    /* Condition that is signalled when there is a task, when a thread may run, or when the pool
+     * ends. */
     pthread_cond_t more;
-    pthread_cond_t gone; /* Signalled when the last thread has ended. */
+    pthread_cond_t gone; /* Condition that is signalled when the last thread has ended. */
     size_t threads;      /* Number of threads of the pool. */
     void **ring;
     size_t room, first, waiting;
-    atomic_size_t taken; /* Number of tasks that are reserved, waiting or running. */
+    atomic_size_t
+        taken; /* Number of tasks that have a reserved place in the queue, wait in it, or run. */
     bool ending;
-    int slow, slow_max; /* Number of running tasks that are declared as long, and its limit. */
-    bool (*run)(void *task);
+    int slow, slow_max; /* Number of running tasks that were declared as long, and the limit of this
+                           number. */
+    size_t group;       /* Largest number of tasks that a thread takes from the queue at once. */
+    bool (*run)(void **tasks, size_t count);
 };
+
+/* Take tasks from the queue. The caller holds the lock. Returns their number. */
+static size_t take_tasks(struct http_pool *w, void **tasks)
+{
+    size_t count = w->waiting < w->group ? w->waiting : w->group;
+
+    for (size_t i = 0; i < count; i++)
+        tasks[i] = w->ring[(w->first + i) % w->room];
+    w->first = (w->first + count) % w->room;
+    w->waiting -= count;
+    return count;
+}
 
 static void *worker_run(void *context)
 {
     struct http_pool *w = context;
+    void *tasks[HTTP_GROUP_MAX];
     bool slow = false;
 
     pthread_mutex_lock(&w->lock);
@@ -38,12 +55,10 @@ static void *worker_run(void *context)
             pthread_cond_wait(&w->more, &w->lock);
         if (w->waiting == 0)
             break;
-        void *task = w->ring[w->first];
-        w->first = (w->first + 1) % w->room;
-        w->waiting--;
+        size_t count = take_tasks(w, tasks);
         pthread_mutex_unlock(&w->lock);
-        slow = w->run(task);
-        atomic_fetch_sub(&w->taken, 1);
+        slow = w->run(tasks, count);
+        atomic_fetch_sub(&w->taken, count);
         pthread_mutex_lock(&w->lock);
     }
     w->slow -= slow;
@@ -53,7 +68,9 @@ static void *worker_run(void *context)
     return NULL;
 }
 
-/* Start one more thread. The caller holds the lock, or no other thread knows the pool. */
+/*
+ * Start one more thread. The caller must hold the lock, unless no other thread uses the pool yet.
+ */
 static bool add_thread(struct http_pool *w)
 {
     pthread_t thread;
@@ -65,7 +82,8 @@ static bool add_thread(struct http_pool *w)
     return true;
 }
 
-struct http_pool *http_pool_new(const struct http_pool_size *size, bool (*run)(void *task))
+struct http_pool *http_pool_new(const struct http_pool_size *size,
+                                bool (*run)(void **tasks, size_t count))
 {
     struct http_pool *w = calloc(1, sizeof(*w));
 
@@ -76,6 +94,7 @@ struct http_pool *http_pool_new(const struct http_pool_size *size, bool (*run)(v
     pthread_cond_init(&w->gone, NULL);
     w->run = run;
     w->slow_max = size->slow;
+    w->group = size->group;
     w->room = size->queue + (size_t)(size->quick + size->slow);
     w->ring = calloc(w->room, sizeof(*w->ring));
     pthread_mutex_lock(&w->lock);
@@ -95,7 +114,7 @@ bool http_pool_slow(struct http_pool *w)
     bool may = w->slow < w->slow_max && add_thread(w);
     w->slow += may;
     pthread_mutex_unlock(&w->lock);
-    if (may) /* On Linux, this call sets the priority of the calling thread only. */
+    if (may) /* On Linux, setpriority sets the priority of the calling thread only. */
         setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + SLOW_NICE);
     return may;
 }
@@ -115,8 +134,8 @@ void http_pool_push(struct http_pool *w, void *task)
     pthread_mutex_lock(&w->lock);
     w->ring[(w->first + w->waiting) % w->room] = task;
     w->waiting++;
-    pthread_cond_signal(&w->more);
     pthread_mutex_unlock(&w->lock);
+    pthread_cond_signal(&w->more);
 }
 
 size_t http_pool_count(struct http_pool *w)
