@@ -27,8 +27,8 @@ struct hm_large_question {
 /* A question without limits. */
 #define HM_LARGE_QUESTION_INIT                                                                     \
     {                                                                                              \
-        .n = NAN, .max_n = NAN, .deadline_s = NAN, .budget = NAN, .certainty = NAN, .slack = HM_DEFAULT_SLACK, \
-        .loss = NAN, .parameters = NAN                                                             \
+        .n = NAN, .max_n = NAN, .deadline_s = NAN, .budget = NAN, .certainty = NAN,                \
+        .slack = HM_DEFAULT_SLACK, .loss = NAN, .parameters = NAN                                  \
     }
 
 /* Plan a job with job->large on one or more clusters. The answer borrows the names of the job and

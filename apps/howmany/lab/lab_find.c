@@ -28,8 +28,8 @@
 
 #include "cli.h"
 #include "clock.h"
-#include "guard.h"
 #include "err.h"
+#include "guard.h"
 #include "lab_enter.h"
 #include "memory.h"
 #include "processes.h"
