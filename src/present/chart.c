@@ -57,7 +57,7 @@ void hm__render_table(struct hm_text *out, const struct hm_answer *a, const stru
     }
 }
 
-enum { ROWS = 11, MARGIN = 8, COLUMNS_MAX = 72, BARS = 6, NARROWEST = 40 };
+enum { ROWS = 11, MARGIN = 8, COLUMNS_MAX = 72, BARS = 6, CHART_NARROWEST = 40 };
 
 /* A raster of dots, and marks that are drawn over the dots. */
 struct canvas {
@@ -293,7 +293,7 @@ static void chart_draw_split(struct hm_text *out, const struct hm_answer *a,
 
 void hm__render_chart(struct hm_text *out, const struct hm_answer *a, const struct hm_style *style)
 {
-    size_t width = style->width > NARROWEST ? style->width : NARROWEST;
+    size_t width = style->width > CHART_NARROWEST ? style->width : CHART_NARROWEST;
     struct canvas *c = NULL;
 
     if (a->point_count < 2) /* A single point is not a curve, so nothing is drawn. */

@@ -63,7 +63,7 @@ static void json_residuals(struct hm_json *json, const struct hm_fit *fit)
     hm__json_close(json);
 }
 
-static void json_alternatives(struct hm_json *json, const struct hm_fit *fit)
+static void json_fit_alternatives(struct hm_json *json, const struct hm_fit *fit)
 {
     hm__json_open(json, "alternatives", HM_JSON_LIST | HM_JSON_LINES);
     for (size_t i = 0; i < fit->alternative_count; i++) {
@@ -113,7 +113,7 @@ static void fit_json(struct hm_text *out, const struct hm_fit *fit,
     json_terms(&json, fit);
     json_predictions(&json, predictions, count);
     json_residuals(&json, fit);
-    json_alternatives(&json, fit);
+    json_fit_alternatives(&json, fit);
     hm__json_put_texts(&json, "notes", fit->notes, fit->note_count);
     hm__json_close_answer(&json);
 }

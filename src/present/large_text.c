@@ -17,7 +17,7 @@ enum { LAYOUT_TEXT = 160, BAR_WIDTH = 40 };
  * A warning is added if the recommended configuration needs more than this many times the
  * machine-hours of the knee.
  */
-static const double COSTLY = 2;
+static const double LARGE_COSTLY = 2;
 
 /* Appends the machines of a point of the curve, such as "32 x p5.48xlarge (256 GPUs)". */
 static void say_machines(struct hm_text *out, const struct hm_large_answer *a,
@@ -65,7 +65,7 @@ static void say_costly(struct hm_text *out, const struct hm_large_answer *a)
     char number[HM_SHOWN];
 
     if (a->knee >= a->point_count || a->goal != HM_GOAL_TIME ||
-        !(hours_ratio(c, &a->points[a->knee]) > COSTLY))
+        !(hours_ratio(c, &a->points[a->knee]) > LARGE_COSTLY))
         return;
     const struct hm_large_choice *k = &a->points[a->knee];
     hm__text_addf(out, "; that is %sx the machine-hours of %.0f worker%s, which take%s ",

@@ -201,7 +201,7 @@ static void json_head(struct hm_json *json, const struct hm_answer *a)
  * Writes the points of the curve that the question asks for. If no point meets the limits, writes
  * the point that comes nearest to them.
  */
-static void json_chosen(struct hm_json *json, const struct hm_answer *a)
+static void json_answer_chosen(struct hm_json *json, const struct hm_answer *a)
 {
     bool work = a->missed && strcmp(a->missed, "work") == 0;
 
@@ -219,7 +219,7 @@ static void json_chosen(struct hm_json *json, const struct hm_answer *a)
 }
 
 /* Writes the three alternatives, which depend on prices; each is null if no price is known. */
-static void json_alternatives(struct hm_json *json, const struct hm_answer *a)
+static void json_answer_alternatives(struct hm_json *json, const struct hm_answer *a)
 {
     hm__json_open(json, "alternatives", HM_JSON_OBJECT);
     for (size_t k = 0; k < HM_ALTERNATIVES; k++) {
@@ -259,7 +259,7 @@ static void json_around_best(struct hm_json *json, const struct hm_answer *a)
 {
     bool fitted = a->level > 0, best = a->best < a->point_count;
 
-    json_alternatives(json, a);
+    json_answer_alternatives(json, a);
     hm__json_put_known(json, "slack", a->slack);
     hm__json_put_known(json, "knee_hours", a->knee_hours);
     if (a->way.platform == HM_PLATFORM_JOB)
@@ -347,7 +347,7 @@ static void answer_json(struct hm_text *out, const struct hm_answer *a)
 
     hm__json_open_answer(&json);
     json_head(&json, a);
-    json_chosen(&json, a);
+    json_answer_chosen(&json, a);
     json_around_best(&json, a);
     json_limit(&json, a);
     json_help(&json, a);

@@ -12,7 +12,7 @@
 #include "palette.h"
 
 enum { WIDTH = 480, HEIGHT = 300, LEFT = 60, RIGHT = 26, TOP = 30, BOTTOM = 48 };
-enum { TICKS = 64, GLYPH_WIDTH = 8, LEGEND_ROW = 22, NAME_SHOWN = 48 };
+enum { TICKS = 64, GLYPH_WIDTH = 8, LEGEND_ROW = 22, SVG_NAME_SHOWN = 48 };
 
 struct axis {
     enum hm_scale scale;
@@ -286,7 +286,7 @@ static double svg_legend_width(const char *name)
 {
     size_t columns = hm__text_columns(name);
 
-    return 34 + GLYPH_WIDTH * (double)(columns < NAME_SHOWN ? columns : NAME_SHOWN);
+    return 34 + GLYPH_WIDTH * (double)(columns < SVG_NAME_SHOWN ? columns : SVG_NAME_SHOWN);
 }
 
 /*
@@ -313,7 +313,7 @@ static size_t svg_add_legend(struct hm_text *out, const struct hm_svg_chart *c)
             svg_add_mark(out, s->look, x + 6, y - 5);
             hm__text_addf(out, "\"/></g><text x=\"%.1f\" y=\"%.1f\">", x + 16, y);
             struct hm_text name = {0};
-            hm__text_cut(&name, s->name, NAME_SHOWN);
+            hm__text_cut(&name, s->name, SVG_NAME_SHOWN);
             hm__xml_text(out, name.data);
             out->failed = out->failed || name.failed;
             hm__text_release(&name);

@@ -10,6 +10,7 @@
 
 #include "checks.h"
 #include "err.h"
+#include "order.h"
 #include "render.h"
 #include "verbs.h"
 
@@ -172,13 +173,6 @@ static void plan_release(struct plan_parts *p)
     hm__loaded_job_release(&p->job);
 }
 
-static int compare_numbers(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return x < y ? -1 : x > y;
-}
-
 static void set_question(const struct hm_plan_request *r, struct hm_question *q)
 {
     q->goal = r->goal < 0 ? HM_GOAL_AUTO : (enum hm_goal)(HM_GOAL_TIME + r->goal);
@@ -193,7 +187,7 @@ static void set_question(const struct hm_plan_request *r, struct hm_question *q)
     q->slack = isnan(r->slack) ? q->slack : r->slack;
     q->certainty = r->certainty;
     if (r->n.count > 0)
-        qsort(r->n.values, r->n.count, sizeof(*r->n.values), compare_numbers);
+        qsort(r->n.values, r->n.count, sizeof(*r->n.values), hm__compare_numbers);
     q->n = r->n.values;
     q->n_count = r->n.count;
     q->weak = r->weak;

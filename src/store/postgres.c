@@ -112,7 +112,8 @@ static void release_bound(struct bound *b)
     hm__free(b->numbers);
 }
 
-static int bind_parameters(struct bound *b, const struct hm_sql_value *parameters, size_t count)
+static int bind_postgres_parameters(struct bound *b, const struct hm_sql_value *parameters,
+                                    size_t count)
 {
     *b = (struct bound){
         .types = hm__calloc(count + 1, sizeof(*b->types)),
@@ -138,9 +139,10 @@ static int bind_parameters(struct bound *b, const struct hm_sql_value *parameter
     return 0;
 }
 
-enum { CELLS = 64 };
+enum { POSTGRES_CELLS = 64 };
 
-static struct hm_sql_value read_cell(const struct postgres *c, const PGresult *result, int at)
+static struct hm_sql_value read_postgres_cell(const struct postgres *c, const PGresult *result,
+                                              int at)
 {
     struct hm_sql_value value = {.null = c->pq.PQgetisnull(result, 0, at) != 0, .real = NAN};
     const char *bytes = c->pq.PQgetvalue(result, 0, at);
@@ -179,11 +181,11 @@ static struct hm_sql_value read_cell(const struct postgres *c, const PGresult *r
 static int deliver_row(const struct postgres *c, const PGresult *result, hm_sql_row *row,
                        void *context, struct hm_err *err)
 {
-    struct hm_sql_value cells[CELLS];
-    int count = c->pq.PQnfields(result) < CELLS ? c->pq.PQnfields(result) : CELLS;
+    struct hm_sql_value cells[POSTGRES_CELLS];
+    int count = c->pq.PQnfields(result) < POSTGRES_CELLS ? c->pq.PQnfields(result) : POSTGRES_CELLS;
 
     for (int i = 0; i < count; i++)
-        cells[i] = read_cell(c, result, i);
+        cells[i] = read_postgres_cell(c, result, i);
     return row ? row(context, cells, (size_t)count, err) : 0;
 }
 
@@ -259,7 +261,7 @@ static int postgres_query(void *connection, const char *sql, const struct hm_sql
 {
     struct postgres *c = connection;
     struct bound b;
-    int rc = bind_parameters(&b, parameters, count) ? hm__fail_nomem(err) : 0;
+    int rc = bind_postgres_parameters(&b, parameters, count) ? hm__fail_nomem(err) : 0;
 
     if (rc == 0 && (c->hung ||
                     !c->pq.PQsendQueryParams(c->link, sql, (int)count, b.types, b.values, b.lengths,

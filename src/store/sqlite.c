@@ -201,7 +201,7 @@ static int bind_parameters(struct sqlite *c, struct statement *s,
     return 0;
 }
 
-enum { CELLS = 64 };
+enum { SQLITE_CELLS = 64 };
 
 static struct hm_sql_value read_cell(sqlite3_stmt *s, int at)
 {
@@ -222,13 +222,13 @@ static struct hm_sql_value read_cell(sqlite3_stmt *s, int at)
 static int step_rows(struct sqlite *c, struct statement *s, hm_sql_row *row, void *context,
                      struct hm_err *err)
 {
-    struct hm_sql_value cells[CELLS];
+    struct hm_sql_value cells[SQLITE_CELLS];
     int code, rc = 0, count = sqlite3_column_count(s->compiled);
 
     while (rc == 0 && (code = sqlite3_step(s->compiled)) == SQLITE_ROW) {
         if ((rc = hm__budget_check("runs", err)))
             break;
-        for (int i = 0; i < count && i < CELLS; i++)
+        for (int i = 0; i < count && i < SQLITE_CELLS; i++)
             cells[i] = read_cell(s->compiled, i);
         rc = row ? row(context, cells, (size_t)count, err) : 0;
     }

@@ -11,9 +11,9 @@
 #include "memory.h"
 #include "symbols.h"
 
-enum { FIELD_TEXT = 128 };
+enum { JOB_FIELD_TEXT = 128 };
 
-static const double MOST = 1e15;
+static const double JOB_MOST = 1e15;
 
 void hm__job_init(struct hm_job *job, void *memory)
 {
@@ -231,20 +231,20 @@ int hm_job_set_cluster(struct hm_job *job, const struct hm_cluster *cluster, str
 
 /* ---- the check ------------------------------------------------------------------------------- */
 
-static int check_numbers(const struct hm_job *j, struct hm_err *err)
+static int check_job_numbers(const struct hm_job *j, struct hm_err *err)
 {
     const struct {
         const char *name;
         double value, min, max;
         bool whole, optional;
     } numbers[] = {
-        {"batch", j->batch, 1, MOST, true, true},
+        {"batch", j->batch, 1, JOB_MOST, true, true},
         {"reference", j->reference, 1, 1e6, true, false},
-        {"iterations", j->iterations, 1, MOST, true, true},
+        {"iterations", j->iterations, 1, JOB_MOST, true, true},
         {"epochs", j->epochs, 0, 1e9, false, true},
-        {"critical_batch", j->critical_batch, 1, MOST, false, true},
-        {"dataset", j->dataset, 1, MOST, true, true},
-        {"bucket_bytes", j->bucket_bytes, 1, MOST, false, true},
+        {"critical_batch", j->critical_batch, 1, JOB_MOST, false, true},
+        {"dataset", j->dataset, 1, JOB_MOST, true, true},
+        {"bucket_bytes", j->bucket_bytes, 1, JOB_MOST, false, true},
     };
     int rc = 0;
 
@@ -319,7 +319,7 @@ static int check_payload(const struct hm_job *j, const struct hm_transfer *t, co
 
 static int check_steps(const struct hm_job *j, struct hm_err *err)
 {
-    char field[FIELD_TEXT];
+    char field[JOB_FIELD_TEXT];
     int rc = hm__check_array(j->communicate, j->communicate_count, "communicate", err);
 
     for (size_t i = 0; rc == 0 && i < j->communicate_count; i++) {
@@ -350,11 +350,11 @@ static int check_graph(const struct hm_job *j, struct hm_err *err)
     int rc = hm__graph_check(j->graph, err);
 
     if (rc == 0)
-        rc = hm__check_whole("states", j->states, 2, MOST, err);
+        rc = hm__check_whole("states", j->states, 2, JOB_MOST, err);
     if (rc == 0)
-        rc = hm__check_whole("trials", j->trials, 1, MOST, err);
+        rc = hm__check_whole("trials", j->trials, 1, JOB_MOST, err);
     if (rc == 0)
-        rc = hm__check_whole("seed", j->seed, 0, MOST, err);
+        rc = hm__check_whole("seed", j->seed, 0, JOB_MOST, err);
     return rc;
 }
 
@@ -417,10 +417,10 @@ static int check_dataflow(const struct hm_dataflow *d, struct hm_err *err)
         {"dataflow.task_s", d->task_s, 0, 1e6, false},
         {"dataflow.skew", d->skew, 1, 1e6, false},
         {"dataflow.speculation", d->speculation, 1, 100, false},
-        {"dataflow.mtbf_s", d->mtbf_s, 0, MOST, false},
-        {"dataflow.restart_s", d->restart_s, 0, MOST, false},
+        {"dataflow.mtbf_s", d->mtbf_s, 0, JOB_MOST, false},
+        {"dataflow.restart_s", d->restart_s, 0, JOB_MOST, false},
         {"dataflow.lineage", d->lineage, 0, 1e9, false},
-        {"dataflow.checkpoint_s", d->checkpoint_s, 0, MOST, false},
+        {"dataflow.checkpoint_s", d->checkpoint_s, 0, JOB_MOST, false},
     };
     int rc = hm__check_enum("dataflow.recovery", (int)d->recovery, HM_RECOVERY_CHECKPOINT + 1, err);
 
@@ -447,7 +447,7 @@ int hm_job_check(const struct hm_job *j, struct hm_err *err)
     if (rc == 0)
         rc = check_parts(j, err);
     if (rc == 0)
-        rc = check_numbers(j, err);
+        rc = check_job_numbers(j, err);
     if (rc == 0)
         rc = check_formula(j->compute, "compute", err);
     if (rc == 0)

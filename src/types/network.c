@@ -9,7 +9,7 @@
  * Largest depth of nested layers (no real network is deeper), and number of bytes for the name of a
  * field.
  */
-enum { DEPTH_MOST = 64, FIELD_TEXT = 128 };
+enum { DEPTH_MOST = 64, NETWORK_FIELD_TEXT = 128 };
 
 static const double SIZE_MOST = 1e12;
 

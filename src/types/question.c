@@ -6,7 +6,7 @@
 #include "names.h"
 #include "slowness.h"
 
-static const double MOST = 1e15;
+static const double QUESTION_MOST = 1e15;
 
 /*
  * Checks that a TensorFlow strategy is combined with its platform, and that central storage has a
@@ -88,10 +88,10 @@ static int check_way(const struct hm_way *way, struct hm_err *err)
 static int check_weights(const struct hm_question *q, struct hm_err *err)
 {
     bool balance = q->goal == HM_GOAL_BALANCE || q->goal == HM_GOAL_AUTO;
-    int rc = isnan(q->alpha) ? 0 : hm__check_range("alpha", q->alpha, 0, MOST, err);
+    int rc = isnan(q->alpha) ? 0 : hm__check_range("alpha", q->alpha, 0, QUESTION_MOST, err);
 
     if (rc == 0 && !isnan(q->beta))
-        rc = hm__check_range("beta", q->beta, 0, MOST, err);
+        rc = hm__check_range("beta", q->beta, 0, QUESTION_MOST, err);
     if (rc || !balance || q->alpha != 0 || q->beta != 0)
         return rc;
     hm__fail(err, HM_E_RANGE, "alpha and beta are both 0, which gives every n the same value");
@@ -104,7 +104,7 @@ static int check_weights(const struct hm_question *q, struct hm_err *err)
  * Checks the list of numbers of workers to consider: they must be whole, positive and in ascending
  * order.
  */
-static int check_numbers(const struct hm_question *q, struct hm_err *err)
+static int check_question_numbers(const struct hm_question *q, struct hm_err *err)
 {
     int rc = hm__check_array(q->n, q->n_count, "n", err);
 
@@ -130,9 +130,9 @@ int hm_question_check(const struct hm_question *q, struct hm_err *err)
     if (rc == 0)
         rc = hm__check_whole("reference", q->reference, 0, 1e6, err);
     if (rc == 0)
-        rc = hm__check_range("deadline", q->deadline_s, 0, MOST, err);
+        rc = hm__check_range("deadline", q->deadline_s, 0, QUESTION_MOST, err);
     if (rc == 0 && !isnan(q->budget))
-        rc = hm__check_range("budget", q->budget, 0, MOST, err);
+        rc = hm__check_range("budget", q->budget, 0, QUESTION_MOST, err);
     if (rc == 0 && q->faster != 0)
         rc = hm__check_range("faster", q->faster, 1e-6, 1e9, err);
     if (rc == 0 && q->work != 0)
@@ -142,7 +142,7 @@ int hm_question_check(const struct hm_question *q, struct hm_err *err)
     if (rc == 0 && !isnan(q->certainty) && q->certainty != 0)
         rc = hm__check_range("certainty", q->certainty, 1e-3, 0.99, err);
     if (rc == 0)
-        rc = check_numbers(q, err);
+        rc = check_question_numbers(q, err);
     if (rc == 0)
         rc = check_weights(q, err);
     if (rc == 0 && q->fit)

@@ -44,7 +44,7 @@ double hm__slowness_draw(const struct hm_slowness *s, uint64_t seed, double work
     if (!hm__slowness_drawn(s))
         return longer;
     hm__random_init(&random, seed ^ seed_of_slowness,
-                    ((uint64_t)worker << iteration_bits) + (uint64_t)iteration);
+                    ((uint64_t)worker << iteration_bits) + (uint64_t)(int64_t)iteration);
     bool slow = hm__random_uniform(&random) < s->chance;
     if (s->spread > 0)
         longer *= exp(s->spread * hm__random_normal(&random));

@@ -76,7 +76,7 @@ static int transformer_fail(const char *field, double value, const char *reason,
     return HM_E_CONFLICT;
 }
 
-static int check_sizes(const struct hm_transformer *x, struct hm_err *err)
+static int check_transformer_sizes(const struct hm_transformer *x, struct hm_err *err)
 {
     const struct {
         const char *name;
@@ -113,7 +113,7 @@ static int check_sizes(const struct hm_transformer *x, struct hm_err *err)
 
 int hm__transformer_check(const struct hm_transformer *x, struct hm_err *err)
 {
-    int rc = check_sizes(x, err);
+    int rc = check_transformer_sizes(x, err);
 
     if (rc)
         return rc;

@@ -329,13 +329,6 @@ int hm__import_next_part(struct hm_imported *im, struct hm_err *err)
     return rc ? rc : 1;
 }
 
-int hm__compare_numbers(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return x < y ? -1 : x > y;
-}
-
 /* Copies the first bytes of the stream into `head` without consuming them. */
 static int see_head(struct hm_imported *im, struct hm_import_head *head, struct hm_err *err)
 {

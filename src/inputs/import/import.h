@@ -19,6 +19,7 @@
 #include "howmany_advise.h"
 #include "json.h"
 #include "memory.h"
+#include "order.h"
 #include "stream.h"
 #include "timings.h"
 
@@ -292,8 +293,6 @@ double hm__number_after(const char *text, size_t length, const char *label);
  * the last file, or a negative error code.
  */
 int hm__import_next_part(struct hm_imported *im, struct hm_err *err);
-/* Compare two doubles for qsort and bsearch. */
-int hm__compare_numbers(const void *a, const void *b);
 /*
  * Write an integer as a JSON member of the facts, with all digits; a value below 0 is written as
  * null.
