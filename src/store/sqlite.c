@@ -37,6 +37,7 @@ struct statement {
 
 struct sqlite {
     sqlite3 *db;
+    sqlite3_stmt *rollback; /* Compiled statement ROLLBACK; NULL before the file was opened. */
     struct statement statements[STATEMENTS];
     unsigned long clock; /* Counter of uses of cached statements, which orders them by last use. */
     bool failed_before;  /* True if the file could not be opened. */
@@ -238,10 +239,22 @@ static int sqlite_query(void *connection, const char *sql, const struct hm_sql_v
     return rc;
 }
 
+/* Ends a transaction that was begun. The statement was compiled when the file was opened, because
+ * a transaction must also end if memory has run out; otherwise it would keep its lock. */
+static int roll_back(struct sqlite *c)
+{
+    if (sqlite3_get_autocommit(c->db) || !c->rollback)
+        return 0; /* SQLite has ended the transaction itself, because of an error. */
+    int code = sqlite3_step(c->rollback);
+    sqlite3_reset(c->rollback);
+    return code == SQLITE_DONE ? 0 : code;
+}
+
 static int sqlite_exec(void *connection, const char *sql, struct hm_err *err)
 {
     struct sqlite *c = connection;
-    int code = sqlite3_exec(c->db, sql, NULL, NULL, NULL);
+    int code = strcmp(sql, "ROLLBACK") == 0 ? roll_back(c)
+                                            : sqlite3_exec(c->db, sql, NULL, NULL, NULL);
 
     return code ? sqlite_fail(c, code, err) : 0;
 }
@@ -259,6 +272,7 @@ static void close_file(void *connection)
     /* Update the statistics of the query planner; a failure does not matter. */
     if (c->db && !c->failed_before && !c->read_only)
         sqlite3_exec(c->db, "PRAGMA analysis_limit=1000; PRAGMA optimize", NULL, NULL, NULL);
+    sqlite3_finalize(c->rollback);
     sqlite3_close(c->db);
     hm__free(c);
 }
@@ -395,6 +409,10 @@ static int open_file(const char *where, void **ret_connection, char **ret_label,
     if (rc == 0) {
         int code = sqlite3_open_v2(where, &c->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL);
         rc = code ? sqlite_fail(c, code, err) : configure_file(c, where, err);
+    }
+    if (rc == 0) {
+        int code = sqlite3_prepare_v2(c->db, "ROLLBACK", -1, &c->rollback, NULL);
+        rc = code ? sqlite_fail(c, code, err) : 0;
     }
     if (rc) {
         hm__err_at(err, where, 0);
