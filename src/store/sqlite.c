@@ -39,6 +39,7 @@ struct sqlite {
     sqlite3 *db;
     sqlite3_stmt *rollback; /* Compiled statement ROLLBACK; NULL before the file was opened. */
     struct statement statements[STATEMENTS];
+    const char *where;   /* Name of the file while it is opened, borrowed; NULL afterwards. */
     unsigned long clock; /* Counter of uses of cached statements, which orders them by last use. */
     bool failed_before;  /* True if the file could not be opened. */
     bool read_only;      /* True if there is no permission to write the file or its folder. */
@@ -65,10 +66,66 @@ static const char *error_reason(int code)
     }
 }
 
+/* Returns the error with which the system refuses a new file beside the store, or 0. If SQLite
+ * cannot make a file, it opens it for reading and keeps only the error of this second attempt. */
+static int find_refusal(const char *where)
+{
+    struct hm_text name = {0};
+
+    hm__text_addf(&name, "%s-XXXXXX", where);
+    if (name.failed)
+        return ENOMEM;
+    int file = mkstemp(name.data), number = file < 0 ? errno : 0;
+    if (file >= 0) {
+        if (write(file, "", 1) != 1)
+            number = errno;
+        close(file);
+        unlink(name.data);
+    }
+    hm__text_release(&name);
+    return number;
+}
+
+/* Returns the last error of the system on the file of the store, or on its log. */
+static int file_error(sqlite3 *db, int which)
+{
+    sqlite3_file *file = NULL;
+    int number = 0;
+
+    sqlite3_file_control(db, "main", which, &file);
+    if (file && file->pMethods)
+        file->pMethods->xFileControl(file, SQLITE_FCNTL_LAST_ERRNO, &number);
+    return number;
+}
+
+/* An error of the system that is not known: a file could not be made. */
+enum { NOT_MADE = -1 };
+
+/* Returns the error of the system that SQLite met; 0 if there is none. SQLite reports EIO of a read
+ * as damage. */
+static int error_number(const struct sqlite *c, int code)
+{
+    int number = c->db ? sqlite3_system_errno(c->db) : 0;
+
+    if (c->db && (code & 0xff) == SQLITE_CORRUPT)
+        return file_error(c->db, SQLITE_FCNTL_FILE_POINTER) == EIO ||
+                       file_error(c->db, SQLITE_FCNTL_JOURNAL_POINTER) == EIO
+                   ? EIO
+                   : 0;
+    if ((code & 0xff) == SQLITE_IOERR && !number)
+        return EIO;
+
+    if ((code & 0xff) != SQLITE_CANTOPEN || number != ENOENT)
+        return number;
+    const char *where = c->where ? c->where : sqlite3_db_filename(c->db, "main");
+    int refusal = where && *where ? find_refusal(where) : 0;
+    return refusal ? refusal : NOT_MADE;
+}
+
 static int sqlite_fail(struct sqlite *c, int code, struct hm_err *err)
 {
     const char *known = error_reason(code);
-    int number = c->db ? sqlite3_system_errno(c->db) : 0;
+    int number = error_number(c, code);
 
     if ((code & 0xff) == SQLITE_NOMEM)
         return hm__fail_nomem(err);
@@ -82,10 +139,11 @@ static int sqlite_fail(struct sqlite *c, int code, struct hm_err *err)
         hm__err_field(err, "disk");
         return HM_E_IO;
     }
-    if (known)
+    if (known && number != EIO)
         return hm__fail(err, HM_E_IO, "cannot use the store: %s", known);
-    if (((code & 0xff) == SQLITE_CANTOPEN || (code & 0xff) == SQLITE_IOERR) && number)
-        return hm__fail(err, HM_E_IO, "cannot use the store: %s", strerror(number));
+    if (number && (known || (code & 0xff) == SQLITE_CANTOPEN || (code & 0xff) == SQLITE_IOERR))
+        return hm__fail(err, HM_E_IO, "cannot use the store: %s",
+                        number == NOT_MADE ? "the file could not be made" : strerror(number));
     return hm__fail(err, HM_E_IO, "SQLite: %.200s",
                     c->db ? sqlite3_errmsg(c->db) : sqlite3_errstr(code));
 }
@@ -253,8 +311,8 @@ static int roll_back(struct sqlite *c)
 static int sqlite_exec(void *connection, const char *sql, struct hm_err *err)
 {
     struct sqlite *c = connection;
-    int code = strcmp(sql, "ROLLBACK") == 0 ? roll_back(c)
-                                            : sqlite3_exec(c->db, sql, NULL, NULL, NULL);
+    int code =
+        strcmp(sql, "ROLLBACK") == 0 ? roll_back(c) : sqlite3_exec(c->db, sql, NULL, NULL, NULL);
 
     return code ? sqlite_fail(c, code, err) : 0;
 }
@@ -375,6 +433,10 @@ static int configure_file(struct sqlite *c, const char *where, struct hm_err *er
     int rc = sqlite_exec(c, "SELECT count(*) FROM sqlite_master", &why);
     if ((rc || sqlite3_db_readonly(c->db, "main") == 1) && is_write_protected(where))
         return open_read_only(c, where, err);
+    if (rc == 0 && sqlite3_db_readonly(c->db, "main") == 1)
+        return hm__fail(err, HM_E_IO,
+                        "cannot use the store: it could be opened for reading only, although its "
+                        "permissions allow writing (an error of the disk?)");
     if (rc && err)
         *err = why;
     if (rc == 0)
@@ -407,8 +469,10 @@ static int open_file(const char *where, void **ret_connection, char **ret_label,
     if (!c || !label)
         rc = hm__fail_nomem(err);
     if (rc == 0) {
+        c->where = where;
         int code = sqlite3_open_v2(where, &c->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL);
         rc = code ? sqlite_fail(c, code, err) : configure_file(c, where, err);
+        c->where = NULL;
     }
     if (rc == 0) {
         int code = sqlite3_prepare_v2(c->db, "ROLLBACK", -1, &c->rollback, NULL);

@@ -616,6 +616,12 @@ void http_count(const struct http_server *server, struct http_counts *counts)
     counts->working = http_pool_count(server->work) + http_pool_count(server->wait);
 }
 
+/* Whether a thread works on a request, or a request waits for a thread. */
+static bool is_working(const struct http_server *s)
+{
+    return http_pool_count(s->work) > 0 || http_pool_count(s->wait) > 0;
+}
+
 bool http_drain(struct http_server *s, double seconds)
 {
     double until = http_now() + seconds;
@@ -626,9 +632,10 @@ bool http_drain(struct http_server *s, double seconds)
      * stop using this socket.
      */
     shutdown(s->shared.listening, SHUT_RD);
-    while (atomic_load(&s->open) > 0 && http_now() < until)
+    /* A thread ends its work shortly after the response was sent and the connection closed. */
+    while ((atomic_load(&s->open) > 0 || is_working(s)) && http_now() < until)
         nanosleep(&(struct timespec){0, 5000000}, NULL);
-    return http_pool_count(s->work) == 0 && http_pool_count(s->wait) == 0;
+    return !is_working(s);
 }
 
 void http_stop(struct http_server *s)
