@@ -70,12 +70,29 @@ static void note_catalog(struct hm_large_answer *a, const char *name, const char
         hm__large_note(a, "of %s, these figures are assumed: %.100s", name, assumed);
 }
 
+/* Adds the note that the width of the interval is a guess, because no such steps were measured. */
+static void note_unmeasured(struct hm_large_answer *a, const struct hm_large_machine *m,
+                            const char *name)
+{
+    bool part = m->work.trained < 1;
+
+    if (!m->device.unmeasured && !part)
+        return;
+    hm__large_note(a, "no steps %s%s%s were measured: the interval is wider by a guess",
+                   m->device.unmeasured ? "on devices like those of " : "",
+                   m->device.unmeasured ? name : "",
+                   !part                  ? ""
+                   : m->device.unmeasured ? " or of networks trained in part"
+                                          : "of networks trained in part");
+}
+
 void hm__large_note_assumed(const struct hm_large_machines *machines, const struct hm_job *job,
                             const struct hm_cluster *const *clusters, struct hm_large_answer *a)
 {
     for (size_t i = 0; i < machines->count; i++) {
         const struct hm_cluster *cluster = clusters ? clusters[i] : &job->cluster;
         const char *name = cluster->name ? cluster->name : "the machine";
+        note_unmeasured(a, &machines->items[i], name);
         note_usual(a, &machines->items[i], (int)i, name);
         note_catalog(a, name, cluster->assumed);
     }

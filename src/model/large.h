@@ -94,6 +94,7 @@ struct hm_large_device {
     double price_per_s; /* Money per second of one node; NaN: unknown. */
     double max_nodes;   /* Number of nodes that exist; NaN: no limit. */
     unsigned assumed;   /* Values that are assumed, as a sum of HM_LARGE_ASSUMED_... */
+    bool unmeasured;    /* True if no steps were measured on devices like this one. */
 };
 
 /*

@@ -61,6 +61,8 @@ static void set_measured(const struct hm_node *node, struct hm_large_device *dev
 
     if (measured > 0 && node->matrix_efficiency > 0)
         device->speed = measured / (node->flops_16 * node->matrix_efficiency);
+    if (device->speed > 0 && device->family != HM_FAMILY_OTHER)
+        device->unmeasured = false;
     if (m->memory_bandwidth_bytes_per_s > 0)
         device->bandwidth_bytes_per_s = m->memory_bandwidth_bytes_per_s / hm__constants.stream;
 }
@@ -108,6 +110,10 @@ static struct hm_large_device node_device(const struct hm_node *node)
     /* Largest distance from the usual device of a generation at which a machine without a
      * generation counts as one of that generation. */
     static const double SAME = .25;
+    /* Largest distance at which a device counts as one on which steps were measured: these are the
+     * devices of data centres with the fastest links. Their cheaper relatives of the same
+     * generation, such as an RTX 3090 or an H100 for PCIe, are farther away. */
+    static const double LIKE = .5;
     const struct usual *usual = nearest_usual(node);
     const bool same = usual_distance(usual, node) <= SAME;
     struct hm_large_device d = {.family = same ? usual->family : HM_FAMILY_OTHER,
@@ -123,6 +129,7 @@ static struct hm_large_device node_device(const struct hm_node *node)
 
     if (node->generation != HM_GENERATION_UNKNOWN || hm__is_given(node->processors))
         d.family = generation_family(node->generation);
+    d.unmeasured = d.family == HM_FAMILY_OTHER || usual_distance(usual, node) > LIKE;
     if (!hm__is_given(node->processors))
         return d;
     /* If the number of processors of a machine is known, the machine also gives all rates that it

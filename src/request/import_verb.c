@@ -245,16 +245,16 @@ static int record_one(struct hm_imported *im, bool as_traces, const struct hm_ru
 
 static int record_all(const struct importing *all, enum import_target to, struct hm_err *err)
 {
-    struct hm_call_sink writer;
+    struct hm_call_sink writer = {0};
     struct hm_added added = {0};
     int rc = hm__call_sink_open(all->call, &writer, all->r->record, err);
-    const struct hm_run_sink sink = {&writer, hm__call_sink_add};
 
     if (rc == 0 && to == TO_DOCUMENT)
         rc = hm__request_fail(err, "record", HM_E_CONFLICT,
                               "the store records runs and traces, and the files give none");
     for (size_t i = 0; rc == 0 && i < all->count; i++)
-        rc = record_one(all->imported[i], to == TO_TRACES, &sink, &added, err);
+        rc = record_one(all->imported[i], to == TO_TRACES, &writer.sink, &added, err);
+    hm__call_sink_close(all->call, &writer, rc, err);
     if (rc == 0 && !all->r->json)
         hm__text_addf(&all->call->out, "%zu %s recorded\n", added.count,
                       to == TO_TRACES ? "traces" : "runs");

@@ -8,6 +8,7 @@
 
 #include "readers.h"
 #include "request.h"
+#include "table_add.h"
 
 /* ---- a job and its machines --------------------------------------------------------------------
  */
@@ -142,11 +143,17 @@ void hm__call_store_close(struct hm_call *call, struct hm_store *store, int rc, 
 struct hm_call_sink {
     const struct hm_store_access *access;
     const char *record;
+    struct hm_run_sink sink; /* Pass its address to the functions of table_add.h. */
 };
 
+/*
+ * Open the receiver of runs for the store that `record` names, and close it. A caller with access
+ * to files has the store for itself, so that a large table may be added in one transaction. When
+ * the receiver is closed, `rc` is the result of adding.
+ */
 int hm__call_sink_open(struct hm_call *call, struct hm_call_sink *sink, const char *record,
                        struct hm_err *err);
-/* The function `add` of a struct hm_run_sink whose data is a struct hm_call_sink. */
-int hm__call_sink_add(void *data, struct hm_store_batch *batch, struct hm_err *err);
+void hm__call_sink_close(struct hm_call *call, struct hm_call_sink *sink, int rc,
+                         struct hm_err *err);
 
 #endif

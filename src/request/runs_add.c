@@ -14,7 +14,7 @@
 /* ---- the writer --------------------------------------------------------------------------------
  */
 
-int hm__call_sink_add(void *data, struct hm_store_batch *batch, struct hm_err *err)
+static int call_sink_add(void *data, struct hm_store_batch *batch, struct hm_err *err)
 {
     const struct hm_call_sink *sink = data;
 
@@ -24,13 +24,21 @@ int hm__call_sink_add(void *data, struct hm_store_batch *batch, struct hm_err *e
 int hm__call_sink_open(struct hm_call *call, struct hm_call_sink *sink, const char *record,
                        struct hm_err *err)
 {
-    *sink = (struct hm_call_sink){call->context->store, record};
+    *sink = (struct hm_call_sink){call->context->store, record, {sink, call_sink_add, NULL}};
     call->from_store = true;
-    if (sink->access)
-        return 0;
-    hm__request_fail(err, "store", HM_E_UNSUPPORTED, "there is no store of runs here");
-    hm__err_hint(err, "let the server keep a store of runs");
-    return HM_E_UNSUPPORTED;
+    if (!sink->access) {
+        hm__request_fail(err, "store", HM_E_UNSUPPORTED, "there is no store of runs here");
+        hm__err_hint(err, "let the server keep a store of runs");
+        return HM_E_UNSUPPORTED;
+    }
+    return call->context->files ? hm__call_store_open(call, record, &sink->sink.store, err) : 0;
+}
+
+void hm__call_sink_close(struct hm_call *call, struct hm_call_sink *sink, int rc,
+                         struct hm_err *err)
+{
+    if (sink->sink.store)
+        hm__call_store_close(call, sink->sink.store, rc, err);
 }
 
 /* Writes an answer such as {"runs": 3, "traces": 0, "added": 2, "ids": [7, 8, 5]}. */
@@ -118,7 +126,7 @@ static int add_run(const void *values, struct hm_call *call, struct hm_err *err)
     struct hm_added added = {0};
     struct hm_runs *runs = NULL;
     struct hm_value row;
-    struct hm_call_sink writer;
+    struct hm_call_sink writer = {0};
 
     if (r->value.count == 0) {
         hm__request_fail(err, "value", HM_E_MISSING, "no value is given");
@@ -130,9 +138,9 @@ static int add_run(const void *values, struct hm_call *call, struct hm_err *err)
         rc = make_row(call, r, &row, err);
     if (rc == 0)
         rc = hm__runs_read(&row, "runs add", &runs, err);
-    const struct hm_run_sink sink = {&writer, hm__call_sink_add};
     if (rc == 0)
-        rc = hm__table_add_runs(&sink, runs, NULL, &added, err);
+        rc = hm__table_add_runs(&writer.sink, runs, NULL, &added, err);
+    hm__call_sink_close(call, &writer, rc, err);
     if (rc == 0 && r->json)
         added_json(call, &added, 1, 0, NULL, 0);
     else if (rc == 0)
@@ -261,7 +269,7 @@ static int import_run(const void *values, struct hm_call *call, struct hm_err *e
 {
     const struct hm_runs_import_request *r = values;
     struct import_counts done = {0};
-    struct hm_call_sink writer;
+    struct hm_call_sink writer = {0};
 
     if (r->runs.count == 0) {
         hm__request_fail(err, "runs", HM_E_MISSING, "no table is given");
@@ -274,9 +282,9 @@ static int import_run(const void *values, struct hm_call *call, struct hm_err *e
     if (r->key && r->runs.count > 1)
         return hm__request_fail(err, "key", HM_E_CONFLICT, "a key applies to one table only");
     int rc = hm__call_sink_open(call, &writer, r->record, err);
-    const struct hm_run_sink sink = {&writer, hm__call_sink_add};
     for (size_t k = 0; rc == 0 && k < r->runs.count; k++)
-        rc = import_table(call, r, &r->runs.items[k], &sink, &done, err);
+        rc = import_table(call, r, &r->runs.items[k], &writer.sink, &done, err);
+    hm__call_sink_close(call, &writer, rc, err);
     for (size_t i = 0; rc == 0 && !r->json && i < done.note_count; i++)
         hm__text_addf(&call->out, "note: %s\n", done.notes[i]);
     if (rc == 0 && r->json)

@@ -179,10 +179,12 @@ static int fail_more(const char *key, int code, struct hm_err *err)
     return fail_field(err, field, code);
 }
 
-/* Fails unless a key of `more` can be the name of a column. Synonyms of known columns are refused,
- * because runs have separate fields for their values. */
-static int check_more_name(const char *key, struct hm_run_name name, struct hm_err *err)
+int hm__store_check_more_name(const char *key, const struct hm_known_column **ret_known,
+                              struct hm_err *err)
 {
+    struct hm_run_name name = hm__run_name_resolve(key);
+
+    *ret_known = name.known;
     if (!*key) {
         hm__fail(err, HM_E_SYNTAX, "a column has no name");
         return fail_field(err, "more", HM_E_SYNTAX);
@@ -199,30 +201,51 @@ static int check_more_name(const char *key, struct hm_run_name name, struct hm_e
     return fail_more(key, HM_E_RANGE, err);
 }
 
+static int fail_more_kind(const char *key, const struct hm_known_column *known, const char *value,
+                          struct hm_err *err)
+{
+    hm__fail(err, HM_E_TYPE, "%s where a %s is expected", value,
+             !known         ? "number or a text"
+             : known->label ? "text"
+                            : "number");
+    return fail_more(key, HM_E_TYPE, err);
+}
+
+int hm__store_check_more_number(const char *key, const struct hm_known_column *known, double number,
+                                struct hm_err *err)
+{
+    if (known && known->label) {
+        char value[40];
+        snprintf(value, sizeof(value), "%.15g", number);
+        return fail_more_kind(key, known, value, err);
+    }
+    if (isfinite(number) &&
+        (!known || number > known->min || (!known->above && number == known->min)))
+        return 0;
+    fail_number("", number, known ? known->min : 0, known && known->above, false, err);
+    return fail_more(key, HM_E_RANGE, err);
+}
+
+int hm__store_check_more_text(const char *key, const struct hm_known_column *known,
+                              const char *text, struct hm_err *err)
+{
+    return known && !known->label ? fail_more_kind(key, known, text, err) : 0;
+}
+
 /* Fails unless the value of a key is of the kind and in the range of its column. `known` is NULL if
  * the key is not the name of a known column. */
 static int check_more_value(const char *key, const struct hm_known_column *known,
                             const struct hm_value *item, struct hm_err *err)
 {
-    bool label = known && known->label; /* True for a known column of texts, such as scaling. */
     double number = NAN;
-    bool is_number =
-        item->kind == HM_VALUE_SCALAR && !item->quoted && hm__run_bare_number(item->text, &number);
 
-    if (item->kind != HM_VALUE_SCALAR || (!is_number && !item->quoted) ||
-        (known && is_number == label)) {
-        hm__fail(err, HM_E_TYPE, "%s where a %s is expected",
-                 item->kind != HM_VALUE_SCALAR ? hm__value_kind_name(item) : item->text,
-                 label   ? "text"
-                 : known ? "number"
-                         : "number or a text");
-        return fail_more(key, HM_E_TYPE, err);
-    }
-    if (!is_number || (isfinite(number) &&
-                       (!known || number > known->min || (!known->above && number == known->min))))
-        return 0;
-    fail_number("", number, known ? known->min : 0, known && known->above, false, err);
-    return fail_more(key, HM_E_RANGE, err);
+    if (item->kind != HM_VALUE_SCALAR)
+        return fail_more_kind(key, known, hm__value_kind_name(item), err);
+    if (item->quoted)
+        return hm__store_check_more_text(key, known, item->text, err);
+    if (!hm__run_bare_number(item->text, &number) || (known && known->label))
+        return fail_more_kind(key, known, item->text, err);
+    return hm__store_check_more_number(key, known, number, err);
 }
 
 static int check_more(const char *more, struct hm_err *err)
@@ -239,12 +262,26 @@ static int check_more(const char *more, struct hm_err *err)
     if (rc)
         hm__err_field(err, "more");
     for (size_t i = 0; rc == 0 && i < object->count; i++) {
-        struct hm_run_name name = hm__run_name_resolve(object->keys[i]);
-        rc = check_more_name(object->keys[i], name, err);
+        const struct hm_known_column *known;
+        rc = hm__store_check_more_name(object->keys[i], &known, err);
         if (rc == 0)
-            rc = check_more_value(object->keys[i], name.known, &object->items[i], err);
+            rc = check_more_value(object->keys[i], known, &object->items[i], err);
     }
     hm__arena_free(arena);
+    return rc;
+}
+
+int hm__stored_check_columns(const struct hm_stored *run, struct hm_err *err)
+{
+    int rc = check_texts(run, err);
+    bool ok = hm__stored_is_ok(run->status);
+
+    for (size_t i = 0; rc == 0 && i < HM_STORE_COLUMNS; i++)
+        if (hm__store_columns[i].kind == HM_STORE_NUMBER)
+            rc = check_number(&hm__store_columns[i],
+                              hm__stored_get_number(&hm__store_columns[i], run), ok, err);
+    if (rc == 0)
+        rc = check_samples(run, err);
     return rc;
 }
 
@@ -255,15 +292,8 @@ int hm_stored_check(const struct hm_stored *run, struct hm_err *err)
         bad = hm__check_array(run->samples, run->sample_count, "samples", err);
     if (bad)
         return bad;
-    int rc = check_texts(run, err);
-    bool ok = hm__stored_is_ok(run->status);
+    int rc = hm__stored_check_columns(run, err);
 
-    for (size_t i = 0; rc == 0 && i < HM_STORE_COLUMNS; i++)
-        if (hm__store_columns[i].kind == HM_STORE_NUMBER)
-            rc = check_number(&hm__store_columns[i],
-                              hm__stored_get_number(&hm__store_columns[i], run), ok, err);
-    if (rc == 0)
-        rc = check_samples(run, err);
     if (rc == 0 && run->more)
         rc = check_more(run->more, err);
     return rc;

@@ -12,6 +12,24 @@ int hm__store_check_text(const char *field, const char *text, size_t most, struc
  * allowed too, and the time of day in `day` is appended to it. */
 int hm__store_check_time(const char *field, const char *text, const char *day,
                          char ret_time[HM_STORE_TIME], struct hm_err *err);
+/* Checks a run as hm_stored_check does, but does not parse `more`. */
+int hm__stored_check_columns(const struct hm_stored *run, struct hm_err *err);
+
+struct hm_known_column;
+
+/*
+ * Check a key of `more` and its value. A key must be usable as the name of a column; synonyms of
+ * the columns of a store are refused, because runs have separate fields for their values.
+ * *ret_known, later `known`, describes the columns that readers of tables know; NULL for other
+ * keys.
+ */
+int hm__store_check_more_name(const char *key, const struct hm_known_column **ret_known,
+                              struct hm_err *err);
+int hm__store_check_more_number(const char *key, const struct hm_known_column *known, double number,
+                                struct hm_err *err);
+int hm__store_check_more_text(const char *key, const struct hm_known_column *known,
+                              const char *text, struct hm_err *err);
+
 /* Writes the current time in UTC, such as 2026-11-15T10:13:48Z. */
 void hm__store_now(char ret_time[HM_STORE_TIME]);
 

@@ -151,6 +151,9 @@ static const char CREATE_INDEXES[] =
     "CREATE INDEX runs_best       ON runs (best{,id}) WHERE waiting IS NULL;"
     "CREATE INDEX runs_cost       ON runs (cost{,id}) WHERE waiting IS NULL;"
     "CREATE INDEX runs_seed       ON runs (seed{,id}) WHERE waiting IS NULL;";
+/* The index of version 1 that finds runs by their keys. */
+static const char DROP_KEYS[] = "DROP INDEX runs_key;";
+static const char CREATE_KEYS[] = "CREATE UNIQUE INDEX runs_key ON runs (\"key\");";
 /* clang-format on */
 
 enum { STEP_TEXTS = 3 };
@@ -224,14 +227,15 @@ static int run_texts(struct hm_store *store, const char *const *texts, size_t co
     return rc;
 }
 
-int hm__store_drop_indexes(struct hm_store *store, struct hm_err *err)
+int hm__store_drop_indexes(struct hm_store *store, bool keys, struct hm_err *err)
 {
-    return run_texts(store, (const char *const[]){DROP_INDEXES}, 1, err);
+    return run_texts(store, (const char *const[]){DROP_INDEXES, keys ? DROP_KEYS : NULL}, 2, err);
 }
 
-int hm__store_create_indexes(struct hm_store *store, struct hm_err *err)
+int hm__store_create_indexes(struct hm_store *store, bool keys, struct hm_err *err)
 {
-    return run_texts(store, (const char *const[]){CREATE_INDEXES}, 1, err);
+    return run_texts(store, (const char *const[]){CREATE_INDEXES, keys ? CREATE_KEYS : NULL}, 2,
+                     err);
 }
 
 static int apply_step(struct hm_store *store, const struct step *step, struct hm_err *err)

@@ -45,6 +45,9 @@ struct hm_sql {
     const char *begin_write; /* Statement that begins a transaction and excludes other writers. */
     /* Statement that begins a transaction in which all queries see the same state of the data. */
     const char *begin_read;
+    /* A query that returns the largest id that a run has had; no row: no run was added yet. NULL if
+     * ids cannot be chosen by the program. */
+    const char *last_id;
     const char *has_meta;  /* A query that returns 1 if the table meta exists, and 0 otherwise. */
     const char *id_type;   /* SQL type of the id of a row; an id is never reused. */
     const char *text_type; /* SQL type of a text column that is compared byte by byte. */

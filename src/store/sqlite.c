@@ -129,6 +129,8 @@ static int sqlite_fail(struct sqlite *c, int code, struct hm_err *err)
 
     if ((code & 0xff) == SQLITE_NOMEM)
         return hm__fail_nomem(err);
+    if ((code & 0xff) == SQLITE_CONSTRAINT)
+        return hm__fail(err, HM_E_CONFLICT, "SQLite: %.200s", sqlite3_errmsg(c->db));
     if ((code & 0xff) == SQLITE_TOOBIG)
         return hm__fail(err, HM_E_LIMIT, "SQLite: too large");
     if ((code & 0xff) == SQLITE_INTERRUPT && hm__budget_spent("runs"))
@@ -500,6 +502,7 @@ const struct hm_sql hm__sqlite = {
     .verify_quick = "PRAGMA quick_check(1)",
     .begin_write = "BEGIN IMMEDIATE",
     .begin_read = "BEGIN",
+    .last_id = "SELECT seq FROM sqlite_sequence WHERE name = 'runs'",
     .has_meta = "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'meta'",
     .id_type = "INTEGER PRIMARY KEY AUTOINCREMENT",
     .text_type = "text",

@@ -45,6 +45,8 @@ void hm_store_close(struct hm_store *store)
         return;
     if (store->connection)
         store->sql->close(store->connection);
+    hm__text_release(&store->insert_one);
+    hm__text_release(&store->insert_many);
     hm__free(store->label);
     hm__free(store);
 }

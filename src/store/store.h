@@ -3,6 +3,7 @@
 #define HM_STORE_H
 
 #include "sql.h"
+#include "text.h"
 
 struct hm_store {
     const struct hm_sql *sql;
@@ -11,6 +12,8 @@ struct hm_store {
     /* Number of runs that wait to be added to the indexes, as far as this connection knows; -1: not
      * counted yet. */
     int64_t waiting;
+    /* Statements that insert one run and several runs, see store_add.c; empty until needed. */
+    struct hm_text insert_one, insert_many;
 };
 
 /* The current version of the schema; schema.c has the steps of the migration. */
@@ -19,9 +22,10 @@ enum { HM_STORE_VERSION = 2 };
 /* Migrates the schema to HM_STORE_VERSION. */
 int hm__store_migrate(struct hm_store *store, struct hm_err *err);
 
-/* Drop or create the indexes of the columns that runs can be sorted by, inside a transaction. */
-int hm__store_drop_indexes(struct hm_store *store, struct hm_err *err);
-int hm__store_create_indexes(struct hm_store *store, struct hm_err *err);
+/* Drop or create the indexes of the columns that runs can be sorted by, inside a transaction; with
+ * `keys`, also the index of the keys. */
+int hm__store_drop_indexes(struct hm_store *store, bool keys, struct hm_err *err);
+int hm__store_create_indexes(struct hm_store *store, bool keys, struct hm_err *err);
 
 enum { HM_STORE_WAITING = 1024 };
 
@@ -31,9 +35,20 @@ enum { HM_STORE_WAITING = 1024 };
  * for the next call.
  */
 void hm__store_place(struct hm_store *store, size_t added);
+/* Whether building the indexes of all `runs` anew takes less time than adding `added` of them. */
+bool hm__store_is_rebuild_faster(int64_t added, int64_t runs);
+/* Marks all waiting runs as runs that are in the indexes, inside a transaction. */
+int hm__store_place_waiting(struct hm_store *store, struct hm_err *err);
 /* Adds all waiting runs to the indexes, inside a transaction; with `rebuild`, the indexes are built
  * anew, which is faster if most runs wait. */
 int hm__store_place_all(struct hm_store *store, bool rebuild, struct hm_err *err);
+
+/*
+ * Adds batches as hm_store_add_batches does, but inside a transaction that the caller has begun, so
+ * that the runs are on disk only after the caller's commit. The caller then calls hm__store_place.
+ */
+int hm__store_add_begun(struct hm_store *store, struct hm_store_batch *batches, size_t count,
+                        struct hm_err *err);
 
 /* Run statements, as the functions in sql.h do; errors name the store. */
 int hm__store_exec(struct hm_store *store, const char *sql, struct hm_err *err);

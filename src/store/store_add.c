@@ -10,12 +10,12 @@
 #include "err.h"
 #include "memory.h"
 #include "store.h"
+#include "store_cells.h"
 #include "stored.h"
 #include "text.h"
 
 enum {
-    /* Number of values of a run: all columns except id, plus sample_count. */
-    CELLS = HM_STORE_COLUMNS,
+    CELLS = HM_RUN_CELLS,
     SAMPLE_CELLS = 6,
     AT_ONCE = 64,      /* Number of samples that one statement inserts. */
     RUNS_AT_ONCE = 16, /* Number of runs that one statement inserts. */
@@ -23,9 +23,7 @@ enum {
 
 struct adding {
     struct hm_store *store;
-    struct hm_text insert;      /* Statement that inserts a run. */
-    struct hm_text insert_many; /* Statement that inserts RUNS_AT_ONCE runs. */
-    struct hm_text samples;     /* Statement that inserts AT_ONCE samples. */
+    struct hm_text samples; /* Statement that inserts AT_ONCE samples. */
     char now[HM_STORE_TIME];
 };
 
@@ -36,14 +34,17 @@ struct added_run {
     bool is_new; /* True if the run was not in the store before. */
 };
 
-/* Writes "INSERT INTO runs (…) VALUES ($1, …), …" for `count` runs, with all columns except id. The
- * runs wait to be added to the indexes. */
+/* Writes "INSERT INTO runs (…) VALUES ($1, …), …" for `count` runs, with all columns except id,
+ * unless this was done before. The runs wait to be added to the indexes. */
 static void write_insert(struct hm_text *sql, size_t count)
 {
+    if (sql->failed)
+        hm__text_release(sql);
+    if (sql->data)
+        return;
     hm__text_add(sql, "INSERT INTO runs (");
-    for (size_t i = 1; i < HM_STORE_COLUMNS; i++)
-        hm__text_addf(sql, "\"%s\", ", hm__store_columns[i].name);
-    hm__text_add(sql, "sample_count, waiting) VALUES ");
+    hm__run_cell_names(sql);
+    hm__text_add(sql, ", waiting) VALUES ");
     for (size_t k = 0; k < count; k++) {
         hm__text_add(sql, k ? ", (" : "(");
         for (size_t i = 1; i <= CELLS; i++)
@@ -202,22 +203,6 @@ static int check_known(struct adding *a, const struct hm_stored *run,
 /* ---- inserting --------------------------------------------------------------------------------
  */
 
-static void fill_cells(const struct adding *a, const struct hm_stored *run,
-                       struct hm_sql_value *cells)
-{
-    for (size_t i = 1; i < HM_STORE_COLUMNS; i++) {
-        const struct hm_store_column *c = &hm__store_columns[i];
-        const char *text = c->kind == HM_STORE_TEXT ? hm__stored_get_text(c, run) : NULL;
-        if (!text && c->offset == offsetof(struct hm_stored, made_at))
-            text = a->now;
-        if (!text && c->offset == offsetof(struct hm_stored, status))
-            text = "ok";
-        cells[i - 1] = c->kind == HM_STORE_TEXT ? hm__sql_text(text)
-                                                : hm__sql_real(hm__stored_get_number(c, run));
-    }
-    cells[CELLS - 1] = hm__sql_integer((int64_t)run->sample_count);
-}
-
 /* Runs that one statement has inserted. */
 struct inserted_runs {
     struct added_run *runs;
@@ -250,9 +235,10 @@ static int add_runs(struct adding *a, struct added_run *runs, size_t count, stru
     struct inserted_runs g = {runs, count};
 
     for (size_t i = 0; i < count; i++)
-        fill_cells(a, runs[i].run, &cells[i * CELLS]);
-    int rc = hm__store_query(a->store, count > 1 ? a->insert_many.data : a->insert.data, cells,
-                             count * CELLS, take_inserted, &g, NULL, err);
+        hm__run_cells(runs[i].run, a->now, &cells[i * CELLS]);
+    int rc = hm__store_query(a->store,
+                             count > 1 ? a->store->insert_many.data : a->store->insert_one.data,
+                             cells, count * CELLS, take_inserted, &g, NULL, err);
     for (size_t i = 0; rc == 0 && i < count; i++) {
         struct added_run *r = &runs[i];
         if (!r->is_new)
@@ -286,23 +272,22 @@ static int check_batch(const struct hm_store_batch *batch, struct hm_err *err)
     return 0;
 }
 
-/* Adds all runs in one transaction. */
 static int add_all(struct adding *a, struct added_run *runs, size_t count, struct hm_err *err)
 {
-    write_insert(&a->insert, 1);
+    struct hm_store *store = a->store;
+    int rc = 0;
+
+    write_insert(&store->insert_one, 1);
     if (count >= RUNS_AT_ONCE)
-        write_insert(&a->insert_many, RUNS_AT_ONCE);
+        write_insert(&store->insert_many, RUNS_AT_ONCE);
     hm__store_now(a->now);
-    if (a->insert.failed || a->insert_many.failed)
+    if (store->insert_one.failed || store->insert_many.failed)
         return hm__fail_nomem(err);
-    int rc = hm__store_exec(a->store, a->store->sql->begin_write, err);
-    if (rc)
-        return rc;
     for (size_t i = 0, group; rc == 0 && i < count; i += group) {
         group = group_runs(&runs[i], count - i);
         rc = add_runs(a, &runs[i], group, err);
     }
-    return hm__store_end(a->store, rc, err);
+    return rc;
 }
 
 /* Lists the runs of all batches; the caller frees the list. */
@@ -339,37 +324,70 @@ static bool all_have_more(const struct hm_store_batch *batches, size_t count)
     return more;
 }
 
+static size_t count_runs(const struct hm_store_batch *batches, size_t count)
+{
+    size_t total = 0;
+
+    for (size_t b = 0; b < count; b++)
+        total += batches[b].count;
+    return total;
+}
+
+static int check_batches(const struct hm_store_batch *batches, size_t count, struct hm_err *err)
+{
+    int rc = 0;
+
+    for (size_t b = 0; rc == 0 && b < count; b++)
+        rc = check_batch(&batches[b], err);
+    return rc;
+}
+
+/* Adds batches that were checked, inside a transaction. */
+static int add_checked(struct hm_store *store, struct hm_store_batch *batches, size_t count,
+                       struct hm_err *err)
+{
+    struct adding a = {.store = store};
+    size_t total = count_runs(batches, count);
+    struct added_run *runs = list_runs(batches, count, total);
+    int rc = runs ? add_all(&a, runs, total, err) : hm__fail_nomem(err);
+
+    if (rc == 0)
+        report_runs(batches, count, runs);
+    hm__text_release(&a.samples);
+    hm__free(runs);
+    return rc;
+}
+
+int hm__store_add_begun(struct hm_store *store, struct hm_store_batch *batches, size_t count,
+                        struct hm_err *err)
+{
+    int rc = check_batches(batches, count, err);
+
+    return rc ? rc : add_checked(store, batches, count, err);
+}
+
 int hm_store_add_batches(struct hm_store *store, struct hm_store_batch *batches, size_t count,
                          struct hm_err *err)
 {
-    int bad = hm__check_pointers(err, "store", store, NULL);
-    if (bad == 0)
-        bad = hm__check_array(batches, count, "batches", err);
-    if (bad)
-        return bad;
-    struct adding a = {.store = store};
-    size_t total = 0;
-    int rc = 0;
-
-    for (size_t b = 0; rc == 0 && b < count; b++) {
-        rc = check_batch(&batches[b], err);
-        total += batches[b].count;
-    }
-    struct added_run *runs = rc ? NULL : list_runs(batches, count, total);
-    if (rc == 0 && !runs)
-        rc = hm__fail_nomem(err);
-    if (rc == 0 && total > 0)
-        rc = add_all(&a, runs, total, err);
+    int rc = hm__check_pointers(err, "store", store, NULL);
     if (rc == 0)
-        report_runs(batches, count, runs);
+        rc = hm__check_array(batches, count, "batches", err);
+    if (rc == 0)
+        rc = check_batches(batches, count, err);
+    if (rc)
+        return rc;
+    size_t total = count_runs(batches, count);
+    if (total == 0) {
+        report_runs(batches, count, NULL);
+    } else {
+        rc = hm__store_exec(store, store->sql->begin_write, err);
+        if (rc == 0)
+            rc = hm__store_end(store, add_checked(store, batches, count, err), err);
+    }
     if (rc == 0 && all_have_more(batches, count))
         store->waiting = -1; /* The waiting runs are counted after the last batch. */
     else if (rc == 0)
         hm__store_place(store, total);
-    hm__text_release(&a.insert);
-    hm__text_release(&a.insert_many);
-    hm__text_release(&a.samples);
-    hm__free(runs);
     return rc;
 }
 

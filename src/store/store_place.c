@@ -17,14 +17,24 @@ static int count_waiting(struct hm_store *store, int64_t *ret_count)
                             ret_count, NULL);
 }
 
+bool hm__store_is_rebuild_faster(int64_t added, int64_t runs)
+{
+    return REBUILD * added >= runs;
+}
+
+int hm__store_place_waiting(struct hm_store *store, struct hm_err *err)
+{
+    return hm__store_exec(store, "UPDATE runs SET waiting = NULL WHERE waiting = 1", err);
+}
+
 int hm__store_place_all(struct hm_store *store, bool rebuild, struct hm_err *err)
 {
-    int rc = rebuild ? hm__store_drop_indexes(store, err) : 0;
+    int rc = rebuild ? hm__store_drop_indexes(store, false, err) : 0;
 
     if (rc == 0)
-        rc = hm__store_exec(store, "UPDATE runs SET waiting = NULL WHERE waiting = 1", err);
+        rc = hm__store_place_waiting(store, err);
     if (rc == 0 && rebuild)
-        rc = hm__store_create_indexes(store, err);
+        rc = hm__store_create_indexes(store, false, err);
     return rc;
 }
 
@@ -39,7 +49,7 @@ static int place_if_many(struct hm_store *store)
         rc = hm__store_largest_id(store, &last, NULL);
     if (rc || waiting < HM_STORE_WAITING)
         return rc;
-    return hm__store_place_all(store, REBUILD * waiting >= last, NULL);
+    return hm__store_place_all(store, hm__store_is_rebuild_faster(waiting, last), NULL);
 }
 
 void hm__store_place(struct hm_store *store, size_t added)

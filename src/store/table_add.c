@@ -6,9 +6,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "check.h"
 #include "err.h"
 #include "json.h"
 #include "memory.h"
+#include "store_load.h"
 #include "stored.h"
 
 enum { BATCH_RUNS = 16384, KEY_BYTES = 201, KEY_GIVEN = 180 };
@@ -23,7 +25,7 @@ static int store_sink_add(void *store, struct hm_store_batch *batch, struct hm_e
 
 struct hm_run_sink hm__store_sink(struct hm_store *store)
 {
-    return (struct hm_run_sink){store, store_sink_add};
+    return (struct hm_run_sink){store, store_sink_add, store};
 }
 
 void hm__added_release(struct hm_added *added)
@@ -187,6 +189,12 @@ struct row_batch {
     const struct hm_runs *table;
     /* For each column of the table, the column of the store; NULL if there is none. */
     const struct hm_store_column **own;
+    /* For each column of the table, what readers of tables know about it, if its name was checked.
+     */
+    struct other_column {
+        bool checked;
+        const struct hm_known_column *known;
+    } * others;
     const char *key;
     struct seen_hashes seen;
     struct row_batch_run {
@@ -197,6 +205,16 @@ struct row_batch {
     size_t count, room;
 };
 
+/* Whether a column of the table belongs into `more`: the store has no column for it, and the row
+ * has a value. */
+static bool is_in_more(const struct row_batch *b, size_t c, size_t row)
+{
+    const struct hm_column *column = &b->table->columns[c];
+
+    return !b->own[c] &&
+           (column->values ? isfinite(column->values[row]) : column->labels && column->labels[row]);
+}
+
 /* Writes the columns of a row that a store has no column for, as a JSON object; writes nothing if
  * there are none. */
 static void gather_more(const struct row_batch *b, size_t row, struct hm_text *more)
@@ -205,9 +223,7 @@ static void gather_more(const struct row_batch *b, size_t row, struct hm_text *m
 
     for (size_t c = 0; c < b->table->column_count; c++) {
         const struct hm_column *column = &b->table->columns[c];
-        bool known =
-            column->values ? isfinite(column->values[row]) : column->labels && column->labels[row];
-        if (b->own[c] || !known)
+        if (!is_in_more(b, c, row))
             continue;
         if (json.depth == 0)
             hm__json_open(&json, NULL, HM_JSON_OBJECT);
@@ -248,16 +264,18 @@ static int batch_init(struct row_batch *b, const struct hm_runs *table, const ch
     b->texts = hm__calloc(b->room, sizeof(*b->texts));
     b->runs = hm__calloc(b->room, sizeof(*b->runs));
     b->own = hm__calloc(table->column_count + 1, sizeof(*b->own));
+    b->others = hm__calloc(table->column_count + 1, sizeof(*b->others));
     for (size_t c = 0; b->own && c < table->column_count; c++)
         b->own[c] = find_column(table->columns[c].name);
-    return b->texts && b->runs && b->own ? seen_init(&b->seen, table->count, err)
-                                         : hm__fail_nomem(err);
+    return b->texts && b->runs && b->own && b->others ? seen_init(&b->seen, table->count, err)
+                                                      : hm__fail_nomem(err);
 }
 
 static void batch_release(struct row_batch *b)
 {
     seen_release(&b->seen);
     hm__free(b->own);
+    hm__free(b->others);
     hm__free(b->texts);
     hm__free(b->runs);
 }
@@ -299,16 +317,47 @@ static int fail_row(const struct row_batch *b, size_t row, const struct hm_err *
     return why->code;
 }
 
+/* Checks the values of a row that are stored in `more`. */
+static int check_more_values(struct row_batch *b, size_t row, struct hm_err *err)
+{
+    int rc = 0;
+
+    for (size_t c = 0; rc == 0 && c < b->table->column_count; c++) {
+        const struct hm_column *column = &b->table->columns[c];
+        struct other_column *other = &b->others[c];
+        if (!is_in_more(b, c, row))
+            continue;
+        if (!other->checked)
+            rc = hm__store_check_more_name(column->name, &other->known, err);
+        other->checked = true;
+        if (rc == 0)
+            rc = column->values ? hm__store_check_more_number(column->name, other->known,
+                                                              column->values[row], err)
+                                : hm__store_check_more_text(column->name, other->known,
+                                                            column->labels[row], err);
+    }
+    return rc;
+}
+
+/* Checks the last row of the batch. */
+static int batch_check_row(struct row_batch *b, size_t row, struct hm_err *err)
+{
+    struct hm_err why = {0};
+
+    if (hm__stored_check_columns(&b->runs[b->count - 1], &why) || check_more_values(b, row, &why))
+        return fail_row(b, row, &why, err);
+    return 0;
+}
+
 /* Checks all rows before any run is stored; reports the first row that cannot be stored. */
 static int check_rows(struct row_batch *b, struct hm_err *err)
 {
-    struct hm_err why = {0};
     int rc = 0;
 
     for (size_t row = 0; rc == 0 && row < b->table->count; row++) {
         rc = batch_add_row(b, row, err);
-        if (rc == 0 && hm_stored_check(&b->runs[0], &why))
-            rc = fail_row(b, row, &why, err);
+        if (rc == 0)
+            rc = batch_check_row(b, row, err);
         batch_empty(b);
     }
     return rc;
@@ -336,6 +385,94 @@ static int send_rows(const struct hm_run_sink *sink, struct row_batch *b, struct
     return rc;
 }
 
+/* Loads the rows of the batch, and takes their ids. */
+static int load_batch(struct hm_store_load *load, struct row_batch *b, struct hm_added *added,
+                      struct hm_err *err)
+{
+    int64_t ids[BATCH_RUNS];
+    int rc = hm__store_load_add(load, b->runs, b->count, ids, err);
+
+    if (rc == 0)
+        rc = added_ids(added, ids, b->count, err);
+    if (rc == 0)
+        added->count += b->count;
+    batch_empty(b);
+    return rc;
+}
+
+static int load_all_rows(struct hm_store_load *load, struct row_batch *b, struct hm_added *added,
+                         struct hm_err *err)
+{
+    int rc = 0;
+
+    for (size_t row = 0; rc == 0 && row < b->table->count; row++) {
+        rc = batch_add_row(b, row, err);
+        if (rc == 0)
+            rc = batch_check_row(b, row, err);
+        if (rc == 0)
+            batch_make_key(b, row);
+        if (rc == 0 && (b->count == b->room || row + 1 == b->table->count))
+            rc = load_batch(load, b, added, err);
+    }
+    batch_empty(b);
+    return rc;
+}
+
+/* Returns the key of the first row, which is valid until the batch changes. */
+static int first_key(struct row_batch *b, const char **ret_key, struct hm_err *err)
+{
+    int rc = batch_add_row(b, 0, err);
+
+    if (rc == 0)
+        batch_make_key(b, 0);
+    *ret_key = b->runs[0].key;
+    return rc;
+}
+
+/* Forgets all rows of the batch, and which keys were made. */
+static void batch_restart(struct row_batch *b)
+{
+    batch_empty(b);
+    memset(b->seen.counts, 0, b->seen.room * sizeof(*b->seen.counts));
+}
+
+/*
+ * Adds a large table in one transaction if this is possible and faster. *ret_done is false if
+ * nothing was added, because this is not so or because a key occurs twice.
+ */
+static int load_rows(struct hm_store *store, struct row_batch *b, struct hm_added *added,
+                     bool *ret_done, struct hm_err *err)
+{
+    struct hm_added before = *added;
+    struct hm_store_load load;
+    const char *key = NULL;
+
+    *ret_done = false;
+    if (b->table->count < HM_STORE_WAITING)
+        return 0;
+    int rc = first_key(b, &key, err);
+    if (rc == 0)
+        rc = hm__store_load_begin(&load, store, b->table->count, key, ret_done, err);
+    batch_restart(b);
+    if (rc || !*ret_done)
+        return rc;
+    struct hm_err why = {0};
+    rc = load_all_rows(&load, b, added, &why);
+    bool loaded = rc == 0;
+    rc = hm__store_load_end(&load, rc, &why);
+    *ret_done = rc == 0;
+    if (rc) {
+        added->count = before.count;
+        added->id_count = before.id_count;
+        batch_restart(b);
+    }
+    if (loaded && rc == HM_E_CONFLICT)
+        return 0;
+    if (rc && err)
+        *err = why;
+    return rc;
+}
+
 int hm__table_add_runs(const struct hm_run_sink *sink, const struct hm_runs *runs, const char *key,
                        struct hm_added *added, struct hm_err *err)
 {
@@ -354,9 +491,12 @@ int hm__table_add_runs(const struct hm_run_sink *sink, const struct hm_runs *run
         hm__err_hint(err, "a column batch converts them");
         hm__err_at(err, runs->source, 0);
     }
-    if (rc == 0)
+    bool done = false;
+    if (rc == 0 && sink->store)
+        rc = load_rows(sink->store, &b, added, &done, err);
+    if (rc == 0 && !done)
         rc = check_rows(&b, err);
-    if (rc == 0)
+    if (rc == 0 && !done)
         rc = send_rows(sink, &b, added, err);
     batch_release(&b);
     return rc;

@@ -11,6 +11,9 @@
 struct hm_run_sink {
     void *data;
     int (*add)(void *data, struct hm_store_batch *batch, struct hm_err *err);
+    /* Store in which a large table may be added by one long transaction; NULL: other clients may
+     * not be kept waiting. */
+    struct hm_store *store;
 };
 
 /* The results of adding runs. Zero-initialise; release with hm__added_release. */

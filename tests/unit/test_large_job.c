@@ -105,6 +105,15 @@ static void keys_and_their_other_names(void **state)
     assert_true(hm__large_parameters(&job->large->network) == 8030261248.0);
     assert_true(job->large->tokens == 10. * 64 * 8192);
     hm_job_free(job);
+    /* Without a unit, a data set is counted in sequences, as a batch is. */
+    static const char *const sets[] = {"1000", "1000 sequences", "8192000 tokens"};
+    for (size_t i = 0; i < 3; i++) {
+        char more[80];
+        snprintf(more, sizeof(more), "batch: 64\nepochs: 3\ndataset: %s\n", sets[i]);
+        job = large_job("network: llama-3-8b\nsequence: 8192\n", more);
+        assert_true(job->large->tokens == 3. * 1000 * 8192);
+        hm_job_free(job);
+    }
 }
 
 static void mistakes_are_named(void **state)
@@ -546,9 +555,57 @@ static void devices_are_those_of_the_catalog(void **state)
     }
 }
 
+/* Returns the logarithm of the ratio of the ends of the interval of a step of 1 s. */
+static double interval_width(const char *machine, double trained, bool *ret_unmeasured)
+{
+    struct hm_job *job = large_job(START, "");
+    struct hm_large_work work = job->large->work;
+    struct hm_large_device d;
+    struct hm_cluster *cluster;
+    char text[60];
+
+    snprintf(text, sizeof(text), "machine: %s", machine);
+    assert_int_equal(hm_cluster_parse(NULL, text, strlen(text), "test", NULL, 0, &cluster, NULL),
+                     0);
+    assert_int_equal(hm__large_device_set(cluster, &d, NULL), 0);
+    hm_cluster_free(cluster);
+    *ret_unmeasured = d.unmeasured;
+    work.network = &job->large->network;
+    work.trained = trained;
+    const struct hm_large_interval i =
+        hm__large_interval(&hm__large_spreads[0].spread, &d, &work, NULL);
+    hm_job_free(job);
+    return log(i.high / i.low);
+}
+
+/* Steps were measured on few kinds of devices, and of whole networks only. */
+static void unmeasured_steps_have_wide_intervals(void **state)
+{
+    static const char *const measured[] = {"v100-16gb-sxm", "a100-40gb-sxm", "a100-80gb-sxm",
+                                           "h100-sxm",      "h200",          "b200",
+                                           "b300",          "gb200"};
+    static const char *const others[] = {"rtx-3090",  "rtx-4090", "l40s",    "a30",
+                                         "h100-pcie", "mi300x",   "tpu-v5p", "gaudi-3"};
+    bool unmeasured, unused;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(measured) / sizeof(measured[0]); i++) {
+        double whole = interval_width(measured[i], 1, &unmeasured);
+        if (unmeasured)
+            fail_msg("%s counts as not measured", measured[i]);
+        assert_near(interval_width(measured[i], .01, &unused), 1.5 * whole, 1e-9);
+    }
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+        double width = interval_width(others[i], 1, &unmeasured);
+        if (!unmeasured || width < 1.7 * interval_width("a100-80gb-sxm", 1, &unused))
+            fail_msg("%s: width %g", others[i], width);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(unmeasured_steps_have_wide_intervals),
         cmocka_unit_test(assumed_figures_are_named),
         cmocka_unit_test(slow_hosts_widen_intervals),
         cmocka_unit_test(counts_of_the_catalog),

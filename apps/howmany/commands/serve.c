@@ -270,6 +270,12 @@ static void handle_work(void *context, const struct http_request *r, struct http
     api_work(((struct serve_state *)context)->api, r, out);
 }
 
+static void handle_group(void *context, const struct http_request *const *requests,
+                         struct http_response *const *responses, size_t count)
+{
+    api_work_group(((struct serve_state *)context)->api, requests, responses, count);
+}
+
 /* ---- tokens ---------------------------------------------------------------------------------- */
 
 static int make_token(const char *scope)
@@ -442,6 +448,7 @@ static int run_server(struct serve_state *s)
                                    .quick = handle_quick,
                                    .admit = handle_admit,
                                    .work = handle_work,
+                                   .work_group = handle_group,
                                    .refuse = api_refuse,
                                    .done = log_request,
                                    .closed = log_closed};

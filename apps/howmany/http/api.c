@@ -508,11 +508,15 @@ static bool send_from_cache(struct api *a, const struct http_request *r, struct 
     return known != NULL;
 }
 
-/* Chooses the thread pool for a route. Requests that wait for the writer of the store must not
- * occupy the threads for computation. */
-static enum http_next choose_pool(const struct api_route *route)
+/* Chooses the threads for a request. Requests that write to the store wait for the disk, so they
+ * must not occupy the threads for computation; small ones are written together. */
+static enum http_next choose_pool(const struct api_route *route, const struct http_request *r)
 {
-    return route->scope == TOKEN_WRITE ? HTTP_WAIT : HTTP_WORK;
+    enum { SMALL_BODY = 4096 };
+
+    if (route->scope != TOKEN_WRITE)
+        return HTTP_WORK;
+    return r->length <= SMALL_BODY ? HTTP_GROUP : HTTP_WAIT;
 }
 
 /* A token is checked before the body is read, so that clients without one cannot use memory. */
@@ -546,7 +550,7 @@ enum http_next api_quick(void *context, const struct http_request *r, struct htt
     else if (route->kind == API_PAGE)
         send_page(r, out);
     else if (!send_from_cache(a, r, out))
-        return choose_pool(route);
+        return choose_pool(route, r);
     return HTTP_ANSWERED;
 }
 
@@ -597,9 +601,10 @@ static void send_openapi(struct api *a, const struct http_request *r, struct htt
         send_cached(a, r, json_type, body, length, out);
 }
 
-void api_work(void *context, const struct http_request *r, struct http_response *out)
+/* Compute the response to a request, which uses the store by `access`. */
+static void answer_request(struct api *a, const struct http_request *r,
+                           const struct hm_store_access *access, struct http_response *out)
 {
-    struct api *a = context;
     const struct api_route *route = &routes[find_route(r)];
     struct hm_reply *reply = NULL;
     struct hm_err err = {0};
@@ -609,6 +614,7 @@ void api_work(void *context, const struct http_request *r, struct http_response 
         return;
     }
     struct hm_context limited = a->context;
+    limited.store = access;
     limited.cancelled = r->is_over;
     limited.cancelled_data = r->is_over_data;
     if (api_answer(&route->how, route->path, &limited, r, &reply, &err)) {
@@ -628,6 +634,51 @@ void api_work(void *context, const struct http_request *r, struct http_response 
             send_cached(a, r, reply->type, body, reply->length, out);
     }
     hm_reply_free(reply);
+}
+
+void api_work(void *context, const struct http_request *r, struct http_response *out)
+{
+    struct api *a = context;
+
+    answer_request(a, r, a->context.store, out);
+}
+
+/* Requests that are answered together. */
+struct request_group {
+    struct api *api;
+    const struct http_request *const *requests;
+    struct http_response *const *responses;
+};
+
+static void group_answer(void *context, size_t number, const struct hm_store_access *access)
+{
+    struct request_group *g = context;
+
+    answer_request(g->api, g->requests[number], access, g->responses[number]);
+}
+
+static void group_withdraw(void *context, size_t number)
+{
+    struct request_group *g = context;
+    struct http_response *r = g->responses[number];
+
+    if (r->release)
+        r->release(r->owner);
+    *r = (struct http_response){0};
+}
+
+void api_work_group(void *context, const struct http_request *const *requests,
+                    struct http_response *const *responses, size_t count)
+{
+    struct request_group g = {context, requests, responses};
+    const struct api_store_group group = {&g, count, group_answer, group_withdraw};
+
+    if (g.api->settings.store) {
+        api_store_group(g.api->settings.store, &group);
+        return;
+    }
+    for (size_t i = 0; i < count; i++)
+        group_answer(&g, i, NULL);
 }
 
 void api_done(struct api *a, const struct http_request *r, const struct http_response *response,

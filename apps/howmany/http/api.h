@@ -53,6 +53,8 @@ bool api_admit(void *context, const struct http_request *request, struct http_re
 enum http_next api_quick(void *context, const struct http_request *request,
                          struct http_response *response);
 void api_work(void *context, const struct http_request *request, struct http_response *response);
+void api_work_group(void *context, const struct http_request *const *requests,
+                    struct http_response *const *responses, size_t count);
 void api_refuse(void *context, const struct http_request *request,
                 const struct http_verdict *verdict, struct http_response *response);
 /* Count a response (api_done), or a connection closed without a response (api_closed); the caller

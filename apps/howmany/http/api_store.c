@@ -5,6 +5,7 @@
 #include "api_store.h"
 
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +21,7 @@ struct queued_batch {
     struct hm_store_batch *batch;
     struct hm_err *err;
     int rc;
-    bool done;
+    sem_t done; /* Posted when the batch was committed or has failed. */
     struct queued_batch *next;
 };
 
@@ -33,11 +34,12 @@ struct api_store {
     struct hm_store *idle[POOL_MAX];
     size_t idle_count, in_use, most;
     /* The following members describe the thread that writes. */
-    pthread_cond_t wake, written;
+    pthread_cond_t wake;
     pthread_t writer;
     bool writes, ending;
     struct queued_batch *first, **last;
-    struct hm_store *own; /* Connection of the writing thread; NULL if it is not open. */
+    pthread_mutex_t writing; /* Protects `own` and its transactions. */
+    struct hm_store *own;    /* Connection for writing; NULL if it is not open. */
     atomic_ullong commits, runs, failures;
     atomic_bool healthy;
 };
@@ -196,9 +198,11 @@ static void check_health(struct api_store *s)
     if (pthread_cond_timedwait(&s->wake, &s->lock, &until) == 0)
         return;
     pthread_mutex_unlock(&s->lock);
+    pthread_mutex_lock(&s->writing);
     hm_store_close(s->own);
     s->own = NULL;
     atomic_store(&s->healthy, hm_store_open(s->where, &s->own, NULL) == 0);
+    pthread_mutex_unlock(&s->writing);
     pthread_mutex_lock(&s->lock);
 }
 
@@ -226,16 +230,17 @@ static void *writer_run(void *context)
         if (!end)
             s->last = &s->first;
         pthread_mutex_unlock(&s->lock);
+        pthread_mutex_lock(&s->writing);
         commit_queue(s, first, count);
-        pthread_mutex_lock(&s->lock);
+        pthread_mutex_unlock(&s->writing);
         for (size_t i = 0; i < count; i++) {
             struct queued_batch *next = first->next;
-            /* From now on the waiting thread may return; the batch, which is on its stack, must not
-             * be used any more. */
-            first->done = true;
+            /* After this call the waiting thread may return; the batch, which is on its stack, must
+             * not be used any more. */
+            sem_post(&first->done);
             first = next;
         }
-        pthread_cond_broadcast(&s->written);
+        pthread_mutex_lock(&s->lock);
     }
     pthread_mutex_unlock(&s->lock);
     return NULL;
@@ -252,14 +257,72 @@ static int queue_add(void *context, const char *where, struct hm_store_batch *ba
 
     if (!atomic_load(&s->healthy))
         return fail_unhealthy(err);
+    sem_init(&w.done, 0, 0);
     pthread_mutex_lock(&s->lock);
     *s->last = &w;
     s->last = &w.next;
-    pthread_cond_signal(&s->wake);
-    while (!w.done)
-        pthread_cond_wait(&s->written, &s->lock);
     pthread_mutex_unlock(&s->lock);
+    pthread_cond_signal(&s->wake);
+    while (sem_wait(&w.done) != 0)
+        ; /* A signal ended the wait. */
+    sem_destroy(&w.done);
     return w.rc;
+}
+
+/* ---- groups of requests ------------------------------------------------------------------------
+ */
+
+/* A transaction to which several requests add runs. */
+struct group_transaction {
+    struct hm_store *store;
+    size_t added, runs; /* Number of new runs, and of all runs. */
+    bool failed;        /* True if a request could not add its runs. */
+};
+
+static int group_add(void *context, const char *where, struct hm_store_batch *batch,
+                     struct hm_err *err)
+{
+    struct group_transaction *t = context;
+
+    (void)where;
+    int rc = t->failed ? HM_E_IO : hm__store_add_begun(t->store, batch, 1, err);
+    t->failed = t->failed || rc != 0;
+    t->added += batch->added;
+    t->runs += batch->count;
+    return rc;
+}
+
+/* Answer all requests inside a transaction and commit it. Returns whether this succeeded. */
+static bool commit_group(struct api_store *s, const struct api_store_group *group)
+{
+    struct group_transaction t = {.store = s->own};
+    const struct hm_store_access access = {&t, pool_open, pool_close, group_add};
+
+    if (!s->own || hm__store_exec(s->own, s->own->sql->begin_write, NULL))
+        return false;
+    for (size_t i = 0; !t.failed && i < group->count; i++)
+        group->answer(group->context, i, &access);
+    if (hm__store_end(s->own, t.failed ? HM_E_IO : 0, NULL))
+        return false;
+    atomic_fetch_add(&s->commits, t.runs > 0);
+    atomic_fetch_add(&s->runs, t.added);
+    hm__store_place(s->own, t.runs);
+    return true;
+}
+
+void api_store_group(struct api_store *s, const struct api_store_group *group)
+{
+    bool committed = false;
+
+    if (atomic_load(&s->healthy)) {
+        pthread_mutex_lock(&s->writing);
+        committed = commit_group(s, group);
+        pthread_mutex_unlock(&s->writing);
+    }
+    for (size_t i = 0; !committed && i < group->count; i++) {
+        group->withdraw(group->context, i);
+        group->answer(group->context, i, &s->access);
+    }
 }
 
 /* ---- opening and closing --------------------------------------------------------------------- */
@@ -275,9 +338,9 @@ int api_store_new(const char *where, size_t most, struct api_store **ret_store, 
     s->last = &s->first;
     atomic_store(&s->healthy, true);
     pthread_mutex_init(&s->lock, NULL);
+    pthread_mutex_init(&s->writing, NULL);
     pthread_cond_init(&s->returned, NULL);
     pthread_cond_init(&s->wake, NULL);
-    pthread_cond_init(&s->written, NULL);
     int rc = (s->where = strdup(where)) ? 0 : hm__fail_nomem(err);
     if (rc == 0)
         rc = hm_store_open(where, &s->own, err);
@@ -310,7 +373,7 @@ void api_store_free(struct api_store *s)
     hm_store_close(s->own);
     pthread_cond_destroy(&s->returned);
     pthread_cond_destroy(&s->wake);
-    pthread_cond_destroy(&s->written);
+    pthread_mutex_destroy(&s->writing);
     pthread_mutex_destroy(&s->lock);
     free(s->where);
     free(s);

@@ -23,6 +23,23 @@ int api_store_new(const char *where, size_t most, struct api_store **ret_store, 
 /* Close the store. Call it after the last request, when all queued batches have been written. */
 void api_store_free(struct api_store *store);
 
+/* A group of requests that add runs in one transaction; api_store_group calls its functions. */
+struct api_store_group {
+    void *context;
+    size_t count; /* Number of requests. */
+    /* Answer a request, which uses the store by `access`. */
+    void (*answer)(void *context, size_t number, const struct hm_store_access *access);
+    /* Withdraw the answer of a request, which is then answered again. */
+    void (*withdraw)(void *context, size_t number);
+};
+
+/*
+ * Answer the requests of a group. All runs that they add are committed in one transaction before
+ * the function returns, so that the answers may be sent afterwards. If the transaction fails, the
+ * answers are withdrawn, and each request is answered again with a transaction of its own.
+ */
+void api_store_group(struct api_store *store, const struct api_store_group *group);
+
 /* Returns the functions through which requests use the store; valid until api_store_free. */
 const struct hm_store_access *api_store_access(struct api_store *store);
 void api_store_count(struct api_store *store, struct api_store_counts *ret_counts);

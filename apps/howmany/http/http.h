@@ -58,6 +58,8 @@ enum http_next {
     HTTP_WORK, /* The request needs computation; its pool has one thread per processor. */
     /* The request mostly waits for a disk or another machine; its pool has more threads. */
     HTTP_WAIT,
+    /* The request is answered together with others by one thread, see `work_group`. */
+    HTTP_GROUP,
 };
 
 struct http_handler {
@@ -70,6 +72,9 @@ struct http_handler {
                   struct http_response *response);
     /* Called to answer a request that `quick` did not answer. */
     void (*work)(void *context, const struct http_request *request, struct http_response *response);
+    /* Called to answer all requests of kind HTTP_GROUP that have arrived since the last call. */
+    void (*work_group)(void *context, const struct http_request *const *requests,
+                       struct http_response *const *responses, size_t count);
     /* Called to write the response to a request that the guard refused, or that exceeds a limit of
      * the server. */
     void (*refuse)(void *context, const struct http_request *request,

@@ -373,8 +373,7 @@ static void peer_adopt(struct http_peer *p)
         http_peer_close(p);
 }
 
-/* Put a connection into the inbox of its loop, and wake the loop. */
-static void inbox_push(struct http_peer *p)
+struct http_loop *http_peer_hand_over(struct http_peer *p)
 {
     struct http_loop *l = p->loop;
 
@@ -383,13 +382,18 @@ static void inbox_push(struct http_peer *p)
     p->queued = l->inbox;
     l->inbox = p;
     pthread_mutex_unlock(&l->lock);
-    if (wake)
+    return wake ? l : NULL;
+}
+
+void http_loop_wake(struct http_loop *l)
+{
+    if (l)
         eventfd_write(l->wake, 1);
 }
 
 void http_peer_resume(struct http_peer *p)
 {
-    inbox_push(p);
+    http_loop_wake(http_peer_hand_over(p));
 }
 
 static void inbox_take(struct http_loop *l)
@@ -469,7 +473,7 @@ static void add_socket(struct http_loop *l, int socket, const struct sockaddr *a
     if (p->loop == l)
         peer_adopt(p);
     else
-        inbox_push(p);
+        http_peer_resume(p);
 }
 
 static void accept_some(struct http_loop *l)

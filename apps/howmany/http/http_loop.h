@@ -103,5 +103,9 @@ void http_peer_close(struct http_peer *peer);
 bool http_peer_make_room(struct http_peer *peer);
 /* Let the loop of a connection call `resumed`. Any thread may call this, once for each request. */
 void http_peer_resume(struct http_peer *peer);
+/* Do the same in two steps, so that several connections can be handed over before their loops wake
+ * up. The first function returns the loop to wake, or NULL if it will wake anyway. */
+struct http_loop *http_peer_hand_over(struct http_peer *peer);
+void http_loop_wake(struct http_loop *loop);
 
 #endif

@@ -24,12 +24,26 @@ struct http_pool {
     atomic_size_t taken; /* Number of tasks that are reserved, waiting or running. */
     bool ending;
     int slow, slow_max; /* Number of running tasks that are declared as long, and its limit. */
-    bool (*run)(void *task);
+    size_t group;       /* Largest number of tasks that a thread takes at once. */
+    bool (*run)(void **tasks, size_t count);
 };
+
+/* Take tasks from the queue. The caller holds the lock. Returns their number. */
+static size_t take_tasks(struct http_pool *w, void **tasks)
+{
+    size_t count = w->waiting < w->group ? w->waiting : w->group;
+
+    for (size_t i = 0; i < count; i++)
+        tasks[i] = w->ring[(w->first + i) % w->room];
+    w->first = (w->first + count) % w->room;
+    w->waiting -= count;
+    return count;
+}
 
 static void *worker_run(void *context)
 {
     struct http_pool *w = context;
+    void *tasks[HTTP_GROUP_MAX];
     bool slow = false;
 
     pthread_mutex_lock(&w->lock);
@@ -38,12 +52,10 @@ static void *worker_run(void *context)
             pthread_cond_wait(&w->more, &w->lock);
         if (w->waiting == 0)
             break;
-        void *task = w->ring[w->first];
-        w->first = (w->first + 1) % w->room;
-        w->waiting--;
+        size_t count = take_tasks(w, tasks);
         pthread_mutex_unlock(&w->lock);
-        slow = w->run(task);
-        atomic_fetch_sub(&w->taken, 1);
+        slow = w->run(tasks, count);
+        atomic_fetch_sub(&w->taken, count);
         pthread_mutex_lock(&w->lock);
     }
     w->slow -= slow;
@@ -65,7 +77,8 @@ static bool add_thread(struct http_pool *w)
     return true;
 }
 
-struct http_pool *http_pool_new(const struct http_pool_size *size, bool (*run)(void *task))
+struct http_pool *http_pool_new(const struct http_pool_size *size,
+                                bool (*run)(void **tasks, size_t count))
 {
     struct http_pool *w = calloc(1, sizeof(*w));
 
@@ -76,6 +89,7 @@ struct http_pool *http_pool_new(const struct http_pool_size *size, bool (*run)(v
     pthread_cond_init(&w->gone, NULL);
     w->run = run;
     w->slow_max = size->slow;
+    w->group = size->group;
     w->room = size->queue + (size_t)(size->quick + size->slow);
     w->ring = calloc(w->room, sizeof(*w->ring));
     pthread_mutex_lock(&w->lock);
@@ -115,8 +129,8 @@ void http_pool_push(struct http_pool *w, void *task)
     pthread_mutex_lock(&w->lock);
     w->ring[(w->first + w->waiting) % w->room] = task;
     w->waiting++;
-    pthread_cond_signal(&w->more);
     pthread_mutex_unlock(&w->lock);
+    pthread_cond_signal(&w->more);
 }
 
 size_t http_pool_count(struct http_pool *w)

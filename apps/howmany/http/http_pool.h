@@ -14,11 +14,15 @@ struct http_pool;
 struct http_pool_size {
     int quick, slow;
     size_t queue; /* Number of tasks that may wait for a thread. */
+    size_t group; /* Largest number of tasks that a thread takes from the queue at once. */
 };
 
-/* Start a pool whose threads call run(task) for each task; run returns true if the task has called
- * http_pool_slow with success. Returns NULL if no thread can be started. */
-struct http_pool *http_pool_new(const struct http_pool_size *size, bool (*run)(void *task));
+enum { HTTP_GROUP_MAX = 256 }; /* Largest value of `group`. */
+
+/* Start a pool whose threads call run(tasks, count) with tasks from the queue; run returns true if
+ * a task has called http_pool_slow with success. Returns NULL if no thread can be started. */
+struct http_pool *http_pool_new(const struct http_pool_size *size,
+                                bool (*run)(void **tasks, size_t count));
 /*
  * Called by a running task, once, to declare that the task takes long; it continues with a lower
  * priority. Returns false if too many such tasks are running; the task should then end.

@@ -38,7 +38,7 @@ struct http_server {
     struct http_settings settings;
     struct http_handler handler;
     struct http_loop_shared shared;
-    struct http_pool *work, *wait; /* Thread pools for HTTP_WORK and HTTP_WAIT. */
+    struct http_pool *work, *wait, *group; /* Threads for HTTP_WORK, HTTP_WAIT and HTTP_GROUP. */
     atomic_bool draining;
     atomic_size_t open; /* Number of exchanges that are not freed yet. */
     atomic_ullong next_id;
@@ -216,12 +216,13 @@ static bool exchange_is_over(void *data)
     return x->crowded;
 }
 
-static bool run_exchange(void *task)
+static bool run_exchange(void **tasks, size_t count)
 {
-    struct exchange *x = task;
+    struct exchange *x = tasks[0];
     struct http_handler *h = &x->server->handler;
     bool slow;
 
+    (void)count; /* Threads that run this function take one task at a time. */
     x->work_s = http_now();
     h->work(h->context, &x->request, &x->response);
     if (x->crowded) {
@@ -233,6 +234,28 @@ static bool run_exchange(void *task)
     slow = x->slow;
     http_peer_resume(x->peer); /* From here on, the exchange may be freed. */
     return slow;
+}
+
+static bool run_exchanges(void **tasks, size_t count)
+{
+    struct exchange **exchanges = (struct exchange **)tasks;
+    const struct http_request *requests[HTTP_GROUP_MAX] = {0};
+    struct http_response *responses[HTTP_GROUP_MAX] = {0};
+    struct http_loop *loops[HTTP_GROUP_MAX];
+    struct http_handler *h = &exchanges[0]->server->handler;
+
+    for (size_t i = 0; i < count; i++) {
+        exchanges[i]->work_s = http_now();
+        requests[i] = &exchanges[i]->request;
+        responses[i] = &exchanges[i]->response;
+    }
+    h->work_group(h->context, requests, responses, count);
+    /* After an exchange was handed over, it may be freed. */
+    for (size_t i = 0; i < count; i++)
+        loops[i] = http_peer_hand_over(exchanges[i]->peer);
+    for (size_t i = 0; i < count; i++)
+        http_loop_wake(loops[i]);
+    return false;
 }
 
 /* Handles a request that has arrived completely. */
@@ -247,7 +270,7 @@ static void handle_complete(struct exchange *x)
         send_response(x);
         return;
     }
-    struct http_pool *pool = next == HTTP_WAIT ? s->wait : s->work;
+    struct http_pool *pool = next == HTTP_WAIT ? s->wait : next == HTTP_GROUP ? s->group : s->work;
     if (!http_pool_reserve(pool)) {
         send_refusal(x, &too_busy);
         return;
@@ -516,6 +539,7 @@ static void server_free(struct http_server *s)
         http_loop_stop(shared->loops[i]);
     http_pool_free(s->work);
     http_pool_free(s->wait);
+    http_pool_free(s->group);
     for (size_t i = 0; i < shared->loop_count; i++)
         http_loop_free(shared->loops[i]);
     free(shared->loops);
@@ -544,12 +568,14 @@ static int start_loops(struct http_server *s, struct hm_err *err)
 static int start_pools(struct http_server *s, struct hm_err *err)
 {
     const struct http_settings *t = &s->settings;
-    const struct http_pool_size work = {t->workers, t->slow, t->queue},
-                                wait = {t->waiters, 0, t->queue};
+    const struct http_pool_size work = {t->workers, t->slow, t->queue, 1},
+                                wait = {t->waiters, 0, t->queue, 1},
+                                group = {1, 0, t->queue + (size_t)t->waiters, HTTP_GROUP_MAX};
 
     s->work = http_pool_new(&work, run_exchange);
     s->wait = s->work ? http_pool_new(&wait, run_exchange) : NULL;
-    return s->wait ? 0 : hm__fail(err, HM_E_IO, "cannot start threads");
+    s->group = s->wait ? http_pool_new(&group, run_exchanges) : NULL;
+    return s->group ? 0 : hm__fail(err, HM_E_IO, "cannot start threads");
 }
 
 static struct http_server *server_new(const struct http_settings *t,
@@ -613,13 +639,15 @@ int http_port(const struct http_server *server)
 void http_count(const struct http_server *server, struct http_counts *counts)
 {
     counts->connections = http_connections_count(server->shared.connections);
-    counts->working = http_pool_count(server->work) + http_pool_count(server->wait);
+    counts->working = http_pool_count(server->work) + http_pool_count(server->wait) +
+                      http_pool_count(server->group);
 }
 
 /* Whether a thread works on a request, or a request waits for a thread. */
 static bool is_working(const struct http_server *s)
 {
-    return http_pool_count(s->work) > 0 || http_pool_count(s->wait) > 0;
+    return http_pool_count(s->work) > 0 || http_pool_count(s->wait) > 0 ||
+           http_pool_count(s->group) > 0;
 }
 
 bool http_drain(struct http_server *s, double seconds)

@@ -43,7 +43,7 @@ static const struct hm_field root_fields[] = {
     {.name = "global_batch_size", .kind = HM_FIELD_OTHER},
     {.name = "train_batch_size", .kind = HM_FIELD_OTHER},
     {.name = "tokens", .kind = HM_FIELD_OTHER, .doc = "tokens of the whole job, such as 15T"},
-    {.name = "dataset", .kind = HM_FIELD_OTHER, .doc = "tokens of the data set"},
+    {.name = "dataset", .kind = HM_FIELD_OTHER, .doc = "sequences of the data set, such as 50000, or tokens, such as 10B tokens"},
     {.name = "epochs", .kind = HM_FIELD_QUANTITY, .offset = AT(epochs), .above = true, .max = 1e9},
     {.name = "iterations",
      .kind = HM_FIELD_QUANTITY,
@@ -259,12 +259,12 @@ static int read_tokens(struct hm_reader *reader, const struct hm_value *root,
     if (!(keys->epochs > 0))
         return 0;
     if (!dataset)
-        return fail_missing(reader, root, "dataset", "tokens of the data set, such as 10B tokens");
+        return fail_missing(reader, root, "dataset", "50000 sequences, or 10B tokens");
     size_t mark = hm__reader_enter(reader, "dataset");
     rc = hm__read_amount(reader, dataset, &amount, &unit);
     if (rc == 0)
         keys->job.tokens =
-            keys->epochs * amount * (unit == HM_AMOUNT_SEQUENCES ? keys->job.work.sequence : 1);
+            keys->epochs * amount * (unit == HM_AMOUNT_TOKENS ? 1 : keys->job.work.sequence);
     hm__reader_leave(reader, mark);
     return rc;
 }
