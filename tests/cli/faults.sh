@@ -104,7 +104,9 @@ base
 printf 'n,seconds\n1,8\n2,4.5\n4,2.75\n8,2\n' >runs.csv
 echo old >plan.svg
 picture_made() { [ "$code" -ne 0 ] || grep -q '</svg>' plan.svg || { wrong "the picture is incomplete"; return 1; }; } # gnuplot writes it itself
+reasons='is there space on the disk|[Ii]nput/output error|No space left|gnuplot' # Of errors of gnuplot only that is known.
 command -v gnuplot >/dev/null && faults "a picture is made" picture_made howmany fit runs.csv --plot plan.svg
+reasons=
 machine_kept() { [ "$code" -ne 0 ] || [ -s job.yaml ] || { wrong "job.yaml is empty"; return 1; }; }
 faults "a job is written" machine_kept howmany init -o job.yaml
 
@@ -114,7 +116,7 @@ howmany calibrate --replay "$HM_SOURCE/examples/h200-timings.json" -o machine.ya
 howmany calibrate --cpu --quick --plain -o cpu.yaml --record cpu.json >/dev/null 2>&1
 calibration_kept() {
   for file in machine.yaml cpu.yaml cpu.json; do [ -s $file ] || { wrong "$file is gone"; return 1; }; done
-  howmany plan "$HM_SOURCE/examples/resnet50.yaml" --on machine.yaml --max-n 2 >/dev/null 2>"$work/err" && howmany calibrate --replay cpu.json >/dev/null 2>>"$work/err" ||
+  howmany plan "$HM_SOURCE/examples/resnet50.yaml" --on machine.yaml --n 1 >/dev/null 2>"$work/err" && howmany calibrate --replay cpu.json >/dev/null 2>>"$work/err" ||
     { wrong "a description or a recording cannot be read"; return 1; }
 }
 faults "a recorded calibration is written" calibration_kept howmany calibrate --replay "$HM_SOURCE/examples/h200-timings.json" -o machine.yaml
