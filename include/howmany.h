@@ -69,18 +69,19 @@ extern "C" {
 enum { HM_KINDS_MAX = 8 }; /* Largest number of kinds of machines in one cluster. */
 
 /*
- * One kind of machines of a mixed cluster. hm_plan considers every mix of at most `count` machines
- * of each kind. If there are too many mixes, it considers some of them, and a note of the answer
- * says so.
+ * One kind of machine in a mixed cluster, that is, a cluster with several kinds of machines.
+ * hm_plan considers every mix of at most `count` machines of each kind. If there are too many
+ * mixes, it considers some of them, and a note of the answer says so.
  */
 struct hm_kind {
     const struct hm_cluster *machine; /* Machine of this kind, with its price and its fabric. */
-    double count;                     /* Number of machines: whole, 1 to 1e6. */
+    double count;                     /* Number of machines of this kind: whole, 1 to 1e6. */
 };
 
 /*
  * Add a kind of machines to a cluster that hm_cluster_new made. The machine is copied. Its name
- * must differ from those of the other kinds. The first kind sets the other fields of the cluster.
+ * must differ from those of the other kinds. The other fields of the cluster are copied from its
+ * first kind.
  */
 HM_API int hm_cluster_add_kind(struct hm_cluster *cluster, const struct hm_cluster *machine,
                                double count, struct hm_err *err);
@@ -96,24 +97,30 @@ enum hm_recovery {
 };
 
 /*
- * Partitions and tasks of a job with a driver; see docs/reference/platforms.md. They apply to the
- * communication of the job and to HM_PLATFORM_DRIVER. A number of 0 or NaN means the default.
+ * Partitions and tasks of a job with a driver; see docs/reference/platforms.md. They are used for
+ * HM_PLATFORM_DRIVER and for the communication that the job describes (HM_PLATFORM_JOB). A number
+ * of 0 or NaN means the default.
  */
 struct hm_dataflow {
     /* Number of partitions of the data set: whole, 1 to 1e7; default: one for each slot. */
     double partitions;
-    /* Number of tasks that a worker runs at once: whole, 1 to 1e4; default: its threads. */
+    /* Number of tasks that a worker runs at once: whole, 1 to 1e4; default: the number of its
+     * threads. */
     double slots;
-    /* Seconds that the driver needs to start one task; default: those of the framework. */
+    /* Seconds that the driver needs to start one task; default: the time of the framework. */
     double task_s;
-    double skew;        /* Ratio of the largest partition to the mean, 1 to 1e6; default: 1. */
-    double speculation; /* A copy of a task starts after this many times the usual time, 1 to 100;
-                           default: there are no copies. */
-    /* True if the model is a distributed data set instead of a variable at the driver. */
+    double skew;        /* Size of the largest partition divided by the mean size, 1 to 1e6;
+                           default: 1. */
+    double speculation; /* Speculative execution: a copy of a task starts when the task has run for
+                           this many times the usual time, 1 to 100; default: there are no
+                           copies. */
+    /* True if the parameters of the model are a distributed data set instead of a variable at the
+     * driver. */
     bool distributed;
     double mtbf_s;       /* Mean seconds between two failures of one worker; default: none fails. */
     double restart_s;    /* Seconds to replace a lost worker, >= 0. */
-    double lineage;      /* Iterations to repeat for a lost partition, > 0; default: 1. */
+    double lineage;      /* Number of iterations that must be repeated to compute a lost partition
+                            again, > 0; default: 1. */
     double checkpoint_s; /* Seconds to write one checkpoint, >= 0. */
     enum hm_recovery recovery;
 };
@@ -142,9 +149,10 @@ enum hm_platform {
                                 two neighbours in a ring. */
     HM_PLATFORM_GOSSIP_EXP,  /* Like HM_PLATFORM_GOSSIP_RING, but with one neighbour in an
                                 exponential graph. */
-    HM_PLATFORM_FEDERATED,   /* Clients make local steps; then one server averages their models. */
+    HM_PLATFORM_FEDERATED,   /* Federated averaging: clients make local steps; then one server
+                                averages their models. */
     HM_PLATFORM_PIPELINE,    /* The layers of the network are placed on several workers, which pass
-                                micro-batches on. */
+                                the activations of micro-batches to each other. */
 };
 enum hm_consistency {
     HM_CONSISTENCY_BSP,   /* Bulk synchronous parallel: all workers begin a step together. */
@@ -175,13 +183,14 @@ HM_API int hm_consistency_find(const char *name);
     X(PARAMETER_SERVER, "parameter-server", "ParameterServerStrategy", SERVER, false)
 
 enum hm_strategy {
-    HM_STRATEGY_NONE, /* The platform is not named as a strategy. */
+    HM_STRATEGY_NONE, /* No strategy of TensorFlow is named. */
 #define HM_STRATEGY_ENUM(id, name, title, platform, inside) HM_STRATEGY_##id,
     HM_STRATEGY_MAP(HM_STRATEGY_ENUM)
 #undef HM_STRATEGY_ENUM
         HM_STRATEGY_COUNT
 };
-/* Returns the name in TensorFlow, such as "MirroredStrategy"; "none" for HM_STRATEGY_NONE. */
+/* Returns the name of a strategy in TensorFlow, such as "MirroredStrategy"; "none" for
+ * HM_STRATEGY_NONE. */
 HM_API const char *hm_strategy_title(enum hm_strategy strategy);
 
 /*
@@ -203,16 +212,16 @@ struct hm_way {
                            iterations on one worker, 1e-6 to 1e6; 0: no additional iterations. */
     double stale_power; /* Exponent of the number of workers n, -10 to 10: on n workers the
                            factor is stale_cost * n^stale_power, but at least 1. */
-    /* Iterations of a worker between two averages of the models, whole, 1 to 1e9; 0 means 1. Not
-     * used by servers and drivers. */
+    /* Number of iterations of a worker from one averaging of the models to the next; whole, 1 to
+     * 1e9; 0 means 1. Not used by servers and drivers. */
     double local_steps;
     /* Strategy of TensorFlow that these settings describe; HM_STRATEGY_NONE: none. A strategy
-     * limits the machines: to a single machine, or to machines with TPUs. Central storage is one
-     * server, in the host of the machine. */
+     * limits the machines: to a single machine, or to machines with TPUs. Central storage means one
+     * parameter server, which runs on the host of the machine. */
     enum hm_strategy strategy;
 };
 
-/* A question. Start from HM_QUESTION_INIT, which asks for the least time. */
+/* A question to hm_plan. Start from HM_QUESTION_INIT, which asks for the least time. */
 struct hm_question {
     enum hm_goal goal;
     double alpha; /* Weight of one second for HM_GOAL_BALANCE, >= 0; NaN: the library chooses, see
@@ -227,16 +236,16 @@ struct hm_question {
                           job. */
     double faster;     /* If > 0, ask for the fewest workers that are this many times as fast as the
                           reference. */
-    double work; /* If > 0, ask for the fewest workers that do this many times the work in the same
-                    time. */
+    double work; /* If > 0, ask for the fewest workers that do this many times the work in the time
+                    of the reference. */
     bool weak;   /* True to assume weak scaling, even if the job says strong scaling. */
     const struct hm_fit *fit;  /* Fit that gives the times; NULL: the model of the job gives them.
                                   Borrowed. */
     const struct hm_way *ways; /* Platforms to compare; NULL: only the communication of the job.
                                   Borrowed. */
     size_t way_count;
-    double slack;    /* Share by which the value of the recommended number of workers may exceed
-                        the best value, 0 to 1e6; the smallest such number is recommended. NaN:
+    double slack;    /* Share by which the goal value at the recommended number of workers may
+                        exceed the best one, 0 to 1e6; the smallest such number is recommended. NaN:
                         HM_DEFAULT_SLACK. */
     const double *n; /* Numbers of workers to consider: whole, 1 to 1e6, ascending; NULL: all up to
                         max_n. Borrowed. */
@@ -374,8 +383,9 @@ struct hm_plan_alternative {
 enum hm_status {
     HM_STATUS_OK,
     HM_STATUS_NO_SPEEDUP, /* No number of workers is faster than the reference. */
-    HM_STATUS_UNREACHED,  /* No number of workers meets all of the deadline, the budget, the
-                             memory and the wanted factors `faster` and `work`. */
+    HM_STATUS_UNREACHED,  /* No number of workers meets all limits: the deadline, the budget, the
+                             memory and the factors `faster` and `work` that the question asks
+                             for. */
 };
 
 struct hm_answer {
@@ -386,8 +396,8 @@ struct hm_answer {
     enum hm_goal goal;      /* Goal that was used; never HM_GOAL_AUTO. */
     enum hm_scaling scaling;
     bool whole_job;      /* True if total_s and cost are those of the whole job. If false, they are
-                            those of one iteration or, with weak scaling, of the samples that one
-                            iteration at the reference has. */
+                            those of one iteration or, with weak scaling, of as many samples as one
+                            iteration on the reference number of workers processes. */
     bool priced;         /* True if the price of a machine is known. */
     double reference;    /* Number of workers that speedups are relative to. */
     double iterations;   /* Iterations of the whole job at the recommended number of workers; NaN:
@@ -403,24 +413,24 @@ struct hm_answer {
     size_t in_deadline;  /* Index of the cheapest point within the deadline; HM_NONE: there is
                             none. */
     size_t in_budget;    /* Index of the fastest point within the budget; HM_NONE: there is none. */
-    size_t faster, work; /* Indices of the points with the fewest workers that reach the factors
-                            `faster` and `work` of the question; HM_NONE: there is none. */
+    size_t faster, work; /* Indices of the points with the fewest workers that are `faster` times as
+                            fast, and that do `work` times the work; HM_NONE: there is none. */
     size_t nearest;      /* Index of the point that exceeds the missed limit least; HM_NONE if no
                             limit is missed. */
     double nearest_gap;  /* Factor, > 1, by which the point `nearest` exceeds the limit; for a
-                            deadline or a budget, the time of the point is bound_s. NaN if no
-                            limit is missed. */
+                            deadline or a budget, it is computed with bound_s instead of time_s. NaN
+                            if no limit is missed. */
     const char *missed;  /* Name of the limit that is missed: "deadline", "budget", "memory",
                             "speedup", ...; NULL: none. */
-    struct hm_point *work_points; /* The curve for the increased work; NULL if the question does not
-                                     ask for `work`. */
+    struct hm_point *work_points;    /* Points of the curve for `work` times the work; NULL if the
+                                        question does not ask for `work`. */
     double plateau_from, plateau_to; /* Range of the number of workers, around the best one, in
-                                        which the goal is within 5 % of its best value; NaN:
+                                        which the goal value is within 5 % of the best one; NaN:
                                         there is no best one. */
     double level;                    /* Coverage probability of all intervals; NaN without a fit. */
     double sure; /* Probability that the recommended point is exactly the best; NaN without a fit.
-                    Like sure_near, it is at most 0.99, at most 0.9 beyond the runs, and at most
-                    (k + 1/2) / (k + 1) with k runs. */
+                    Like sure_near, it is at most 0.99, at most 0.9 if the point lies outside the
+                    range of the runs, and at most (k + 1/2) / (k + 1) with k runs. */
     double sure_near;     /* Probability that the recommended point is within `slack` of the true
                              optimum; NaN without a fit. */
     size_t likely;        /* With a fit: index of the best point on the most likely curve. */
@@ -431,8 +441,9 @@ struct hm_answer {
     enum hm_limit limit;
     double limit_share; /* Share of the time of an iteration on limit_n workers that is due to
                            `limit`; 0 to 1. */
-    double limit_n;     /* The recommended number of workers or, if more workers do not help or none
-                           meet the limits, the next best one. */
+    double limit_n;     /* Number of workers that `limit` and `why` describe: the recommended one
+                           or, if more workers do not help or none meet the limits, the one of the
+                           point `nearest`. */
     const char *why;    /* Phrase that explains the limit, such as "joining gradients by ring grows
                            with n". */
     /* True if the best number of workers is the largest one considered, although neither the
@@ -459,11 +470,11 @@ struct hm_answer {
     double servers_enough; /* Number of servers that suffice for the best number of workers; NaN:
                               there are no servers. */
     struct hm_question question; /* The question that was asked, with the weights that were used. */
-    size_t recommended; /* Index of the recommended point: the smallest number of workers whose
-                           value is within `slack` of the best; HM_NONE: there is none. */
+    size_t recommended; /* Index of the recommended point: the smallest number of workers whose goal
+                           value is within `slack` of the best one; HM_NONE: there is none. */
     double slack;       /* The slack that was used for the recommendation. */
-    double one_node;    /* Number of workers of one node, if all runs are inside one node and the
-                           recommended point is not; else NaN. */
+    double one_node;    /* Number of workers in one node, if all runs used one node only and the
+                           recommended point needs several nodes; else NaN. */
     double knee_hours;  /* Machine-hours at the recommended point divided by those at the knee; NaN:
                            there is no recommended point. */
     struct hm_plan_alternative *alternatives; /* Three alternatives over all compared machines,
@@ -478,15 +489,15 @@ struct hm_answer {
                              a plan without runs. */
     size_t advised_count; /* Number of advised runs; 0: none. */
     double advised_run_s; /* Seconds of each advised run. */
-    double advised_within; /* Half the width of the interval after these runs, relative to the
+    double advised_within; /* Half the width of the interval after the advised runs, relative to the
                               time; NaN: unknown. */
     double certainty;      /* Probability with which deadline and budget had to be met; NaN: the
                               question has neither. */
     /* Unit of work that the seconds refer to, if the runs state it: "sample", "token" or "epoch";
      * NULL: one iteration. */
     const char *unit;
-    double processes, threads; /* Processes on a machine and threads of each, if the plan chose
-                                  them; NaN otherwise. */
+    double processes, threads; /* Number of processes on a machine and number of threads of each
+                                  process, if the plan chose them; NaN otherwise. */
     const char **kinds; /* For mixed clusters: names of the kinds of machines, as in `machines` of
                            the points; NULL: one kind. */
     size_t kind_count;
@@ -515,8 +526,8 @@ struct hm_check {
     double value;     /* Value that the library computes. */
     double published; /* Value that the literature gives. */
     double digits;    /* Number of significant digits that must agree. */
-    double within;    /* Largest allowed difference, used instead of digits; NaN: digits are
-                         compared. */
+    double within;    /* Largest allowed absolute difference, used instead of digits; NaN: digits
+                         are compared. */
     bool agrees;
 };
 
@@ -546,7 +557,7 @@ HM_API bool hm_example(size_t i, const char **ret_name, const char **ret_text, s
 
 enum hm_format { HM_FORMAT_TEXT, HM_FORMAT_JSON, HM_FORMAT_CSV, HM_FORMAT_GNUPLOT };
 
-/* Settings of rendering a result. A style pointer of NULL means {0}. */
+/* Settings for rendering a result. A style pointer of NULL means {0}. */
 struct hm_style {
     bool colour;      /* True to use colours, with terminal escape sequences. */
     bool unicode;     /* True to use characters beyond ASCII. */

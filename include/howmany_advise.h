@@ -55,7 +55,7 @@ struct hm_trace {
 /* Training runs whose losses can be compared. */
 struct hm_traces {
     const char *measure; /* Name of the measured loss: objective, loss, test_error, ... */
-    const char *unit;    /* Unit that `iteration` counts: "iteration" or "epoch". */
+    const char *unit;    /* Unit of the array `iteration`: "iteration" or "epoch". */
     struct hm_trace *traces;
     size_t count;
     const char **notes; /* Warnings, one sentence each: gaps, rows without a loss, restarts. */
@@ -63,7 +63,7 @@ struct hm_traces {
     void *memory; /* Owns all memory of this struct. */
 };
 
-/* Settings of reading traces. {0} reads the loss as a function of the iteration. */
+/* Settings for reading traces. {0} reads the loss as a function of the iteration. */
 struct hm_traces_settings {
     const char *measure; /* Name of the column of the loss; NULL: "objective" if it exists, else
                             "loss". The column "accuracy" is read as 1 - accuracy. */
@@ -101,20 +101,21 @@ struct hm_pace {
     double *m, *seconds;   /* Table of measured times: numbers of workers m, ascending, and the mean
                               seconds of an iteration. */
     size_t count;          /* Number of rows of the table. */
-    double staleness;      /* Staleness bound of the runs whose times these are; 0: synchronous,
-                              INFINITY: asynchronous. */
-    double backups;        /* Number of backup workers of the runs whose times these are. */
+    double staleness;      /* Staleness bound of the runs that were timed; 0: synchronous, INFINITY:
+                              asynchronous. */
+    double backups;        /* Number of backup workers of the runs that were timed. */
     double *low_s, *high_s; /* 5th and 95th percentile of the seconds of single iterations, for each
                                row of the table; NaN: unknown. NULL: unknown for all rows. */
     double *deviation;      /* Standard deviation of the seconds of single iterations, relative to
                                their mean, for each row; NULL: unknown. */
-    const char **terms;     /* Formulas in the variable n, which is the number of workers m. */
+    const char **terms;     /* Formulas of the terms, in the variable n, which is the number of
+                               workers m. */
     size_t term_count;
     double *theta; /* Coefficients of the terms. */
     double *draws; /* Random draws of the coefficients: draws[d * term_count + k] is coefficient k
                       of draw d. */
     size_t draw_count;
-    double noise; /* Relative spread of single runs around the sum of terms. */
+    double noise; /* Relative standard deviation of single runs around the sum of terms. */
 };
 
 struct hm_paces {
@@ -244,8 +245,8 @@ struct hm_g_stale {
                         k] is parameter k of draw d. */
     size_t draw_count;
     double error;    /* Root mean square error of log10(P - P*) over the traces with staleness. */
-    double without;  /* Root mean square error of log10(P - P*) if staleness cost no additional
-                        iterations. */
+    double without;  /* Root mean square error of log10(P - P*) if the cost of staleness is
+                        ignored. */
     double held_out; /* Root mean square error for a staleness whose traces were held out; NaN:
                         too few traces. */
     struct hm_stale_cost *costs; /* Costs for each staleness and number of workers that have traces,
@@ -267,8 +268,10 @@ struct hm_g_size {
     double power, scale;
     double held_out; /* Root mean square error of log10(P - P*) on the largest number of rows,
                         predicted from smaller ones; NaN: unknown. */
-    double spread;   /* Standard deviation of ln(P - P*) that the conversion of rows adds. */
-    double shift;    /* Standard deviation of ln i that the conversion of rows adds. */
+    double spread;   /* Standard deviation of ln(P - P*) that the conversion to another number of
+                        rows adds. */
+    double shift;    /* Standard deviation of ln i that the conversion to another number of rows
+                        adds. */
 };
 
 /* The loss curve g(i, m) of one algorithm. */
@@ -283,10 +286,10 @@ struct hm_g {
     size_t draw_count; /* Number of draws, at most HM_G_DRAWS; 0: intervals are unknown. */
     double *m;         /* Numbers of workers that have traces, ascending. */
     size_t m_count;
-    double *spread; /* For each number of workers in m: spread of ln(P - P*) of its traces around
-                       the fit. */
-    double *apart;  /* For each number of workers in m: spread of ln(P - P*) around a fit without
-                       its traces; NaN: there is no such fit. */
+    double *spread; /* For each number of workers in `m`: standard deviation of ln(P - P*) of its
+                       traces around the fit. */
+    double *apart;  /* For each number of workers in `m`: standard deviation of ln(P - P*) around a
+                       fit without its traces; NaN: there is no such fit. */
     double last;    /* Largest iteration of any trace. */
     double error;   /* Root mean square error of log10(P - P*) of the chosen form on held-out
                        numbers of workers; NaN if there is only one number of workers. */
@@ -373,12 +376,12 @@ struct hm_holdout_settings {
     struct hm_converge_settings converge; /* Settings of the fits. If leave_out is > 0, only this
                                              number of workers is held out; if it is 0, each
                                              number is held out in turn. */
-    double ahead;   /* Number of iterations by which each prediction looks ahead; 0: no such
-                       predictions. */
-    double ahead_s; /* Number of seconds by which each prediction looks ahead; 0: no such
-                       predictions. */
-    double window;  /* Number of iterations before a point from which each prediction ahead is
-                       fitted; 0 means 50. */
+    double ahead;   /* Number of iterations from the end of the known points to the point that is
+                       predicted; 0: no such predictions. */
+    double ahead_s; /* Number of seconds from the end of the known points to the point that is
+                       predicted; 0: no such predictions. */
+    double window;  /* Number of the latest iterations of a trace from which a later point is
+                       predicted; 0 means 50. */
     bool rows;      /* True to predict also the traces on larger numbers of rows from those on fewer
                        rows. */
     double leave_rows; /* Number of rows to predict; 0: each number of rows for which traces on two
@@ -389,8 +392,7 @@ struct hm_holdout_settings {
 };
 
 /*
- * Errors of predictions ahead on m workers: later points of the traces are predicted from earlier
- * ones.
+ * Errors of predicting later points of the traces on m workers from earlier points.
  */
 struct hm_g_ahead {
     double m;
@@ -420,8 +422,8 @@ struct hm_g_holdout {
                        it was held out; NaN: it was not held out. */
     struct hm_g_ahead *ahead;
     size_t ahead_count;
-    double ahead_median; /* Median absolute error of log10(P - P*) of all predictions ahead; NaN:
-                            there are none. */
+    double ahead_median; /* Median absolute error of log10(P - P*) of all predictions of later
+                            points; NaN: there are none. */
     struct hm_g_rows_error
         *rows; /* Errors for each number of rows that was predicted, ascending. */
     size_t rows_count;
@@ -457,7 +459,8 @@ HM_API int hm_convergence_render(const struct hm_convergence *convergence,
 
 /* ---- advice ---------------------------------------------------------------------------------- */
 
-/* A question. Start from HM_ADVISE_QUESTION_INIT and set loss, reach, within_s or budget. */
+/* A question to hm_advise. Start from HM_ADVISE_QUESTION_INIT and set loss, reach, within_s or
+ * budget. */
 struct hm_advise_question {
     double loss;       /* Target for the excess loss P - P*, > 0; 0: not asked. */
     double reach;      /* Target for the loss P; NaN: not asked. */
@@ -504,8 +507,9 @@ enum hm_advise_why {
  * their names are the ends of intervals.
  */
 struct hm_candidate {
-    const char *algorithm; /* Name of the algorithm; for stale runs and runs with backup workers
-                              with an addition, such as "adam (ssp 3)" or "sgd (1 backup)". */
+    const char *algorithm; /* Name of the algorithm. For stale runs and for runs with backup
+                              workers, it has an addition, such as "adam (ssp 3)" or "sgd (1
+                              backup)". */
     double m;
     double staleness; /* Bound of the staleness; 0: synchronous, INFINITY: asynchronous. */
     double backups;   /* Number of backup workers. */
@@ -553,7 +557,7 @@ struct hm_schedule {
     double time_s;  /* Seconds of the whole schedule, including all changes of the number of
                        workers. */
     double fixed_s; /* Seconds of the best candidate with a constant number of workers, computed
-                       in the same way. */
+                       like time_s. */
     double gain, gain_low, gain_high; /* Relative saving 1 - time_s / fixed_s, and its interval. */
 };
 
@@ -562,8 +566,8 @@ struct hm_next_run {
     const char *algorithm; /* Name of the algorithm; NULL: no further run would help. */
     double m;
     double iterations, time_s; /* Estimated iterations and seconds of the run. */
-    double saves; /* Expected saving in seconds, in money or in ln of the loss, depending on the
-                     goal. */
+    double saves; /* Expected saving in seconds, in money or in the logarithm of the loss, depending
+                     on the goal. */
 };
 
 struct hm_advice {

@@ -93,7 +93,7 @@ HM_API int hm_runs_where(struct hm_runs *runs, const char *condition, struct hm_
 /* A quantity and its values, for hm_runs_cross. */
 struct hm_axis {
     const char *name;
-    const double *values; /* The values, borrowed during the call. */
+    const double *values; /* Values of the quantity, `count` elements; borrowed during the call. */
     size_t count;
 };
 
@@ -123,25 +123,27 @@ struct hm_fit_rule {
     double steep_weight; /* Factor on the weight of a set of terms with a steep term, 0 to 1. */
     double counted_runs; /* Largest number of runs that is used to compute the weight of a set of
                             terms. */
-    double drift;        /* Relative spread that is added at twice the largest n of the runs. */
-    double drift_power;  /* At 2^k times the largest n, this spread is drift * k^drift_power. */
-    double crossing; /* Relative spread that is added on several nodes, if all runs are inside one
-                        node. */
+    double drift;        /* Relative standard deviation that is added to predictions at twice the
+                            largest n of the runs. */
+    double drift_power;  /* At 2^k times the largest n, the added standard deviation is drift *
+                            k^drift_power. */
+    double crossing; /* Relative standard deviation that is added to predictions for several nodes,
+                        if all runs used one node only. */
     /*
-     * Expected relative noise of runs, and the number of runs whose weight this expectation has;
+     * Expected relative noise of runs, and the weight of this expectation as a number of runs;
      * weight 0: the noise is estimated from the runs alone.
      */
     double noise, noise_weight;
     /*
-     * Expected size of the change in the loss of parallel efficiency per doubling of n, between the
-     * range of the runs and larger n: weak_turn with weak scaling or strong_turn with strong
-     * scaling, plus turn_share times the loss inside the range of the runs. If the sum is 0, no
-     * expectation is used.
+     * Expected size of a bend in the scaling curve. The efficiency loss is the loss of parallel
+     * efficiency per doubling of n. Beyond the range of the runs, it is expected to differ from the
+     * loss inside this range by about weak_turn (weak scaling) or strong_turn (strong scaling),
+     * plus turn_share times the loss inside the range. If the sum is 0, no change is expected.
      */
     double weak_turn, strong_turn, turn_share;
 };
 
-/* Returns the default rule. */
+/* Returns the default rule for the terms and intervals of a fit. */
 HM_API struct hm_fit_rule hm_fit_rule_default(void);
 
 /* Settings of a fit. {0} lets the library choose the terms and uses only the runs. */
@@ -235,7 +237,7 @@ struct hm_fit {
     double left_out_error; /* Root mean square of the relative leave-one-out errors; NaN: too few
                               runs. */
     double n_min, n_max; /* Smallest and largest number of workers of the runs; NaN without runs. */
-    /* Number of workers of one node, if all runs are inside one node; NaN: they are not, or the
+    /* Number of workers in one node, if all runs used one node only; NaN: they used several, or the
      * runs do not say. */
     double one_node;
     struct hm_residual *residuals; /* Residuals, one element per run, at most HM_FIT_RESIDUALS. */
@@ -285,7 +287,7 @@ struct hm_prediction {
 /*
  * Predict the seconds on n[i] workers, for each i; ret_predictions has `count` elements. A quantity
  * that `at` does not name has the value that all runs have in common; if the runs have different
- * sizes, the size is 1 or the largest one.
+ * sizes, the largest one is used, or 1 if all are smaller.
  */
 HM_API int hm_fit_predict(const struct hm_fit *fit, const struct hm_at *at, size_t at_count,
                           const double *n, size_t count, struct hm_prediction *ret_predictions,
@@ -330,15 +332,16 @@ struct hm_design_settings {
     const struct hm_at *target; /* Target configuration, which the fit should predict well, for
                                    HM_CRITERION_I; it must include n. */
     size_t target_count;
-    double keep; /* A run is made if its share is at least this value, in [0, 1); 0 means 0.3, as
-                    in Ernest. */
+    double keep; /* Least share in the optimal design for which a run is made, in [0, 1); 0 means
+                    0.3, as in Ernest. */
     bool fill;   /* True to spend the rest of the budget on additional runs. */
 };
 
 /* One candidate to which a design gives a share above 0. */
 struct hm_chosen {
     size_t row;     /* Row of the candidate in the table of candidates. */
-    double n, size; /* Number of workers, and size; size is NaN if the table has no such column. */
+    double n, size; /* Number of workers, and size of the problem; the size is NaN if the table has
+                       no such column. */
     double cost;    /* Cost of the run, by the cost formula. */
     const char *where; /* Other quantities of the candidate, such as "latency = 0.01"; NULL if there
                           are none. */
@@ -358,8 +361,9 @@ struct hm_design {
     double rounded;   /* Value of the criterion for the runs to make. */
     double before;    /* Value of the criterion for the runs already measured; INFINITY: there
                          are too few runs. */
-    double within;    /* Half the width of the 90 % interval of the time of one run at the target
-                         after the runs, as a share of the time; NaN without a job or a target. */
+    double within;    /* Half the width of the 90 % interval that the time of one run at the target
+                         will have after the chosen runs, as a share of the time; NaN without a job
+                         or a target. */
     double spent;     /* Total cost of the runs to make. */
     double money;     /* Money for the runs to make; NaN: unknown. */
     double seconds;   /* Node-seconds of the runs to make; NaN: unknown. */
@@ -387,15 +391,16 @@ HM_API int hm_design_render(const struct hm_design *design, enum hm_format forma
 
 /* ---- recommendations from measured runs ------------------------------------------------------ */
 
-/* Where a recommendation comes from; the first of these that suffices is used. */
+/* Sources of a recommendation; the first of these that suffices is used. */
 enum hm_recommend_way {
-    HM_RECOMMEND_ROWS,  /* The runs that match the question exactly. */
-    HM_RECOMMEND_FIT,   /* A fit of the runs. */
-    HM_RECOMMEND_MODEL, /* The model of the job. */
+    HM_RECOMMEND_ROWS,  /* The recommendation comes from runs that match the question exactly. */
+    HM_RECOMMEND_FIT,   /* The recommendation comes from a fit of the runs. */
+    HM_RECOMMEND_MODEL, /* The recommendation comes from the model of the job. */
     HM_RECOMMEND_NONE,  /* There is no recommendation, because there is not enough data. */
 };
 
-/* A question. {0} asks for the least time among the numbers of workers that have runs. */
+/* A question to hm_recommend. {0} asks for the least time among the numbers of workers that have
+ * runs. */
 struct hm_recommend_question {
     const struct hm_at *at; /* Values of the quantities batch, latency, bandwidth, size, ... in
                                SI units. */
@@ -425,8 +430,8 @@ struct hm_recommend_question {
 /* One number of workers that was considered. */
 struct hm_recommended {
     double n;
-    double time_s, low_s, high_s; /* Seconds, and both ends of the interval of the seconds; NaN:
-                                     unknown. */
+    double time_s, low_s, high_s; /* Seconds of a run with this number of workers, and both ends of
+                                     their interval; NaN: unknown. */
     double cost;                  /* Money for one run; NaN: unknown. */
     double value;                 /* Value of the quantity that the goal minimises. */
     size_t row_count;             /* Number of runs that match the question exactly. */
@@ -457,8 +462,8 @@ struct hm_recommendation {
     double sure_near;   /* Probability that the recommended candidate is within `slack` of the true
                            best; NaN: unknown. */
     double slack;       /* The slack that the question asked for. */
-    double one_node;    /* Number of workers of one node, if all runs are inside one node and the
-                           recommended candidate is not; else NaN. */
+    double one_node;    /* Number of workers in one node, if all runs used one node only and the
+                           recommended candidate needs several nodes; else NaN. */
     double n_low, n_high; /* Interval of the best number of workers, with probability `level`; NaN:
                              unknown. */
     double certainty;     /* Probability with which budget and deadline had to be met; NaN: neither
@@ -466,7 +471,8 @@ struct hm_recommendation {
     double deadline_s, budget; /* The limits of the question; NaN: not given. */
     const char *missed; /* Limits that no candidate meets: "deadline", "budget" or both; NULL:
                            none. */
-    size_t *rows;       /* Rows of the runs that the recommendation is based on. */
+    size_t *rows;       /* Indices of the rows of the table of runs that the recommendation is based
+                           on. */
     size_t row_count;
     struct hm_at *next; /* Configuration of the run that would help most: n and other quantities. */
     size_t next_count;  /* Number of quantities in `next`; 0: no run would help. */

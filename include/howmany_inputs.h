@@ -97,7 +97,8 @@ struct hm_layer {
     double vocabulary;    /* embedding: number of rows of the table, >= 1. */
     double positions;     /* embedding: number of rows of a learned position table, >= 0. */
     double heads;         /* attention: number of heads, >= 1. */
-    double context;       /* attention: length of the sequence of keys and values; 0: the input. */
+    double context;       /* attention: length of the sequence of keys and values; 0: that of the
+                             input. */
     double context_width; /* attention: number of values per step of the sequence of keys and
                              values, >= 1. */
     double times;         /* repeat: number of repetitions, >= 1. */
@@ -135,7 +136,7 @@ struct hm_network {
     double parameters;   /* Total number of trained parameters; 0 or NaN if there are layers. */
     double forward_flop; /* Total flop of the forward pass of one sample; 0 or NaN if there are
                             layers. */
-    double published_parameters; /* Number of parameters in the literature; 0 or NaN: not given. */
+    double published_parameters;   /* Published number of parameters; 0 or NaN: not given. */
     double published_forward_flop; /* Published flop of the forward pass of one sample; 0 or NaN:
                                       not given. */
 };
@@ -150,8 +151,9 @@ struct hm_count {
     double inputs;        /* Number of values that the layer reads. */
     double outputs; /* Number of values that the layer writes and keeps for the backward pass. */
     struct hm_shape in;           /* Shape of the input. */
-    const struct hm_layer *layer; /* The layer, borrowed from the network. The row that joins the
-                                     branches of a residual or concat layer has that layer here. */
+    const struct hm_layer *layer; /* The layer of this row, borrowed from the network. For the sum
+                                     or the concatenation of branches: the residual or concat
+                                     layer. */
 };
 
 /* The sizes of all layers, and their sums. Repeated layers are listed once per repetition. */
@@ -236,13 +238,13 @@ HM_API void hm_graph_free(struct hm_graph *graph);
  * edges; whether it assigns edges instead of vertices; whether it is random.
  */
 #define HM_SPLIT_MAP(X)                                                                            \
-    X(DEALT, "dealt", false, false, false)            /* Round robin, in order of degree. */       \
-    X(RANDOM, "random", false, false, true)           /* Puts each vertex on a random worker. */   \
-    X(GREEDY, "greedy", false, false, false)          /* Fills the least loaded worker first. */   \
-    X(HASH, "hash", true, false, false)               /* Hashes the vertex number. */              \
+    X(DEALT, "dealt", false, false, false)            /* Assigns vertices in turn, by degree. */   \
+    X(RANDOM, "random", false, false, true)           /* Assigns each vertex at random. */         \
+    X(GREEDY, "greedy", false, false, false)          /* Assigns to the least loaded worker. */    \
+    X(HASH, "hash", true, false, false)               /* Assigns vertices by a hash. */            \
     X(METIS, "metis", true, false, false)             /* METIS k-way, which cuts few edges. */     \
-    X(EDGE_RANDOM, "edge-random", true, true, true)   /* Puts each edge on a random worker. */     \
-    X(HDRF, "hdrf", true, true, false)                /* HDRF of Petroni et al. 2015. */
+    X(EDGE_RANDOM, "edge-random", true, true, true)   /* Assigns each edge at random. */           \
+    X(HDRF, "hdrf", true, true, false)                /* HDRF (Petroni et al. 2015). */
 /* clang-format on */
 
 /* Methods to split a graph among workers. */
@@ -326,7 +328,7 @@ HM_API bool hm_scheme_is_allreduce(enum hm_scheme scheme);
 
 /* The content of a message, which determines its size. */
 enum hm_payload {
-    HM_PAYLOAD_PARAMETERS, /* All parameters of the network. */
+    HM_PAYLOAD_PARAMETERS, /* The message has all parameters of the network. */
     HM_PAYLOAD_GRADIENTS,  /* One gradient value for each parameter of the network. */
     HM_PAYLOAD_VERTICES,   /* The state of every copy of every vertex of the graph. */
     HM_PAYLOAD_BYTES,      /* Any content; a formula gives the number of bytes. */
@@ -353,15 +355,15 @@ enum hm_overlap {
     HM_OVERLAP_NONE,    /* No overlap: the time is compute + communicate. */
     HM_OVERLAP_NORM,    /* Partial overlap: the time is (compute^p + communicate^p)^(1/p). */
     HM_OVERLAP_LAYERS,  /* The all-reduce of each layer starts when its gradient is ready. */
-    HM_OVERLAP_BUCKETS, /* Gradients are sent in buckets; a bucket starts when it is full. */
+    HM_OVERLAP_BUCKETS, /* Gradients are sent in buckets; a bucket is sent when it is full. */
     HM_OVERLAP_AUTO,    /* BUCKETS if the operations of the step are modelled, else NONE. */
 };
 
 /* ---- clusters -------------------------------------------------------------------------------- */
 
 struct hm_link {
-    double bandwidth_bytes_per_s; /* Bandwidth, > 0; 0 or NaN: there is no link. */
-    double latency_s;             /* Latency in seconds until a message arrives, >= 0. */
+    double bandwidth_bytes_per_s; /* Bytes per second, > 0; 0 or NaN: there is no link. */
+    double latency_s;             /* Seconds of latency of a message, >= 0. */
     bool reduces; /* True if the switch sums the messages of an all-reduce, as NVLink SHARP does. */
     bool mesh; /* True if each pair of workers has its own link, with a share of the bandwidth. */
 };
@@ -403,9 +405,9 @@ struct hm_node {
     enum hm_generation generation;
     double flops_16, flops_32, flops_64; /* Peak flop/s of one worker in fp16, fp32 (without TF32)
                                             and fp64; 0 or NaN: unknown. */
-    double flops_bf16, flops_tf32; /* Peak flop/s in bf16 and TF32, dense; 0 or NaN: the worker has
-                                      no such units. */
-    /* Peak flop/s in fp8 and fp4, dense; 0 or NaN: the worker has no such units. */
+    double flops_bf16, flops_tf32; /* Peak flop/s in bf16 and TF32 without sparsity; 0 or NaN: no
+                                      such units. */
+    /* Peak flop/s in fp8 and fp4 without sparsity; 0 or NaN: no such units. */
     double flops_fp8, flops_fp4;
     double processors; /* Number of processors of one worker that share a matrix product, such as
                           the multiprocessors of a GPU. If it is known, training steps of networks
@@ -448,7 +450,7 @@ struct hm_slowness {
     double per_node; /* Number of workers in one machine; 0 means one. */
 };
 
-/* Keys of a cluster that do not describe one worker or its links, as bits of a set. */
+/* Keys of a cluster that do not describe one worker or its links; each is one bit of a set. */
 enum hm_cluster_key {
     HM_CLUSTER_MAX_NODES = 1,
     HM_CLUSTER_PRICE = 2,
@@ -474,10 +476,10 @@ struct hm_cluster {
     bool roofline; /* True if memory bandwidth and kernel overhead are taken into account where they
                       are known. */
     struct hm_slowness slowness;
-    unsigned given;   /* Keys that the description gives itself, not through `machine`; a set of
-                         values of enum hm_cluster_key. */
-    const char *note; /* Sentence about keys that were kept from the cluster of the job or that
-                         have an old name; NULL: none. */
+    unsigned given;   /* Set of the keys (enum hm_cluster_key) that the description itself has,
+                         without those of its machine. */
+    const char *note; /* Sentence on keys that the cluster of the job gave, or that have an old
+                         name; NULL: none. */
     const struct hm_kind *kinds; /* Kinds of machines of a mixed cluster, see howmany.h; NULL: one
                                     kind. The other fields are then those of the first kind. */
     size_t kind_count;
@@ -505,7 +507,8 @@ enum hm_optimizer { HM_OPTIMIZER_SGD, HM_OPTIMIZER_MOMENTUM, HM_OPTIMIZER_ADAM }
 enum hm_math {
     HM_MATH_AUTO, /* Chosen by the bits of a parameter. 64: fp64. 32: mixed precision (bf16, else
                      fp16) if the machine has matrix units for it, else fp32. 16: bf16 if the
-                     machine has it, else fp16. Formulas, totals and graphs use TF32 at 32 bits. */
+                     machine has it, else fp16. Jobs without layers of a network use TF32 at 32
+                     bits. */
     HM_MATH_FP64,
     HM_MATH_FP32, /* IEEE single precision, never TF32. */
     HM_MATH_TF32, /* TF32 if the machine has it, else fp32. */
@@ -548,7 +551,7 @@ HM_API const char *hm_framework_name(enum hm_framework framework);
 
 /* The form in which a framework gets the samples of an iteration. */
 enum hm_input {
-    HM_INPUT_MEMORY, /* Arrays of numbers in memory. */
+    HM_INPUT_MEMORY, /* Samples are arrays of numbers in memory. */
     HM_INPUT_TEXT,   /* Text or records that the framework converts value by value. */
     HM_INPUT_COUNT
 };
@@ -567,7 +570,7 @@ struct hm_expect {
     double n;         /* Number of workers, for time and speedup; 0 or NaN for other values. */
     double value;     /* Value that is expected. */
     double digits;    /* Number of significant digits that must agree. */
-    double within;    /* Largest allowed difference, used instead of digits, > 0; 0 or NaN: not
+    double within;    /* Largest allowed absolute difference, instead of digits, > 0; 0 or NaN: not
                          given. */
 };
 
@@ -603,7 +606,7 @@ struct hm_job {
     double trials, seed; /* For random splits: number of trials, >= 1, and their seed, >= 0. */
     struct hm_transfer *communicate; /* The communication steps of one iteration. */
     size_t communicate_count; /* Number of communication steps; 0: workers do not communicate. */
-    /* True if no steps were given, so that the best all-reduce of gradients is assumed. */
+    /* True if the communication steps are assumed: the best all-reduce of gradients. */
     bool communicate_assumed;
     double batch; /* Number of samples of one iteration, see enum hm_scaling; NaN: not given. */
     enum hm_scaling scaling;
@@ -627,8 +630,8 @@ struct hm_job {
     enum hm_overlap overlap;
     double overlap_p;          /* Exponent p of HM_OVERLAP_NORM, >= 1. */
     bool has_cluster;          /* True if `cluster` is set. */
-    struct hm_cluster cluster; /* Cluster that the job runs on, unless hm_plan gets other
-                                  clusters. */
+    struct hm_cluster cluster; /* Cluster that the job runs on, unless other clusters are passed to
+                                  hm_plan. */
     struct hm_measured *measured;
     size_t measured_count;
     const char *measured_source;

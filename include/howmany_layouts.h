@@ -34,8 +34,10 @@ enum hm_linear_bias { HM_LINEAR_BIAS_NONE, HM_LINEAR_BIAS_QKV, HM_LINEAR_BIAS_AL
 struct hm_latent {
     double rank_q;   /* Rank of the queries; 0: no compression of queries. */
     double rank_kv;  /* Rank that keys and values share; 0: ordinary attention. */
-    double dim_nope; /* Width per head of the part of queries and keys without rotary positions. */
-    double dim_rope; /* Width per head of the part of queries and keys with rotary positions. */
+    double dim_nope; /* Width of the part of each head's queries and keys that has no rotary
+                        position encoding. */
+    double dim_rope; /* Width of the part of each head's queries and keys that has a rotary position
+                        encoding. */
     double dim_v;    /* Width of the values of one head. */
 };
 
@@ -56,8 +58,9 @@ struct hm_transformer {
     bool tied;    /* True if input and output share one embedding table. */
     bool encoder; /* True for an encoder: attention is not causal, and there is no output head. */
     /*
-     * Number of decoder layers, which also attend to an encoder (the other layers); 0 if there are
-     * not two stacks. Inputs and targets are sequences of the same length.
+     * Number of decoder layers, which also attend to an encoder (the other layers); 0 if the
+     * network is not an encoder with a decoder. Inputs and targets are sequences of the same
+     * length.
      */
     double cross_layers;
     double experts;           /* Number of routed experts of a layer; 0: a dense network. */
@@ -73,7 +76,7 @@ struct hm_transformer {
     bool qk_norm;                /* True if queries and keys of a head are normalised. */
     enum hm_linear_bias bias;    /* The linear layers that have a bias. */
     double other_parameters;     /* Number of parameters that no other field describes. */
-    double published_parameters; /* Number of parameters in the literature; NaN: not given. */
+    double published_parameters; /* Published number of parameters; NaN: not given. */
 };
 
 /* Set defaults: sizes are unknown (NaN) or 0, there are two norms, and nothing has a bias. */
@@ -133,8 +136,8 @@ struct hm_layout {
 };
 
 /*
- * Write a layout as text, such as "tp 4 pp 8 vpp 5 dp 2 mb 1 zero 1", of at most room - 1
- * characters.
+ * Write a layout as text, such as "tp 4 pp 8 vpp 5 dp 2 mb 1 zero 1". The text has at most `room` -
+ * 1 characters.
  */
 HM_API void hm_layout_text(const struct hm_layout *layout, char *text, size_t room);
 
@@ -178,15 +181,18 @@ HM_API int hm_job_set_transformer(struct hm_job *job, const struct hm_transforme
 /* The best layout on n workers of one machine. */
 struct hm_layout_point {
     double n, nodes; /* Number of workers, and number of machines. */
-    size_t machine;  /* Index of the cluster; 0 if the cluster is that of the job. */
+    size_t machine;  /* Index of the cluster among those that were passed; 0 if the cluster is that
+                        of the job. */
     struct hm_layout layout;
     double time_s;        /* Seconds of one training step. */
     double low_s, high_s; /* Interval of time_s that contains 90 % of similar measurements. */
-    double total_s;       /* Seconds of the whole job, with failures; NaN: tokens are not given. */
+    double total_s;       /* Seconds of the whole job, including time lost by failures; NaN: tokens
+                             are not given. */
     double cost;          /* Money for the whole job, or for one step without tokens; NaN: no price
                              is known. */
     double tokens_per_s;
-    double mfu;          /* Model flop per second, as a share of the 16-bit peak of all workers. */
+    double mfu;          /* Model flop utilization: model flop per second, as a share of the 16-bit
+                            peak of all workers. */
     double memory_bytes; /* Bytes of memory that the fullest worker needs. */
     double memory_limit_bytes; /* Bytes that a job may use on one worker. */
     bool fits;                 /* True if the layout fits in the memory of the workers. */
@@ -200,10 +206,12 @@ struct hm_layouts {
     struct hm_layout_point *points;       /* Points of each machine, in ascending order of n. */
     size_t point_count;
     bool feasible; /* True if the recommended point fits in memory and meets deadline and budget. */
-    size_t best;   /* Index of the best point; if none is feasible, of the nearest one. */
-    size_t
-        recommended; /* Index of the point with the fewest workers within the slack of the best. */
-    size_t cheapest, balanced, fastest; /* Alternatives; HM_NONE: no price is known, or no point is
+    size_t best;   /* Index of the best point; if none is feasible, of the point that exceeds the
+                      limits least. */
+    size_t recommended; /* Index of the point with the fewest workers whose goal value is within the
+                           slack of the best. */
+    size_t cheapest, balanced, fastest; /* Indices of the cheapest, the balanced and the fastest
+                                           alternative; HM_NONE: no price is known, or no point is
                                            feasible. */
     const char
         *missed;  /* Limit that no point meets: "memory", "deadline" or "budget"; NULL: none. */

@@ -31,7 +31,8 @@
 extern "C" {
 #endif
 
-struct hm_request; /* A request. Only one thread at a time may use it, and it is run once. */
+struct hm_request; /* A request. Only one thread at a time may use it, and it can be run only
+                      once. */
 struct hm_files;   /* The functions that open files by name; opaque to the caller. */
 
 /*

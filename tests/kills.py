@@ -93,7 +93,7 @@ def listed(folder, begin):
 
 def machine_state():
     """What a command could leave outside its folder: labs of this test, shared memory, interfaces."""
-    # Other programs may use /dev/shm at the same time: only the names of howmany and Open MPI count.
+    # Other programs may use /dev/shm at the same time, so only names of howmany and Open MPI count.
     return listed("/run/netns", LAB) | listed("/run/howmany", LAB) | listed("/sys/class/net", "") | \
         listed("/dev/shm", "howmany-") | listed("/dev/shm", "vader_segment")
 
@@ -157,7 +157,7 @@ def run_trial(kind, seed):
     if command.poll() is None and kind != "lab":
         kills += kill(command.pid)
     code = command.wait()
-    # What a lab that was made completely, and a command in a lab, leave is for lab down.
+    # A lab that was made completely, and a command in a lab, may leave processes and files, which lab down removes.
     if kind == "labrun" or kind == "lab" and code != -signal.SIGKILL:
         lab_down()
         if kind == "labrun":

@@ -29,7 +29,7 @@ def texts(root):
         if not words or not place or "rotate" in place.group(3):
             continue
         x, y, size = float(place.group(1)), float(place.group(2)), float(group.get("font-size", "13"))
-        # Digits are wider than the mean character, so that ticks that nearly touch are found.
+        # Digits are wider than the mean character; this width finds ticks that nearly touch.
         width = (0.55 if re.fullmatch(r"[\d.]+", words) else 0.45) * size * len(words)
         left = x - {"middle": width / 2, "end": width}.get(group.get("text-anchor"), 0)
         yield words, left, y - 0.6 * size, left + width, y

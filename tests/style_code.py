@@ -55,7 +55,7 @@ HOOKS = {
     "hm__alloc_fail_once": "makes one allocation fail",
     "hm__schema_check": "compares an answer with its schema; it calls itself",
 }
-# Texts of JSON outside the writer.
+# Strings of JSON outside the JSON writer.
 KEYS_ALLOWED = {
     "apps/howmany/http/api_problem.c": "the static response when memory has run out",
 }
@@ -300,7 +300,7 @@ def check_opens():
     opening = re.compile(r"(?<![\w>.])(?:fopen|open|openat|fdopen|opendir|hm_[a-z]+_load\w*|hm__read_file)\s*\(")
     wrong = []
     for path in sources("src/request/", "apps/howmany/http/"):
-        # The second one opens folders before the server starts, to forbid writing outside them.
+        # The second file opens folders before the server starts, to forbid writing outside them.
         if path in ("src/request/files.c", "apps/howmany/http/http_confine_files.c"):
             continue
         for number, line in enumerate(without_comments(read(path)).splitlines(), 1):

@@ -1,6 +1,6 @@
 /*
- * Build tool: turn files into a C table. embed ARRAY FILE… writes C to standard
- * output. Each file gets a tag, the FNV-1a hash of its bytes.
+ * Build tool that converts files to a C table: embed ARRAY FILE… writes C to standard output. Each
+ * file gets a tag, the FNV-1a hash of its bytes.
  */
 #include <inttypes.h>
 #include <stdint.h>

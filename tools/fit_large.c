@@ -76,8 +76,8 @@ static double row_error(const struct fit_data *d, size_t i, const struct hm_larg
     return log(step.time_s / d->rows->rows[i].time_s);
 }
 
-/* Returns the value to minimise: the mean over sources of the mean error, and the penalty; source
- * `skip` is left out (-1: none). */
+/* Returns the value to minimise: the mean over sources of the mean error, plus the penalty. The
+ * source `skip` is left out (-1: none). */
 static double objective(const struct fit_data *d, const struct hm_large_constants *c, int skip)
 {
     double sums[SOURCES] = {0}, counts[SOURCES] = {0}, total = 0, used = 0;
@@ -178,24 +178,26 @@ enum { HIGH = 4, LOW = 3 };
 struct spread_row {
     double features[HIGH]; /* Values of the features: 1, experts, recent and waiting, as in struct
                               hm_large_spread. */
-    /* Errors of the prediction, ln(measured/predicted): for the upper end with a slow host, and for
-     * the lower end. */
+    /* Errors of the prediction, ln(measured/predicted): `above` is for the upper end of the
+     * interval, with a slow host, and `below` for the lower end. */
     double above, below;
-    double weight; /* Weight of the row; the rows of one group of a source have the weight 1
-                      together. */
+    double weight; /* Weight of the row; the weights of the rows in one group of a source add up
+                      to 1. */
     size_t at;     /* Index of the row in the table. */
     enum hm_large_group group;
 };
 
 /*
- * The level of each end. It is above 0.95, since the ends are estimated from 14 groups of sources;
- * among 0.95, 0.96, 0.965 and 0.97 it was chosen by the coverage of sources that were left out.
+ * Quantile level of each end of an interval. It is above 0.95, since the ends are estimated from
+ * only 14 groups of sources; it was chosen among 0.95, 0.96, 0.965 and 0.97 by the coverage of
+ * sources that were left out.
  */
 static const double LEVEL = .965;
 
 /*
- * Returns the loss of a quantile regression, sum_k p_k x_k for the end of `sign` times the error:
- * the check function, smoothed over 0.01, and a small penalty on all parts but the first.
+ * Returns the loss of a quantile regression, in which sum_k p_k x_k is the quantile of `sign` times
+ * the error. The loss is the check function, smoothed over 0.01, plus a small penalty on all
+ * parameters except the first.
  */
 static double spread_loss(const struct spread_row *rows, size_t count, const double *p, int parts,
                           int sign)
@@ -216,13 +218,14 @@ static double spread_loss(const struct spread_row *rows, size_t count, const dou
     return loss / weight + penalty;
 }
 
-/* Finds the parts, which are not negative, by a pattern search: the loss is convex. */
+/* Finds the parts of an end of the interval, which are not negative, by a pattern search; the loss
+ * is convex. */
 static void fit_end(const struct spread_row *rows, size_t count, double *p, int parts, int sign)
 {
     for (int k = 0; k < parts; k++)
         p[k] = .1;
     double best = spread_loss(rows, count, p, parts, sign);
-    /* Single parts are changed, and pairs of parts in opposite directions. */
+    /* Changes single parts, and pairs of parts in opposite directions. */
     for (double step = .05; step > 2e-4;) {
         bool better = false;
         for (int i = 0; i < parts; i++)
@@ -246,7 +249,7 @@ static void fit_end(const struct spread_row *rows, size_t count, double *p, int 
     }
 }
 
-/* Prints the spread without a source (NULL: with all of them), or without one of its networks. */
+/* Prints the spread without a source (NULL: with all sources), or without one of its networks. */
 static void put_spread(const struct fit_data *d, const struct spread_row *rows, size_t count,
                        const char *source, const char *network)
 {
@@ -272,11 +275,12 @@ static void put_spread(const struct fit_data *d, const struct spread_row *rows, 
     free(used);
 }
 
-/* Collects the errors of all rows that are compared, and the weights; returns their number. */
+/* Collects the errors and the weights of all rows that are compared. Returns their number. */
 static size_t spread_rows(const struct fit_data *d, const struct hm_large_constants *const *sets,
                           struct spread_row *rows)
 {
-    /* With this spread, the logarithm of the upper end is the share of waiting. */
+    /* With this spread, the logarithm of the upper end of the interval is the share of the time in
+     * which workers wait. */
     static const struct hm_large_spread waiting = {.high_waiting = 1};
     double counts[SOURCES][HM_LARGE_GROUPS] = {{0}};
     size_t count = 0;

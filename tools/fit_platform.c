@@ -61,8 +61,8 @@ static double row_error(const struct hm_platform_row *r)
     return log(p.time_s / r->seconds);
 }
 
-/* Returns the mean over networks of the mean absolute error of the rows of a framework, without the
- * network that is left out. */
+/* Returns the mean over networks of the mean absolute error of a framework's rows; the network
+ * `out` is left out. */
 static double fit_loss(int framework, const char *out)
 {
     double sum = 0, networks = 0;
@@ -90,9 +90,9 @@ static double fit_loss(int framework, const char *out)
     return networks > 0 ? sum / networks : 0;
 }
 
-/* Whether a constant is not chosen by this program: those of graphs are measured with this
- * project's own belief propagation, and the rows do not tell the costs of a stage, of a task and of
- * a byte apart. */
+/* Whether a constant is not chosen by this program. The constants of graphs are measured with this
+ * project's own belief propagation, and the costs of a stage, of a task and of a byte cannot be
+ * distinguished by the rows. */
 static bool knob_is_given(const char *name)
 {
     static const char *const given[] = {"value_threads", "graph", "graph_memory",
@@ -104,8 +104,8 @@ static bool knob_is_given(const char *name)
     return false;
 }
 
-/* Changes one constant at a time by shrinking factors while the loss falls. A constant of 0 or
- * 1 is not changed: the framework does not have this cost. */
+/* Changes one constant at a time by decreasing factors while the loss decreases. A constant of 0 or
+ * 1 is not changed, because the framework does not have this cost. */
 static void fit_descend(void *base, const struct knob *knobs, size_t count, int framework,
                         const char *out)
 {
@@ -199,7 +199,9 @@ static void fit_cross(int framework, void *base, const struct knob *knobs, size_
             continue;
         fit_reset();
         for (size_t k = 0; k < count; k++) {
-            /* The present constants have seen all rows, so the search starts elsewhere. */
+            /*
+             * The current constants were fitted to all rows, so the search starts at other values.
+             */
             double *at = (double *)((char *)base + knobs[k].offset);
             if (*at != 0 && *at != 1 && !knob_is_given(knobs[k].name))
                 *at = fmin(*at * 1.25, knobs[k].high);

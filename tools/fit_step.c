@@ -42,23 +42,22 @@ static const struct constant {
 
 enum { CONSTANTS = sizeof(constants) / sizeof(constants[0]), ROWS = 4096, GROUPS = 512 };
 
-/* A row of the table of steps or of collectives: its group in the loss, and whether it is left
+/* A row of the table of steps or of collectives, with its group in the loss and whether it is left
  * out. */
 struct fit_row {
     const struct hm_measured_step *step;
     const struct hm_measured_collective *collective;
     int group;
     bool out, platform;
-    double error; /* The error is ln(predicted / measured). */
+    double error; /* Error of the prediction, ln(predicted / measured). */
 };
 
 static struct fit_row rows[ROWS];
 static size_t row_count;
 static char groups[GROUPS][128];
 static int group_count;
-/* The constants that are chosen, and the rows that they are chosen on: all constants on all rows,
- * those of messages on all-reduces, or those of overlap and large clusters on steps of several
- * workers. */
+/* Which constants are chosen, and on which rows: all constants on all rows, those of messages on
+ * all-reduces, or those of overlap and large clusters on steps of several workers. */
 enum { CHOOSE_ALL, CHOOSE_MESSAGES, CHOOSE_OVERLAP };
 static int choosing;
 
@@ -136,7 +135,7 @@ static double loss(const struct hm_constants *k)
     return used ? total / used : 0;
 }
 
-/* Improves the constants by coordinate descent; returns the loss. */
+/* Improves the constants by coordinate descent. Returns the loss. */
 static double descend(struct hm_constants *k, int passes, bool verbose)
 {
     double best = loss(k), steps[CONSTANTS];
@@ -238,8 +237,8 @@ static void report(bool details)
         }
 }
 
-/* Whether row b is left out together with row a: the same source, or the same network if both are
- * of the H200, which has too many rows to be left out at once. */
+/* Whether row b is left out together with row a: they have the same source, or the same network if
+ * both are measurements on the H200, whose rows are too many to be left out at once. */
 static bool left_out_with(const struct fit_row *a, const struct fit_row *b)
 {
     bool whole = strncmp(row_source(a), "h200", 4) != 0;
@@ -250,7 +249,7 @@ static bool left_out_with(const struct fit_row *a, const struct fit_row *b)
            strcmp(a->step->network, b->step->network) == 0;
 }
 
-/* Moves the constants that are chosen by about a quarter, since they have seen all rows. */
+/* Changes the constants that are chosen by about a quarter, since they were fitted to all rows. */
 static void move_constants(struct hm_constants *k)
 {
     for (size_t j = 0; j < CONSTANTS; j++) {

@@ -1,9 +1,9 @@
 /*
- * Developer tool: print the Python module python/howmany/_verbs.py. Each verb becomes a function
- * whose parameters and docstring come from its table of fields; each schema of answers becomes a
- * class whose annotations come from src/request/answers.c. The module also contains the sizes of
- * the structs that python/howmany/_library.py declares again, so that a test can compare them.
- * `make types` writes the file, and python/tests compares it with what this program prints.
+ * Developer tool that prints the Python module python/howmany/_verbs.py. Each verb becomes a
+ * function whose parameters and docstring come from its table of fields; each schema of answers
+ * becomes a class whose annotations come from src/request/answers.c. The module also contains the
+ * sizes of the structs that python/howmany/_library.py declares again, so that a test can compare
+ * them. `make types` writes the file, and python/tests compares it with what this program prints.
  */
 #include <stdio.h>
 #include <string.h>
@@ -44,7 +44,8 @@ static bool is_keyword(const char *name)
     return false;
 }
 
-/* Prints the name of a verb or field as an identifier: "runs list" as runs_list, import as import_.
+/*
+ * Prints the name of a verb or field as an identifier: "runs list" as runs_list, import as import_.
  */
 static void print_identifier(const char *name)
 {
@@ -69,7 +70,8 @@ static int count_characters(const char *text, size_t length)
 /* Print a text as lines of at most LINE_WIDTH characters; a line that continues is indented. */
 static void print_wrapped(const char *text, int column, int indent)
 {
-    /* The last paragraph of some descriptions is about exit codes of the command line. */
+    /* The last paragraph of some descriptions is left out, because it is about exit codes of the
+     * command line. */
     const char *end = strstr(text, "\n\nExit status");
     bool first = true;
 
@@ -156,8 +158,8 @@ static const char *parameter_type(const struct hm_request_field *field)
     return "str";
 }
 
-/* Names of the kinds that python/howmany/_values.py translates in their own way: documents, which
- * may be files or contents, and pairs; NULL for other kinds. */
+/* Returns the name of a kind that python/howmany/_values.py translates in its own way: documents,
+ * which may be files or contents, and pairs; NULL for other kinds. */
 static const char *special_kind(enum hm_request_kind kind)
 {
     switch (kind) {
@@ -277,7 +279,7 @@ static void print_member_type(const struct hm_member *member)
         print_type_name(member->of);
         printf("]");
         break;
-    case HM_MEMBER_NUMBERS: /* A number that is not known is null. */
+    case HM_MEMBER_NUMBERS: /* A number that is not known is null in JSON. */
         printf("List[Optional[float]]");
         break;
     case HM_MEMBER_TEXTS:

@@ -1,4 +1,4 @@
-/* Names of types in the code that tools/types.c and tools/python.c generate. */
+/* Prints the names of types in the code that tools/types.c and tools/python.c generate. */
 #ifndef HM_TYPE_NAME_H
 #define HM_TYPE_NAME_H
 

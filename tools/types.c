@@ -1,5 +1,5 @@
 /*
- * Developer tool: print the TypeScript types of the page (web/src/types.gen.ts). The types of
+ * Developer tool that prints the TypeScript types of the page (web/src/types.gen.ts). The types of
  * requests come from the tables of fields of the verbs that the server has a route for; the types
  * of answers come from the tables in src/request/answers.c. `make types` writes the file, and
  * tests/cli/page.sh compares it with what this program prints.
@@ -146,7 +146,7 @@ static void print_member_type(const struct hm_member *member)
         print_type_name(member->of);
         printf("[]");
         break;
-    case HM_MEMBER_NUMBERS: /* A number that is not known is null. */
+    case HM_MEMBER_NUMBERS: /* A number that is not known is null in JSON. */
         printf("(number | null)[]");
         break;
     case HM_MEMBER_TEXTS:
@@ -177,7 +177,7 @@ static void print_answer(const struct hm_answer_schema *schema)
     printf("}\n");
 }
 
-/* The colours of charts, the same as in pictures of gnuplot and in reports. */
+/* Prints the colours of charts, which are the same as in gnuplot plots and in reports. */
 static void print_palette(const char *name, const char *(*colour)(size_t))
 {
     printf("\nexport const %s = [", name);

@@ -30,11 +30,13 @@ struct links {
     struct hm_comm comm;
     bool quick;
     double *values; /* Buffer for the largest message. */
-    int *leaders;   /* For each rank, the lowest rank on its node. */
-    double nodes;   /* Number of nodes on which the ranks run. */
+    int *leaders; /* Lowest rank on the node of each rank; ranks with the same value are on the same
+                     node. */
+    double nodes; /* Number of nodes on which the ranks run. */
 };
 
-/* Returns half of the seconds that `times` round trips take on rank 0. */
+/* Returns half of the seconds that `times` round trips between rank 0 and rank `other` take,
+ * measured on rank 0. */
 static double send_messages(struct links *l, int other, size_t bytes, size_t times)
 {
     struct hm_comm *c = &l->comm;
@@ -66,18 +68,21 @@ static double sum_messages(struct links *l, size_t bytes, size_t times)
 }
 
 /*
- * Returns the seconds of a block of messages; `other` is the partner of rank 0, or -1 for an
- * all-reduce.
+ * Returns the seconds of a block of `times` messages; `other` is the partner of rank 0, or -1 for
+ * all-reduces.
  */
 static double time_block(struct links *l, int other, size_t bytes, size_t times)
 {
     hm__comm_barrier(&l->comm);
-    /* The buffer is set to 0 before each block, so that repeated sums stay finite. */
+    /* The buffer is set to 0 before each block, because repeated all-reduces would otherwise make
+     * its values overflow. */
     memset(l->values, 0, bytes);
     return other < 0 ? sum_messages(l, bytes, times) : send_messages(l, other, bytes, times);
 }
 
-/* Rank 0 chooses how often a message is repeated, and all ranks get the number. */
+/*
+ * Returns how often a message is repeated in a block. Rank 0 chooses the number and broadcasts it.
+ */
 static size_t choose_times(struct links *l, int other, size_t bytes)
 {
     double wanted = l->quick ? 2e-3 : 3e-2, times = 4;
@@ -144,8 +149,8 @@ static void find_nodes(struct links *l)
 }
 
 /*
- * Returns the first other rank on the node of rank 0 or, if other_node is true, on another node; 0
- * if there is none.
+ * Returns another rank on the node of rank 0 or, if other_node is true, the first rank on another
+ * node; 0 if there is none.
  */
 static int find_partner(const struct links *l, bool other_node)
 {

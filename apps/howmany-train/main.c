@@ -12,8 +12,8 @@
 #include "session.h"
 
 /*
- * Copy of standard error on ranks other than 0, whose output is discarded; -1 on rank 0. Set once
- * at the start of main.
+ * Duplicate of the descriptor of standard error on ranks other than 0, whose standard error is
+ * discarded; -1 on rank 0. Set once at the start of main.
  */
 static int quiet_stderr = -1;
 
@@ -57,7 +57,9 @@ static int rank_run(void *state)
     if (others > 0)
         hm_mpi_part(&comm, comm.size > others ? comm.size - others : comm.size, &workers);
     if (others > 0 && comm.rank >= workers.size && quiet_stderr >= 0)
-        /* A server may detect errors that rank 0 does not see, so it keeps its standard error. */
+        /*
+         * A server may detect errors that rank 0 does not see, so its standard error is restored.
+         */
         dup2(quiet_stderr, STDERR_FILENO);
     session->world = &comm;
     session->comm = others > 0 ? &workers : &comm;

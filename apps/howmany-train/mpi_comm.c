@@ -2,10 +2,10 @@
  * Implements communication over MPI (3.1). Messages longer than 1 GiB are split, since MPI counts
  * are ints.
  *
- * Under SimGrid all ranks are contexts of one process, and time is virtual. Work takes its number
- * of floating-point operations divided by the speed of the host. The barrier is SimGrid's own, and
- * the ranks share a pointer to it. It takes no virtual time, and all ranks leave it at exactly the
- * time at which the last rank enters; a barrier made of messages could not do this.
+ * Under SimGrid all ranks are contexts of one process, and time is virtual. A computation takes its
+ * number of floating-point operations divided by the speed of the host. The barrier is SimGrid's
+ * own, and the ranks share a pointer to it. It takes no virtual time, and all ranks leave it at
+ * exactly the time at which the last rank enters; a barrier made of messages could not do this.
  *
  * A sub-communicator contains the first ranks, so that a rank has the same number in both
  * communicators.
@@ -37,11 +37,11 @@ enum {
 
 struct mpi_state {
     MPI_Comm world; /* Communicator of all ranks, for messages. */
-    MPI_Comm ranks; /* Communicator for the barrier of real ranks. */
+    MPI_Comm ranks; /* Communicator for the barrier, if the ranks are not simulated. */
 #ifdef HM_SIMGRID
     sg_bar_t barrier;
 #endif
-    MPI_Request *requests; /* Array in which requests are passed to MPI. */
+    MPI_Request *requests; /* Array that is used to pass several requests to MPI in one call. */
     size_t room;
 };
 
@@ -209,8 +209,8 @@ static void mpi_state_open(struct hm_comm *comm, bool member)
     if (!member)
         return;
     /*
-     * MPI_Bcast is avoided: the first collective of SMPI exchanges messages between all pairs of
-     * ranks.
+     * MPI_Bcast is not used, because the first collective of SMPI exchanges messages between all
+     * pairs of ranks.
      */
     hm__comm_broadcast(comm, 0, &barrier, sizeof(barrier));
     state->barrier = barrier;
@@ -299,7 +299,8 @@ bool hm_mpi_is_simulated(void)
     return false;
 }
 
-/* Writes the version up to the first comma, which is followed by build information. */
+/* Writes the version of the MPI library. The library's text has build information after the first
+ * comma, which is left out. */
 void hm_mpi_version(char *text, size_t room)
 {
     char version[MPI_MAX_LIBRARY_VERSION_STRING];
@@ -318,7 +319,8 @@ static void mpi_fail(struct hm_comm *comm, const char *why)
     hm_mpi_abort(2);
 }
 
-/* Aborts if the allocation fails, since the rank cannot continue. */
+/* Allocates the state of a communicator. Aborts if the allocation fails, since the rank cannot
+ * continue. */
 static void mpi_state_new(struct hm_comm *comm, MPI_Comm world, bool member)
 {
     struct mpi_state *state = calloc(1, sizeof(*state));

@@ -8,8 +8,9 @@
 #include "comm.h"
 
 /*
- * Start MPI and initialise comm with HM_REDUCE_AUTO. Returns 0, or -1 when MPI cannot be started.
- * Unless time is virtual each rank has its own clock: compare only times of the same rank.
+ * Start MPI and initialise `comm` with HM_REDUCE_AUTO. Returns 0, or -1 if MPI cannot be started.
+ * Unless time is virtual, each rank has its own clock, so only times of the same rank can be
+ * compared.
  */
 int hm_mpi_begin(struct hm_comm *comm);
 /*
@@ -22,18 +23,18 @@ void hm_mpi_part_end(struct hm_comm *part);
 /* Wait for all ranks and shut MPI down. */
 void hm_mpi_end(struct hm_comm *comm);
 /*
- * Initialise comm in a program that has called MPI_Init itself. Messages use a separate
- * communicator. Collective. Returns -1 before MPI_Init and after MPI_Finalize. hm_mpi_leave ends
- * the use of MPI by comm but does not shut MPI down.
+ * Initialise `comm` in a program that has called MPI_Init itself. Messages use a separate
+ * communicator. Collective. Returns -1 before MPI_Init and after MPI_Finalize. hm_mpi_leave
+ * releases `comm` but does not shut MPI down.
  */
 int hm_mpi_join(struct hm_comm *comm);
 void hm_mpi_leave(struct hm_comm *comm);
-/* End all ranks; `code` becomes the exit status. */
+/* End all ranks of the job; `code` becomes the exit status. */
 _Noreturn void hm_mpi_abort(int code);
 /* Writes the name and the version of the MPI library for the trace, such as "Open MPI v4.1.4". */
 void hm_mpi_version(char *text, size_t room);
-/* Returns the lowest rank that can share memory with this rank, so that equal numbers mean one
- * node. Collective over all ranks. */
+/* Returns the lowest rank that can share memory with this rank. Ranks for which this number is
+ * equal are on one node. Collective over all ranks. */
 int hm_mpi_node(struct hm_comm *comm);
 /* Whether the ranks are simulated, with virtual time. */
 bool hm_mpi_is_simulated(void);

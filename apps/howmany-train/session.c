@@ -1,6 +1,6 @@
 /*
- * Makes the training run of one rank: loads rows or a field, sets up objective, algorithm and
- * checkpoint, then runs the training loop and writes the trace.
+ * Makes the training run of one rank: loads the rows of data or the Markov random field, sets up
+ * objective, algorithm and checkpoint, then runs the training loop and writes the trace.
  */
 #include "session.h"
 
@@ -122,8 +122,8 @@ static int session_begin_run(struct session *s, struct hm_err *err)
 /* ---- drivers and servers -------------------------------------------------------------------- */
 
 /*
- * Send the weights w to the driver or the servers, or shut these ranks down after a failure (rc !=
- * 0).
+ * Send the initial weights to the driver or the servers, or shut the driver or the servers down
+ * after a failure (rc != 0).
  */
 static int session_begin_platform(struct session *s, int rc, struct hm_err *err)
 {

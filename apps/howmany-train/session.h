@@ -17,18 +17,19 @@ struct session {
     bool simulated;
     struct hm_arena *arena;
     struct hm_data_shape shape;
-    /* Fingerprint of the rows before scaling; scaled values depend on the number of ranks. */
+    /* Fingerprint of the rows before scaling. Scaled values are not used, because they depend on
+     * the number of ranks. */
     double fingerprint;
     struct hm_objective objective;
     struct hm_run run;
     struct hm_straggling straggling;
-    /* Settings of parameter servers from the options, with `workers` set. */
+    /* Settings of parameter servers from the options, including the number of workers. */
     struct hm_serving serving;
-    struct hm_mrf *mrf; /* Field of belief propagation; owned by arena. */
+    struct hm_mrf *mrf; /* Markov random field of belief propagation; owned by `arena`. */
     struct hm_rows test;
     double test_rows;
     struct hm_train_totals totals;
-    struct trace_times times; /* Seconds of the iterations of this run, on rank 0. */
+    struct trace_times times; /* Seconds of each iteration of this run; set on rank 0 only. */
     char identity[512];       /* Text that identifies problem and data in checkpoints. */
 };
 

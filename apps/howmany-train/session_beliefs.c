@@ -12,7 +12,8 @@
 #include "memory.h"
 #include "session.h"
 
-/* Beliefs of one rank: the offset of each vertex in `beliefs`, and the beliefs of its states. */
+/* Beliefs that one rank has computed: for each vertex, the offset in `beliefs` at which the
+ * probabilities of its states begin. */
 struct belief_bundle {
     double vertices, numbers;
     size_t *places;

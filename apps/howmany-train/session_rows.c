@@ -135,7 +135,7 @@ static int rows_check_classes(const struct session *s, struct hm_err *err)
     return hm__agree(s->comm, rc, err);
 }
 
-/* Give each rank the rows of its clients. */
+/* Give each rank the rows of its clients (federated averaging). */
 static int rows_set_clients(struct session *s, struct hm_err *err)
 {
     const struct hm_train_settings *settings = &s->options->settings;

@@ -171,8 +171,8 @@ void trace_head(const struct trace_head *head)
 /* ---- usage of ranks ------------------------------------------------------------------------- */
 
 /*
- * Returns the computation time as a fraction of `seconds`, at most 1: a worker may also compute
- * while the servers are paused, and `seconds` does not include pauses.
+ * Returns the computation time as a fraction of `seconds`. It is at most 1, although a worker may
+ * also compute while the servers are paused, and `seconds` does not include pauses.
  */
 static double usage_compute_share(const struct hm_usage *usage, double seconds)
 {
@@ -224,7 +224,7 @@ static void trace_put_usage(struct hm_json *line, const struct hm_trace_point *p
 
 /* ---- spread of the seconds of iterations ---------------------------------------------------- */
 
-/* Smallest number of single iterations of which percentiles are reported. */
+/* Percentiles are reported only if at least this number of iterations was timed one by one. */
 enum { TIMES_LEAST = 10 };
 
 void trace_times_release(struct trace_times *times)
@@ -234,9 +234,9 @@ void trace_times_release(struct trace_times *times)
 }
 
 /*
- * Adds the time of an iteration if the point is one iteration after the previous point. A mean over
- * several iterations hides their spread, so it is not added. After memory has run out, nothing is
- * added.
+ * Adds the time of an iteration if the point of the trace is one iteration after the previous
+ * point. A mean over several iterations hides their spread, so it is not added. After an allocation
+ * has failed, nothing is added.
  */
 static void trace_times_add(struct trace_times *times, const struct hm_trace_point *point)
 {
@@ -346,8 +346,8 @@ void trace_summary(const struct trace_end *end)
     hm__json_put_number(&line, "bytes", totals->bytes);
     hm__json_put_number(&line, "flop", totals->flop);
     /*
-     * Peak memory of rank 0's process. Simulated ranks share one process, so the peak is divided by
-     * the number of ranks.
+     * The peak memory is that of rank 0's process. Simulated ranks share one process, so the peak
+     * is divided by the number of ranks.
      */
     if (getrusage(RUSAGE_SELF, &usage) == 0)
         hm__json_put_number(&line, "memory_bytes",

@@ -7,29 +7,32 @@
 
 #include "train_options.h"
 
-/* Description of a run, known before the run starts. */
+/* Description of a run that is known before the run starts; it is the header of the trace. */
 struct trace_head {
     const struct train_options *options;
     const struct hm_run *run;
-    double rows, features, classes; /* Size of the data; 0: does not apply to this problem. */
-    double vertices, edges;         /* Size of the Markov random field; 0: there is no field. */
-    double limit;                   /* Maximum number of iterations; 0: no limit. */
+    double rows, features, classes; /* Numbers of rows, features and classes of the data; 0: does
+                                       not apply to this problem. */
+    double vertices,
+        edges; /* Numbers of vertices and edges of the Markov random field; 0: there is no field. */
+    double limit; /* Maximum number of iterations; 0: no limit. */
     bool sparse, simulated;
-    const char *mpi, *blas; /* Names and versions of the libraries; borrowed. */
+    const char *mpi, *blas; /* Names and versions of the MPI and BLAS libraries; borrowed. */
 };
 
-/* Seconds of the single iterations of a run. Zero-initialise; the list is owned. */
+/* Seconds of the iterations of a run that were timed one by one. Zero-initialise; the list is
+ * owned. */
 struct trace_times {
     double *seconds;
     size_t count, room;
-    double last; /* Iteration number of the last trace point. */
+    double last; /* Iteration number of the last point of the trace. */
 };
 
 void trace_head(const struct trace_head *head);
 /* Writes a point of the trace. `times` is a struct trace_times, to which seconds are added. */
 void trace_point(void *times, const struct hm_trace_point *point);
 void trace_times_release(struct trace_times *times);
-/* Result of a run. */
+/* Result of a run, which is the summary of the trace. */
 struct trace_end {
     const struct hm_trace_point *last;
     const struct hm_train_totals *totals;

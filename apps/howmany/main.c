@@ -1,4 +1,4 @@
-/* The program howmany: finds the command and runs it. */
+/* The program howmany: finds the command that the first argument names, and runs it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -67,7 +67,7 @@ static int dispatch_command(int argc, char **argv)
 }
 
 /*
- * Opens /dev/null in place of standard files that the caller has closed. Otherwise the next file
+ * Opens /dev/null in place of standard streams that the caller has closed. Otherwise the next file
  * that is opened would become standard input, output or error of this program and of the programs
  * that it starts.
  */
@@ -81,8 +81,8 @@ static void open_standard_files(void)
 int main(int argc, char **argv)
 {
     open_standard_files();
-    /* From here on, a write to a pipe whose reader has exited (head, or q in less) fails with EPIPE
-     * instead of ending the program by a signal. */
+    /* After this call, a write to a pipe whose reader has exited (head, or q in less) fails with
+     * EPIPE instead of ending the program by a signal. */
     signal(SIGPIPE, SIG_IGN);
     int rc = dispatch_command(argc, argv);
     if ((fflush(stdout) != 0 || ferror(stdout)) && rc == EXIT_ANSWERED)

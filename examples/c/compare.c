@@ -1,4 +1,4 @@
-/* Compare machines: find which of the catalog's machines trains a network fastest. */
+/* Compares machines: finds the machine of the catalog that trains a network fastest. */
 #include <howmany.h>
 #include <stdio.h>
 

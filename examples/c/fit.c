@@ -1,4 +1,4 @@
-/* Fit two arrays: measured seconds per iteration on n workers, and what 64 workers would take. */
+/* Fits measured seconds per iteration, given as arrays, and predicts those on 64 workers. */
 #include <howmany_fit.h>
 #include <stdio.h>
 

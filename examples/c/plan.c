@@ -1,4 +1,4 @@
-/* Plan in memory: how many V100 machines train ResNet-50, how long it takes and what it costs. */
+/* Plans a job in memory: how many V100 machines train ResNet-50, in what time, at what cost. */
 #include <howmany.h>
 #include <stdio.h>
 

@@ -1,11 +1,11 @@
-/* Matrix factorisation on parameter servers: A = L R^T with stale reads of R. */
+/* Factorises a matrix on parameter servers: A = L R^T with stale reads of R. */
 #include <howmany_ps.h>
 #include <stdio.h>
 
-enum { RIGHT, ERRORS }; /* Numbers of the tables; row j of table RIGHT is row j of R. */
+enum { RIGHT, ERRORS }; /* Indices of tables; row j of table RIGHT is row j of R. */
 enum { ROWS = 60, COLUMNS = 40, RANK = 3, CLOCKS = 600 };
 
-/* Makes a gradient step with the known entries of row i of A; returns their squared errors. */
+/* Makes a gradient step with the known entries of row i of A; returns the sum of squared errors. */
 static double row_step(size_t i, double l[RANK], double r[][RANK], double by[][RANK])
 {
     double sum = 0;
@@ -13,7 +13,7 @@ static double row_step(size_t i, double l[RANK], double r[][RANK], double by[][R
     for (size_t j = 0; j < COLUMNS; j++) {
         double error = sin(0.3 * (double)i) * cos(0.5 * (double)j) + 0.1 * (double)(i % 7);
         if ((i * i + 5 * i * j + 3 * j) % 7 == 0)
-            continue; /* One entry in seven is unknown. */
+            continue; /* One entry of A in seven is unknown. */
         for (size_t k = 0; k < RANK; k++)
             error -= l[k] * r[j][k];
         for (size_t k = 0; k < RANK; k++) {
@@ -25,7 +25,7 @@ static double row_step(size_t i, double l[RANK], double r[][RANK], double by[][R
     return sum;
 }
 
-/* A worker has its own rows of A and of L; R is shared. */
+/* The program of each worker, which has its own rows of A and of L; R is shared. */
 static int worker(struct hm_ps *ps, void *state, struct hm_err *err)
 {
     size_t me = (size_t)hm_ps_worker(ps), workers = (size_t)hm_ps_workers(ps);
@@ -52,7 +52,7 @@ static int worker(struct hm_ps *ps, void *state, struct hm_err *err)
 
 int main(void)
 {
-    /* A worker reads R without waiting for the last 2 clocks of the other workers. */
+    /* Reads of R may lack the changes of other workers in the last 2 clocks. */
     const struct hm_ps_table tables[] = {{COLUMNS, RANK, 2}, {1, 1, 0}};
     const struct hm_ps_settings settings = {.tables = tables, .table_count = 2, .servers = 2};
 

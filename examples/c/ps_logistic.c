@@ -1,10 +1,10 @@
-/* Logistic regression on parameter servers: every worker reads w and adds its own gradients. */
+/* Logistic regression on parameter servers: workers read the weights w and add gradients. */
 #include <howmany_ps.h>
 #include <stdio.h>
 
 enum { W, LOSS, ROWS = 4000, FEATURES = 20, BATCH = 50, CLOCKS = 200 }; /* W, LOSS are tables. */
 
-/* Generates a row, returns its loss at w, and adds minus its gradient times `step` to `by`. */
+/* Generates a row, returns its loss at w, and subtracts its gradient times `step` from `by`. */
 static double row_loss(int row, const double w[FEATURES], double step, double by[FEATURES])
 {
     double x[FEATURES], sum = 0, margin = 0;

@@ -1,9 +1,9 @@
-/* Serve: answer HTTP requests on standard input, as inetd or systemd hands a connection over. */
+/* Answers HTTP requests on standard input, to which inetd or systemd connects the client. */
 #include <howmany_request.h>
 #include <stdio.h>
 #include <string.h>
 
-/* Answer one body that asks for a plan. The context has no files, so none can be reached. */
+/* Answers a body that asks for a plan. The context allows no files, so none can be opened. */
 static void answer(const char *body, size_t length)
 {
     const struct hm_context context = {.limits = {.max_n = 8192}};

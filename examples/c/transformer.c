@@ -1,4 +1,4 @@
-/* Plan a transformer in memory: which layout of how many GPUs trains Llama 3 8B within 30 days. */
+/* Plans a transformer in memory: how many GPUs, in which layout, train Llama 3 8B in 30 days. */
 #include <howmany_layouts.h>
 #include <stdio.h>
 

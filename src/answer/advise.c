@@ -22,8 +22,8 @@
 enum { CANDIDATES_MAX = 4096 };
 
 /*
- * Without a limit of time or money, a candidate counts as reaching the goal if it reaches it with
- * at least this probability.
+ * Without a limit of time or money, a candidate counts as reaching the goal if its probability of
+ * reaching it is at least this value.
  */
 static const double LIKELY = 0.5;
 
@@ -305,7 +305,8 @@ static void draws_interval(const struct hm_advising *a, const double *draws, dou
     *ret_high = hm__quantile(values, HM_G_DRAWS, (1 + a->confidence) / 2);
 }
 
-/* Returns the mean of the finite values of the draws; NaN if most values are infinite. */
+/* Returns the mean, over the draws of the fits, of the finite values; NaN if most values are
+ * infinite. */
 static double draws_mean(const double *draws)
 {
     double sum = 0, count = 0;
@@ -519,7 +520,8 @@ static int advising_run(struct hm_advising *a, struct hm_err *err)
 }
 
 /*
- * Copies the texts of the convergence into the advice, because the convergence may be freed first.
+ * Copies the texts of struct hm_convergence into the advice, because that struct may be freed
+ * first.
  */
 static int advice_copy_texts(struct hm_advice *out, struct hm_err *err)
 {

@@ -1,4 +1,4 @@
-/* Declares the state that the functions share which compute an advice. */
+/* Declares the state that is shared by the functions that compute an advice. */
 #ifndef HM_ADVISE_PARTS_H
 #define HM_ADVISE_PARTS_H
 
@@ -44,9 +44,9 @@ static inline struct hm_notes hm__advice_notes(struct hm_advising *a)
  * times; each kind is tried on every number of workers.
  */
 size_t hm__advising_count_stale(const struct hm_advising *a, const struct hm_g *g);
-/* Adds stale runs and runs with backup workers of an algorithm to the candidates. */
+/* Adds the stale runs of an algorithm, and its runs with backup workers, to the candidates. */
 int hm__advising_add_stale(struct hm_advising *a, const struct hm_g *g, struct hm_err *err);
-/* Finds which candidate leads in which range of losses. */
+/* Finds the candidate that leads in each range of the loss. */
 int hm__advice_leads(struct hm_advising *a, struct hm_err *err);
 /* Finds the most useful next run. */
 void hm__advice_next(struct hm_advising *a);

@@ -29,8 +29,8 @@ static const struct hm_g_stale *cost_of_pace(const struct hm_g *g, const struct 
 }
 
 /*
- * Whether `pace` holds the iteration times of stale runs, or of runs with backup workers, of an
- * algorithm.
+ * Whether `pace` holds the iteration times of an algorithm's stale runs, or of its runs with backup
+ * workers.
  */
 static bool pace_is_stale(const struct hm_pace *pace, const struct hm_g *g)
 {
@@ -82,7 +82,7 @@ static bool cost_is_measured(const struct hm_g_stale *cost, double staleness, do
     return false;
 }
 
-/* Whether m is outside the numbers of workers for which times of these runs were measured. */
+/* Whether m is outside the range of the numbers of workers for which `pace` has measured times. */
 static bool pace_is_beyond(const struct hm_pace *pace, double m)
 {
     return pace->count > 0 && (m < pace->m[0] || m > pace->m[pace->count - 1]);

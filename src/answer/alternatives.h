@@ -12,7 +12,7 @@ struct hm_trade {
 
 /* All points of one candidate that meet the limits, in ascending order of n. */
 struct hm_trades {
-    /* Points; owned. NULL if the candidate has no price or no such point. */
+    /* Points that meet the limits; owned. NULL if the candidate has no price or no such point. */
     struct hm_trade *items;
     size_t count;
     double least_s, least_cost; /* Least time and least cost of all points that fit in memory. */
@@ -23,13 +23,13 @@ struct hm_trade_place {
     size_t candidate, index;
 };
 
-/* Collects the points of a curve; released with hm__trades_release. */
+/* Collects the points of a curve that meet the limits; released with hm__trades_release. */
 int hm__trades_init(struct hm_trades *trades, const struct hm_search *search,
                     const struct hm_curve *curve, struct hm_err *err);
 void hm__trades_release(struct hm_trades *trades);
 /*
- * Finds the cheapest, the balanced and the fastest point of several candidates; `trades` has the
- * given number of pointers. Returns false if no candidate has a point with a price.
+ * Finds the cheapest, the balanced and the fastest point of several candidates; `trades` has
+ * `count` pointers. Returns false if no candidate has a point with a price.
  */
 bool hm__trades_choose(const struct hm_trades *const *trades, size_t count, double slack,
                        struct hm_trade_place places[HM_ALTERNATIVES]);

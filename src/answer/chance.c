@@ -23,7 +23,7 @@ static double normal_below(double z)
     return 0.5 * erfc(-z * M_SQRT1_2);
 }
 
-/* Quantile of the standard normal distribution for 0 < p < 1, by bisection. */
+/* Returns the quantile of the standard normal distribution for 0 < p < 1, by bisection. */
 static double normal_quantile(double p)
 {
     double low = -9, high = 9;
@@ -47,13 +47,13 @@ bool hm__span_known(const struct hm_span *s)
 }
 
 /*
- * Returns the standard deviation of ln T above the median if `above` is true, otherwise below the
- * median.
+ * Returns the standard deviation of the logarithm of a time: above its median if `above` is true,
+ * otherwise below it.
  */
 static double span_spread(const struct hm_span *s, bool above)
 {
     double z = normal_quantile((1 + s->level) / 2);
-    /* The lower end is kept above 0, because 0 would make the deviation infinite. */
+    /* The lower end of the interval is kept above 0, because the logarithm of 0 is infinite. */
     double low = fmax(s->low, 1e-9 * s->middle);
 
     return (above ? log(s->high / s->middle) : log(s->middle / low)) / z;

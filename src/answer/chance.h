@@ -1,4 +1,5 @@
-/* Computes probabilities of a time that is known by its median and an interval (chance.c). */
+/* Computes the probability that a time stays below a limit, from the median and an interval of the
+ * time (chance.c). */
 #ifndef HM_CHANCE_H
 #define HM_CHANCE_H
 
@@ -33,14 +34,14 @@ double hm__span_chance(const struct hm_span *span, double limit);
  */
 double hm__span_bound(const struct hm_span *span, double probability);
 
-/* Fills `times` with random times that have the distribution of the span. */
+/* Fills `times` with random times that have the distribution described by `span`. */
 void hm__span_draw(const struct hm_span *span, struct hm_random *random, double *times,
                    size_t count);
 
 /*
- * Returns the largest probability, of being near the best, that an answer may state after this
- * number of runs. `beyond` means that the recommended number of workers is outside the range of the
- * runs.
+ * Returns the largest probability that an answer may state, after this number of runs, for its
+ * recommendation being near the best. `beyond` is true if the recommended number of workers is
+ * outside the range of the runs.
  */
 double hm__chance_most(size_t runs, bool beyond);
 

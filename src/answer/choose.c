@@ -1,6 +1,6 @@
 /*
  * Chooses points on a curve: the best one for the goal, the knee, the best one within deadline and
- * budget, the Pareto front, and the point that misses the limits least if no point meets them.
+ * budget, the Pareto front, and, if no point meets the limits, the point that exceeds them least.
  *
  * The knee maximises efficiency times speedup, s(n)^2/n, which is the best ratio of efficiency to
  * execution time (Eager, Zahorjan, Lazowska: Speedup versus efficiency in parallel systems, 1989).
@@ -13,8 +13,8 @@
 #include "search.h"
 
 /*
- * Returns the ratio of the time that is not exceeded with the required probability to the expected
- * time.
+ * Returns bound_s / time_s of a point: the time that is not exceeded with the required probability,
+ * relative to the expected time. Returns 1 if bound_s is not set.
  */
 static double point_late(const struct hm_point *p)
 {
@@ -42,7 +42,7 @@ double hm__search_value(const struct hm_search *s, const struct hm_point *p)
 }
 
 /*
- * Whether point i has a smaller value than point k. If the values are equal, the shorter time
+ * Whether point i has a smaller goal value than point k. If the values are equal, the shorter time
  * decides.
  */
 static bool point_is_less(const struct hm_search *s, const struct hm_curve *c, size_t i, size_t k,
@@ -53,8 +53,8 @@ static bool point_is_less(const struct hm_search *s, const struct hm_curve *c, s
 }
 
 /*
- * Index of the point with the smallest value among the points for which `allow` is true. If several
- * points have this value, the first one is taken.
+ * Returns the index of the point with the smallest goal value among the points for which `allow` is
+ * true. If several points have this value, it is the first one.
  */
 static size_t curve_least_index(const struct hm_search *s, const struct hm_curve *c,
                                 double (*value)(const struct hm_search *, const struct hm_point *),
@@ -82,7 +82,8 @@ static double point_total(const struct hm_search *s, const struct hm_point *p)
 static double point_memory(const struct hm_search *s, const struct hm_point *p)
 {
     (void)s;
-    return isnan(p->memory_bytes) ? 0 : p->memory_bytes; /* Unknown memory counts as 0 bytes. */
+    return isnan(p->memory_bytes) ? 0 : p->memory_bytes; /* A point whose memory is unknown counts
+                                                            as needing 0 bytes. */
 }
 
 static bool point_fits(const struct hm_search *s, const struct hm_point *p)
@@ -92,14 +93,15 @@ static bool point_fits(const struct hm_search *s, const struct hm_point *p)
 }
 
 /*
- * If the budget is 0, the excess of a cost is the cost times this factor, because a division by 0
- * would not keep the order of costs.
+ * Factor by which a cost is multiplied to get its excess over a budget of 0. Dividing by the budget
+ * would make all excesses infinite and therefore equal.
  */
 static const double NOTHING_OVER = 1e100;
 
 /*
- * Returns the largest ratio of time to deadline or of cost to budget, for the time and the cost
- * that are not exceeded with the required probability; at most 1 if the point meets both limits.
+ * Returns the excess of a point over the limits: the larger of time / deadline and cost / budget,
+ * where time and cost are those that are not exceeded with the required probability. It is at most
+ * 1 if the point meets both limits.
  */
 static double point_excess(const struct hm_search *s, const struct hm_point *p)
 {
@@ -234,7 +236,7 @@ size_t hm__curve_recommended(const struct hm_search *s, const struct hm_curve *c
 {
     if (best == HM_NONE)
         return HM_NONE;
-    /* The tolerance keeps points whose values differ only by rounding errors. */
+    /* The tolerance also accepts points whose values exceed the slack only by rounding errors. */
     const double limit =
         (1 + hm__search_slack(s)) * hm__search_value(s, &c->points[best]) * (1 + 1e-12);
 
@@ -273,7 +275,8 @@ static const char *missed_limit(const struct hm_search *s, const struct hm_curve
 }
 
 /*
- * Records the missed limit and the point that misses it least; called if no point meets the limits.
+ * Records the limit that is missed, and the point that exceeds it least. Called only if no point
+ * meets the limits.
  */
 static void answer_find_miss(struct hm_answer *a, const struct hm_search *s,
                              const struct hm_curve *c)
@@ -295,7 +298,8 @@ static void answer_find_miss(struct hm_answer *a, const struct hm_search *s,
     a->missed = missed_limit(s, c);
 }
 
-/* If one worker is fastest, records the fastest point with several workers as the nearest miss. */
+/* If one worker is fastest, records the fastest point with several workers and how much slower it
+ * is, so that the answer can report both. */
 static void answer_check_speedup(struct hm_answer *a, const struct hm_search *s,
                                  const struct hm_curve *c)
 {
@@ -307,7 +311,7 @@ static void answer_check_speedup(struct hm_answer *a, const struct hm_search *s,
         if (c->points[i].fits &&
             (other == HM_NONE || c->points[i].total_s < c->points[other].total_s))
             other = i;
-    /* Only one worker has enough memory, so there is no speedup to compare. */
+    /* If no point with several workers fits in memory, there is no speedup to compare. */
     if (other == HM_NONE)
         return;
     a->status = HM_STATUS_NO_SPEEDUP;

@@ -60,13 +60,15 @@ double hm__search_max_n(const struct hm_search *s, bool *ret_ceiling)
     *ret_ceiling = asked > 0 || few;
     double open =
         graph || s->way.platform == HM_PLATFORM_PIPELINE ? HM_DEFAULT_PARTS : HM_DEFAULT_MAX_N;
-    /* A fit is not trusted far beyond the largest n of its runs, so the default limit is lower. */
+    /* A fit is not trusted far beyond the largest n of its runs, so the default limit of n is
+     * lower. */
     if (hm__search_by_runs(s))
         open = fmin(open, HM_BEYOND_RUNS * s->question->fit->n_max);
     double most = asked > 0 && few ? fmin(asked, nodes)
                   : *ret_ceiling   ? fmax(asked, nodes)
                                    : fmax(open, s->reference);
-    return graph ? fmin(most, graph->vertices) : most; /* Each worker needs at least one vertex. */
+    return graph ? fmin(most, graph->vertices) : most; /* Each worker needs at least one vertex, so
+                                                          n is at most the number of vertices. */
 }
 
 struct hm_variant hm__search_variant(const struct hm_search *s)
@@ -220,7 +222,7 @@ static size_t search_point_count(const struct hm_search *s, double max_n, double
     return count;
 }
 
-/* Sets the numbers of workers of the curve. */
+/* Sets the number of workers of each point of the curve. */
 static void curve_set_n(struct hm_curve *curve, const struct hm_search *s, double per_node)
 {
     const struct hm_question *q = s->question;
@@ -236,7 +238,7 @@ static void curve_set_n(struct hm_curve *curve, const struct hm_search *s, doubl
         curve->points[i].n = q->n_count ? q->n[i] : grid_n(i, per_node);
 }
 
-/* Fails if the cluster has fewer workers than the smallest n of the question. */
+/* Reports that the smallest n of the question exceeds the largest number of workers allowed. */
 static int fail_no_point(const struct hm_search *s, double max_n, struct hm_err *err)
 {
     hm__fail(err, HM_E_RANGE, "%g workers are more than the largest number allowed, %g",
@@ -267,7 +269,8 @@ static int check_samples(const struct hm_search *s, const struct hm_point *least
     return HM_E_RANGE;
 }
 
-/* Copies the first points of a curve from another one that has the same n; returns their number. */
+/* Copies the first points of a curve from another curve, as long as both have the same n; returns
+ * the number of points copied. */
 static size_t curve_take_points(struct hm_curve *curve, const struct hm_curve *known)
 {
     size_t same = 0;

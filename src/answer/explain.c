@@ -19,8 +19,8 @@ static int check_allocated(const void *pointer, struct hm_err *err)
 }
 
 /*
- * Whether there is a faster point at which memory or samples do not suffice. Then memory or the
- * batch limits the speedup, not the speed of the hardware.
+ * Whether a faster point exists that cannot be used, because a worker has too little memory or no
+ * sample. Then memory or the batch limits the speedup, not the speed of the hardware.
  */
 static bool answer_limited_by_fit(struct hm_answer *a, const struct hm_search *s,
                                   const struct hm_curve *c)
@@ -84,9 +84,9 @@ static int explain_stragglers(struct hm_answer *a, const struct hm_search *s,
 }
 
 /*
- * Returns the seconds of computing that do not shrink with more workers. Half as many workers take
- * x seconds longer, where x is the part that is divided among the workers; the rest does not
- * shrink. Returns 0 if x is unknown, or if the work grows with n.
+ * Returns the seconds of computing that do not shrink with more workers. The part that is divided
+ * among the workers is found by comparing n workers with half as many; the rest does not shrink.
+ * Returns 0 if half as many workers cannot be evaluated, or if the work grows with n.
  */
 static double point_serial_s(const struct hm_search *s, const struct hm_model *model,
                              const struct hm_point *p)
@@ -194,8 +194,8 @@ static int explain_limit(struct hm_answer *a, const struct hm_search *s,
 
 /*
  * Evaluates a changed job and adds its recommended point to the list of changes that would help.
- * The gain compares the time of the whole job, so both must do the same work. If a
- * formula is not valid for the changed job, nothing is added and no error is reported.
+ * The gain compares the time of the whole job, so both jobs must do the same work. If a formula is
+ * not valid for the changed job, nothing is added and no error is reported.
  */
 static int add_help(struct hm_answer *a, const struct hm_search *s, const struct hm_curve *now,
                     const struct hm_variant *variant, const char *what, struct hm_err *err)
@@ -392,8 +392,8 @@ static int explain_help(struct hm_answer *a, const struct hm_search *s,
     a->help = hm__arena_alloc(a->memory, HELP_MAX, sizeof(*a->help));
     if (!a->help)
         return hm__fail_nomem(err);
-    if (a->best == HM_NONE ||
-        hm__search_by_runs(s)) /* A fit of runs does not show the effect of hardware. */
+    if (a->best == HM_NONE || hm__search_by_runs(s)) /* A fit of runs does not show the effect of
+                                                        hardware, so no change can be evaluated. */
         return 0;
     if (cluster && cluster->fabric.bandwidth_bytes_per_s > 0) {
         v = hm__search_variant(s);
@@ -443,7 +443,7 @@ static int explain_ceiling(struct hm_answer *a, const struct hm_search *s,
     bool all = s->job->graph && max_n == s->job->graph->vertices;
     if (!all && (!ceiling || max_n > 25000))
         a->at_ceiling = a->best + 1 == c->count && c->count > 1;
-    /* The splits of a graph are not known for n above the ceiling. */
+    /* The graph was not split for n above the ceiling. */
     if (!ceiling || max_n > 25000 || s->parts || hm__strategy_inside(s->way.strategy))
         return 0;
     int rc = hm__curve_extend(&beyond, s, model, c, 1, 4 * max_n, &ignored);
@@ -477,7 +477,7 @@ static const double NEARLY = 1e-3;
 
 /*
  * Finds the smallest number of workers whose time is at most `limit`. If no number of workers meets
- * the limit, records the one that misses it least.
+ * the limit, records the one that exceeds it least.
  */
 static size_t fewest_within(struct hm_answer *a, const struct hm_point *points, size_t count,
                             double limit, const char *what)
@@ -492,8 +492,8 @@ static size_t fewest_within(struct hm_answer *a, const struct hm_point *points, 
         if (near == HM_NONE || points[i].total_s < points[near].total_s)
             near = i;
     }
-    /* The user asked for this time: if it cannot be reached, the answer says so, instead of "no
-     * speedup". */
+    /* The user asked for this time. If it cannot be reached, the answer says so, instead of saying
+     * that there is no speedup. */
     if (a->status != HM_STATUS_UNREACHED) {
         a->status = HM_STATUS_UNREACHED;
         a->missed = what;

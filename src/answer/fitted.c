@@ -55,7 +55,7 @@ int hm__search_eval(const struct hm_search *s, const struct hm_model *model,
         double shared = hm__fit_shared(fit, x, count, i);
         p->compute_s =
             shared * work; /* More work increases only the part that is divided among workers. */
-        /* Rounding errors could make the difference negative. */
+        /* Rounding errors could make the difference negative, so it is at least 0. */
         p->communicate_s = fmax(whole - shared, 0);
         p->time_s = p->compute_s + p->communicate_s;
         p->latency_s = p->bandwidth_s = NAN;

@@ -1,15 +1,15 @@
 /*
  * Adds notes on what a plan of a transformer assumes about its machines: values that the cluster
- * does not give, for which those of the generation of its devices are used, and values of the
- * catalog that are not from a data sheet.
+ * does not give and that are set to those usual for the generation of its devices, and values of
+ * the catalog that are not from a data sheet.
  */
 #include <stdio.h>
 #include <string.h>
 
 #include "large_plan.h"
 
-/* Whether the answer has a point on this machine that uses several nodes, or several workers of a
- * node. */
+/* Whether the answer has a point on this machine that uses several nodes (if `nodes` is true), or
+ * several workers of a node (otherwise). */
 static bool has_point(const struct hm_large_answer *a, const struct hm_large_machine *m, int index,
                       bool nodes)
 {
@@ -20,7 +20,7 @@ static bool has_point(const struct hm_large_answer *a, const struct hm_large_mac
     return false;
 }
 
-/* Appends a value to the list of those that are assumed. */
+/* Appends a value to the list of assumed values. */
 static void list_figure(char *text, size_t room, const char *format, double value)
 {
     size_t used = strlen(text);
@@ -74,16 +74,11 @@ static void note_catalog(struct hm_large_answer *a, const char *name, const char
 static void note_unmeasured(struct hm_large_answer *a, const struct hm_large_machine *m,
                             const char *name)
 {
-    bool part = m->work.trained < 1;
-
-    if (!m->device.unmeasured && !part)
-        return;
-    hm__large_note(a, "no steps %s%s%s were measured: the interval is wider by a guess",
-                   m->device.unmeasured ? "on devices like those of " : "",
-                   m->device.unmeasured ? name : "",
-                   !part                  ? ""
-                   : m->device.unmeasured ? " or of networks trained in part"
-                                          : "of networks trained in part");
+    if (m->device.unmeasured)
+        hm__large_note(a,
+                       "no steps on devices like those of %s were measured: the interval is wider "
+                       "by a guess",
+                       name);
 }
 
 void hm__large_note_assumed(const struct hm_large_machines *machines, const struct hm_job *job,

@@ -1,6 +1,6 @@
 /*
  * Chooses among the points of a plan for a transformer, as choose.c does for other jobs: the best
- * point of the goal, the recommended one (the fewest workers within the slack of the best), the
+ * point for the goal, the recommended one (the fewest workers within the slack of the best), the
  * knee, and three alternatives. A deadline and a budget must be met with the probability that the
  * question asks for. Points of several machines are compared with each other.
  */
@@ -18,7 +18,7 @@ static double choice_total_s(const struct hm_large_choice *c)
     return isnan(c->total_s) ? c->step.time_s : c->total_s;
 }
 
-/* Returns the cost of a choice: money if there is a price, otherwise node-seconds. */
+/* Returns the cost of training with a layout: money if there is a price, otherwise node-seconds. */
 static double choice_expense(const struct hm_large_choice *c)
 {
     return isnan(c->cost) ? c->nodes * choice_total_s(c) : c->cost;
@@ -39,8 +39,8 @@ static double choice_value(const struct hm_large_choice *c, enum hm_goal goal,
 }
 
 /*
- * Returns the time of the job relative to its median, with its interval. If the tokens follow from
- * a loss to reach, the spread of the tokens between scaling laws widens the interval.
+ * Returns the interval of the job's time, relative to the median. If the number of tokens follows
+ * from a target loss, the differences between scaling laws widen the interval.
  */
 static struct hm_span choice_span(const struct hm_large_answer *a, const struct hm_large_choice *c)
 {
@@ -88,7 +88,8 @@ static bool choice_allowed(const struct hm_large_choice *c)
 }
 
 /*
- * Returns the index of the allowed point with the least value for a goal; HM_NONE if there is none.
+ * Returns the index of the point with the least value for a goal, among the points that fit in
+ * memory and meet the limits; HM_NONE if there is none.
  */
 static size_t points_best(const struct hm_large_answer *a, enum hm_goal goal, const double least[2])
 {

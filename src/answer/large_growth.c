@@ -1,5 +1,5 @@
 /*
- * Describes what could change around a recommended layout: how the rate changes with the batch, the
+ * Describes how a recommended layout reacts to changes: how the rate changes with the batch, the
  * sequence and the precision, how far the micro-batch and the sequence can grow until the memory is
  * full, the number of workers at which scaling breaks, and the run that would narrow the interval.
  */
@@ -17,7 +17,8 @@ static const double SEQUENCE_MOST = 1e8;
 /* Seconds of an advised run: at least two minutes, and at least ten steps. */
 static const double RUN_LEAST_S = 120, RUN_STEPS = 10;
 
-/* Adds the best layout of a changed job at the recommended n; adds nothing if no layout fits. */
+/* Adds the best layout of a changed job, at the recommended n, to the list of changes in the
+ * answer. Adds nothing if no layout fits in memory. */
 static void add_change(struct hm_large_answer *a, const struct hm_large_machine *m,
                        const struct hm_large_job *changed, const char *what, double value)
 {
@@ -146,7 +147,8 @@ static void set_advised(struct hm_large_answer *a, const struct hm_large_machine
         n /= 2;
     }
     struct hm_large_step known = best->step;
-    known.slow_host_s = 0; /* The advised run will show how fast the host launches kernels. */
+    known.slow_host_s = 0; /* The advised run will show how fast the host launches kernels, so the
+                              interval that remains does not include a slow host. */
     struct hm_large_interval after = hm__large_narrow(
         hm__large_interval(&hm__large_spreads[0].spread, &m->device, &m->work, &known),
         hm__large_after_run(&m->situation, &l));

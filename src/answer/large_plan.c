@@ -23,7 +23,8 @@ static const double NODES_MOST = 2048;
 static const double NODE_MTBF_S = 54. * 86400 * 2048 / 419;
 static const double CHECKPOINT_S = 10, RESTART_S = 300;
 
-/* Returns the share of the time that remains after checkpoints, lost work and restarts. */
+/* Returns the share of the time in which the training makes progress, without checkpoints, lost
+ * work and restarts. */
 static double useful_share(double nodes)
 {
     double mtbf = NODE_MTBF_S / nodes;
@@ -69,8 +70,8 @@ static size_t list_sizes(const struct hm_large_device *device, const struct hm_l
     return count;
 }
 
-/* Returns the time of a step if all communication overlaps and gradients have 16 bits (`overlap` is
- * true), or if nothing overlaps. */
+/* Returns the time of a step. If `overlap` is true, all communication overlaps with computing and
+ * gradients are sent with at most 16 bits; otherwise nothing overlaps. */
 static double overlap_time(const struct hm_large_case *x, const struct hm_layout *layout,
                            bool overlap)
 {
@@ -89,8 +90,8 @@ static double overlap_time(const struct hm_large_case *x, const struct hm_layout
     return step.time_s;
 }
 
-/* Widens the interval so that it includes the cases that all communication overlaps, and that none
- * does; used if the job does not say what overlaps. */
+/* Widens the interval so that it covers two extremes: all communication overlaps with computing, or
+ * none does. Used if the job does not say what overlaps. */
 static void widen_interval(const struct hm_large_case *x, struct hm_large_choice *c)
 {
     struct hm_large_interval interval =
@@ -124,7 +125,7 @@ void hm__large_finish(const struct hm_large_case *x, const struct hm_large_job *
     c->cost = c->nodes * x->device->price_per_s * (isnan(c->total_s) ? c->step.time_s : c->total_s);
 }
 
-/* Returns the given layout; degrees that are not given are 1. */
+/* Returns the given layout; degrees of parallelism that are not given are 1. */
 static struct hm_layout given_layout(const struct hm_large_job *job)
 {
     struct hm_layout l = job->layout;
@@ -138,7 +139,7 @@ static struct hm_layout given_layout(const struct hm_large_job *job)
     return l;
 }
 
-/* Reports that no layout exists for the numbers of workers. */
+/* Reports that no layout exists for this number of workers. */
 static int fail_no_layout(const struct hm_large_job *job, double n, struct hm_err *err)
 {
     struct hm_layout l = given_layout(job);
@@ -153,8 +154,8 @@ static int fail_no_layout(const struct hm_large_job *job, double n, struct hm_er
 }
 
 /*
- * Completes the layout of a measured step: values that its row does not give are those of the job
- * or, if the job does not give them, those of the best layout.
+ * Completes the layout of a measured step. Values that the measurement does not give are those of
+ * the job or, if the job does not give them either, those of the best layout.
  */
 static int complete_run(const struct hm_large_machine *m, const struct hm_large_job *job,
                         struct hm_large_measured *run, struct hm_err *err)
@@ -166,7 +167,8 @@ static int complete_run(const struct hm_large_machine *m, const struct hm_large_
     const double *from = &run->layout.tensor;
     double *to = &given.layout.tensor;
 
-    /* The degrees, the micro-batch and the stage of ZeRO are consecutive members. */
+    /* The degrees of parallelism, the micro-batch and the stage of ZeRO are consecutive members of
+     * the struct, so they are read as an array. */
     for (size_t i = 0; i < HM_LAYOUT_NUMBERS; i++)
         to[i] = isnan(from[i]) ? to[i] : from[i];
     if (run->layout.recompute != HM_RECOMPUTES)
@@ -204,7 +206,8 @@ static int machine_correct(struct hm_large_machine *m, const struct hm_large_job
     return rc;
 }
 
-/* Treats all workers of a torus as one node; without a fabric, it is the only node. */
+/* Treats all workers of a torus as one node. If the cluster has no fabric, it has only this
+ * node. */
 static void set_torus(const struct hm_large_job *job, struct hm_large_device *device)
 {
     device->per_node = 1;
@@ -265,7 +268,8 @@ static void add_runners(struct hm_large_answer *a, const struct hm_large_machine
         }
 }
 
-/* Adds a hint if the search finds a layout that fits in memory. */
+/* Adds a hint that names the changed setting, if the changed job has a layout that fits in
+ * memory. */
 static void try_hint(struct hm_large_answer *a, const struct hm_large_machine *m,
                      const struct hm_large_job *changed, const char *what, double n)
 {
@@ -357,7 +361,7 @@ static int check_accumulation(const struct hm_large_job *job, struct hm_err *err
     return HM_E_CONFLICT;
 }
 
-/* Checks that the given degrees suit the network and the batch. */
+/* Checks that the given degrees of parallelism suit the network and the batch. */
 static int check_given(const struct hm_large_job *job, struct hm_err *err)
 {
     struct hm_layout l = given_layout(job);
@@ -430,7 +434,8 @@ static void describe_job(const struct hm_job *job, const struct hm_large_job *la
         hm__large_note(a, "%s", job->note);
 }
 
-/* Checks that there are machines, and that the given degrees suit the network and the batch. */
+/* Checks that there are machines, and that the given degrees of parallelism suit the network and
+ * the batch. */
 static int check_job(const struct hm_job *job, size_t cluster_count, struct hm_err *err)
 {
     if (cluster_count > 0 || job->has_cluster)

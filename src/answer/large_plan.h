@@ -7,10 +7,10 @@
 
 /* The limits of a plan; NaN: not given. */
 struct hm_large_question {
-    double n;          /* The only number of workers to consider. */
+    double n;          /* If given, the only number of workers to consider. */
     double max_n;      /* Largest number of workers to consider. */
     double deadline_s; /* Deadline of the job in seconds; if it is given, the cost is minimised. */
-    double budget;     /* Largest cost of the job. */
+    double budget;     /* Largest allowed cost of the job. */
     double certainty;  /* Probability with which deadline and budget must be met. */
     enum hm_goal goal; /* Quantity to minimise; HM_GOAL_AUTO means the cost if there is a deadline,
                           otherwise the time. */
@@ -43,7 +43,7 @@ struct hm_large_tops {
     struct hm_large_choice least;
 };
 
-/* One machine and the data of its search. */
+/* One machine of a plan, and the data of the search for layouts on it. */
 struct hm_large_machine {
     struct hm_large_device device;
     struct hm_large_work work;
@@ -61,18 +61,18 @@ struct hm_large_machines {
     size_t count;
 };
 /* Search all layouts of a job on all machines, and add the best layout of each n to the points of
- * the answer. The machines point to `large`. */
+ * the answer. `large` must outlive the machines, which point to it. */
 int hm__large_points(const struct hm_job *job, const struct hm_large_job *large,
                      const struct hm_cluster *const *clusters, size_t cluster_count,
                      const struct hm_large_question *question, struct hm_large_machines *machines,
                      struct hm_large_answer *answer, struct hm_err *err);
 void hm__large_machines_release(struct hm_large_machines *machines);
-/* Set the values of a layout that follow from its time and memory, such as its cost. */
+/* Set the members of a layout that follow from its time and memory, such as its cost. */
 void hm__large_finish(const struct hm_large_case *x, const struct hm_large_job *job,
                       struct hm_large_choice *choice);
 /*
- * Returns the factor by which the time of a choice must be multiplied to get the time that is not
- * exceeded with the given probability.
+ * Returns the factor by which the predicted time of a layout must be multiplied to get the time
+ * that is not exceeded with the given probability.
  */
 double hm__large_bound(const struct hm_large_answer *answer, const struct hm_large_choice *choice,
                        double probability);
@@ -89,7 +89,7 @@ int hm__large_resize(const struct hm_job *job, struct hm_large_job *large,
 /* Set the loss that scaling laws predict, and add notes about the batch. */
 void hm__large_outlook(const struct hm_large_job *large, const struct hm_large_question *question,
                        struct hm_large_answer *answer);
-/* Add a note to the answer; notes that do not fit are left out. */
+/* Add a note to the answer; it is left out if there is no room for another note. */
 void hm__large_note(struct hm_large_answer *answer, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
@@ -101,13 +101,14 @@ void hm__large_note_assumed(const struct hm_large_machines *machines, const stru
                             const struct hm_cluster *const *clusters,
                             struct hm_large_answer *answer);
 
-/* Set how the rate changes if the job changes, how far the layout can grow, the n at which scaling
- * breaks, and the run that would narrow the interval (large_growth.c). */
+/* Set how the rate changes if the job changes, how far the micro-batch and the sequence can grow,
+ * the n at which scaling breaks, and the run that would narrow the interval (large_growth.c). */
 void hm__large_growth(const struct hm_large_machines *machines, const struct hm_large_job *large,
                       struct hm_large_answer *answer);
 
 /* Search the layouts for each tops[i].n and fill in the other members of tops[i]. Members of
- * `given` that are not NaN are not changed. Returns the number of layouts that were evaluated. */
+ * `given` that are not NaN are used as they are. Returns the number of layouts that were
+ * evaluated. */
 double hm__large_search(const struct hm_large_case *x, const struct hm_large_job *given,
                         struct hm_large_tops *tops, size_t count);
 #endif

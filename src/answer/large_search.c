@@ -57,7 +57,8 @@ struct search {
     const struct hm_large_job *given;
     struct hm_large_tops *tops;
     size_t count;
-    /* Times of layers for the current tensor, context, expert and micro_batch. */
+    /* Times of layers for the current degrees of tensor, context and expert parallelism and the
+     * current micro-batch. */
     struct hm_large_times times;
     bool timed; /* True if `times` is set. */
     double candidates;
@@ -80,9 +81,11 @@ static void choice_eval(const struct hm_large_case *x, const struct hm_large_tim
     hm__large_step(x, &choice->layout, times, &choice->step);
     if (x->correction) {
         step_scale(&choice->step, hm__large_known(x->correction, &choice->layout, &narrower));
-        choice->step.slow_host_s = 0; /* Measured steps show how fast the host launches kernels. */
+        choice->step.slow_host_s = 0; /* Measured steps show how fast the host launches kernels, so
+                                         a slow host is no longer a possibility. */
     } else if (choice->layout.offload != HM_OFFLOAD_NONE)
-        narrower = 2; /* Offloading was not measured, so the interval is twice as wide. */
+        narrower = 2; /* Offloading is not among the measured steps from which the intervals come,
+                         so the interval is twice as wide. */
     struct hm_large_interval interval = hm__large_narrow(
         hm__large_interval(&hm__large_spreads[0].spread, x->device, x->work, &choice->step),
         narrower);
@@ -139,7 +142,8 @@ static void try_recompute(struct search *s, struct hm_large_tops *tops, struct h
         l->recompute = open ? kinds[i] : s->given->layout.recompute;
         if (open && l->recompute == HM_RECOMPUTE_SELECTIVE &&
             s->x->work->attention != HM_ATTENTION_UNFUSED)
-            /* A fused kernel keeps no scores, so selective recomputation would save no memory. */
+            /* A fused kernel does not keep the attention scores, so selective recomputation would
+             * save no memory. */
             continue;
         choice.layout = *l;
         hm__large_memory(s->x, l, &choice.memory);
@@ -161,7 +165,7 @@ static void try_recompute(struct search *s, struct hm_large_tops *tops, struct h
     }
 }
 
-/* Tries all kinds of sharding of a layout. */
+/* Tries a layout with all kinds of sharding (stages of ZeRO). */
 static void try_zero(struct search *s, struct hm_large_tops *tops, struct hm_layout *l)
 {
     const struct hm_large_job *g = s->given;
@@ -183,7 +187,7 @@ static void try_zero(struct search *s, struct hm_large_tops *tops, struct hm_lay
     }
 }
 
-/* Tries all pipeline degrees for one n. */
+/* Tries all degrees of pipeline parallelism for one number of workers n. */
 static void try_pipelines(struct search *s, struct hm_large_tops *tops, struct hm_layout *l)
 {
     const struct hm_layout *g = &s->given->layout;
@@ -196,7 +200,8 @@ static void try_pipelines(struct search *s, struct hm_large_tops *tops, struct h
         double p = l->pipeline = stages.values[i];
         l->data = rest / p;
         if (p > 1 && g->zero >= 2 && isnan(g->pipeline))
-            /* Pipelines add up gradients, so they do not combine with stages 2 and 3 of ZeRO. */
+            /* A pipeline adds up the gradients of its micro-batches, which does not work with
+             * stages 2 and 3 of ZeRO. */
             continue;
         double share = l->data * l->tensor * l->context / l->expert;
         if (l->data < 1 || l->data != floor(l->data) || share < 1 || share != floor(share) ||

@@ -3,11 +3,11 @@
  * its training from a loss to reach, a budget or a deadline, by published scaling laws (scaling.h).
  *
  * A network of another size keeps the proportions of the job's network: the ratio of hidden size to
- * layers, the width of heads, the groups of keys and values, the ratio of the feed-forward layer,
- * and the vocabulary. For a budget or a deadline, each size gets as many tokens as its cheapest or
- * fastest layout can process within the limits, with the required probability; the size with the
- * least loss is chosen. For a loss, the size that reaches it at the least value of the goal is
- * chosen.
+ * layers, the width of heads, the number of query heads per key head, the ratio of feed-forward
+ * width to hidden size, and the vocabulary. For a budget or a deadline, each size gets as many
+ * tokens as its cheapest or fastest layout can process within the limits, with the required
+ * probability; the size with the least loss is chosen. For a loss, the size that reaches it at the
+ * least value of the goal is chosen.
  */
 #include <math.h>
 #include <stdarg.h>
@@ -44,7 +44,7 @@ static double divisor_below(double whole, double most)
     return value;
 }
 
-/* Sets the widths of a network with a number of heads, in the proportions of another network. */
+/* Sets the widths of a network with `heads` heads, in the proportions of another network. */
 static void network_widen(const struct hm_transformer *like, double heads,
                           struct hm_transformer *ret_network)
 {
@@ -152,7 +152,8 @@ struct sizing {
     double certainty;
 };
 
-/* Returns the tokens that a point processes within the limits, with the required probability. */
+/* Returns the number of tokens that one point (a layout on n workers) processes within the limits,
+ * with the required probability. */
 static double tokens_within(const struct sizing *s, const struct hm_large_answer *a,
                             const struct hm_large_choice *c)
 {
@@ -203,7 +204,7 @@ static double size_value(const struct sizing *s, const struct hm_large_job *larg
 }
 
 /*
- * Evaluates one size; *ret_value is INFINITY if the network does not fit in memory or misses the
+ * Evaluates one size; *ret_value is INFINITY if the network does not fit in memory or exceeds the
  * limits.
  */
 static int size_eval(const struct sizing *s, struct hm_large_job *large, struct hm_large_size *size,
@@ -226,7 +227,8 @@ static int size_eval(const struct sizing *s, struct hm_large_job *large, struct 
         *ret_value = size_value(s, large, a, size);
     hm__large_machines_release(&machines);
     hm__large_answer_free(a);
-    if (rc == HM_E_CONFLICT) /* The given degrees of the layout do not suit this size. */
+    if (rc == HM_E_CONFLICT) /* The given degrees of parallelism do not suit this size, so the size
+                                is skipped. */
         return 0;
     if (rc && err)
         *err = own;
@@ -278,7 +280,8 @@ static int choose_size(const struct sizing *s, struct hm_large_job *large,
     if (rc == 0 && isinf(least))
         rc = fail_size(s->q, true, err);
     large->network = best;
-    /* Points within the slack of the cheapest one must meet the limits too. */
+    /* The recommended point may be slower than the best one by the slack and must meet the limits
+     * too, so the number of tokens is reduced. */
     large->tokens = isnan(s->q->loss) ? tokens * (1 - fmin(.2, s->q->slack)) : tokens;
     return rc;
 }
@@ -330,7 +333,8 @@ static void note_batch(const struct hm_large_job *large, struct hm_large_answer 
     double batch = large->work.batch * large->work.sequence;
     double copies = floor(o->critical_batch / large->work.sequence);
 
-    if (100 * (o->factor - 1) >= .5) /* A smaller increase would be shown as 0 %. */
+    if (100 * (o->factor - 1) >= .5) /* A smaller increase would be shown as 0 %, so it is not
+                                        noted. */
         hm__large_note(a,
                        "A batch of %.1fM tokens is %.1f times the critical batch at a loss of %.2f "
                        "(%.1fM tokens, Kaplan et al. 2020): it needs %.0f %% more tokens, so more "

@@ -30,7 +30,8 @@ static void predict_row(const struct hm_large_row *row, const struct hm_large_de
     p->fits = memory.total <= device->memory_bytes;
 }
 
-/* Sets, for each group, whether all of its compared rows come from a single source. */
+/* Sets, for each group of jobs, whether all of its compared measurements come from a single
+ * source. */
 static void find_alone(const struct hm_large_rows *rows, const struct hm_large_prediction *p,
                        bool alone[HM_LARGE_GROUPS])
 {
@@ -87,7 +88,8 @@ static double median_of(double *values, size_t count)
     return count % 2 ? values[count / 2] : .5 * (values[count / 2 - 1] + values[count / 2]);
 }
 
-/* Returns the errors of one source; `errors` is a buffer with room for all rows. */
+/* Returns the errors of the predictions for one source; `errors` is a buffer with room for all rows
+ * of the table. */
 static struct hm_large_score score_source(const struct hm_large_prediction *p, size_t count,
                                           const char *source, double *errors)
 {
@@ -127,7 +129,7 @@ static struct hm_large_score score_source(const struct hm_large_prediction *p, s
 
 /*
  * Returns the means of the errors over all sources; the memory error and the share of right
- * outcomes are those of all rows.
+ * outcomes are computed over all rows together.
  */
 static struct hm_large_score score_all(const struct hm_large_prediction *p, size_t count,
                                        const struct hm_large_score *scores, size_t sources,

@@ -4,28 +4,30 @@
 
 #include "large_rows_eval.h"
 
-/* The prediction of one row with constants that were fitted without the rows of its source. */
+/* The prediction for one row of the table of measured steps, with constants that were fitted
+ * without the rows of its source. */
 struct hm_large_prediction {
-    const struct hm_large_row *row; /* The measured row; borrowed. */
-    /* Predicted seconds and 90 % interval; NaN if the row has no time. */
+    const struct hm_large_row *row; /* The row of the table of measured steps; borrowed. */
+    /* Predicted seconds and 90 % interval; NaN if the row has no measured time. */
     double time_s, low_s, high_s;
-    double memory_bytes;       /* Predicted bytes on the fullest worker. */
+    double memory_bytes;       /* Predicted bytes of memory on the fullest worker. */
     enum hm_large_group group; /* Group of jobs whose errors give the interval. */
     bool fits;    /* True if the predicted memory is at most the memory that a job can use. */
     bool healthy; /* True if the time is compared with the measured one; see hm__large_rows_healthy.
                    */
 };
 
-/* Errors of the rows of one source, as fractions (1 is 100 %). A value is NaN if no row has it. */
+/* Errors of the predictions for one source, as fractions (1 is 100 %). A value is NaN if no
+ * measurement gives it. */
 struct hm_large_score {
     const char *source;  /* Name of the source; NULL: all sources with equal weights. */
-    double rows;         /* Number of rows whose times are compared. */
-    double mean, median; /* Mean and median of |predicted/measured - 1| over these rows. */
+    double rows;         /* Number of measurements whose times are compared. */
+    double mean, median; /* Mean and median of |predicted/measured - 1| over these measurements. */
     double inside;       /* Share of the measured times inside the interval. */
     double memory_rows, memory_median;
     /*
-     * Number of rows whose outcome (fits in memory or not) is known, and share of these outcomes
-     * that is predicted correctly.
+     * Number of measurements whose outcome (fits in memory or not) is known, and share of these
+     * outcomes that is predicted correctly.
      */
     double outcomes, outcomes_right;
 };
@@ -33,8 +35,8 @@ struct hm_large_score {
 enum { HM_LARGE_SOURCES = 32 };
 
 /*
- * Predict every row; predictions[i] belongs to rows->rows[i]. A row without a micro-batch gets the
- * largest power of two that fits in memory.
+ * Predict the measured step of every row; predictions[i] belongs to rows->rows[i]. A row without a
+ * micro-batch gets the largest power of two that fits in memory.
  */
 int hm__large_predict(struct hm_large_rows *rows, struct hm_large_prediction *predictions,
                       struct hm_err *err);

@@ -3,12 +3,12 @@
  * machines.
  *
  * All mixes of 0 to count_k machines of each kind k are evaluated. If there are more than MIXES_MAX
- * of them, each kind has a limited number of levels that are spread evenly over 0 to count_k, and
- * always include 0, 1 and count_k. A mix uses all workers of its machines, except that a single
- * machine may use some of its workers. For each number of workers, the mix with the best value of
- * the goal is kept; mixes that meet deadline and budget are preferred. The plan is then a search
- * over the number of workers n, as for other clusters. Limit: the evaluation of changed hardware or
- * batches keeps the mix of each n.
+ * of them, only some numbers of machines (levels) are tried for each kind. They are spread evenly
+ * over 0 to count_k, and always include 0, 1 and count_k. A mix uses all workers of its machines,
+ * except that a single machine may use some of its workers. For each number of workers, the mix
+ * with the best value of the goal is kept; mixes that meet deadline and budget are preferred. The
+ * plan is then a search over the number of workers n, as for other clusters. Limit: the evaluation
+ * of changed hardware or batches keeps the mix of each n.
  */
 #include "mixes.h"
 
@@ -25,15 +25,16 @@
 enum { MIXES_MAX = 1024 };
 
 /*
- * Returns the number of levels (numbers of machines to try) of a kind of machines if no kind has
- * more than `most` levels.
+ * Returns how many numbers of machines of a kind are tried if at most `most` are tried for each
+ * kind.
  */
 static double kind_levels(const struct hm_kind *kind, double most)
 {
     return fmin(kind->count + 1, most);
 }
 
-/* Returns the largest number of levels per kind with which there are at most MIXES_MAX mixes. */
+/* Returns how many numbers of machines may be tried for each kind so that there are at most
+ * MIXES_MAX mixes. */
 static double levels_most(const struct hm_cluster *c)
 {
     double most = MIXES_MAX, mixes;
@@ -59,8 +60,8 @@ bool hm__mixes_partial(const struct hm_cluster *c)
 }
 
 /*
- * Returns the number of machines at a level of a kind of machines: 0, 1, then evenly spread up to
- * the count.
+ * Returns the number of machines of a kind that is tried at index `level`: 0, 1, then numbers
+ * spread evenly up to the count of this kind.
  */
 static double level_machines(const struct hm_kind *kind, double level, double levels)
 {
@@ -100,7 +101,7 @@ static bool mix_connected(const struct hm_search *s, const struct hm_mix *mix)
     return machines <= 1 || (!hm__strategy_inside(s->way.strategy) && (!sends || fabric));
 }
 
-/* All mixes that were evaluated, as points with their machines. */
+/* All mixes that were evaluated, as points of a curve, and the machines of each point. */
 struct mix_points {
     struct hm_curve curve;
     size_t room;

@@ -12,14 +12,14 @@ enum { HM_MIX_WORKERS = 65536 };
 
 /*
  * Chooses the best mix for each number of workers of a search on a mixed cluster, for the goal and
- * the limits of the search. If `shared` is not NULL, the tables of step times are taken from it; it
- * must be for the same cluster; `shared` must then outlive the result.
+ * the limits of the search. If `shared` is not NULL, its tables of step times are used; it must be
+ * for the same cluster and outlive the result.
  */
 int hm__mixes_new(const struct hm_search *search, const struct hm_mixes *shared,
                   struct hm_mixes **ret_mixes, struct hm_err *err);
 /* Frees mixes; their tables of step times are freed only if `tables` is true. */
 void hm__mixes_free(struct hm_mixes *mixes, bool tables);
-/* Returns for how many numbers of workers up to max_n there is a mix. */
+/* Returns how many numbers of workers, up to max_n, have a mix. */
 size_t hm__mixes_count(const struct hm_mixes *mixes, double max_n);
 /* Whether there is a mix of exactly n workers. */
 bool hm__mixes_have(const struct hm_mixes *mixes, double n);

@@ -24,12 +24,13 @@
 
 struct candidate {
     struct hm_search search;
-    /* Position of the combination in the question; among equal values, the first one wins. */
+    /* Position of the combination in the question; if values are equal, the combination with the
+     * smallest position is preferred. */
     size_t order;
     size_t group; /* Number of the group; candidates of one group differ only in the number of
                      servers. */
     bool feasible;
-    /* The recommended point; if no point meets the limits, the one that misses them least. */
+    /* The recommended point; if no point meets the limits, the one that exceeds them least. */
     struct hm_point best;
     double value;
     /*
@@ -103,7 +104,7 @@ static void candidate_release(struct candidate *c)
     c->model = NULL;
 }
 
-/* If no point of a combination meets the limits, chooses the point that misses them least. */
+/* If no point of a combination meets the limits, chooses the point that exceeds them least. */
 static int candidate_find_miss(struct candidate *c, struct hm_err *err)
 {
     struct hm_arena *arena = hm__arena_new();
@@ -204,8 +205,8 @@ static int plan_choose_weights(struct plan_work *p, struct hm_err *err)
 }
 
 /*
- * Defines the order of candidates: first those that meet the limits, then the others; both by
- * value. Candidates with equal values keep the order of the question.
+ * Defines the order of candidates: first those that meet the limits, sorted by value; then the
+ * others, also sorted by value. Candidates with equal values keep the order of the question.
  */
 static int compare_candidates(const void *a, const void *b)
 {
@@ -493,7 +494,8 @@ static int plan_rank_candidates(struct plan_work *p, struct hm_err *err)
     if (rc)
         return rc;
     qsort(p->candidates, p->count, sizeof(*p->candidates), compare_candidates);
-    if (p->candidates[0].err.code && err) /* Not even the best candidate can be evaluated. */
+    if (p->candidates[0].err.code && err) /* If not even the best candidate can be evaluated, the
+                                             plan fails with its error. */
         *err = p->candidates[0].err;
     return p->candidates[0].err.code;
 }
@@ -586,7 +588,7 @@ static int fill_alternative(struct hm_answer *a, struct candidate *c, size_t ind
 
 /*
  * Finds the three alternatives over all candidates. Points of the best candidate are taken from the
- * answer, because there they have their intervals.
+ * answer, because only these have intervals.
  */
 static int fill_alternatives(struct plan_work *p, struct hm_err *err)
 {

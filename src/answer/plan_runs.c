@@ -16,7 +16,7 @@ enum { RUNS_MOST = 3, SMALL_N = 8, CANDIDATES_MOST = 12 };
 /* Factor of the standard deviation that gives the 90 % interval of a normal distribution. */
 static const double NORMAL_90 = 1.645;
 
-/* Seconds of a run: at least two minutes, and at least five iterations. */
+/* Seconds of an advised run: at least two minutes, and at least five iterations. */
 static const double RUN_LEAST_S = 120, RUN_ITERATIONS = 5;
 
 /* Lists the powers of two that are at most n, and at most 8 or two nodes, whichever is more. */

@@ -28,7 +28,8 @@ static bool can_choose(const struct hm_job *job, const struct hm_cluster *c)
            c->node.cores > 1 && hm__model_by_operations(job, c);
 }
 
-/* Returns the number of choices: the divisors of the number of cores. */
+/* Returns the number of ways to divide the cores among processes: the number of divisors of
+ * `cores`. */
 static size_t choices_count(double cores)
 {
     size_t count = 0;
@@ -48,7 +49,8 @@ static void divide_rates(struct hm_rates *rates, double p)
     rates->fp8 /= p;
 }
 
-/* Describes a machine with one process as a machine with p processes. */
+/* Changes the description of a machine from one process to p processes, each of which is a
+ * worker. */
 static void cluster_divide(struct hm_cluster *c, double p)
 {
     struct hm_node *node = &c->node;

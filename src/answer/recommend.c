@@ -86,7 +86,7 @@ static int compare_numbers(const void *a, const void *b)
 }
 
 /*
- * Finds the price of a worker-second: the median of cost / (n * seconds) over the rows that have a
+ * Finds the price of a worker-second: the median of cost / (n * seconds) over the runs that have a
  * cost.
  */
 static int recommend_find_rate(struct hm_recommending *w, struct hm_err *err)
@@ -143,8 +143,8 @@ static bool candidates_lack_intervals(const struct hm_recommending *w)
 }
 
 /*
- * Takes times from rows that match the question exactly; for each n without such rows the time is
- * taken from a fit, so that the answer never contradicts the fit at these n.
+ * Uses the times of runs that match the question exactly. For each n without such runs, the time
+ * comes from a fit, so that the answer never contradicts the fit at these n.
  */
 static int recommend_from_runs(struct hm_recommending *w, struct hm_err *err)
 {
@@ -242,7 +242,7 @@ static int recommend_fill(struct hm_recommending *w, struct hm_err *err)
         reason_all_fail(w);
     if (rc == 0)
         rc = hm__recommend_judge(w, err);
-    /* The source of the answer is that of the recommended candidate. */
+    /* The answer states the source of the recommended candidate's time. */
     if (rc == 0 && w->out->provenance == HM_RECOMMEND_ROWS && w->out->best != HM_NONE &&
         w->candidates[w->out->recommended].r.row_count == 0)
         w->out->provenance = HM_RECOMMEND_FIT;

@@ -1,5 +1,6 @@
 /*
- * Internal interface of a recommendation, shared by its sources of times: rows, fits and the model.
+ * Internal interface of a recommendation, shared by its sources of times: matching runs, fits and
+ * the model.
  */
 #ifndef HM_RECOMMEND_H
 #define HM_RECOMMEND_H
@@ -13,15 +14,17 @@ enum { HM_RECOMMEND_AT = 32, HM_RECOMMEND_CANDIDATES = 4096, HM_RECOMMEND_DRAWS 
 /* A candidate and the values that are computed for it. */
 struct hm_recommend_candidate {
     struct hm_recommended r;
-    bool known; /* True if the candidate has a time. */
+    bool known; /* True if a time is known for the candidate. */
     /*
-     * Largest ratio of time to deadline or of cost to budget, for the time and the cost that are
-     * not exceeded with the required probability; at most 1 if both limits are met.
+     * Excess over the limits: the larger of time / deadline and cost / budget, where time and cost
+     * are those that are not exceeded with the required probability; at most 1 if both limits are
+     * met.
      */
     double excess;
     /* Time in seconds in each random draw of the fit; NULL if the uncertainty is unknown. */
     double *draws;
-    /* Lower bound of the time in seconds, for a candidate without a time; NaN if unknown. */
+    /* Lower bound of the time in seconds, for a candidate whose time is not known; NaN if there is
+     * no bound. */
     double floor_s;
     /* Reason why no time of the candidate is known, as a phrase; NULL if it is known. */
     const char *why;
@@ -32,14 +35,15 @@ struct hm_recommending {
     const double *n, *seconds;  /* Columns n and seconds of the runs; borrowed. */
     const struct hm_recommend_question *q;
     struct hm_recommendation *out;
-    struct hm_arena *arena; /* The arena of `out`; borrowed. */
+    struct hm_arena *arena; /* Arena that owns the recommendation `out`; borrowed. */
     /*
      * The configuration to predict: the quantities that the question gives, with their values. The
      * size is added if the question does not give one.
      */
     struct hm_at at[HM_RECOMMEND_AT];
     size_t at_count;
-    /* Indices of the rows that have the algorithm and machine of the question. */
+    /* Indices of the rows of the table of runs that have the algorithm and machine that the
+     * question names. */
     size_t *picked;
     size_t picked_count;
     /* The candidates, sorted by n until they are judged, then best first. */
@@ -66,7 +70,8 @@ static inline struct hm_notes hm__recommend_notes(struct hm_recommending *w)
 
 /* ---- recommend_rows.c ------------------------------------------------------------------------ */
 
-/* Selects the rows that have the algorithm and machine of the question. */
+/* Selects the rows of the table of runs that have the algorithm and machine that the question
+ * names. */
 int hm__recommend_pick(struct hm_recommending *w, struct hm_err *err);
 /*
  * Determines the value of each quantity of the configuration to predict. Checks the names and
@@ -78,8 +83,8 @@ int hm__recommend_candidates(struct hm_recommending *w, struct hm_err *err);
 /* Marks the candidates that are known to fail. */
 int hm__recommend_failures(struct hm_recommending *w, struct hm_err *err);
 /*
- * Takes times from the rows that match the question exactly. `way` stays HM_RECOMMEND_NONE if no
- * row matches.
+ * Takes times from the runs that match the question exactly. `way` stays HM_RECOMMEND_NONE if no
+ * run matches.
  */
 int hm__recommend_rows(struct hm_recommending *w, struct hm_err *err);
 
@@ -98,8 +103,8 @@ bool hm__recommend_same(double a, double b);
 /* ---- recommend_fit.c ------------------------------------------------------------------------- */
 
 /*
- * Takes times from fits of the rows for the candidates that have none. If the fits give no time,
- * `way` is not changed and a reason is recorded.
+ * Takes times from fits of the runs, for the candidates that have no time yet. If the fits give no
+ * time, `way` is not changed and a reason is recorded.
  */
 int hm__recommend_fit(struct hm_recommending *w, struct hm_err *err);
 

@@ -29,7 +29,8 @@ static const double OFF_TOO_FAR = 0.25;
 
 enum { TERM_TEXT = 80 };
 
-/* Copies some of the rows into new runs; released with hm__arena_free(runs->memory). */
+/* Copies some rows of a table of runs into a new table, which is released with
+ * hm__arena_free(runs->memory). */
 static struct hm_runs *runs_copy_rows(const struct hm_runs *from, const size_t *rows, size_t count)
 {
     struct hm_arena *arena = hm__arena_new();
@@ -70,10 +71,11 @@ static struct hm_runs *runs_copy_rows(const struct hm_runs *from, const size_t *
 struct recommend_fits {
     struct hm_recommending *w;
     /*
-     * Indices of the rows that have a time and a value of every quantity that the question gives.
+     * Indices of the rows of the table of runs that have a time and a value of every quantity that
+     * the question gives.
      */
     size_t *rows, count;
-    size_t *few; /* Buffer for a selection of `rows`. */
+    size_t *few; /* Buffer for the indices of some of the `rows`. */
     /* One fit to all runs, whatever their number of workers; NULL if such a fit is not used. */
     struct hm_fit *all;
     struct hm_off all_off;            /* Errors of the fit `all` for left-out runs. */
@@ -85,7 +87,7 @@ struct recommend_fits {
      * these errors.
      */
     double off, off_rows;
-    /* Number of candidates whose time comes from a fit to the runs with their n alone. */
+    /* Number of candidates whose time comes from a fit to only the runs with the candidate's n. */
     size_t own;
 };
 
@@ -155,8 +157,8 @@ static size_t fits_rows_for_all(struct recommend_fits *f)
 }
 
 /*
- * Returns a phrase about a quantity that has one and the same value in all rows, but another value
- * in the question; NULL if there is no such quantity.
+ * Returns a phrase about a quantity that has the same value in all rows, but another value in the
+ * question; NULL if there is no such quantity.
  */
 static const char *unvaried_text(struct recommend_fits *f, const size_t *rows, size_t count,
                                  const char *whose)
@@ -325,10 +327,10 @@ static int own_terms_fit(struct recommend_fits *f, const struct own_terms *own, 
 /* ---- times ----------------------------------------------------------------------------------- */
 
 /*
- * Computes one random time of the candidate for each draw of the fit. If the terms were chosen from
- * the library, the draws contain the error of the choice, as in a plan. If the terms were given,
- * the draws assume that they are right: therefore a normal error is added to each time, with the
- * spread of the runs or the error for left-out runs as its deviation, whichever is smaller.
+ * Computes a random time of the candidate for each draw of the fit. If the library chose the terms,
+ * the draws contain the error of the choice, as in a plan. If the terms were given, the draws
+ * assume that they are right: therefore a normal error is added to each time, with the spread of
+ * the runs or the error for left-out runs as its deviation, whichever is smaller.
  */
 static int candidate_draw(struct hm_recommending *w, struct hm_recommend_candidate *t,
                           const struct hm_fit *fit, const struct hm_off *off,
@@ -390,7 +392,7 @@ static int candidate_take_time(struct hm_recommending *w, struct hm_recommend_ca
     t->r.low_s = p.low_s;
     t->r.high_s = p.high_s;
     /*
-     * If the terms were chosen from the library, the draws contain the error of the choice already.
+     * If the library chose the terms, the draws contain the error of the choice already.
      */
     if (!fit->chosen)
         candidate_stretch(t, hm__fit_draw_count(fit), off->reach);
@@ -545,7 +547,8 @@ static int reason_fit(struct recommend_fits *f, size_t known, struct hm_err *err
     return w->out->reason ? 0 : hm__fail_nomem(err);
 }
 
-/* Adds to the reason that a fit gives the times for those n that have no matching run. */
+/* Appends a statement to the reason: a fit gives the times for those n that have no matching
+ * run. */
 static int reason_mixed(struct recommend_fits *f, struct hm_err *err)
 {
     struct hm_recommending *w = f->w;
@@ -582,8 +585,8 @@ static int candidates_draw_measured(struct hm_recommending *w, struct hm_err *er
 }
 
 /*
- * Gives a candidate that was run once, whose spread is therefore not known, the interval that a fit
- * has at its n. The measured time is kept.
+ * Gives a candidate that was run once the interval that a fit has at its n, because its own spread
+ * is not known. The measured time is kept.
  */
 static int candidate_take_interval(struct recommend_fits *f, size_t candidate, struct hm_err *err)
 {

@@ -51,7 +51,7 @@ static double candidate_limit_s(const struct hm_recommending *w,
 }
 
 /*
- * Returns the largest ratio of time to deadline or of cost to budget if a candidate takes time_s.
+ * Returns the larger of time / deadline and cost / budget if a candidate takes time_s seconds.
  */
 static double candidate_excess(const struct hm_recommending *w,
                                const struct hm_recommend_candidate *t, double time_s)
@@ -112,8 +112,8 @@ static int check_budget(const struct hm_recommending *w, struct hm_err *err)
 }
 
 /*
- * Defines the order of candidates: those within the limits by value, then those beyond the limits
- * by their excess, then those without a time.
+ * Defines the order of candidates: first those within the limits, sorted by value; then those
+ * beyond the limits, sorted by their excess; then those whose time is not known.
  */
 static int compare_candidates(const void *a, const void *b)
 {
@@ -139,8 +139,8 @@ static double candidate_bound_s(const struct hm_recommending *w,
 }
 
 /*
- * Returns the probability that a candidate meets the limits; NaN if there are no limits or it is
- * unknown.
+ * Returns the probability that a candidate meets the limits; NaN if there are no limits or the
+ * probability is unknown.
  */
 static double candidate_meets(const struct hm_recommending *w,
                               const struct hm_recommend_candidate *t)
@@ -204,9 +204,10 @@ static void judge_losses(const struct hm_recommending *w, size_t count, double *
 }
 
 /*
- * Makes the candidate with the least mean loss over the draws the first one, as a plan does, if the
- * first candidate was not run: the curve beyond the runs is uncertain, and the most likely curve
- * alone would hide this uncertainty. A measured time is compared as it is.
+ * If the first candidate was not run, makes the candidate with the least mean loss over the draws
+ * the first one, as a plan does. The curve beyond the runs is uncertain, and the most likely curve
+ * alone would hide this uncertainty. If the first candidate was run, its measured time is trusted
+ * and nothing is changed.
  */
 static int judge_least_loss(struct hm_recommending *w, struct hm_err *err)
 {

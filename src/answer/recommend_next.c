@@ -3,7 +3,7 @@
  * question; only its number of workers n is chosen here. The choice depends on where the times of
  * the recommendation come from:
  *
- *   rows    the n without a matching run that a fit says is most likely to be better
+ *   rows    of the n without a matching run, the one that is most likely to be better by a fit
  *   fit     an n without a predicted time that may be better; if there is none, the n whose time,
  *           once known, saves most on average (value of information, Raiffa and Schlaifer 1961)
  *   model   the recommended n, to check the model
@@ -60,8 +60,8 @@ static double candidate_beats_best(const struct hm_recommending *w,
     return wins / (double)(w->draw_count ? w->draw_count : 1);
 }
 
-/* Proposes the next run if matching rows give the recommendation. The times of candidates without a
- * matching run come from a fit or are unknown. */
+/* Proposes the next run if the recommendation comes from matching runs. The times of candidates
+ * without a matching run come from a fit or are unknown. */
 static int next_after_rows(struct hm_recommending *w, struct hm_err *err)
 {
     const struct hm_recommend_candidate *next = NULL;
@@ -112,7 +112,8 @@ static double candidate_gain(const struct hm_recommending *w, size_t i)
     for (size_t d = 0; d < w->draw_count; d++)
         sum += fmin(hm__recommend_value(w, &w->candidates[i], w->candidates[i].draws[d]), others);
     /*
-     * Mean value of candidate i over the draws of the fit; it may differ from the reported value.
+     * Mean, over the draws of the fit, of the value to be minimised for candidate i; it may differ
+     * from the reported value.
      */
     double usual = 0;
     for (size_t d = 0; d < w->draw_count; d++)

@@ -6,10 +6,10 @@
 
 /* Errors of a fit for configurations that it was not fitted to, as fractions of the predictions. */
 struct hm_off {
-    double *errors; /* Error of each configuration; owned. */
+    double *errors; /* Error of the prediction for each configuration; owned. */
     size_t count;
-    double reach; /* Quantile of the errors at the confidence level. */
-    double usual; /* Root mean square of these errors. */
+    double reach; /* Quantile of `errors` at the confidence level. */
+    double usual; /* Root mean square of `errors`. */
 };
 
 /*

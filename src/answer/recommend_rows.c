@@ -47,7 +47,7 @@ static bool row_has_label(const struct hm_runs *runs, const char *name, const ch
 }
 
 /*
- * Adds a note if the rows have several algorithms or machines, but the question does not name one.
+ * Adds a note if the runs have several algorithms or machines, but the question does not name one.
  */
 static int note_labels(struct hm_recommending *w, const char *name, const char *asked,
                        struct hm_err *err)
@@ -246,7 +246,8 @@ static bool row_had_work(const struct hm_recommending *w, size_t row, bool at_le
         const double *values = hm__recommend_values(w->runs, at->name);
         if (strcmp(at->name, "batch") != 0 && strcmp(at->name, "size") != 0)
             continue;
-        /* If the work is unknown, a failure counts, but a success does not. */
+        /* A row whose work is unknown is assumed to have at most the work of the question, so that
+         * a failure counts and a success does not. */
         if (!values || isnan(values[row]))
             return !at_least;
         if (hm__recommend_same(values[row], at->value))

@@ -22,7 +22,7 @@
  * of the draws that reach it.
  */
 static const double NEVER = 10;
-/* Least seconds of a run in a draw, relative to the mean. */
+/* Lower limit of the seconds of a run in a draw of the fits, as a fraction of the mean seconds. */
 static const double LEAST_TIME = 0.1;
 
 /*
@@ -83,7 +83,8 @@ struct laid_curves {
     double *y;
     size_t *ends; /* Number of grid points up to the end of each trace. */
     /*
-     * Whether each trace diverged; a path that follows a diverged trace ends where the trace ends.
+     * True for each trace that diverged; a path that follows such a trace ends where the trace
+     * ends.
      */
     bool *diverged;
 };
@@ -134,10 +135,10 @@ static double curve_last_slope(const struct hm_grid *grid, const double *curve, 
 }
 
 /*
- * Replaces the path y by a trace, shifted by `away`. Beyond the end of the trace, the path
- * continues with the changes of the fitted loss curve g, whose values y must hold on entry. A path
- * is the least loss so far and cannot rise; if g rises, the path continues like a power of the
- * iteration, with the last slope of the trace.
+ * Replaces the path y by a trace, shifted by `away`. On entry, y must hold the values of the fitted
+ * loss curve g. Beyond the end of the trace, the path falls by as much as g falls. A path is the
+ * least loss so far and cannot rise; if g rises, the path continues like a power of the iteration,
+ * with the last slope of the trace.
  */
 static void path_follow_curve(const struct hm_grid *grid, const struct laid_curves *laid, size_t c,
                               double away, double *y)
@@ -207,7 +208,7 @@ static void path_cut(const struct hm_runner *r, double *y)
             y[p] = INFINITY;
 }
 
-/* Changes the path of a draw so that it needs `factor` times as many iterations. */
+/* Changes the path of a draw of the fit so that it needs `factor` times as many iterations. */
 static void runner_stretch(struct hm_runner *r, size_t draw, double factor)
 {
     double y[HM_GRID_MAX];
@@ -302,8 +303,8 @@ void hm__runner_vary(struct hm_runner *r, struct hm_pace_spread spread, double s
         r->luck[d] = hm__random_normal(&random);
 }
 
-/* Returns the seconds of a number of iterations in a draw, relative to their mean; at least
- * LEAST_TIME. */
+/* Returns the seconds of a number of iterations in a draw of the fit, relative to their mean; at
+ * least LEAST_TIME. */
 static double runner_luck(const struct hm_runner *r, size_t draw, double iterations)
 {
     double away = r->luck[draw] * r->spread.deviation / sqrt(fmax(iterations, 1));

@@ -54,12 +54,12 @@ int hm__runner_init(struct hm_runner *runner, const struct hm_g *g, double m, do
                     double seed, struct hm_err *err);
 /*
  * Sets the spread of single iterations and the random numbers with which the seconds of whole runs
- * vary; `stream` distinguishes candidates.
+ * vary; `stream` must be different for each candidate.
  */
 void hm__runner_vary(struct hm_runner *runner, struct hm_pace_spread spread, double seed,
                      size_t stream);
-/* Slows down all paths because of stale gradients: if they cost the factor c, a run has after i
- * iterations the loss of a synchronous run after i / c iterations. */
+/* Slows down all paths because of stale gradients. If staleness multiplies the number of iterations
+ * by c, a run has after i iterations the loss of a synchronous run after i / c iterations. */
 void hm__runner_delay(struct hm_runner *runner, const struct hm_g_stale *cost, double staleness);
 /*
  * Returns the seconds of a number of iterations in a draw of the fits. The sum of k iterations with
@@ -101,7 +101,10 @@ int hm__runner_smooth(const struct hm_runner *runner, double best, double *y, st
  */
 double hm__grid_hit(const struct hm_grid *grid, const double *y, double level);
 
-enum { HM_RUNNERS_MAX = 256 }; /* Largest number of runners of one algorithm in a schedule. */
+enum {
+    HM_RUNNERS_MAX = 256
+}; /* Largest number of runners (numbers of workers) of one algorithm in
+      a schedule. */
 
 /*
  * Finds when to change the number of workers, so that y = ln(P - P*) falls to `level` in the

@@ -38,7 +38,8 @@ static const double BOTHER = 1e-3;
 
 /* The fastest run of any algorithm with a fixed number of workers. */
 struct fixed_rival {
-    /* The runner of this run; NULL if no number of workers reaches the target loss. */
+    /* Runner (an algorithm on m workers) that makes this run; NULL if no number of workers reaches
+     * the target loss. */
     const struct hm_runner *runner;
     double time_s, iterations;
 };
@@ -48,16 +49,17 @@ struct schedule_plan {
     struct hm_runner **runners;
     size_t count;
     /*
-     * at[r * LEVELS + k] is the iteration at which runner r crosses level k; INFINITY if it never
-     * does.
+     * at[r * LEVELS + k] is the iteration at which runner r crosses level k of the loss; INFINITY
+     * if it never does.
      */
     double *at;
     /*
-     * ahead[r * LEVELS + k] is the least time in seconds from level k to the last level, starting
-     * with runner r.
+     * ahead[r * LEVELS + k] is the least time in seconds from level k to the last level of the
+     * loss, starting with runner r.
      */
     double *ahead;
-    /* next[r * LEVELS + k] is the best runner to continue with from level k, after runner r. */
+    /* next[r * LEVELS + k] is the best runner to continue with from level k of the loss, after
+     * runner r. */
     size_t *next;
     /* First and last level of y = ln(P - P*), the logarithm of loss minus least loss. */
     double from, to;
@@ -84,7 +86,7 @@ static void schedule_cross(const struct schedule_plan *p, const struct hm_grid *
         double level = schedule_level(p, k);
         if (level < y[0])
             at[k] = hm__grid_hit(grid, y, level);
-        else /* The level is crossed during the first iteration. */
+        else /* This level of the loss is crossed during the first iteration. */
             at[k] = p->from > y[0] ? grid->iterations[0] * (p->from - level) / (p->from - y[0]) : 0;
     }
 }
@@ -100,7 +102,7 @@ static int schedule_lay_out(struct schedule_plan *p, double best, struct hm_err 
         for (size_t k = 0; k < p->runners[r]->grid.count; k++)
             top = isfinite(y[k]) ? fmax(top, y[k]) : top;
     }
-    /* The first level is above the losses of all first iterations. */
+    /* The first level of the loss is above the losses of all paths after their first iteration. */
     p->from = fmax(top, p->to) + 1;
     for (size_t r = 0; r < p->count; r++) {
         int rc = hm__runner_smooth(p->runners[r], best, y, err);
@@ -112,9 +114,9 @@ static int schedule_lay_out(struct schedule_plan *p, double best, struct hm_err 
 }
 
 /*
- * Finds the first level that is reached at least one iteration after level k, or else the last
- * level that is reached. Returns the number of iterations from level k to that level; INFINITY if
- * no level after k is reached.
+ * Finds the first level of the loss that is reached at least one iteration after level k, or else
+ * the last level that is reached. Returns the number of iterations from level k to that level;
+ * INFINITY if no level after k is reached.
  */
 static double levels_go_on(const double *at, size_t k, size_t *ret_level)
 {
@@ -127,7 +129,8 @@ static double levels_go_on(const double *at, size_t k, size_t *ret_level)
         else
             low = middle + 1;
     }
-    /* Level `low` is never reached, but the level before it is. */
+    /* If level `low` of the loss is never reached, the level before it is the last one that is
+     * reached. */
     if (isinf(at[low]) && low > k + 1)
         low--;
     *ret_level = low;
@@ -163,8 +166,8 @@ static void schedule_solve(struct schedule_plan *p)
 }
 
 /*
- * Returns the iterations from level `from` until level `to` is reached. Only whole steps are made,
- * so the level at the end, *ret_end, may be beyond `to`.
+ * Returns the number of iterations from level `from` of the loss until level `to` is reached. Only
+ * whole steps are made, so the level at the end, *ret_end, may be beyond `to`.
  */
 static double levels_stay_until(const double *at, size_t from, size_t to, size_t *ret_end)
 {
@@ -197,7 +200,7 @@ static size_t schedule_best_start(const struct schedule_plan *p)
     return best;
 }
 
-/* A schedule: in step s, runner[s] runs until level until[s] is reached. */
+/* A schedule: in step s, runner[s] runs until level until[s] of the loss is reached. */
 struct schedule_steps {
     size_t runner[LEVELS], until[LEVELS];
     size_t count;
@@ -223,8 +226,8 @@ static void schedule_trace_back(const struct schedule_plan *p, struct schedule_s
 }
 
 /*
- * Returns the time of a schedule in seconds if the runners follow the paths in p->at. phases may be
- * NULL.
+ * Returns the time of a schedule in seconds if each runner crosses the levels of the loss at the
+ * iterations in p->at. phases may be NULL.
  */
 static double schedule_time(const struct schedule_plan *p, const struct schedule_steps *steps,
                             const double *seconds, struct hm_phase *phases)
@@ -297,8 +300,8 @@ static double schedule_bound_gain(struct schedule_plan *p, struct hm_schedule *s
 }
 
 /*
- * Replaces the rival, which is the fastest run with a fixed number of workers, by the best such run
- * of this algorithm, if that run is faster.
+ * Replaces *rival by the fastest run of this algorithm with a fixed number of workers, if that run
+ * is faster.
  */
 static void rival_try_fixed(const struct schedule_plan *p, struct fixed_rival *rival)
 {

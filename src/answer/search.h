@@ -18,7 +18,7 @@ struct hm_search {
     enum hm_goal goal;
     /* Scheme (enum hm_scheme) of all-reduce steps; -1 keeps the schemes that the job specifies. */
     int scheme;
-    struct hm_way way; /* Platform and consistency that are searched. */
+    struct hm_way way; /* Platform and consistency for which the search is made. */
     /*
      * Straggler table of the cluster, shared by all searches on that cluster; NULL if all workers
      * are equally fast.
@@ -56,8 +56,8 @@ struct hm_curve {
  */
 double hm__search_max_n(const struct hm_search *search, bool *ret_ceiling);
 /*
- * Returns the changes to the job that this search needs. Callers add further changes to evaluate
- * what-if questions.
+ * Returns the changes to the job with which the model of this search is made. Callers add further
+ * changes to evaluate what-if questions.
  */
 struct hm_variant hm__search_variant(const struct hm_search *search);
 /*
@@ -69,8 +69,8 @@ bool hm__point_sampled(const struct hm_search *search, const struct hm_point *po
 int hm__curve_init(struct hm_curve *curve, const struct hm_search *search,
                    const struct hm_model *model, double work, double max_n, struct hm_err *err);
 /*
- * Same as hm__curve_init, but points with the same n as the first points of `known`, a curve of the
- * same search and model, are copied instead of evaluated; NULL: all points are evaluated.
+ * Same as hm__curve_init, but copies the first points from `known`, a curve of the same search and
+ * model, as long as their n are equal. known may be NULL.
  */
 int hm__curve_extend(struct hm_curve *curve, const struct hm_search *search,
                      const struct hm_model *model, const struct hm_curve *known, double work,
@@ -91,8 +91,8 @@ int hm__search_fit_intervals(const struct hm_search *search, const struct hm_mod
                              struct hm_point *points, size_t count, double *ret_level,
                              struct hm_err *err);
 /*
- * Computes the intervals of the answer and the probability that the choice is best, if the question
- * has a fit (fitted.c).
+ * Computes the intervals of the answer and the probability that the recommended number of workers
+ * is best, if the question has a fit (fitted.c).
  */
 int hm__answer_certainty(struct hm_answer *answer, const struct hm_search *search,
                          const struct hm_model *model, const struct hm_curve *curve,
@@ -115,7 +115,7 @@ double hm__search_expense(const struct hm_search *search, const struct hm_point 
  * that the question asks for.
  */
 bool hm__search_allows(const struct hm_search *search, const struct hm_point *point);
-/* Returns the value that the goal minimises. */
+/* Returns the value that the goal minimises, at one point. */
 double hm__search_value(const struct hm_search *search, const struct hm_point *point);
 
 /*
@@ -124,8 +124,8 @@ double hm__search_value(const struct hm_search *search, const struct hm_point *p
  */
 size_t hm__curve_best(const struct hm_search *search, const struct hm_curve *curve);
 /*
- * Lowers *time_s to the shortest time on the curve and *expense to the smallest cost, which may
- * belong to different points.
+ * Lowers *time_s to the least time on the curve and *expense to the least cost, if these are
+ * smaller; they may belong to different points.
  */
 void hm__curve_least(const struct hm_search *search, const struct hm_curve *curve, double *time_s,
                      double *expense);
@@ -160,8 +160,8 @@ int hm__answer_scenarios(struct hm_answer *answer, const struct hm_search *searc
                          const struct hm_curve *curve, struct hm_err *err);
 
 /*
- * Explains what limits an iteration on a dataflow platform; *ret_limits is false if neither its
- * tasks nor its driver limit (explain_dataflow.c).
+ * Explains what limits an iteration on a dataflow platform; *ret_limits is false if neither tasks
+ * nor driver limit it (explain_dataflow.c).
  */
 int hm__answer_explain_dataflow(struct hm_answer *answer, const struct hm_model *model,
                                 const struct hm_point *point, bool *ret_limits, struct hm_err *err);

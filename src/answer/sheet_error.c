@@ -10,7 +10,8 @@
 
 #include "sheet_spread.h"
 
-static const double SHEET_LEVEL = 0.9; /* Probability of the intervals in the table. */
+static const double SHEET_LEVEL = 0.9; /* Probability that an interval of the table contains the
+                                          measured time. */
 
 static struct hm_sheet_error point_sheet_error(const struct hm_search *s, const struct hm_point *p)
 {

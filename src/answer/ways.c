@@ -85,8 +85,8 @@ double hm__search_samples_per_s(const struct hm_search *s, const struct hm_point
 
 /*
  * Returns the number of workers n from which the servers' links are busy for at least half of a
- * step, or for 70 % of the time if gradients may be stale. At about this n, the links take as long
- * for n gradients as a worker that never waits takes for one.
+ * step, or for 70 % of the time if gradients may be stale. At about this n, the links need as long
+ * for the gradients of n workers as a worker needs for one step without waiting.
  */
 double hm__way_saturates(const struct hm_search *s, const struct hm_curve *c)
 {

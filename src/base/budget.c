@@ -99,7 +99,8 @@ int hm__budget_check(const char *field, struct hm_err *err)
 int hm__budget_result(int rc, struct hm_err *err)
 {
     if (current && current->cause == HM_BUDGET_LEFT && current->missed && rc != HM_E_NOMEM) {
-        /* If memory runs out, a document that could not be read may look like an invalid one. */
+        /* If memory runs out, a document that could not be read may be reported as invalid, so the
+         * error is replaced. */
         if (err)
             *err = (struct hm_err){0};
         return hm__fail_nomem(err);

@@ -47,8 +47,9 @@ struct hm_budget {
      * NULL if it is not known.
      */
     const char *field;
-    const char *last;        /* Field of the last check; NULL if there was none. */
-    struct hm_budget *outer; /* Budget that was in force before this one. */
+    const char *last;        /* Field that was named at the last check; NULL if there was none. */
+    struct hm_budget *outer; /* Budget that was in force when this one was entered; NULL if there
+                                was none. */
 };
 
 #define HM_BUDGET_ASK_S 0.02
@@ -71,8 +72,8 @@ int hm__budget_check(const char *field, struct hm_err *err);
 /*
  * Returns rc, or the error that describes how the budget of this thread was spent. An error that
  * err already holds is replaced, since it is a consequence of the spent budget. If an allocation
- * failed, the result is HM_E_NOMEM: a part of the answer may be missing, and an error may be its
- * consequence.
+ * failed, the result is HM_E_NOMEM, because a part of the answer may be missing, or another error
+ * may be a consequence of the failed allocation.
  */
 int hm__budget_result(int rc, struct hm_err *err);
 

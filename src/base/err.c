@@ -1,5 +1,6 @@
 /*
- * Fills in errors: a caller-owned record with fixed-size texts, so that reporting never allocates.
+ * Fills in struct hm_err. The caller owns it and its texts have a fixed size, so reporting an error
+ * never allocates memory.
  */
 #include "err.h"
 

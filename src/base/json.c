@@ -57,7 +57,8 @@ void hm__json_number(struct hm_text *out, double value)
         return;
     }
     if (value == floor(value) && fabs(value) < 1e15 && (value != 0 || !signbit(value))) {
-        /* Whole numbers are the common case; %.15g would print the same text. */
+        /* Whole numbers are common and are written faster this way; %.15g would print the same
+         * text. */
         hm__text_addf(out, "%lld", (long long)value);
         return;
     }

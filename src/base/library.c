@@ -25,7 +25,7 @@ int hm__library_find(void *library, const char *name, void *function, struct hm_
 
     if (!found)
         return hm__fail(err, HM_E_UNSUPPORTED, "a library that was loaded has no %s", name);
-    /* ISO C has no cast from void * to a function pointer. */
+    /* ISO C has no cast from void * to a function pointer, so the bytes are copied. */
     memcpy(function, &found, sizeof(found));
     return 0;
 }

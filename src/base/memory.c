@@ -175,7 +175,7 @@ size_t hm__arena_bytes(const struct hm_arena *arena)
 char *hm__arena_strndup(struct hm_arena *arena, const char *text, size_t length)
 {
     char *copy = hm__arena_alloc(arena, length + 1, 1);
-    if (copy && length > 0) /* An empty text may be NULL. */
+    if (copy && length > 0) /* An empty text may be NULL, which memcpy does not accept. */
         memcpy(copy, text, length);
     return copy;
 }

@@ -9,7 +9,7 @@ void *hm__calloc(size_t count, size_t size);
 void *hm__realloc(void *pointer, size_t count, size_t size);
 void hm__free(void *pointer);
 
-/* Return freed memory that the allocator still holds to the operating system. */
+/* Give unused memory of the allocator back to the operating system. */
 void hm__trim(void);
 
 /*

@@ -66,7 +66,7 @@ static bool scale_to_integer(double value, struct scaled *v)
                                                     whose neighbours have unequal distances, nor
                                                     large numbers. */
         return false;
-    /* The exponent that the logarithm gives may be off by one. */
+    /* The exponent that the logarithm gives may be off by one, so it is adjusted. */
     for (int tries = 0; tries < 3; tries++) {
         if (v->exponent < -4 || v->exponent > 14)
             return false;
@@ -144,7 +144,8 @@ bool hm__shortest(double value, char *text)
         return false;
     while (!reads_back(&v, digits = rounded_digits(&v, count), count) && count < 17)
         count++;
-    if (v.exponent == 14 && digits == tens[count]) /* %g would write this number as 1e+15. */
+    if (v.exponent == 14 && digits == tens[count]) /* %g would write this number as 1e+15, so it is
+                                                      not supported. */
         return false;
     write_digits(digits, count, v.exponent, text);
     return true;

@@ -1,4 +1,4 @@
-/* Converts doubles to decimals fast. */
+/* Converts doubles to the shortest decimals, faster than printf does. */
 #ifndef HM_SHORTEST_H
 #define HM_SHORTEST_H
 

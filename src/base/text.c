@@ -229,8 +229,8 @@ static double scale_by_ten(uint64_t mantissa, int exponent)
  */
 size_t hm__number_read(const char *text, double *ret_value)
 {
-    const uint64_t full = 1000000000000000000u; /* One more digit fits into a mantissa below this
-                                                   limit. */
+    const uint64_t full = 1000000000000000000u; /* A mantissa below this limit has room for one more
+                                                   digit. */
     const char *p = text;
     uint64_t mantissa = 0;
     int point = 0, digits = 0, exponent = 0;

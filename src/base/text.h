@@ -22,7 +22,7 @@ void hm__text_add_n(struct hm_text *text, const char *piece, size_t length);
 void hm__text_addf(struct hm_text *text, const char *format, ...) HM_PRINTF(2, 3);
 void hm__text_repeat(struct hm_text *text, const char *piece, size_t times);
 /*
- * Add the beginning of a piece, at most `columns` columns wide; returns the number of columns that
+ * Add the beginning of `piece`, at most `columns` columns wide; returns the number of columns that
  * were added.
  */
 size_t hm__text_cut(struct hm_text *text, const char *piece, size_t columns);
@@ -35,8 +35,8 @@ void hm__text_release(struct hm_text *text);
 int hm__text_take(struct hm_text *text, char **ret_text, struct hm_err *err);
 
 /*
- * Returns the candidate most similar to `word`, if `word` looks like a typing error of it;
- * otherwise NULL. next(context, i) returns candidate i, and NULL after the last.
+ * Returns the candidate most similar to `word`, if `word` looks like a misspelling of that
+ * candidate; otherwise NULL. next(context, i) returns candidate i, and NULL after the last.
  */
 const char *hm__suggest(const char *word, const char *(*next)(const void *context, size_t i),
                         const void *context);

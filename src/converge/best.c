@@ -35,8 +35,8 @@ struct best_search {
     double drop;  /* Drop of the loss over the last quarter of the trace with the smallest loss. */
     double range; /* Difference between the largest and the smallest loss. */
     /*
-     * Largest distance of P* below the smallest loss; INFINITY if no trace gives a lower bound of
-     * P*.
+     * Largest distance by which P* may lie below the smallest loss; INFINITY if no trace gives a
+     * lower bound of P*.
      */
     double deepest;
 };
@@ -157,9 +157,9 @@ static int search_gather(struct best_search *s, struct hm_arena *arena,
 
 /*
  * Widens the interval of P* to all values whose likelihood is not significantly smaller than that
- * of the best one, which belongs to the distance with index `first` of the grid, and by at least
- * one step of the grid. The residuals of neighbouring points are similar, so a curve counts as
- * HM_G_BLOCKS residuals. The weights must be 1.
+ * of the best value, and by at least one step of the grid. The best value is at index `first` of
+ * the grid. The residuals of neighbouring points are similar, so a curve counts as HM_G_BLOCKS
+ * residuals. All weights must be 1.
  */
 static void search_widen(const struct best_search *s, const double *squares, const double *ys,
                          const double *weights, double level, size_t first, double *low,
@@ -178,7 +178,8 @@ static void search_widen(const struct best_search *s, const double *squares, con
         *low = fmin(*low, s->least - search_depth(s, k));
         *high = fmax(*high, s->least - search_depth(s, k));
     }
-    /* If the lower bound leaves no room for a grid, P* is between this bound and the least loss. */
+    /* If the lower bound of P* is so close to the least loss that the grid has only one value, P*
+     * is between this bound and the least loss. */
     if (*low == *high)
         *high = s->least;
 }

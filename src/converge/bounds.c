@@ -25,7 +25,8 @@
 #include "err.h"
 #include "student.h"
 
-/* Relative addition to the diagonal of A, so that collinear terms have a finite variance. */
+/* Relative addition to the diagonal of the information matrix A, so that collinear terms have a
+ * finite variance. */
 static const double RIDGE = 1e-6;
 /* Curves count as equal if their distance is below this fraction of the size of the residuals. */
 static const double ALIKE = 0.1;
@@ -34,8 +35,8 @@ struct bounds_work {
     size_t count;
     double *a; /* Matrix A, the weighted mean of x x', with count rows of count values. */
     /*
-     * slopes[k * HM_G_CURVE + p] is the derivative with respect to parameter k at point p of the
-     * current curve.
+     * slopes[k * HM_G_CURVE + p] is the derivative of y = g(i, m) with respect to parameter k, at
+     * point p of the current curve.
      */
     double *slopes;
     double weight;   /* Sum of the weights of all points. */
@@ -43,8 +44,8 @@ struct bounds_work {
 };
 
 /*
- * Computes y = g(i, m) on a path, and the derivative of y with respect to each parameter by forward
- * differences, which are exact for a sum of terms.
+ * Computes y = g(i, m) along a path of iterations, and the derivative of y with respect to each
+ * parameter by forward differences, which are exact for a sum of terms.
  */
 static void bounds_differentiate(struct hm_g_path *path, const struct hm_g *g, double *y,
                                  double *slopes)
@@ -111,7 +112,7 @@ static bool curves_are_alike(const struct hm_g_curve *a, const struct hm_g_curve
     return sum <= ALIKE * ALIKE * noise * noise * (double)a->count;
 }
 
-/* Returns the number of curves that are not like an earlier one. */
+/* Returns the number of curves that differ from all earlier curves. */
 static double count_different_curves(const struct hm_g *g, double best, double noise)
 {
     double count = 0;

@@ -62,7 +62,7 @@ int hm__g_basis_eval(const struct hm_g_basis *basis, const double *i, const doub
 
 /* ---- points ---------------------------------------------------------------------------------- */
 
-/* The points of one algorithm that the loss curve g is fitted to. */
+/* The points to which the loss curve g of one algorithm is fitted. */
 struct hm_g_data {
     struct hm_g_curve *curves; /* Traces reduced to few points, sorted by number of workers. */
     size_t curve_count;
@@ -74,7 +74,7 @@ struct hm_g_data {
      * the same number of workers add up to 1.
      */
     double *i, *m, *y, *weight;
-    size_t *fold;          /* Fold of each point, for cross-validation. */
+    size_t *fold;          /* Index of the cross-validation fold of each point. */
     bool held[HM_G_FOLDS]; /* held[f] is true if cross-validation holds out fold f. */
     size_t fold_count;
     /* True if the folds are the numbers of workers; false if they are blocks of iterations. */
@@ -164,8 +164,8 @@ void hm__g_fold_weights(double seed, size_t draw, size_t count, double *weights)
 /* ---- staleness ------------------------------------------------------------------------------- */
 
 /*
- * Computes ln c for a draw of the cost c of a staleness (or number of backups) on m workers; for
- * the fitted cost if draw is HM_NONE or there is no such draw.
+ * Returns ln c, where c is the cost of a staleness (or number of backup workers) on m workers, in
+ * one draw of the fit. If `draw` is HM_NONE or there is no such draw, returns the fitted value.
  */
 double hm__g_stale_log_cost(const struct hm_g_stale *stale, double staleness, double m,
                             size_t draw);
@@ -182,9 +182,9 @@ int hm__g_fit_stale(struct hm_g *g, struct hm_arena *arena, const struct hm_trac
 /* ---- f(m) ------------------------------------------------------------------------------------ */
 
 /*
- * Selects the runs of one algorithm whose iterations take the same seconds (pace). If `fresh` is
- * true, only runs with this staleness and this number of backups are selected; otherwise all runs
- * of the algorithm.
+ * Selects the runs of one algorithm whose iteration times are averaged together. If `fresh` is
+ * true, these are only the runs with this staleness and this number of backup workers; otherwise
+ * all runs of the algorithm.
  */
 struct hm_pace_of {
     const char *algorithm;
@@ -203,7 +203,8 @@ static inline bool hm__pace_of_takes(const struct hm_pace_of *of, const struct h
  * with the name of the algorithm; if there is none, the last pace without a name; otherwise NULL.
  */
 const struct hm_pace *hm__pace_find(const struct hm_paces *paces, const char *algorithm);
-/* Computes percentiles and deviations of single iterations for a pace with a table of times. */
+/* Computes the percentiles and standard deviations of single iterations for a pace (seconds of an
+ * iteration) with a table of measured times. */
 int hm__pace_add_spread(struct hm_pace *pace, struct hm_arena *arena,
                         const struct hm_traces *traces, const struct hm_pace_of *of,
                         struct hm_err *err);
@@ -221,7 +222,7 @@ struct hm_pace_spread hm__pace_spread(const struct hm_pace *pace, double m);
 double hm__trace_mean_seconds(const struct hm_trace *trace);
 /*
  * Computes the seconds of an iteration on m workers: *ret_seconds, and one value for each of
- * HM_G_DRAWS draws. Returns false if the pace is not known at m.
+ * HM_G_DRAWS draws. Returns false if the seconds are not known at m.
  */
 bool hm__pace_eval(const struct hm_pace *pace, double m, double *ret_seconds, double *draws);
 
@@ -234,8 +235,8 @@ struct hm_g_path {
     size_t count;
     const double *iterations; /* Iterations at which the curve is evaluated; borrowed. */
     /*
-     * Values of the terms at the iterations; for other forms, the logarithms of the iterations;
-     * owned.
+     * For a sum of terms, the values of the terms at the iterations; for other forms, the
+     * logarithms of the iterations. Owned.
      */
     double *x;
 };

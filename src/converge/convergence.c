@@ -190,8 +190,8 @@ static int measure_spread(struct hm_g *g, const struct hm_g_data *data, struct h
 }
 
 /*
- * Returns the mean square of the residuals of one curve, ln(P - P*) minus the loss curve g, after a
- * straight line that corrects g on this number of workers was subtracted.
+ * Returns the mean square of the residuals of one curve: ln(P - P*) minus the loss curve g, after a
+ * straight line that corrects g for this number of workers is subtracted.
  */
 static int curve_mean_square(const struct hm_g *g, const struct hm_g_curve *curve, double best,
                              double *ret_square, struct hm_err *err)
@@ -488,10 +488,10 @@ int hm_convergence_new(const struct hm_traces *traces, const struct hm_converge_
 
 /*
  * The loss curve g, shifted by one standard deviation of ln i to earlier and to later iterations.
- * Between and beyond these two curves, y is linear in the shift.
+ * For other shifts, y is interpolated or extrapolated linearly.
  */
 struct shifted_paths {
-    double *iterations; /* Values of both shifted paths; owned. NULL: there is no shift. */
+    double *iterations; /* Iterations of both shifted paths; owned. NULL: there is no shift. */
     double *y;          /* Buffer for the values of one path; owned. */
     struct hm_g_path early, late;
 };
@@ -524,7 +524,8 @@ static int shifted_paths_init(struct shifted_paths *s, const struct hm_g_path *p
     return rc ? rc : hm__g_path_init(&s->late, path->g, path->m, s->iterations + count, count, err);
 }
 
-/* Shifts the values y of draw d along the iterations by `away` standard deviations. */
+/* Shifts the values y of draw d of the loss curve along the iterations by `away` standard
+ * deviations. */
 static void shifted_paths_move(const struct shifted_paths *s, size_t d, double away, double *y)
 {
     hm__g_path_values(away < 0 ? &s->early : &s->late, d, 0, s->y);

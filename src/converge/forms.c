@@ -105,8 +105,9 @@ struct form_problem {
      * Logarithm of the iteration of each point. Owned; the arrays below use the same memory block.
      */
     double *log_i;
-    double *off; /* Residual of each point: y minus the value of the form. */
-    /* slopes[j][p] is the derivative of the form with respect to parameter j at point p. */
+    double *off; /* Residual of each point: y minus the value of the form of the loss curve. */
+    /* slopes[j][p] is the derivative of the form of the loss curve with respect to parameter j, at
+     * point p. */
     double *slopes[HM_G_SHAPE_MAX];
 };
 
@@ -140,8 +141,8 @@ static double point_weight(const struct form_problem *p, size_t k)
 }
 
 /*
- * Computes the residual, y minus the value of the form, at every point. Points with the same number
- * of workers are adjacent.
+ * Computes the residual, y minus the value of the form of the loss curve, at every point. Points
+ * with the same number of workers are adjacent.
  */
 static void form_residuals(const struct form_problem *p, const double *theta, double *off)
 {
@@ -173,7 +174,8 @@ static double form_loss(const struct form_problem *p, const double *theta)
     return sum;
 }
 
-/* Computes the derivatives of the form with respect to every parameter by forward differences. */
+/* Computes the derivatives of the form of the loss curve with respect to every parameter by forward
+ * differences. */
 static void form_differentiate(const struct form_problem *p, const double *theta)
 {
     double moved[HM_G_SHAPE_MAX];

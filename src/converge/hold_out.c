@@ -1,12 +1,16 @@
 /*
  * Measures the error of the loss curve g(i, m) on data that it was not fitted to, as in the
  * Hemingway paper (Pan et al. 2017), in two ways:
- *     leave out a number of workers m: fit again without the traces on m workers, then predict
- * these traces; look ahead: from a window of a trace, predict its loss some iterations or seconds
- * later. To look ahead, several small models are fitted to the window: linear in i, in sqrt(i), in
- * ln i, in i and ln i, and in the values of g fitted to the other m. The model that best predicts
- * the end of the window from its beginning is used. Errors are differences of log10(P - P*), where
- * P is the loss and P* the optimal loss. Limit: leaving out an m needs at least three values of m.
+ *
+ * - A number of workers m is left out: g is fitted without the traces on m workers, and
+ *   these traces are predicted.
+ * - Later points are predicted: from a window of a trace, the loss some iterations or
+ *   seconds later.
+ *
+ * For the second, several small models are fitted to the window: linear in i, in sqrt(i), in ln i,
+ * in i and ln i, and in the values of g fitted to the other m. The model that best predicts the end
+ * of the window from its beginning is used. Errors are differences of log10(P - P*), where P is the
+ * loss and P* the optimal loss. Limit: leaving out an m needs at least three values of m.
  */
 #include <float.h>
 #include <math.h>
@@ -74,8 +78,8 @@ struct holdout_trial {
     /* without[k] is the fit without the k-th number of workers; NULL until it is made. */
     struct hm_convergence **without;
     /*
-     * Errors for left-out numbers of workers inside the measured range, and errors of looking
-     * ahead.
+     * Errors for left-out numbers of workers inside the measured range, and errors of predicting
+     * later points of a trace.
      */
     struct hm_error_list inside, ahead;
 };
@@ -440,8 +444,8 @@ static int holdout_begin(struct hm_holdout **ret, size_t count, struct hm_err *e
     return 0;
 }
 
-/* Measures the errors for held-out numbers of workers and of looking ahead. Traces on several
- * numbers of rows are first converted to one number of rows. */
+/* Measures the errors for held-out numbers of workers, and the errors of predicting later points of
+ * a trace. Traces on several numbers of rows are first converted to one number of rows. */
 static int holdout_of_workers(struct hm_holdout *h, const struct hm_traces *traces,
                               const struct hm_convergence *c,
                               const struct hm_holdout_settings *settings, struct hm_err *err)

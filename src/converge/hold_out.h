@@ -12,7 +12,7 @@ struct hm_error_list {
 };
 
 /*
- * Returns the median of the errors from index `from` on, which are sorted; NaN if there are none.
+ * Sorts the errors from index `from` on and returns their median; NaN if there are none.
  */
 double hm__error_list_median(struct hm_error_list *list, size_t from);
 

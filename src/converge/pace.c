@@ -162,7 +162,7 @@ int hm_paces_from_fit(const struct hm_fit *fit, const char *algorithm, struct hm
     return paces_finish(paces, rc, ret_paces);
 }
 
-/* Makes paces of one algorithm with an empty table of `room` rows. */
+/* Makes the pace (seconds of an iteration) of one algorithm with an empty table of `room` rows. */
 static int paces_table(size_t room, const char *algorithm, struct hm_paces **ret_paces,
                        struct hm_err *err)
 {
@@ -272,8 +272,8 @@ static int pace_tabulate(struct hm_pace *pace, struct hm_arena *arena, const dou
 }
 
 /*
- * Fits terms that give the pace for numbers of workers that were not measured. With fewer than
- * three measured numbers, the pace has only the table of measured values.
+ * Fits terms that give the pace (seconds of an iteration) for numbers of workers that were not
+ * measured. With fewer than three measured numbers, the pace has only the table of measured values.
  */
 static int pace_add_fit(struct hm_pace *pace, struct hm_arena *arena, double *n, double *seconds,
                         size_t count, struct hm_err *err)
@@ -304,8 +304,8 @@ static int pace_add_fit(struct hm_pace *pace, struct hm_arena *arena, double *n,
     return rc;
 }
 
-/* Finds the runs that share the pace (seconds of an iteration) of the k-th trace; returns false if
- * an earlier trace has the same pace. */
+/* Selects the runs whose iteration times are averaged with those of the k-th trace; returns false
+ * if an earlier trace selects the same runs. */
 static bool pace_of_trace(const struct hm_traces *traces, size_t k, struct hm_pace_of *of)
 {
     const struct hm_trace *t = &traces->traces[k];

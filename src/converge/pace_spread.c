@@ -26,7 +26,7 @@ struct spread_sums {
     size_t singles;
 };
 
-/* Adds the points of a trace, relative to the mean seconds of the trace. */
+/* Adds the deviations of the iteration times of a trace from their mean, relative to the mean. */
 static void sums_add(struct spread_sums *sums, const struct hm_trace *t)
 {
     double mean = hm__trace_mean_seconds(t);
@@ -47,7 +47,7 @@ static void sums_add(struct spread_sums *sums, const struct hm_trace *t)
     }
 }
 
-/* Computes the spread for the k-th measured number of workers. */
+/* Computes the spread of single iterations for the k-th measured number of workers. */
 static int spread_at(struct hm_pace *pace, size_t k, const struct hm_traces *traces,
                      const struct hm_pace_of *of, struct hm_err *err)
 {

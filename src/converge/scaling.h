@@ -49,13 +49,14 @@ double hm__critical_batch(double loss);
  * these. */
 double hm__batch_factor(double batch, double critical);
 
-/* Make traces for each number of workers m that follow the laws, for a network with `parameters`
- * parameters and a batch of `batch` tokens. The traces have no times; free them with
+/* Make traces that follow the laws: one set for each number of workers m, for a network with
+ * `parameters` parameters and a batch of `batch` tokens. The traces have no times; free them with
  * hm_traces_free. */
 int hm__scaling_traces(double parameters, double batch, const double *m, size_t m_count,
                        struct hm_traces **ret_traces, struct hm_err *err);
 /*
- * Make paces from a table: the seconds of an iteration for numbers of workers in ascending order.
+ * Make paces from a table of the seconds of an iteration, for numbers of workers in ascending
+ * order.
  */
 int hm__paces_from_table(const double *m, const double *seconds, size_t count,
                          const char *algorithm, struct hm_paces **ret_paces, struct hm_err *err);

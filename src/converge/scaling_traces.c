@@ -23,7 +23,7 @@ static const double USUAL_PER_PARAMETER = 20;
  * loss. */
 static const double LARGEST_FACTOR = 10;
 
-/* Returns the median loss after `tokens` with a batch of `batch` tokens. */
+/* Returns the median loss after `tokens` tokens with a batch of `batch` tokens. */
 static double median_loss(double parameters, double batch, double tokens)
 {
     double loss = hm__scaling_loss_range(parameters, tokens).middle;
@@ -33,7 +33,7 @@ static double median_loss(double parameters, double batch, double tokens)
 }
 
 /*
- * Returns how much the laws differ from their median, as a factor on the number of tokens that
+ * Returns how much the laws differ from their median, as a factor on the number of tokens needed to
  * reach the same loss.
  */
 static double law_factor(double parameters)

@@ -6,14 +6,14 @@
  *
  *     i (R / r)^power,    y + scale ln(R / r).
  *
- * power and scale are those for which converted traces on the same m agree best: y minus scale ln(R
- * / r) is fitted, for each m separately, by a sum of 1, ln i, sqrt(i) and i of the converted
- * iterations, and the sum of squared residuals is minimised, over power by a grid and
- * golden-section search, over scale exactly; a small penalty keeps both near 0. With three sizes or
- * more, the models with neither parameter, with one of them and with both are compared by their
- * errors for the largest size, which is predicted from the smaller ones; with two sizes, the model
- * has only a power. For each m, the traces on the largest number of rows are converted, since their
- * error is the smallest.
+ * power and scale are chosen so that converted traces on the same m agree best. For each m
+ * separately, y + scale ln(R / r) is fitted by a sum of the terms 1, ln i, sqrt(i) and i, where i
+ * is the converted iteration. The sum of squared residuals, plus a small penalty that keeps power
+ * and scale near 0, is minimised: over power by a grid and golden-section search, over scale
+ * exactly. With three sizes or more, four models are compared: with power, with scale, with both
+ * and with neither. The largest size is predicted from the smaller ones, and the model with the
+ * smallest error is used. With two sizes, the model has only a power. For each m, the traces on the
+ * largest number of rows are converted, since their error is the smallest.
  *
  * The seconds of an iteration on R rows come from a fit of the seconds of all sizes (Ernest:
  * Venkataraman et al. 2016), whose terms contain the size divided by m. Source of the idea: Pan et
@@ -31,7 +31,8 @@
 
 enum { SHAPE = 4, STEPS = 80 };
 
-/* Largest power that is tried, and the width of the interval at which the search ends. */
+/* Largest value of the exponent `power` that is tried, and the width of the interval at which the
+ * search ends. */
 static const double POWER_MOST = 2, POWER_WIDTH = 1e-4;
 /*
  * Penalty of power^2 + scale^2, relative to the sum of squares without both. If P - P* is nearly a
@@ -40,24 +41,25 @@ static const double POWER_MOST = 2, POWER_WIDTH = 1e-4;
  */
 static const double PULL = 0.01;
 /*
- * Errors that are expected of a prediction for TYPICAL_STEP times as many rows, as standard
- * deviations: TYPICAL_ERROR of log10(P - P*), which counts as much as TYPICAL_WEIGHT errors of the
- * algorithm itself, since one error says little about the next one; TYPICAL_SHIFT of ln i, because
+ * Expected errors, as standard deviations, of a prediction for TYPICAL_STEP times as many rows.
+ * TYPICAL_ERROR is that of log10(P - P*); it counts as much as TYPICAL_WEIGHT errors of the
+ * algorithm itself, since one error says little about the next one. TYPICAL_SHIFT is that of ln i:
  * an error of the power moves a curve along the iterations, which changes P - P* most where the
- * curve is steep; and TYPICAL_SHARE of the change by power and scale, because a large conversion is
- * less certain than a small one. The values have the greatest likelihood for 32 predictions, by
- * four algorithms on four sets of traces (docs/reference/converge.md).
+ * curve is steep. TYPICAL_SHARE is a share of the change by power and scale, because a large
+ * conversion is less certain than a small one. The values have the greatest likelihood for 32
+ * predictions, by four algorithms on four sets of traces (docs/reference/converge.md).
  */
 static const double TYPICAL_ERROR = 0.2, TYPICAL_SHIFT = 0.1, TYPICAL_SHARE = 0.3;
 static const double TYPICAL_STEP = 5, TYPICAL_WEIGHT = 2;
-/* A model with more parameters is chosen only if it reduces the error by at least this factor. */
+/* A model with more parameters is chosen only if its error is at most this fraction of the error of
+ * the simpler model. */
 static const double BETTER = 0.98;
 
 /* ---- sizes ----------------------------------------------------------------------------------- */
 
 /*
- * Lists the different numbers of rows of an algorithm, or of all algorithms if `algorithm` is NULL,
- * in ascending order; returns their number.
+ * Lists the different numbers of rows in the traces of an algorithm, or of all algorithms if
+ * `algorithm` is NULL, in ascending order; returns their number.
  */
 static size_t list_rows(const struct hm_traces *traces, const char *algorithm, double *rows)
 {
@@ -152,7 +154,7 @@ static int size_best(const struct hm_traces *traces, struct hm_arena *arena, dou
 
 /* ---- power and scale ------------------------------------------------------------------------- */
 
-/* A trace of one algorithm as it is used to find power and scale. */
+/* One trace in the form that is used to find the exponents `power` and `scale`. */
 struct size_curve {
     double m, rows, best;
     struct hm_g_curve points;
@@ -172,8 +174,8 @@ struct size_model {
 };
 
 /* Adds the points of the curves on m workers, converted with a power, to a least-squares problem
- * for y whose unknowns are the coefficients of the curve and the scale. Returns true if the curves
- * have several numbers of rows. */
+ * for y = ln(P - P*), whose unknowns are the coefficients of the curve and the scale. Returns true
+ * if the curves have several numbers of rows. */
 static bool work_add_points(const struct size_work *w, double m, double power, struct hm_lsq *lsq)
 {
     double first = NAN;
@@ -201,8 +203,8 @@ static bool work_add_points(const struct size_work *w, double m, double power, s
 
 /* Returns the sum of squared residuals and penalties for a power, and the best scale. For each m,
  * the last row but one of the triangular factor contains only the scale, because the coefficients
- * of the curve on m workers are eliminated in the rows above. NaN if no m has curves of several
- * sizes. */
+ * of the curve on m workers are eliminated in the rows above. Returns NaN if no m has curves of
+ * several sizes. */
 static double work_residual(const struct size_work *w, double power, bool uses_scale,
                             double *ret_scale)
 {
@@ -226,7 +228,8 @@ static double work_residual(const struct size_work *w, double power, bool uses_s
     return any ? yy - 2 * s * xy + s * s * xx + w->pull * (s * s + power * power) : NAN;
 }
 
-/* Finds the power and the scale of a model; returns false if the curves do not determine them. */
+/* Finds the power and the scale of a model of the dependence on the number of rows; returns false
+ * if the curves do not determine them. */
 static bool model_fit(struct size_work *w, struct size_model *model)
 {
     double step = 2 * POWER_MOST / STEPS, least = INFINITY, scale;
@@ -291,7 +294,7 @@ static double curve_at(const struct size_curve *curve, const struct size_model *
 }
 
 /*
- * Returns the largest number of rows below `rows` of the curves on m workers; 0 if there is none.
+ * Among the curves on m workers, finds the largest number of rows below `rows`; 0 if there is none.
  */
 static double work_next_rows(const struct size_work *w, double m, double rows)
 {
@@ -382,7 +385,8 @@ static int work_gather(struct size_work *w, struct hm_arena *arena, const struct
     return 0;
 }
 
-/* Fits the seconds of an iteration for all sizes; *ret_fit is NULL if that is impossible. */
+/* Fits the seconds of an iteration for all numbers of rows; *ret_fit is NULL if that is
+ * impossible. */
 static int fit_seconds(const struct hm_traces *traces, struct hm_arena *arena,
                        const struct hm_size *size, double rows, struct hm_fit **ret_fit,
                        struct hm_err *err)
@@ -415,8 +419,8 @@ static int fit_seconds(const struct hm_traces *traces, struct hm_arena *arena,
 }
 
 /*
- * Returns the seconds of an iteration on m workers and all rows, by the fit; NaN if they are
- * unknown.
+ * Returns the seconds of an iteration on m workers and all rows, according to the fit; NaN if they
+ * are unknown.
  */
 static double fitted_seconds(const struct hm_fit *fit, double m)
 {
@@ -473,10 +477,10 @@ static bool trace_is_surpassed(const struct hm_traces *traces, const struct hm_t
 
 /*
  * Sets the standard deviations of ln(P - P*) and of ln i that the conversion to more rows adds, in
- * proportion to the distance in ln(rows). That of ln(P - P*) is the mean of the typical error of
- * such predictions and of the algorithm's own error for its largest size, but at least the latter;
- * a share of the change by the scale is added. Both are 0 if there are traces on that number of
- * rows.
+ * proportion to the distance in ln(rows). The deviation of ln(P - P*) combines the typical error of
+ * such predictions with the algorithm's own error for its largest size, and is never below the
+ * latter. A share of the change by scale or power is added to each deviation. Both are 0 if there
+ * are traces on that number of rows.
  */
 static void size_set_spread(struct hm_g_size *size, double rows, const double *all, size_t count)
 {
@@ -534,7 +538,8 @@ static int convert_algorithm(struct hm_sizes *sizes, struct hm_arena *arena,
     return rc;
 }
 
-/* Finds P* of each trace, and of the rows to which traces are converted. */
+/* Finds the optimal loss P* of each trace, and of the number of rows to which traces are
+ * converted. */
 static int sizes_find_bests(struct hm_sizes *sizes, struct hm_arena *arena,
                             const struct hm_traces *traces, const double *rows, size_t count,
                             const struct hm_converge_settings *s, struct hm_err *err)

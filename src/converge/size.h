@@ -23,20 +23,22 @@ struct hm_sizes {
     bool estimated;  /* True if P* was estimated for at least one of the numbers of rows. */
     double *bests;   /* Optimal loss P* of each of the original traces. */
     struct hm_traces traces; /* Traces after their conversion to `rows` rows. */
-    struct hm_size *sizes;   /* Dependence on the number of rows, one element for each algorithm. */
+    struct hm_size *sizes;   /* Dependence of the loss curve on the number of rows, one element for
+                                each algorithm. */
     size_t count;
 };
 
 /*
  * Whether traces must be converted: they have different numbers of rows, or `rows` is above 0 and
- * not their number of rows.
+ * differs from their number of rows.
  */
 bool hm__traces_sized(const struct hm_traces *traces, double rows);
 /* Converts traces to settings->rows rows; if that is 0, to the largest number of rows of a trace.
  */
 int hm__sizes_init(struct hm_sizes *sizes, struct hm_arena *arena, const struct hm_traces *traces,
                    const struct hm_converge_settings *settings, struct hm_err *err);
-/* Returns how an algorithm depends on the number of rows; NULL if this is unknown. */
+/* Returns how the loss curve of an algorithm depends on the number of rows; NULL if this is
+ * unknown. */
 const struct hm_size *hm__sizes_find(const struct hm_sizes *sizes, const char *algorithm);
 
 #endif

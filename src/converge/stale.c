@@ -73,7 +73,8 @@ struct stale_work {
      */
     double *chance, *fresh_chance;
     bool uses[COUNT];
-    double exponent; /* Exponent e of the staleness in the cost. */
+    double exponent; /* Exponent e of the staleness s: ln c, the logarithm of the cost, contains the
+                        term growth s^e. */
     double held;     /* Staleness that is held out; NaN if no staleness is held out. */
 };
 
@@ -101,7 +102,7 @@ static double log_cost(const double *theta, double exponent, double staleness, d
 }
 
 /*
- * Returns the value of a loss curve of fresh runs (shape) at ln i, interpolated on the grid and
+ * Returns the value of `shape`, a loss curve of fresh runs, at ln i, interpolated on the grid and
  * constant outside it. *ret_slope is the derivative with respect to ln i; ret_slope may be NULL.
  */
 static double stale_shape_at(const struct stale_work *w, const struct stale_shape *shape,
@@ -118,7 +119,7 @@ static double stale_shape_at(const struct stale_work *w, const struct stale_shap
 
 /*
  * Fits a straight line over ln i to the difference between the measured fresh curves and the
- * computed loss curve (shape) on the same number of workers.
+ * computed loss curve `shape` on the same number of workers.
  */
 static struct hm_g_bend stale_shape_bend(const struct stale_work *w,
                                          const struct stale_shape *shape)
@@ -137,7 +138,7 @@ static struct hm_g_bend stale_shape_bend(const struct stale_work *w,
 }
 
 /*
- * Adds the remaining residuals of the measured fresh curves to the computed loss curve (shape). The
+ * Adds the remaining residuals of the measured fresh curves to the computed loss curve `shape`. The
  * residuals are smoothed by a kernel (Nadaraya and Watson 1964) and shrunk towards 0 at iterations
  * with few points.
  */
@@ -167,8 +168,9 @@ static void stale_shape_add_residuals(const struct stale_work *w, struct stale_s
 }
 
 /*
- * Computes the loss curves of fresh runs (shapes) from g, with the fitted parameters if draw is
- * HM_NONE, otherwise with those of the draw, and with the current weights of the fresh curves.
+ * Computes the loss curves `shapes` of fresh runs from the loss curve g, with the current weights
+ * of the fresh curves. Uses the fitted parameters of g if draw is HM_NONE, otherwise those of the
+ * draw.
  */
 static void stale_shapes_fill(struct stale_work *w, size_t draw)
 {
@@ -306,8 +308,8 @@ static double stale_minimise(const struct stale_work *w, double *theta)
 static void stale_fit(const struct stale_work *w, double theta[COUNT])
 {
     /*
-     * Start values of the fit, each as the largest ln c over all curves, where c is the cost of
-     * staleness.
+     * Start values of the fit. Each is the value of ln c that the first parameter in use
+     * contributes to the curve with the largest cost c of staleness.
      */
     static const double starts[] = {0, 0.5, 1.5, -0.5};
     double least = INFINITY, most[COUNT] = {1};
@@ -460,7 +462,8 @@ static void stale_work_insert(struct stale_work *w, struct hm_g_curve curve, dou
 /* Kinds of runs with a cost of staleness: bounded staleness, asynchronous runs, backup workers. */
 enum stale_part { PART_SSP, PART_ASYNC, PART_BACKUPS, PARTS };
 
-/* Returns the kind of staleness of a trace; PARTS if it is fresh, or stale with backup workers. */
+/* Returns the kind of staleness of a trace; PARTS if the trace is fresh, or if it is stale and has
+ * backup workers as well. */
 static enum stale_part trace_part(const struct hm_trace *t)
 {
     if (t->backups > 0)

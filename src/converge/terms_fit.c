@@ -38,8 +38,8 @@ struct terms_work {
      */
     double without[HM_G_FOLDS][HM_LASSO_MAX + 1];
     /*
-     * True for each term that has a nonzero coefficient in theta, in a random draw or in a fit
-     * without a fold.
+     * True for each term that has a nonzero coefficient in theta, in a random draw or in a fit that
+     * leaves out one fold.
      */
     bool used[HM_LASSO_MAX];
 };

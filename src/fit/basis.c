@@ -125,8 +125,8 @@ int hm__basis_compile(struct hm_basis *basis, struct hm_arena *arena, const char
 
 struct library_entry {
     /*
-     * Formula of the term, and the quantity that the runs must have, or NULL. If the name of the
-     * quantity begins with ~, it must also vary over the runs.
+     * Formula of the term, and name of the quantity that the runs must have (NULL: none). If the
+     * name begins with ~, the quantity must also vary over the runs.
      */
     const char *text, *needs;
     enum hm_role role;
@@ -173,7 +173,8 @@ int hm__basis_library(struct hm_basis *basis, struct hm_arena *arena, const bool
         int index = e->needs ? hm__basis_find(basis, e->needs + must_vary) : 0;
         if (index < 0 || (must_vary && !varies[index]))
             continue;
-        /* With weak scaling, each worker keeps its work, which the constant term describes. */
+        /* With weak scaling, the work of each worker is constant, and the constant term describes
+         * it instead of 1/n. */
         if ((measured || weak) && strcmp(e->text, "1/n") == 0)
             continue;
         if (weak && e->needs && (strstr(e->needs, "size") || strstr(e->needs, "batch")))
@@ -182,8 +183,8 @@ int hm__basis_library(struct hm_basis *basis, struct hm_arena *arena, const bool
         if (text)
             rc = basis_add_term(basis, arena, text, e->role, err);
         /*
-         * With weak scaling of iterations, ln(n) of an iteration is ln(n)/n of an epoch or a
-         * sample.
+         * If iterations scale weakly, a term ln(n) of an iteration becomes ln(n)/n for an epoch or
+         * a sample.
          */
         if (rc == 0 && scaled == HM_TERMS_OF_WORK && strcmp(e->text, "ln(n)") == 0)
             rc = basis_add_term(basis, arena, "ln(n)/n", HM_ROLE_OVERHEAD, err);

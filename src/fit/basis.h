@@ -105,25 +105,28 @@ double hm__sheet_reference_s(const struct hm_sheet *sheet);
 void hm__sheet_set_drift(const struct hm_sheet *sheet, double n_most, struct hm_fit_rule *rule,
                          double *one_node);
 /*
- * Records in the specification sheet that the column size of the runs is proportional to n. With
+ * Records in the specification sheet that the column `size` of the runs is proportional to n. With
  * weak scaling, the size per worker is then constant.
  */
 void hm__sheet_set_size_by_n(struct hm_sheet *sheet);
 
 /*
- * Whether any term needs a value of the quantity; if `in` is not NULL, only terms k with in[k] are
- * considered. The terms of a specification sheet need no values, because the sheet has its own.
+ * Whether any term needs a value of the quantity; if `in` is not NULL, only the terms k for which
+ * in[k] is true are considered. The terms of a specification sheet need no values, because the
+ * sheet has its own.
  */
 bool hm__basis_needs(const struct hm_basis *basis, const bool *in, size_t quantity);
 
-/* Returns the index of the row that holds ln n, after the terms and the knots of overlap. */
+/* Returns the index of the row that holds ln n, after the terms and the times of overlapped
+ * communication. */
 static inline size_t hm__basis_log_row(const struct hm_basis *basis)
 {
     return basis->count + (basis->overlaps ? HM_OVERLAP_KNOTS : 0);
 }
 
 /*
- * Returns the number of rows of the values of the terms: the terms, the knots of overlap, and ln n.
+ * Returns the number of rows of the array x of hm__basis_eval: the terms, the times of overlapped
+ * communication, and ln n.
  */
 static inline size_t hm__basis_rows(const struct hm_basis *basis)
 {

@@ -91,7 +91,8 @@ static int folds_leave_out(const struct hm_lsq *folds, size_t count, struct hm_l
     return 0;
 }
 
-/* Fills in a choice from a bit mask of terms; returns false if this set must not be considered. */
+/* Describes the set of terms that a bit mask gives; returns false if this set must not be
+ * considered. */
 static bool choice_init(const struct hm_basis *basis, unsigned set, size_t most,
                         struct hm_choice *choice)
 {

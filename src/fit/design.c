@@ -36,7 +36,7 @@ struct design_work {
      * job.
      */
     struct hm_fit *fit;
-    size_t *rows; /* Row of each allowed candidate in `candidates`. */
+    size_t *rows; /* For each allowed candidate, its row in the table `candidates`. */
     size_t count;
     double *features; /* features[j * terms + k] is term k of candidate j. */
     /* Cost and predicted seconds of each candidate; the seconds are NaN without a job. */
@@ -101,8 +101,8 @@ static int design_set_basis(struct design_work *w, struct hm_err *err)
         rc = hm__basis_sheet(&w->basis, arena, s->job, s->cluster, w->table, 0.5, err);
         if (rc == 0)
             /*
-             * Draws are made only if there are runs, because without runs the mean of each factor
-             * is 1.
+             * Draws are made only if there are runs. Without runs, the mean of each factor is 1, so
+             * draws are not needed.
              */
             rc = hm__fit_new(s->have, &fit, w->table, s->have != NULL, &w->fit, err);
         if (rc == 0)
@@ -267,7 +267,8 @@ static void add_known(struct design_work *w, const double *f)
             w->programme.known[a][b] += f[a] * f[b];
 }
 
-/* Adds a run to the rows of a later fit of the job; f holds the scaled terms of the run. */
+/* Adds a run, measured or to be made, to the rows of the least-squares problem that a later fit
+ * will solve; f holds the scaled terms of the run. */
 static void design_add_run(struct design_work *w, const double *f)
 {
     double terms[HM_TERMS_MAX];
@@ -307,7 +308,8 @@ static int design_set_known(struct design_work *w, struct hm_err *err)
     if (rc == 0 && have)
         rc = eval_terms_table(w, have, &x, err);
 
-    /* In units of its own width, a prior adds 1 to the information about its coefficient. */
+    /* Coefficients are in units of the widths of their priors, so each prior adds 1 to the
+     * information about its coefficient. */
     for (size_t k = 0; k < w->basis.count && w->fit; k++)
         w->programme.known[k][k] = 1;
     hm__lsq_init(&w->runs.lsq, w->basis.count);
@@ -431,7 +433,7 @@ static size_t round_shares(struct design_work *w, const struct ranked_share *ran
 }
 
 /*
- * Returns a text of the quantities of a candidate other than n and size, such as "latency = 0.01,
+ * Returns the quantities of a candidate other than n and size as text, such as "latency = 0.01,
  * batch = 64"; NULL if there are none.
  */
 static const char *candidate_text(const struct design_work *w, size_t row)

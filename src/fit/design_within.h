@@ -13,15 +13,15 @@ struct hm_design_rows {
     double count;
 };
 
-/* Add a run: its terms divided by its time. */
+/* Add a run, given by its terms divided by its time. */
 void hm__design_add_row(struct hm_design_rows *rows, const double *terms);
 
 /*
- * Returns half the width of the 90 % interval of the time of one run at the target after these
- * runs, as a share of the time. The interval comes from draws of the coefficients, which cannot be
- * negative: a normal approximation would be about twice as wide, because most overheads are near 0.
- * `noise` is the relative noise of a run; `target` has the terms at the target. NaN if nothing can
- * be said.
+ * Returns half the width of the 90 % interval that the time of one run at the target has after
+ * these runs, as a share of the time. The interval comes from draws of the coefficients, which
+ * cannot be negative: a normal approximation would be about twice as wide, because most overheads
+ * are near 0. `noise` is the relative noise of a run; `target` has the terms at the target. Returns
+ * NaN if the interval is unknown.
  */
 double hm__design_within(const struct hm_design_rows *rows, const struct hm_prior *priors,
                          double noise, const double *target);

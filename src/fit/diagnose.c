@@ -218,8 +218,8 @@ static double distinguishing_n(const struct hm_fit *fit, size_t k, double share)
 }
 
 /*
- * If less than the fraction HARDLY (NOT_AT_ALL) of a term is independent of the other terms, the
- * runs hardly determine (do not determine) its coefficient.
+ * If less than the fraction HARDLY of a term is independent of the other terms, the runs hardly
+ * determine its coefficient; below NOT_AT_ALL, they do not determine it.
  */
 static const double HARDLY = 0.03, NOT_AT_ALL = 1e-8;
 

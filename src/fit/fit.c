@@ -116,7 +116,7 @@ struct hm_noise hm__fit_noise(const struct hm_fit_settings *s)
                   : (struct hm_noise){0, 0, 0};
 }
 
-/* Returns the smallest mean seconds of a configuration; 1 with relative errors. */
+/* Returns the smallest mean time of all configurations, in seconds; 1 with relative errors. */
 static double smallest_run(const struct hm_fit *fit)
 {
     const struct hm_fit_data *data = &fit->inside->data;

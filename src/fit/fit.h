@@ -16,7 +16,8 @@ enum { HM_FIT_DRAWS = 2000 };
 enum hm_by_n {
     HM_BY_NOTHING, /* The value does not depend on n. */
     HM_BY_WORKERS, /* The value is that of one worker, such as its batch, and is multiplied by n. */
-    /* The quantity is the number of nodes; the value is the number of workers in a node. */
+    /* The quantity is the number of nodes: n divided by the value, which is the number of workers
+     * in a node. */
     HM_BY_NODES,
 };
 
@@ -40,15 +41,16 @@ struct hm__fit {
     bool scaling_stated;
     bool in[HM_TERMS_MAX]; /* True for each term that is in use. */
     /*
-     * Reported coefficients: the most probable ones, or the means of the draws with a specification
-     * sheet. A term that is not in use has 0.
+     * Reported coefficients: the means of the draws if the fit has a specification sheet, otherwise
+     * the most probable ones. A term that is not in use has 0.
      */
     double theta[HM_TERMS_MAX];
     /*
      * Standard deviation of the noise: relative to the time with relative errors, else in seconds.
      */
     double spread;
-    double typical; /* Smallest mean seconds of a configuration; 1 with relative errors. */
+    double typical; /* Smallest mean time of all configurations, in seconds; 1 with relative
+                       errors. */
     double *x;      /* x[k * group_count + g] is the value of term k in configuration (group) g. */
     double *scale;  /* Factor by which the runs of each configuration (group) are weighted. */
     struct hm_lsq lsq;     /* The weighted least-squares problem with all terms. */
@@ -77,20 +79,20 @@ int hm__fit_prepare(struct hm_fit *fit, const struct hm_runs *runs,
 int hm__fit_new(const struct hm_runs *runs, const struct hm_fit_settings *settings,
                 struct hm_step_table *table, bool draws, struct hm_fit **ret_fit,
                 struct hm_err *err);
-/* Draws the coefficients of all sets of terms, each set in proportion to its weight; if there are
- * no choices, draws those of the terms in use. Implemented in fit_draw.c. */
+/* Draws the coefficients of all sets of terms, each set in proportion to its weight; if no sets
+ * were compared, draws those of the terms in use. Implemented in fit_draw.c. */
 int hm__fit_draw(struct hm_fit *fit, const struct hm_fit_settings *settings,
                  const struct hm_choice *choices, size_t choice_count, struct hm_err *err);
 /*
- * Resamples the draws of a fit whose terms were chosen: a draw is kept more often if the loss of
- * efficiency that it predicts beyond the runs is usual in published curves. Implemented in
+ * Resamples the draws of a fit whose terms the library chose: a draw is kept more often if the loss
+ * of efficiency that it predicts beyond the runs is usual in published curves. Implemented in
  * shrink.c.
  */
 int hm__fit_shrink(struct hm_fit *fit, struct hm_random *random, struct hm_err *err);
 /*
- * Sets the coefficients of a specification sheet that is corrected by runs to the means of the
- * draws. The most probable overheads are 0 as long as no run shows them, but nearly all plausible
- * values are larger.
+ * If runs correct a specification sheet, sets its coefficients to the means of the draws. The most
+ * probable overheads are 0 as long as no run shows them, but nearly all plausible values are
+ * larger.
  */
 void hm__fit_take_mean(struct hm__fit *f);
 /* Lists the terms in use with the intervals of their coefficients. */
@@ -139,8 +141,8 @@ int hm__fit_terms_at(const struct hm_fit *fit, const struct hm_at *at, size_t at
 double hm__fit_seconds(const struct hm_fit *fit, const double *x, size_t count, size_t i,
                        size_t draw);
 /*
- * Returns the seconds of one further run at configuration i in a draw: the seconds of the draw,
- * changed by the noise of a run.
+ * Returns the seconds of one further run at configuration i in a draw of the coefficients: the
+ * seconds of the draw, changed by the noise of a run.
  */
 double hm__fit_run_seconds(const struct hm_fit *fit, const double *x, size_t count, size_t i,
                            size_t draw);
@@ -151,7 +153,7 @@ double hm__fit_run_seconds(const struct hm_fit *fit, const double *x, size_t cou
 double hm__fit_shared(const struct hm_fit *fit, const double *x, size_t count, size_t i);
 size_t hm__fit_draw_count(const struct hm_fit *fit);
 /*
- * Returns the value of a term, where `used` is its position among the terms in use, from 0; x holds
+ * Returns the value of the term at position `used` among the terms in use, counted from 0; x holds
  * the terms of one configuration only.
  */
 double hm__fit_term_at(const struct hm_fit *fit, const double *x, size_t used);

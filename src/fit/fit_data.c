@@ -27,7 +27,7 @@ static int fit_data_allocate(struct hm_fit_data *data, struct hm_arena *arena, s
     return ok ? 0 : hm__fail_nomem(err);
 }
 
-/* Keeps the rows that have a time; fails if there are none. */
+/* Keeps the runs that have a time; fails if there are none. */
 static int fit_data_keep_rows(struct hm_fit_data *data, struct hm_unit unit, struct hm_err *err)
 {
     const double *n = hm_runs_column(data->runs, "n")->values;

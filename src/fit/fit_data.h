@@ -25,13 +25,14 @@ struct hm_fit_data {
     const double **places; /* places[q][g] is the value of quantity q in configuration (group) g. */
     /* Smallest and largest value of each quantity; INFINITY and -INFINITY if no run has a value. */
     double low[HM_QUANTITIES_MAX], high[HM_QUANTITIES_MAX];
-    /* First row without a value of the quantity; HM_NONE if all rows have one. */
+    /* First row of the table of runs that has no value of the quantity; HM_NONE if there is
+     * none. */
     size_t gap[HM_QUANTITIES_MAX];
 };
 
 /*
- * Factor that converts the seconds of a run to those of the fit: `factor`, times n if by_n. Without
- * conversion it is {1, false}.
+ * Factor that converts the seconds of a run to those of the fit: `factor`, multiplied by n if
+ * `by_n` is true. Without conversion it is {1, false}.
  */
 struct hm_unit {
     double factor;
@@ -40,8 +41,8 @@ struct hm_unit {
 
 /*
  * Groups the runs that have a time. Runs are in the same group if they agree in all quantities q
- * with matters[q]. Seconds are converted by unit. All memory is in the arena; the runs are
- * borrowed.
+ * for which matters[q] is true. Seconds are converted by `unit`. All memory is in the arena; the
+ * runs are borrowed.
  */
 int hm__fit_data_init(struct hm_fit_data *data, struct hm_arena *arena, const struct hm_runs *runs,
                       const struct hm_basis *basis, const bool *matters, struct hm_unit unit,

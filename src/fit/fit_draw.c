@@ -56,8 +56,8 @@ static void draw_choices(struct hm__fit *f, const struct hm_fit_settings *s,
 }
 
 /*
- * Returns the weighted sum of squares of the runs around a draw, with or without the curvature of
- * overlap.
+ * Returns the weighted sum of squares of the runs around a draw. If `curved` is true, the time of
+ * overlapped communication is the true, curved one; otherwise it is linear.
  */
 static double draw_residual(const struct hm_fit *fit, size_t draw, bool curved)
 {
@@ -189,7 +189,8 @@ static bool term_falls(const struct hm_fit *fit, size_t k)
      */
     if (f->basis.sheet)
         return k == 0 || k == f->basis.count - HM_SHEET_EXTRAS;
-    /* With weak scaling, the constant term is the work of each worker. */
+    /* With weak scaling, the constant term is the work of each worker, so it counts as work that is
+     * divided among the workers. */
     if (fit->weak && strcmp(f->basis.texts[k], "1") == 0)
         return true;
     for (size_t q = 0; q < f->basis.quantity_count; q++) {

@@ -27,7 +27,8 @@ static int note_unit(struct hm_fit *fit, struct hm_err *err)
 }
 
 /*
- * If the time is above this fraction of the time on the fewest workers, it counts as not falling.
+ * If the time is above this fraction of the time on the fewest workers, it counts as not falling
+ * with n.
  */
 static const double FLAT_SHARE = 0.9;
 
@@ -59,7 +60,8 @@ static int note_flat(struct hm_fit *fit, struct hm_err *err)
                          "says so");
 }
 
-/* Adds a note on the batch of predictions if the runs and the job differ in their scaling. */
+/* If the runs and the job differ in their scaling, adds a note on the batch that predictions
+ * use. */
 static int note_scaling(struct hm_fit *fit, struct hm_err *err)
 {
     if (!fit->from_sheet || fit->weak || !fit->inside->weak_runs)

@@ -23,7 +23,7 @@ static bool column_is_full(const struct hm_column *column, size_t count)
 
 /*
  * Finds the quantities that distinguish configurations: those in the formulas or, without formulas,
- * those that the library and the specification sheet know.
+ * those that the library of terms and the specification sheet use.
  */
 static void find_used_quantities(const struct hm_basis *basis, const struct hm_runs *runs,
                                  bool *matters)
@@ -248,7 +248,7 @@ static double node_workers(const struct hm__fit *f)
     return most;
 }
 
-/* Returns the number of workers of a node if all runs are inside one node; NaN otherwise. */
+/* Returns the number of workers in a node if all runs used one node only; NaN otherwise. */
 static double find_one_node(const struct hm__fit *f)
 {
     int nodes = hm__basis_find(&f->basis, "nodes");
@@ -266,7 +266,8 @@ static void fit_set_defaults(struct hm__fit *f)
 {
     for (size_t q = 0; q < f->basis.quantity_count; q++) {
         bool same = f->data.low[q] == f->data.high[q];
-        /* A specification sheet predicts for its own batch, latency and bandwidth. */
+        /* With a specification sheet, predictions use the batch, latency and bandwidth of the sheet
+         * by default. */
         f->at[q] = same && !f->basis.sheet ? f->data.low[q] : NAN;
         bool work = strcmp(f->basis.quantities[q], "size") == 0 ||
                     strcmp(f->basis.quantities[q], "batch") == 0;

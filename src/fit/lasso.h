@@ -100,11 +100,11 @@ struct hm_lasso_choice {
 };
 
 /*
- * Chooses the penalty by cross-validation. Each fold with held[f] is left out in turn: the other
- * folds are merged and standardised, the problem is solved for all penalties, and the errors are
- * measured on the fold left out. Folds without held[f] are never left out. The range of penalties
- * comes from all folds together. fold_errors[f * penalty_count + p] gets the error of penalty p on
- * fold f, NAN for folds that are not left out; fold_errors may be NULL.
+ * Chooses the penalty by cross-validation. Each fold f for which held[f] is true is left out in
+ * turn: the other folds are merged and standardised, the problem is solved for all penalties, and
+ * the errors are measured on the fold left out. Other folds are never left out. The range of
+ * penalties comes from all folds together. fold_errors[f * penalty_count + p] gets the error of
+ * penalty p on fold f, NAN for folds that are not left out; fold_errors may be NULL.
  */
 int hm__lasso_choose(const struct hm_gram *folds, const bool *held, size_t fold_count,
                      size_t penalty_count, double least, double tolerance,

@@ -231,7 +231,8 @@ void hm__lsq_nonnegative(const struct hm_lsq *lsq, double *theta)
             return;
         in[next] = true;
         bool solved = lsq_solve_set(lsq, in, wanted);
-        /* The column is a combination of the other columns in the set, up to rounding. */
+        /* Up to rounding, the column is a combination of the columns in the set, so it is not
+         * added. */
         if (!solved || wanted[next] <= 0) {
             in[next] = false;
             barred[next] = true;

@@ -1,6 +1,6 @@
 /*
  * Small linear algebra for fits: least squares reduced to a triangle, non-negative least squares,
- * and Cholesky factors. At most HM_TERMS_MAX unknowns, any number of rows.
+ * and Cholesky factors. There are at most HM_TERMS_MAX unknowns and any number of rows.
  */
 #ifndef HM_LINEAR_H
 #define HM_LINEAR_H

@@ -6,7 +6,8 @@
 const double hm__overlap_ratios[HM_OVERLAP_KNOTS] = {
     0, 0.03125, 0.0625, 0.125, 0.25, 0.5, 0.75, 1, 1.25, 1.5, 2, 3, 4, 8, 32};
 
-/* A straight line that equals the time near a given ratio: start + slope * ratio. */
+/* A straight line that equals the time near a given ratio of communication to computing: start +
+ * slope * ratio. */
 struct overlap_line {
     double start, slope;
 };

@@ -115,7 +115,8 @@ bool hm__posterior_draw(const struct hm_lsq *lsq, double rows, const struct hm_p
     spread_evidence(lsq, rows, priors, noise, &sum, &free);
     if (free <= 0 || (!priors && !hm__lsq_solve(lsq, theta, &column)))
         return false;
-    /* With few degrees of freedom, the runs may agree by chance. */
+    /* With few degrees of freedom, the runs may agree by chance, so the noise is at least the
+     * assumed least noise. */
     if (free < FEW)
         sum = fmax(sum, free * noise.least * noise.least);
     for (size_t i = 0; i < count; i++) {

@@ -27,8 +27,9 @@ size_t hm__fit_draw_count(const struct hm_fit *fit)
 }
 
 /*
- * Returns the factor on the time of a draw beyond the runs, for the error that no set of terms
- * describes: exp(z s), where s is the spread at that n and z the drift of the draw.
+ * Returns the factor exp(z s) by which the time of a draw is multiplied at n beyond the runs. It
+ * represents the error that no set of terms describes; s is its standard deviation at that n, and z
+ * the drift of the draw.
  */
 static double drift_factor(const struct hm_fit *fit, const double *x, size_t count, size_t i,
                            size_t draw)

@@ -74,7 +74,8 @@ static bool programme_factor(const struct hm_programme *p, const double *shares,
         size[a] = lower[a][a];
     if (!hm__cholesky(lower, k))
         return false;
-    /* If a column depends on others, its diagonal element contains only rounding errors. */
+    /* If a column depends on others, its diagonal element contains only rounding errors; the matrix
+     * is then singular. */
     for (size_t a = 0; a < k; a++)
         if (lower[a][a] * lower[a][a] <= 1e-12 * size[a])
             return false;
@@ -126,8 +127,8 @@ static double dot_product(const double *a, const double *b, size_t count)
 }
 
 /*
- * Computes the gradient of the criterion with respect to the shares and the factors of its Hessian,
- * from the Cholesky factor in w->lower.
+ * Computes, from the Cholesky factor in w->lower, the gradient of the criterion with respect to the
+ * shares, and the factors of its Hessian.
  */
 static void programme_differentiate(struct programme_work *w)
 {

@@ -35,7 +35,8 @@ struct hm_sheet {
     const struct hm_job *job; /* The job; borrowed from the caller. */
     /* The hardware; borrowed. NULL if the job consists of formulas only. */
     const struct hm_cluster *cluster;
-    struct hm_step_table *table; /* Times of steps, shared by all models; borrowed, or NULL. */
+    struct hm_step_table *table; /* Table of the times of steps, shared by all models; borrowed. May
+                                    be NULL. */
     bool weak;
     /*
      * Seconds that the specification sheet predicts without corrections, on one worker and on the
@@ -43,7 +44,7 @@ struct hm_sheet {
      */
     double one_s, reference_s;
     double work_s;  /* Seconds of compute that the specification sheet predicts on one worker. */
-    bool size_by_n; /* True if the column size of the runs is proportional to n (weak scaling). */
+    bool size_by_n; /* True if the column `size` of the runs is proportional to n (weak scaling). */
 };
 
 void hm__sheet_set_size_by_n(struct hm_sheet *sheet)
@@ -273,23 +274,23 @@ static int basis_name_parts(struct hm_basis *basis, struct hm_arena *arena,
     basis->count = parts;
     basis->overlaps = hm__model_overlap(model) != HM_OVERLAP_NONE && parts > 1;
     /*
-     * With overlap, this additional work could not hide communication as the work of the job does,
-     * so a narrow prior keeps its factor near 0.
+     * With overlap, the additional work of this term could not hide communication as the work of
+     * the job does, so a narrow prior keeps its factor near 0.
      */
     basis_add_overhead(basis, basis->sheet->weak ? "t1" : "t1/n",
                        basis->overlaps ? width * 1e-6 : width);
     basis_add_overhead(basis, "t1*ln(n)", width / 50);
     /*
      * The model by operations includes the costs of collectives on many nodes, and measured steps
-     * show hardly any further cost of each worker.
+     * show hardly any further cost of each worker, so the prior is narrow.
      */
     basis_add_overhead(basis, "t1*(n-1)", operations ? width / 5000 : width / 200);
     return 0;
 }
 
 /*
- * Computes the times that the specification sheet predicts without corrections, which scale the
- * overheads, and names the terms.
+ * Computes the times that the specification sheet predicts without corrections, by which the
+ * overheads are scaled, and names the terms.
  */
 static int sheet_measure(struct hm_basis *basis, struct hm_arena *arena, double width,
                          struct hm_err *err)

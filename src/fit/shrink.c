@@ -32,11 +32,13 @@ enum { FREE = 4 };
 static const double RECENT = 4, BEYOND = 8;
 
 /*
- * A cost per worker, a term proportional to n, doubles its share at each doubling of n: over the
- * three doublings beyond the runs its loss grows by up to 8 times the growth at the last one.
+ * A cost per worker (a term proportional to n) doubles its share of the time at each doubling of n.
+ * Over the three doublings beyond the runs, the loss therefore grows by up to 8 times its growth at
+ * the last doubling inside the runs.
  */
 static const double GROWTH = 8;
-/* Share of the draws that may show a smaller growth of the loss than the one that is used. */
+/* The growth of the loss that is used is this quantile over the draws, so that most draws show at
+ * least this growth. */
 static const double DOUBT = 0.2;
 
 /*
@@ -62,9 +64,9 @@ static double usual_turn(const struct hm_fit *fit)
 }
 
 /*
- * Returns the growth of the loss of efficiency in the last quarter of the runs' range on which most
- * draws agree; 0: the loss does not grow, or the draws differ. `growths` is memory for one number
- * per draw.
+ * Returns the growth of the loss of efficiency, in the last quarter of the runs' range, on which
+ * most draws agree. It is 0 if the loss does not grow or the draws differ. `growths` is memory for
+ * one number per draw.
  */
 static double agreed_growth(const struct hm_fit *fit, const double *x, const double *n,
                             double *growths)

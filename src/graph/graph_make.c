@@ -244,7 +244,8 @@ static int make_power_law(const struct hm_recipe *r, struct hm_random *random,
         return hm__fail_nomem(err);
     fill_degree_counts(r, counts);
     /*
-     * Counts that were not finished must not be used, because their number of edge ends is wrong.
+     * If the budget was spent before the counts were complete, they must not be used, because their
+     * number of edge ends is wrong.
      */
     int rc = hm__budget_check("max_degree", err);
     if (rc == 0)

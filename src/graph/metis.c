@@ -28,7 +28,7 @@
  */
 static pthread_mutex_t metis_mutex = PTHREAD_MUTEX_INITIALIZER;
 
-/* A graph in the form of METIS_PartGraphKway; costs may be NULL. */
+/* A graph in the form that METIS_PartGraphKway takes; costs may be NULL. */
 struct metis_graph {
     idx_t vertices, *starts, *rows, *weights, *costs;
 };
@@ -144,7 +144,8 @@ static void metis_fill_edges(size_t count, const struct hm_weighted_edge *edges,
             weights[at] = metis_weight(edges[i].weight, most);
         }
     }
-    /* Each start has moved to the start of the next row. */
+    /* Filling the rows has moved each start to the start of the next row, so the starts are shifted
+     * back by one vertex. */
     for (size_t v = count; v > 0; v--)
         starts[v] = starts[v - 1];
     starts[0] = 0;
@@ -166,7 +167,7 @@ int hm__metis_weighted(size_t count, const double *weights, const struct hm_weig
     double most = 0, total = 0;
     for (size_t v = 0; v < count; v++)
         total += weights[v];
-    /* METIS prints a warning if a vertex is heavier than a part. */
+    /* Weights are limited, because METIS prints a warning if a vertex is heavier than a part. */
     for (size_t v = 0; v < count; v++)
         most = fmax(most, fmin(weights[v], total / n / 2));
     for (size_t v = 0; rc == 0 && v < count; v++)

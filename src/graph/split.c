@@ -7,15 +7,17 @@
  *     1/2 (V/n - 1) (V/n) E / (V (V-1) / 2)
  * (Ulanov et al. 2016, Section IV-B). If the edges are known, the numbers are exact instead.
  *
- * Vertices of one degree are interchangeable, so the cost grows with the number of distinct
- * degrees, not of vertices:
- *     dealt    vertices round robin in the order of degree: in a whole round every worker gets one
- * vertex, and the remainder goes to consecutive workers by a difference array; random   the
- * vertices of a degree are distributed by a multinomial distribution, drawn exactly as a chain of
- * binomials (or one by one if there are few vertices); greedy   the vertices of a degree fill the
- * least loaded workers up to a common load. The expected number of copies of a vertex with d random
- * neighbours is 1 + (n-1) (1 - (1-1/n)^d). Limits: from degrees alone, cut edges are unknown and
- * neighbours are assumed to be random.
+ * Vertices of one degree are interchangeable, so the computing time grows with the number of
+ * distinct degrees, not with the number of vertices:
+ *
+ * - dealt: vertices are assigned round robin in the order of degree. In a whole round every worker
+ *   gets one vertex, and the remainder goes to consecutive workers by a difference array.
+ * - random: the vertices of a degree are distributed by a multinomial distribution, drawn exactly
+ *   as a chain of binomials (or one by one if there are few vertices).
+ * - greedy: the vertices of a degree fill the least loaded workers up to a common load.
+ *
+ * The expected number of copies of a vertex with d random neighbours is 1 + (n-1) (1 - (1-1/n)^d).
+ * Limits: from degrees alone, cut edges are unknown and neighbours are assumed to be random.
  */
 #include "split.h"
 
@@ -169,7 +171,8 @@ static double expected_replicas(const struct hm_graph *g, double n)
     return sum / g->vertices;
 }
 
-/* Makes one trial from the degrees alone; returns the number of edges of the most loaded worker. */
+/* Makes one random trial of a split from the degrees alone; returns the number of edges of the most
+ * loaded worker. */
 static double try_degrees(const struct hm_graph *g, enum hm_split split, double seed,
                           uint32_t trial, uint32_t n, double *loads)
 {
@@ -186,7 +189,7 @@ static double try_degrees(const struct hm_graph *g, enum hm_split split, double 
     return largest_load(loads, n) - edges_counted_twice(g, n);
 }
 
-/* Makes one trial with known edges, and sets the counts in *parts. */
+/* Makes one random trial of a split with known edges, and sets the counts in *parts. */
 static int try_edges(const struct hm_graph *g, const struct hm_adjacency *rows, enum hm_split split,
                      double seed, uint32_t trial, uint32_t n, uint32_t *owner,
                      struct hm_parts *parts, struct hm_err *err)

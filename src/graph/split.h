@@ -38,7 +38,7 @@ int hm__metis_check(const struct hm_graph *graph, uint32_t n, struct hm_err *err
 int hm__metis(const struct hm_graph *graph, const struct hm_adjacency *rows, uint32_t n,
               double seed, uint32_t *owner, struct hm_err *err);
 
-/* An edge between two vertices with a weight. */
+/* An edge with a weight between two vertices. */
 struct hm_weighted_edge {
     uint32_t from, to;
     double weight;

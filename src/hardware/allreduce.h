@@ -15,13 +15,13 @@ struct hm_allreduce {
     double latency_s, per_byte_s, floor_s, half_bytes, fill_s;
 };
 
-/* Prepares an all-reduce among n workers. HM_SCHEME_BEST means the scheme that the library would
- * choose; any other scheme is timed on the same links, at the rates that the library reaches on
- * them. */
+/* Prepares an all-reduce among n workers. HM_SCHEME_BEST means the scheme that a collective library
+ * would choose; any other scheme is timed on the same links, at the rates that such a library
+ * reaches on them. */
 struct hm_allreduce hm__allreduce_init(enum hm_scheme scheme, double n,
                                        const struct hm_wires *wires,
                                        const struct hm_constants *constants);
-/* Returns the seconds of a message of `bytes`, split into latency and transfer. */
+/* Returns the seconds of a message of `bytes` bytes, split into latency and transfer. */
 struct hm_wire_time hm__allreduce_time(const struct hm_allreduce *allreduce, double bytes);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * Describes a machine from the times of single operations: which operations to time, the rates and
- * latencies with which the model of operations and collectives predicts the measured times, and the
- * description of the machine as YAML.
+ * Derives the description of a machine from the times of single operations: lists the operations to
+ * time, finds the rates and latencies with which the model predicts the measured times, and writes
+ * the description as YAML.
  */
 #ifndef HM_CALIBRATION_H
 #define HM_CALIBRATION_H
@@ -14,7 +14,7 @@ enum { HM_CALIBRATION_OPS = 512 };
 
 /*
  * Fill rows with the operations that are timed on a GPU, on a CPU with `cores` cores, or between
- * ranks; `quick` takes fewer and smaller operations. Returns the number of rows.
+ * ranks; if `quick` is true, fewer and smaller operations are timed. Returns the number of rows.
  */
 size_t hm__calibration_gpu_ops(bool quick, struct hm_timing rows[HM_CALIBRATION_OPS]);
 size_t hm__calibration_cpu_ops(bool quick, double cores, struct hm_timing rows[HM_CALIBRATION_OPS]);
@@ -28,8 +28,8 @@ size_t hm__calibration_sizes(bool quick, double ret_bytes[32]);
 double hm__timing_flop(const struct hm_timing *timing);
 
 /*
- * Returns the seconds of one round: the first quartile of the samples, since interruptions only add
- * time. Sorts the samples.
+ * Returns the seconds of one round of an operation: the first quartile of the samples, since
+ * interruptions only add time. Sorts the samples.
  */
 double hm__samples_quartile(double *samples, size_t count);
 /* Returns the median of the values; NaN if there are none. Sorts the values. */
@@ -47,9 +47,10 @@ struct hm_calibrated {
      * Text that names the values that were not measured and are not from a data sheet; NULL: none.
      */
     const char *assumed;
-    /* Median error of the model on the timed operations; NaN: none were timed. */
+    /* Median relative error of the model on the timed operations; NaN: none were timed. */
     double model_error;
-    double link_error; /* Median error of the model on all-reduces; NaN: none were timed. */
+    double link_error; /* Median relative error of the model on all-reduces; NaN: none were
+                          timed. */
 };
 
 /*
@@ -59,8 +60,8 @@ struct hm_calibrated {
 int hm__calibrate(const struct hm_timings *timings, const struct hm_node *sheet,
                   struct hm_calibrated *ret_machine, struct hm_err *err);
 /*
- * Returns the seconds that the calibrated machine predicts for a timed operation; NaN if no model
- * covers it.
+ * Returns the seconds that the model predicts for a timed operation on the calibrated machine; NaN
+ * if no model covers it.
  */
 double hm__calibrated_time(const struct hm_calibrated *machine, const struct hm_timing *timing);
 

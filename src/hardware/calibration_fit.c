@@ -99,7 +99,9 @@ static double gpu_time(const struct hm_node *node, const struct hm_timing *t)
 {
     struct hm_device d;
     enum hm_math math = t->math == HM_MATH_AUTO ? HM_MATH_FP32 : t->math;
-    /* The memory layout is not changed for a single convolution, so the software is not eager. */
+    /* The model of eager software includes a change of the memory layout around convolutions, which
+     * a single timed convolution does not have. Therefore convolutions are modelled as compiled
+     * software. */
     enum hm_software software = is_conv(t->what) ? HM_SOFTWARE_COMPILED : HM_SOFTWARE_EAGER;
 
     if (!hm__device_init(&d, node, math, 32, software, NULL) || d.math != math)
@@ -145,8 +147,8 @@ struct figure_search {
 };
 
 /*
- * Returns the median of ln(model / measured) if the rate has the value x; NaN if no such operation
- * was timed.
+ * Returns the median of ln(model / measured) if the rate has the value x; NaN if no operation of
+ * this kind was timed.
  */
 static double search_error(const struct figure_search *g, double x)
 {

@@ -21,7 +21,7 @@
 enum { PAIRS = 256 };
 
 struct link_rows {
-    const struct hm_timing *rows[PAIRS]; /* Messages, sorted by their bytes. */
+    const struct hm_timing *rows[PAIRS]; /* Timed messages, sorted by their number of bytes. */
     size_t count;
 };
 
@@ -98,7 +98,8 @@ double hm__links_time(const struct hm_calibrated *m, const struct hm_timing *t)
     return allreduce_time(m, t);
 }
 
-/* Returns the median of ln(model / measured) of rows first .. first + count - 1. */
+/* Returns the median of ln(model / measured) over the messages with the indices first .. first +
+ * count - 1. */
 static double rows_error(const struct hm_calibrated *m, const struct link_rows *r, size_t first,
                          size_t count)
 {
@@ -111,8 +112,8 @@ static double rows_error(const struct hm_calibrated *m, const struct link_rows *
 
 /*
  * Finds the latency or bandwidth of a link, in [low, high], with which the median error of the
- * model over rows first .. first + count - 1 is 0. `falls` is true if the time falls as the value
- * grows.
+ * model is 0 over the messages with the indices first .. first + count - 1. `falls` is true if the
+ * time falls as the value grows.
  */
 static void solve_figure(struct hm_calibrated *m, const struct link_rows *r, size_t first,
                          size_t count, double *figure, double low, double high, bool falls)

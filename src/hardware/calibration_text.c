@@ -6,7 +6,7 @@
 #include "calibration.h"
 #include "json.h"
 
-/* Writes a value with four digits and the largest of the units G, T, … that fits. */
+/* Writes a value with four digits and the largest prefix (G, T, …) that fits. */
 static void put_quantity(struct hm_text *out, double value, const char *unit)
 {
     static const struct prefix {

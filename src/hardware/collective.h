@@ -24,12 +24,12 @@ struct hm_wire_time {
 };
 
 /*
- * Returns the time of a message of `bytes` among n >= 1 workers. HM_SCHEME_BEST takes the cheapest
- * all-reduce.
+ * Returns the time of a message of `bytes` bytes among n >= 1 workers. HM_SCHEME_BEST means the
+ * cheapest all-reduce.
  */
 struct hm_wire_time hm__collective_eval(enum hm_scheme scheme, double n, double bytes,
                                         const struct hm_wires *wires);
-/* Seconds of one message in one direction between workers and servers, at the ports of both
+/* Seconds that a message between workers and servers takes in one direction, at the ports of both
  * sides. */
 struct hm_server_load {
     double latency_s;

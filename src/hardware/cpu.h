@@ -40,11 +40,11 @@ struct hm_cpu_constants {
 /* The constants of CPUs of this version of the model. */
 extern const struct hm_cpu_constants hm__cpu_constants;
 
-/* The cores of one worker that compute. */
+/* The cores that compute in one worker. */
 struct hm_cpu {
     /* Constants; borrowed. NULL if the worker is an accelerator. */
     const struct hm_cpu_constants *k;
-    double threads, cores; /* Number of threads, and of cores that they occupy. */
+    double threads, cores; /* Number of threads, and number of cores that they occupy. */
     double rate;           /* Peak flop/s of the occupied cores. */
     double reach;          /* Fraction of the peak that the largest matrix products reach. */
     double bandwidth;      /* Bytes/s that the threads move to and from memory. */
@@ -67,17 +67,18 @@ bool hm__cpu_init(struct hm_cpu *cpu, const struct hm_node *node, double rate, d
  */
 double hm__cpu_gemm(const struct hm_cpu *cpu, double m, double n, double k, double batch,
                     double efficiency);
-/* Returns the seconds in which one operation on each element moves `bytes`. */
+/* Returns the seconds of an element-wise operation that moves `bytes` bytes. */
 double hm__cpu_stream(const struct hm_cpu *cpu, double bytes);
 /*
- * Returns the seconds of `flop` operations that run at a fraction of the peak and move `bytes`
- * bytes.
+ * Returns the seconds of `flop` floating-point operations that run at a fraction of the peak and
+ * move `bytes` bytes.
  */
 double hm__cpu_loop(const struct hm_cpu *cpu, double flop, double fraction, double bytes);
 
-/* Returns the seconds of one edge of a graph with `states` states on one worker: scalar arithmetic
- * or memory traffic, whichever takes longer. `vertices` is the number of vertices of the graph,
- * `value_bytes` the bytes of a value, `rate` the peak flop/s of the worker in 64 bits. */
+/* Returns the seconds in which one worker processes one edge of a graph in belief propagation with
+ * `states` states: scalar arithmetic or memory traffic, whichever takes longer. `vertices` is the
+ * number of vertices of the graph, `value_bytes` the bytes of a value, `rate` the peak flop/s of
+ * the worker in 64 bits. */
 double hm__cpu_edge(const struct hm_node *node, double rate, double flop, double states,
                     double vertices, double value_bytes);
 

@@ -90,8 +90,8 @@ static void device_set_measured(struct hm_device *d, const struct hm_calibration
         d->reach = flops / d->rate * (d->software == HM_SOFTWARE_TUNED ? d->k->reach_tuned : 1);
     if (speed > 0)
         d->conv_speed = speed;
-    /* The bandwidth was measured with simple kernels, which reach the share `stream` of the peak.
-     */
+    /* The bandwidth was measured with simple kernels, which reach the share `stream` of the peak,
+     * so the peak is the measured value divided by `stream`. */
     if (m->memory_bandwidth_bytes_per_s > 0)
         d->bandwidth = m->memory_bandwidth_bytes_per_s / d->k->stream;
     if (m->kernel_s > 0)
@@ -216,7 +216,8 @@ double hm__device_gemm(const struct hm_device *d, double m, double n, double k, 
 {
     if (d->cpu.k)
         return hm__cpu_gemm(&d->cpu, m, n, k, batch, 1);
-    /* Rows of the operands and of the result have n or k values. */
+    /* Rows of the operands and of the result have n or k values, so the alignment of both
+     * matters. */
     return product_time(d, m, n, k, batch, fmin(align_factor(d, n), align_factor(d, k)));
 }
 
@@ -286,7 +287,7 @@ double hm__device_conv(const struct hm_device *d, const struct hm_conv *c, enum 
     if (groups > 1) {
         /*
          * Kernels for grouped convolutions compute all groups at once, although each group has few
-         * channels.
+         * channels, so the convolution is timed as one group.
          */
         out = c->out;
         groups = 1;

@@ -18,7 +18,8 @@ struct hm_device {
     double processors;  /* Number of multiprocessors that share a matrix product. */
     double value_bytes; /* Number of bytes of one activation. */
     double kernel_s;    /* Seconds of a small kernel from its start to its end. */
-    double conv_speed;  /* Measured speed of convolutions relative to that of the constants. */
+    double conv_speed;  /* Measured speed of convolutions relative to the speed that the constants
+                           give. */
     bool matrix_units;  /* True if matrix products run on matrix units, which need aligned rows. */
     const struct hm_constants *k;
     /* The cores of a worker without an accelerator; cpu.k is NULL if the worker has an
@@ -47,7 +48,8 @@ double hm__rate_of(const struct hm_rates *rates, enum hm_math math);
 
 /* Returns the seconds of `batch` matrix products of an m x k matrix and a k x n matrix. */
 double hm__device_gemm(const struct hm_device *d, double m, double n, double k, double batch);
-/* Returns the seconds in which one kernel moves `bytes` at a fraction of the memory bandwidth. */
+/* Returns the seconds in which one kernel moves `bytes` bytes at a fraction of the memory
+ * bandwidth. */
 double hm__device_stream(const struct hm_device *d, double bytes, double fraction);
 /* Same as hm__device_stream, for a slow kernel: each processor moves at most `rate` GB/s. */
 double hm__device_stream_slow(const struct hm_device *d, double bytes, double rate);
@@ -57,8 +59,9 @@ enum hm_pass { HM_PASS_FORWARD, HM_PASS_DATA, HM_PASS_WEIGHT };
 /* A convolution of `batch` images. */
 struct hm_conv {
     double batch, in, out;        /* Numbers of images, input channels and output channels. */
-    double in_places, out_places; /* Numbers of positions of an input and an output channel. */
-    double window;                /* Number of positions of the kernel window. */
+    double in_places, out_places; /* Number of positions (pixels) in an input channel, and number in
+                                     an output channel. */
+    double window;                /* Number of positions in the kernel window. */
     double groups;
     double stride;
 };

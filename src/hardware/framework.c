@@ -44,8 +44,8 @@ double hm__framework_queue_time(double n, double apart_s, double served_s)
 {
     double excess = n * served_s - apart_s;
     double root = sqrt(excess * excess + 4 * served_s * apart_s);
-    /* The two formulas of the larger root are equal; the one that adds positive numbers loses no
-     * digits. */
+    /* Two formulas give the same larger root of the quadratic equation; the one that adds positive
+     * numbers loses no digits. */
     double at_server = excess > 0          ? (excess + root) / 2
                        : root - excess > 0 ? 2 * served_s * apart_s / (root - excess)
                                            : 0;

@@ -46,7 +46,7 @@ double hm__framework_driver_time(const struct hm_framework_costs *costs, double 
  * that serves one worker at a time. A worker spends `apart_s` without the server and occupies the
  * server for `served_s`. This is the mean value analysis of a closed queue with Schweitzer's
  * approximation: a worker that arrives finds (n - 1)/n of the mean queue, so the time R at the
- * server obeys R (Z + R) = S (Z + R) + (n - 1) S R.
+ * server obeys R (Z + R) = S (Z + R) + (n - 1) S R, where S is served_s and Z is apart_s.
  */
 double hm__framework_queue_time(double n, double apart_s, double served_s);
 

@@ -146,7 +146,8 @@ static int count_conv(struct counter *c, const struct hm_layer *l, struct hm_sha
     double window = l->kernel_h * l->kernel_w * depth, places = shape->height * shape->width;
     double bias = l->bias == HM_BIAS_NONE ? 0 : l->bias == HM_BIAS_SHARED ? 1 : places;
     row->parameters = l->units * (window + bias);
-    /* A transposed convolution spreads each input value over a window of the output. */
+    /* A transposed convolution spreads each input value over a window of the output, so the
+     * positions of the input are counted. */
     row->multiply_adds = l->units * window * (l->transposed ? before : places);
     shape->channels = l->units;
     return 0;
@@ -206,7 +207,7 @@ static int count_activation(struct counter *c, const struct hm_layer *l, struct 
 }
 
 /* Counts the dot products of all pairs of t vectors of the input and one vector of the side layers,
- * which must have the size of the others. */
+ * which must have as many values as each of the t vectors. */
 static int count_interact(struct counter *c, const struct hm_layer *l, struct hm_shape *shape,
                           struct hm_count *row)
 {

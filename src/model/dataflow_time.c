@@ -19,7 +19,8 @@
 
 #include "slowness.h"
 
-/* Number of waves in which the large task is tried, evenly spaced if there are more waves. */
+/* The large task is tried in each wave of tasks or, if there are more waves than this number, in
+ * this many waves at equal distances. */
 enum { WAVES_TRIED = 64 };
 
 /*
@@ -32,7 +33,8 @@ static double tasks_done(double t, double slots, double start, double large)
            fmax(0, floor(t - start - large + 1e-9));
 }
 
-/* Returns the time at which all of `tasks` equal tasks have ended. */
+/* Returns the time at which all of `tasks` equal tasks have ended, if one slot also runs the large
+ * task. */
 static double equal_end(double tasks, double slots, double start, double large)
 {
     double low = 0, high = ceil(tasks / slots) + ceil(large) + 1;

@@ -14,7 +14,8 @@
  */
 double hm__dataflow_makespan(double tasks, double slots, double skew);
 
-/* Expected time that lost workers add, as a share of the time, with lineage or with checkpoints. */
+/* Expected time that lost workers add, as a share of the time, for recovery with lineage or with
+ * checkpoints. */
 struct hm_dataflow_loss {
     double failures_per_s; /* Rate at which workers are lost, per second. */
     double lineage,
@@ -24,11 +25,12 @@ struct hm_dataflow_loss {
 };
 
 /*
- * Returns the loss for n workers whose iterations take time_s, of which compute_s can be repeated
- * by the other workers in parallel. With lineage, a lost worker costs the restart and `lineage`
- * iterations of its partitions, which the other n - 1 workers repeat (a single worker repeats them
- * alone). With checkpoints, it costs the restart and half the time since the last checkpoint, whose
- * best interval is sqrt(2 C / rate) for checkpoints of C seconds (Young 1974).
+ * Returns the expected losses by failures of n workers, as shares of the time. compute_s are the
+ * seconds of an iteration that the other workers can repeat in parallel. With lineage, a lost
+ * worker costs the restart and `lineage` iterations of its partitions, which the other n - 1
+ * workers repeat (a single worker repeats them alone). With checkpoints, it costs the restart and
+ * half the time since the last checkpoint, whose best interval is sqrt(2 C / rate) for checkpoints
+ * of C seconds (Young 1974).
  */
 struct hm_dataflow_loss hm__dataflow_loss(const struct hm_dataflow *dataflow, double n,
                                           double compute_s);
@@ -41,7 +43,8 @@ double hm__dataflow_recovery(const struct hm_dataflow *dataflow,
 struct hm_dataflow_parts {
     double tasks, slots; /* Number of tasks of a stage, and number of slots of all workers. */
     double waves;        /* Number of waves of tasks, rounded up. */
-    double even;         /* Share of the computing time in which all slots have equal work. */
+    double even;         /* Ratio, at most 1, of the computing time with all slots always busy to
+                            the actual computing time. */
     double schedule_s;   /* Seconds in which the driver starts stages and tasks. */
 };
 

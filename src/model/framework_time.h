@@ -4,7 +4,7 @@
 
 #include "model_state.h"
 
-/* Adds a note that names the costs that the framework of the job adds, if it has one. */
+/* If the job has a framework, adds a note that names the costs of the framework. */
 void hm__model_framework_note(struct hm_model *m);
 /* Returns the seconds that the framework adds to an iteration of a worker with `samples` samples:
  * a constant, and the conversion of samples that are text. */

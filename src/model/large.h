@@ -31,8 +31,7 @@ double hm__large_flop_again(const struct hm_transformer *network, double sequenc
 struct hm_large_layer_count {
     double dense, expert;
 };
-/* Counts the parameters of one layer on one worker of a layout; if `expert` is true, of a layer
- * with experts. */
+/* Counts the parameters of one layer on one worker; if `expert` is true, the layer has experts. */
 struct hm_large_layer_count hm__large_layer_count(const struct hm_transformer *network,
                                                   const struct hm_layout *layout, bool expert);
 
@@ -59,7 +58,8 @@ enum hm_large_family {
     HM_FAMILY_AMPERE,
     HM_FAMILY_HOPPER,
     HM_FAMILY_BLACKWELL,
-    /* A generation without measurements; it gets the means of the other generations. */
+    /* A generation without measurements; its constants are the means of those of the other
+     * generations. */
     HM_FAMILY_OTHER,
     HM_FAMILIES
 };
@@ -72,7 +72,7 @@ enum {
     HM_LARGE_ASSUMED_MEMORY = 8
 };
 
-/* The rates and sizes of one worker, its node and the network that the model uses. */
+/* The rates and sizes that the model uses: those of one worker, its node and the network. */
 struct hm_large_device {
     enum hm_large_family family;
     double flops_16, flops_8, flops_4; /* Peak flop/s with 16, 8 and 4 bits; 0: not supported. */
@@ -89,11 +89,13 @@ struct hm_large_device {
     double torus[HM_TORUS_AXES];
     double machine_workers; /* Number of workers that are rented together; per_node or less. */
     double host_bytes;      /* Memory of the host of machine_workers workers; NaN: unknown. */
-    /* Rate of matrix products relative to that of the usual device; 0 means the usual rate. */
+    /* Rate of matrix products relative to that of the usual device of its generation; 0 means the
+     * usual rate. */
     double speed;
     double price_per_s; /* Money per second of one node; NaN: unknown. */
     double max_nodes;   /* Number of nodes that exist; NaN: no limit. */
-    unsigned assumed;   /* Values that are assumed, as a sum of HM_LARGE_ASSUMED_... */
+    unsigned assumed;   /* Values that are assumed, as a sum of the constants
+                           HM_LARGE_ASSUMED_... */
     bool unmeasured;    /* True if no steps were measured on devices like this one. */
 };
 
@@ -109,9 +111,10 @@ double hm__large_host_link(const struct hm_large_device *device);
 
 /* ---- constants ------------------------------------------------------------------------------- */
 
-/* X(name, value before fitting, smallest, largest): efficiencies and fixed costs. Three of them
- * (eager_logits, eager_kept, cast_kept) are bytes that software without fused kernels keeps in a
- * gated network: per logit, per hidden value, and per hidden value if weights have 32 bits. */
+/* X(name, value before fitting, smallest, largest): efficiencies and fixed costs. Three of them are
+ * bytes of activation memory that eager software uses in gated networks: eager_logits for each
+ * logit, eager_kept for each hidden value, and cast_kept for each hidden value in addition if the
+ * weights have more than 16 bits. */
 #define HM_LARGE_CONSTANT_MAP(X)                                                                   \
     X(gemm_volta, .80, .3, 1)                                                                      \
     X(gemm_ampere, .87, .3, 1)                                                                     \
@@ -164,7 +167,7 @@ struct hm_large_constants {
 };
 enum { HM_LARGE_CONSTANTS = sizeof(struct hm_large_constants) / sizeof(double) };
 
-/* Returns the constants that are fitted to all measured rows. */
+/* Returns the constants that are fitted to all measured steps. */
 const struct hm_large_constants *hm__large_fitted(void);
 /* Returns the constants that are fitted to all rows except those of a source, for cross-validation;
  * NULL if there is no such source. */
@@ -198,20 +201,22 @@ enum hm_large_group hm__large_group(const struct hm_large_device *device,
  */
 struct hm_large_spread {
     double high, high_experts, high_recent, high_waiting;
-    /* Components of the distance by which the lower end lies below 0. */
+    /* Components that add up to the distance of the interval's lower end below 0. */
     double low, low_experts, low_recent;
 };
-/* A spread that was estimated from all rows, or from all except those of one source. */
+/* A spread that was estimated from all measured steps, or from all except those of one source. */
 struct hm_large_spread_set {
-    /* Source and network whose rows were left out; NULL if all rows were used. */
+    /* Source and network whose measured steps were left out; NULL if all were used. */
     const char *source, *network;
     struct hm_large_spread spread;
 };
-/* All sets; the first one was estimated from all rows, and the last one has the source NULL. */
+/* All spreads; the first one was estimated from all measured steps, and the last entry has the
+ * source NULL. */
 extern const struct hm_large_spread_set hm__large_spreads[];
 /*
- * Returns the spread that was estimated without a source. If `network` is not NULL, only the rows
- * of this network and source were left out; this is for groups with a single source.
+ * Returns the spread that was estimated without the measured steps of a source. If `network` is not
+ * NULL, only the rows of this network and source were left out; this is for groups with a single
+ * source.
  */
 const struct hm_large_spread *hm__large_spread_without(const char *source, const char *network);
 /* Factors on a predicted time that give the interval in which 90 % of the measurements lie. */
@@ -280,7 +285,7 @@ double hm__large_gemm(const struct hm_large_case *x, double peak, double m, doub
  * node. */
 double hm__large_collective(const struct hm_large_case *x, double ranks, double per_node,
                             double bytes, double passes);
-/* Evaluate the times of single layers. */
+/* Compute the seconds of single layers for a layout. */
 void hm__large_times(const struct hm_large_case *x, const struct hm_layout *layout,
                      struct hm_large_times *ret_times);
 /* Evaluate a whole step from the times of hm__large_times for the same layout. */

@@ -51,11 +51,11 @@ struct hm_large_interval hm__large_interval(const struct hm_large_spread *spread
                                             const struct hm_large_step *step)
 {
     /*
-     * Factors on the logarithms of the ends of the interval if no steps were measured: on devices
-     * of another kind, on devices of a measured generation with other rates, and on networks of
-     * which a part is trained. They are guesses that are not based on data.
+     * Factors on the logarithms of the ends of the interval for devices of another kind, and for
+     * devices of a measured generation with other rates. No steps were measured on them, so both
+     * factors are guesses.
      */
-    static const double OTHER_KIND = 2.5, OTHER_RATES = 1.75, PART_TRAINED = 1.5;
+    static const double OTHER_KIND = 2.5, OTHER_RATES = 1.75;
     const enum hm_large_group group = hm__large_group(device, work);
     const bool other = device->family == HM_FAMILY_OTHER, experts = group == HM_GROUP_EXPERTS;
     const bool recent =
@@ -66,11 +66,10 @@ struct hm_large_interval hm__large_interval(const struct hm_large_spread *spread
               : 0);
     const double low = spread->low + experts * spread->low_experts + recent * spread->low_recent;
 
-    return hm__large_narrow((struct hm_large_interval){exp(-low), exp(high)},
-                            (other                ? OTHER_KIND
-                             : device->unmeasured ? OTHER_RATES
-                                                  : 1) *
-                                (work->trained < 1 ? PART_TRAINED : 1));
+    return hm__large_narrow((struct hm_large_interval){exp(-low), exp(high)}, other ? OTHER_KIND
+                                                                              : device->unmeasured
+                                                                                  ? OTHER_RATES
+                                                                                  : 1);
 }
 
 struct hm_large_interval hm__large_narrow(struct hm_large_interval interval, double factor)

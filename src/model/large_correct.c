@@ -14,7 +14,7 @@
 
 /* Quantile of the normal distribution for intervals of 90 %. */
 static const double NORMAL_90 = 1.6449;
-/* Prior standard deviation of the logarithm of the factor on the time of the host. */
+/* Standard deviation of the prior for the logarithm of the factor on the host's time. */
 static const double HOST_SPREAD = .5;
 
 /*
@@ -62,7 +62,8 @@ static double row_error(const struct hm_large_case *x, const struct hm_large_mea
     return log(row->time_s / step.time_s);
 }
 
-/* Returns the value to minimise: squared errors and squared logarithms of the factors. */
+/* Returns the sum to minimise: the squared errors of the measured steps and the squared logarithms
+ * of the two factors, relative to their variances. */
 static double correction_cost(const struct hm_large_case *x, const struct hm_large_measured *rows,
                               size_t count, const struct hm_large_correction *c, double spread,
                               double prior)

@@ -5,7 +5,7 @@
 
 #include "large.h"
 
-/* A step that was measured with a layout. */
+/* A measured step, and the layout with which it was measured. */
 struct hm_large_measured {
     double n; /* Number of workers. */
     /*
@@ -48,14 +48,15 @@ void hm__large_correct(const struct hm_large_case *x, const struct hm_large_meas
 void hm__large_apply(const struct hm_large_correction *correction, struct hm_large_device *device,
                      struct hm_large_constants *constants);
 /*
- * Returns the factor on the corrected time of a layout that follows from measured steps of the same
- * layout on any number of workers; 1 if there are none. *ret_narrower is the factor, at most 1, on
- * the logarithms of the interval that the time has without measured steps.
+ * Returns the factor by which the corrected time of a layout is multiplied because steps of the
+ * same layout, on any number of workers, were measured; 1 if there are none. *ret_narrower is the
+ * factor, at most 1, by which the logarithms of the ends of the interval without measured steps are
+ * multiplied.
  */
 double hm__large_known(const struct hm_large_correction *correction, const struct hm_layout *layout,
                        double *ret_narrower);
-/* Returns *ret_narrower of hm__large_known for the time of a layout after one measured step of it.
- */
+/* Returns the value of *ret_narrower that hm__large_known would give for a layout after one
+ * measured step of this layout. */
 double hm__large_after_run(const struct hm_large_case *x, const struct hm_layout *layout);
 
 #endif

@@ -73,7 +73,7 @@ static enum hm_large_family generation_family(enum hm_generation generation)
     case HM_GENERATION_VOLTA:
         return HM_FAMILY_VOLTA;
     case HM_GENERATION_AMPERE:
-    case HM_GENERATION_ADA: /* No rows were measured on Ada devices, which run the same kernels as
+    case HM_GENERATION_ADA: /* No steps were measured on Ada devices, which run the same kernels as
                                Ampere devices. */
         return HM_FAMILY_AMPERE;
     case HM_GENERATION_HOPPER:
@@ -107,7 +107,7 @@ static const struct usual *nearest_usual(const struct hm_node *node)
  */
 static struct hm_large_device node_device(const struct hm_node *node)
 {
-    /* Largest distance from the usual device of a generation at which a machine without a
+    /* Largest distance from the usual device of a generation at which a machine of unknown
      * generation counts as one of that generation. */
     static const double SAME = .25;
     /* Largest distance at which a device counts as one on which steps were measured: these are the
@@ -133,7 +133,7 @@ static struct hm_large_device node_device(const struct hm_node *node)
     if (!hm__is_given(node->processors))
         return d;
     /* If the number of processors of a machine is known, the machine also gives all rates that it
-     * supports. */
+     * supports, so a missing rate means that the format is not supported. */
     d.processors = node->processors;
     d.flops_8 = hm__is_given(node->flops_fp8) ? node->flops_fp8 : 0;
     d.flops_4 = hm__is_given(node->flops_fp4) ? node->flops_fp4 : 0;

@@ -82,8 +82,8 @@ struct pair {
 };
 
 /*
- * Returns the seconds of a linear layer for `rows` tokens from k to n values: one matrix product
- * forward, two backward. Weights that are not trained need no gradient.
+ * Returns the seconds of a linear layer that maps k values to n values, for `rows` tokens: one
+ * matrix product forward, two backward. Weights that are not trained need no gradient.
  */
 static struct pair linear_time(const struct hm_large_case *x, double peak, double rows, double n,
                                double k)
@@ -113,6 +113,25 @@ static double linear_peak(const struct hm_large_case *x)
     default:
         return d->flops_16;
     }
+}
+
+/*
+ * Returns the seconds of a linear layer of attention or of a feed-forward layer, with its adapter.
+ * The products of an adapter are small, so memory traffic limits it. Forward it writes its output,
+ * scales it and adds it to that of the layer: 6 passes over n values, and one over the k inputs.
+ * Backward there are 4 passes over n values and 5 over k. Fused kernels need about half of them.
+ */
+static struct pair map_time(const struct hm_large_case *x, double rows, double n, double k)
+{
+    struct pair time = linear_time(x, linear_peak(x), rows, n, k);
+    const double value = 2 * rows / memory_rate(x); /* Seconds of one value of each token. */
+    const double passes = x->work->software == HM_SOFTWARE_EAGER ? 1 : .5;
+
+    if (x->work->adapters) {
+        time.forward += passes * (6 * n + k) * value;
+        time.backward += passes * (4 * n + 5 * k) * value;
+    }
+    return time;
 }
 
 static double flash_efficiency(const struct hm_large_case *x)
@@ -168,22 +187,20 @@ static struct pair attention_maps(const struct hm_large_case *x, const struct hm
     const struct hm_transformer *net = x->work->network;
     const struct hm_latent *a = &net->latent;
     struct hm_large_widths widths = hm__large_widths(net);
-    double peak = linear_peak(x), h = net->hidden, t = l->tensor;
+    double h = net->hidden, t = l->tensor;
     struct pair sum = {0};
 
     if (a->rank_kv > 0) {
         double query = net->heads * (a->dim_nope + a->dim_rope) / t;
         if (a->rank_q > 0)
-            pair_add(&sum, linear_time(x, peak, rows, a->rank_q, h), 1);
-        pair_add(&sum, linear_time(x, peak, rows, query, a->rank_q > 0 ? a->rank_q : h), 1);
-        pair_add(&sum, linear_time(x, peak, rows, a->rank_kv + a->dim_rope, h), 1);
-        pair_add(&sum,
-                 linear_time(x, peak, rows, net->heads * (a->dim_nope + a->dim_v) / t, a->rank_kv),
-                 1);
+            pair_add(&sum, map_time(x, rows, a->rank_q, h), 1);
+        pair_add(&sum, map_time(x, rows, query, a->rank_q > 0 ? a->rank_q : h), 1);
+        pair_add(&sum, map_time(x, rows, a->rank_kv + a->dim_rope, h), 1);
+        pair_add(&sum, map_time(x, rows, net->heads * (a->dim_nope + a->dim_v) / t, a->rank_kv), 1);
     } else {
-        pair_add(&sum, linear_time(x, peak, rows, widths.qkv / t, h), 1);
+        pair_add(&sum, map_time(x, rows, widths.qkv / t, h), 1);
     }
-    pair_add(&sum, linear_time(x, peak, rows, h, widths.out / t), 1);
+    pair_add(&sum, map_time(x, rows, h, widths.out / t), 1);
     return sum;
 }
 
@@ -194,16 +211,15 @@ static struct pair attention_maps(const struct hm_large_case *x, const struct hm
 static struct pair mlp_maps(const struct hm_large_case *x, double rows, double width)
 {
     const struct hm_transformer *net = x->work->network;
-    struct pair sum =
-        linear_time(x, linear_peak(x), rows, (net->gated ? 2 : 1) * width, net->hidden);
+    struct pair sum = map_time(x, rows, (net->gated ? 2 : 1) * width, net->hidden);
 
-    pair_add(&sum, linear_time(x, linear_peak(x), rows, net->hidden, width), 1);
+    pair_add(&sum, map_time(x, rows, net->hidden, width), 1);
     return sum;
 }
 
 /*
- * Factor on the number of operators: without fused kernels, a gated network has more of them, for
- * norms, rotary positions and the gate.
+ * Returns the factor on the number of operators. Without fused kernels, a gated network has more of
+ * them, for norms, rotary positions and the gate.
  */
 static double gated_factor(const struct hm_large_case *x)
 {

@@ -30,7 +30,8 @@ struct hm_large_stages hm__large_stages(double layers, double stages, double hea
     return best;
 }
 
-/* Bytes that one layer keeps per token: `whole` without recomputation, `remains` with it. */
+/* Bytes that one layer keeps per token: `whole` without recomputation, `remains` with
+ * recomputation. */
 struct kept {
     double whole, remains;
 };
@@ -191,6 +192,19 @@ static void set_activations(const struct hm_large_case *x, const struct hm_layou
     m->buffers = (l->tensor == 1 ? 4 : 8) * rows * net->hidden;
 }
 
+/*
+ * On one worker without accumulation over micro-batches, PyTorch allocates the gradients of a layer
+ * when the backward pass frees its activations, so that only the larger of both counts. Other
+ * software and data parallelism keep buffers of all gradients.
+ */
+static void share_gradients(const struct hm_large_work *w, const struct hm_layout *l,
+                            struct hm_large_memory *m)
+{
+    if (w->software != HM_SOFTWARE_TUNED && l->data * l->context * l->tensor * l->pipeline == 1 &&
+        hm__layout_micro_batches(l, w->batch) == 1)
+        m->gradients = fmax(0, m->gradients - m->activations - m->logits);
+}
+
 void hm__large_memory(const struct hm_large_case *x, const struct hm_layout *l,
                       struct hm_large_memory *ret_memory)
 {
@@ -215,6 +229,7 @@ void hm__large_memory(const struct hm_large_case *x, const struct hm_layout *l,
         m.weights += 8 * held.one + 6 * held.tables;
     offload_states(w, l, &held, own_weights, &m);
     set_activations(x, l, held.layers, &m);
+    share_gradients(w, l, &m);
     m.margin = .02 * (m.activations + m.logits + m.buffers) + GIB;
     m.total =
         m.weights + m.gradients + m.optimizer + m.activations + m.logits + m.buffers + m.margin;

@@ -17,7 +17,7 @@ static const double HEALTHY_SHARE = .4;
  */
 static const double UNSTATED_NETWORK = 400e9;
 
-/* Returns the largest power of two that fits in memory as the micro-batch. */
+/* Returns the largest micro-batch that is a power of two and fits in memory. */
 static double fill_memory(const struct hm_large_row *row, const struct hm_large_device *device)
 {
     const struct hm_large_case situation = {device, &row->work, hm__large_fitted()};
@@ -64,7 +64,7 @@ void hm__large_row_eval(const struct hm_large_row *row, const struct hm_large_de
     hm__large_step(&situation, &row->layout, &times, ret_step);
 }
 
-/* Whether two rows have the same network, device and number of workers. */
+/* Whether two measured steps have the same network, device and number of workers. */
 static bool same_setting(const struct hm_large_row *a, const struct hm_large_row *b)
 {
     return strcmp(a->source, b->source) == 0 && strcmp(a->model, b->model) == 0 &&

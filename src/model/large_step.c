@@ -25,7 +25,7 @@ static const double TORUS_HOP_S = 1e-6;
 /* Seconds of one micro-batch in a layer, as a mean over all layers. */
 struct mean_layer {
     double forward, backward; /* Seconds in which the device computes or the host launches kernels,
-                                 whichever are longer. */
+                                 whichever takes longer. */
     double comm_forward, comm_backward; /* Seconds of communication that computing does not hide. */
     double attention, traffic, host;    /* Components of the forward and backward seconds. */
     double slow; /* Additional seconds of forward + backward if the host is slow. */
@@ -143,7 +143,8 @@ static int set_groups(const struct hm_large_case *x, const struct hm_layout *l,
     return count;
 }
 
-/* Returns the seconds of a collective that sends `bytes` per parameter, summed over all groups. */
+/* Returns the seconds of a collective that sends `bytes` bytes per parameter, summed over all
+ * groups. */
 static double groups_time(const struct hm_large_case *x, const struct group *groups, int count,
                           double bytes, double passes)
 {
@@ -311,8 +312,8 @@ static double host_optimizer_time(const struct hm_large_case *x, const struct hm
 }
 
 /*
- * Returns the seconds of copying weights from the host, for both passes of all micro-batches, that
- * do not overlap with computing.
+ * Returns the part of the seconds for copying weights from the host, in both passes of all
+ * micro-batches, that does not overlap with computing.
  */
 static double fetch_time(const struct hm_large_case *x, const struct hm_layout *l,
                          const struct group *groups, int count, double batches, double compute)
@@ -340,7 +341,11 @@ static double optimizer_time(const struct hm_large_case *x, const struct hm_layo
     }
     if (l->offload != HM_OFFLOAD_NONE)
         return x->work->trained * host_optimizer_time(x, l, own);
-    return x->work->trained * (34 * own + 6 * all) /
+    /* The bytes that the reference counts are those of states in 32 bits, 12 or more for each
+     * parameter. Smaller states, such as those of weights in bf16 without a copy in 32 bits, move
+     * fewer bytes in proportion. */
+    double states = fmin(1, (x->work->weight_bytes + x->work->optimizer_bytes) / 12);
+    return x->work->trained * states * (34 * own + 6 * all) /
            (x->device->bandwidth_bytes_per_s * x->constants->memory);
 }
 
@@ -387,7 +392,8 @@ void hm__large_step(const struct hm_large_case *x, const struct hm_layout *layou
     double batches = hm__layout_micro_batches(&l, x->work->batch);
 
     if (l.zero == 3 && l.pipeline > 1)
-        l.zero = 2; /* A pipeline keeps the gathered weights for all micro-batches. */
+        l.zero = 2; /* A pipeline keeps the gathered weights for all micro-batches, so ZeRO-3 is
+                       evaluated as stage 2. */
     for (int i = 0; i < 2; i++)
         if (times->layers[i].share > 0)
             add_layer(&mean, &times->layers[i], l.recompute,
@@ -399,7 +405,7 @@ void hm__large_step(const struct hm_large_case *x, const struct hm_layout *layou
     s.attention_s = slots * mean.attention;
     s.traffic_s = slots * mean.traffic;
     s.host_s = slots * mean.host;
-    /* All stages but one wait while the pipeline fills and drains. */
+    /* A slow host also delays the slots in which the pipeline fills and drains. */
     s.slow_host_s =
         (slots + (l.pipeline - 1) / l.interleave * x->work->network->layers / l.pipeline) *
         mean.slow;

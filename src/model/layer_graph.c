@@ -41,7 +41,8 @@ static void visitor_add(struct visitor *v, size_t from, size_t to)
 static size_t visit_layers(struct visitor *v, const struct hm_layer *layers, size_t count,
                            size_t input);
 
-/* Adds a row that joins the outputs of two rows; returns its index. */
+/* Adds the next row of the counts, which joins the outputs of two earlier rows; returns its
+ * index. */
 static size_t visit_join(struct visitor *v, size_t one, size_t other)
 {
     visitor_add(v, one, v->row);
@@ -65,7 +66,8 @@ static size_t visit_concat(struct visitor *v, const struct hm_layer *l, size_t i
     return v->row++;
 }
 
-/* Visits one layer that reads the row `input`; returns the row of its outputs. */
+/* Visits one layer, which reads the outputs of row `input` of the counts; returns the row of its
+ * own outputs. */
 static size_t visit_layer(struct visitor *v, const struct hm_layer *l, size_t input)
 {
     size_t out = input;
@@ -106,7 +108,8 @@ static size_t visit_layers(struct visitor *v, const struct hm_layer *layers, siz
     return input;
 }
 
-/* Ends a unit of layers after each row that no edge skips. */
+/* Divides the rows of the counts into units. A unit ends after row r if no row after r reads a row
+ * before r. */
 static int graph_set_units(struct hm_layer_graph *g, struct hm_err *err)
 {
     size_t *far = hm__calloc(g->row_count + 1, sizeof(*far));
@@ -117,13 +120,15 @@ static int graph_set_units(struct hm_layer_graph *g, struct hm_err *err)
         hm__free(far);
         return hm__fail_nomem(err);
     }
-    /* far[r + 1] is the last row that reads row r; far[0] is the last row that reads the input. */
+    /* far[r + 1] is the last row of the counts that reads row r; far[0] is the last row that reads
+     * the input. */
     for (size_t i = 0; i < g->edge_count; i++) {
         size_t from = g->edges[i].from == HM_NONE ? 0 : g->edges[i].from + 1;
         far[from] = g->edges[i].to > far[from] ? g->edges[i].to : far[from];
     }
     for (size_t r = 0; r < g->row_count; r++) {
-        reach = far[r] > reach ? far[r] : reach; /* Last row that reads any row before r. */
+        reach = far[r] > reach ? far[r] : reach; /* Last row of the counts that reads any row before
+                                                    row r. */
         if (reach <= r || r + 1 == g->row_count)
             g->ends[g->unit_count++] = r + 1;
     }

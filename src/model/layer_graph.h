@@ -15,7 +15,7 @@ struct hm_layer_edge {
 struct hm_layer_graph {
     struct hm_layer_edge *edges; /* Edges in ascending order of `to`; owned. */
     size_t edge_count, row_count;
-    /* Index after the last row of each unit; owned. A unit gives one tensor to the next unit. */
+    /* Index after the last row of each unit; owned. A unit passes one tensor to the next unit. */
     size_t *ends;
     size_t unit_count;
 };

@@ -26,7 +26,8 @@ struct ops {
     double a;       /* Number of bytes of one activation. */
     double wide;    /* Bytes of one value that stays in 32 bits. */
     bool mixed;     /* True if weights have more bits than activations. */
-    double forward_ops, backward_ops, casts; /* Number of operations that the host launches. */
+    double forward_ops, backward_ops, casts; /* Numbers of operations that the host launches: in
+                                                each pass, and for conversions of precision. */
     struct hm_layer_step step;
 };
 
@@ -55,7 +56,8 @@ static void ops_cast_weights(struct ops *o, double weights)
 }
 
 /*
- * Adds a fully connected layer for `rows` rows from `in` to `out` values, with its two gradients.
+ * Adds a fully connected layer that maps `in` values to `out` values for `rows` rows, with its two
+ * gradients.
  */
 static void ops_linear(struct ops *o, double rows, double in, double out, bool bias)
 {
@@ -146,7 +148,7 @@ static void ops_norm(struct ops *o)
 
 /*
  * The approximation of GELU by tanh is written as arithmetic (GPT-2): an eager framework runs each
- * operation as a kernel on wide values, 8 forward and 11 backward, and keeps four results.
+ * operation as a kernel on 32-bit values, 8 forward and 11 backward, and keeps four results.
  */
 static void ops_gelu_tanh(struct ops *o)
 {
@@ -263,7 +265,8 @@ static void ops_condition(struct ops *o)
 }
 
 /*
- * Adds the dot products of all pairs of vectors of each sample, and the copies of their lower half.
+ * Adds the dot products of all pairs of vectors of each sample, and the copy of the lower half of
+ * their matrix.
  */
 static void ops_interact(struct ops *o)
 {
@@ -321,7 +324,8 @@ static void ops_loss(struct ops *o)
     o->step.kept_bytes += o->out * (o->mixed ? 10 : 8);
 }
 
-/* Returns the factor of the job's software (eager, fused or compiled) on the time of the host. */
+/* Returns the factor by which the job's software (eager, compiled or tuned) changes the time of the
+ * host. */
 static double host_factor(const struct hm_device *d)
 {
     return d->software == HM_SOFTWARE_EAGER      ? 1

@@ -22,7 +22,8 @@ struct hm_layer_cost {
  * max(flop_s * b, moved_s * b + weight_s) + linear_s * b + constant_s seconds.
  */
 struct hm_stage {
-    /* Seconds of all backward passes of the one layer in the stage that has a gradient. */
+    /* Seconds of all backward passes of the layer that has a gradient; a stage has one such
+     * layer. */
     double flop_s, moved_s, weight_s;
     double linear_s, constant_s;
     double bytes; /* Bytes of the gradient; 0 in the last stage, which has none. */

@@ -26,8 +26,8 @@ struct hm_mixes {
 
 /* Returns the number of workers of a mix that uses all workers of its machines. */
 double hm__mix_workers(const struct hm_cluster *cluster, const struct hm_mix *mix);
-/* Evaluates one mix at point->n, which is at most the number of workers of the mix, like
- * hm__model_eval_slowed; also sets `machines` and `price_per_s`. */
+/* Evaluates one mix at point->n, which is at most the number of workers of the mix, in the same way
+ * as hm__model_eval_slowed. Also sets `machines` and `price_per_s`. */
 int hm__mix_eval(const struct hm_model *model, const struct hm_mix *mix, double factor,
                  struct hm_point *point, struct hm_err *err);
 

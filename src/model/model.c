@@ -285,8 +285,9 @@ struct eval_space {
     /* With servers: seconds of a message in one direction, at the port of a worker and at the port
      * of a server. */
     double *worker, *server;
-    double *finish; /* Seconds of a step with buckets that overlap; 0 without buckets. */
-    double factor;  /* Factor on the seconds of all communication. */
+    double *finish; /* Seconds of a step whose buckets of gradients overlap with the backward pass;
+                       0 without buckets. */
+    double factor;  /* Factor by which the seconds of all communication are multiplied. */
     size_t count;
 };
 
@@ -615,7 +616,7 @@ static int eval_workers(const struct hm_model *m, const struct eval_space *space
     return rc;
 }
 
-/* With servers, sets the pace of stale workers and how busy the servers' links are. */
+/* With servers, sets the times of stale workers and how busy the servers' links are. */
 static int eval_servers(const struct hm_model *m, const struct eval_space *space,
                         struct hm_point *points, struct hm_err *err)
 {
@@ -762,8 +763,8 @@ int hm__model_parts(const struct hm_model *m, const double *n, size_t count, dou
     int rc = hm__model_eval(m, points, count, err);
     for (size_t i = 0; rc == 0 && i < count; i++) {
         parts[i] = points[i].compute_s;
-        /* Communication that does not overlap; without overlap, the loop below replaces this
-         * value. */
+        /* Seconds of communication that do not overlap; without overlap, the loop below replaces
+         * this value. */
         if (part_count > 1)
             parts[count + i] = points[i].time_s - points[i].compute_s;
     }

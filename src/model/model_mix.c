@@ -57,7 +57,7 @@ double hm__mix_workers(const struct hm_cluster *cluster, const struct hm_mix *mi
     return n;
 }
 
-/* Replaces a link by the slower one of two. */
+/* Reduces a link to the smaller bandwidth and the larger latency of two links. */
 static void link_slower(struct hm_link *link, const struct hm_link *other)
 {
     if (isnan(link->bandwidth_bytes_per_s) ||
@@ -93,8 +93,8 @@ static struct hm_wires mix_wires(const struct hm_model *m, const struct hm_mix *
 }
 
 /*
- * Copies the model of one kind of machines, with other links and `share` times its share of the
- * batch.
+ * Copies the model of one kind of machines with other links; its share of the batch is multiplied
+ * by `share`.
  */
 static void kind_model(const struct hm_model *kind, const struct hm_wires *wires, double share,
                        struct hm_model *ret_model)
@@ -124,7 +124,7 @@ static int kind_eval(const struct hm_model *m, size_t k, const struct hm_wires *
 }
 
 /*
- * Sets the share of each kind of machines relative to an equal share, by the computing times with
+ * Sets the share of each kind of machines relative to an equal share, from the computing times with
  * equal shares. A kind that computes in no time has an equal share.
  */
 static int mix_shares(const struct hm_model *m, const double *workers, const struct hm_wires *wires,

@@ -26,7 +26,7 @@ enum { SIZES_MAX = 13 }; /* The possible micro-batches are 1, 2, 4, ... 4096 sam
 
 /* Times of the layers of a network (rows of its counts) for one micro-batch. */
 struct row_times {
-    /* Arrays with one value for each row; NULL until they are needed. */
+    /* Arrays with one value for each row of the counts; NULL until they are needed. */
     double *time_s, *kept_bytes;
 };
 
@@ -73,7 +73,8 @@ static double output_bytes(const struct hm_model *m, size_t row)
     return fmax(out->height, 1) * fmax(out->width, 1) * out->channels * value_bytes(m);
 }
 
-/* Computes the times of all rows for `b` samples: by their operations, or by their flop. */
+/* Computes the times of all layers (rows of the counts) for `b` samples: by their operations, or by
+ * their flop. */
 static void rows_time(const struct hm_model *m, double b, struct row_times *rows)
 {
     const size_t count = m->counts->layer_count;
@@ -95,8 +96,8 @@ static void rows_time(const struct hm_model *m, double b, struct row_times *rows
     }
 }
 
-/* Increases the bytes that the rows keep to those that a step of the whole network keeps, if these
- * are more. */
+/* If the rows together keep fewer bytes than a step of the whole network, increases the bytes of
+ * each row by the same factor, so that both are equal. */
 static void rows_keep(const struct hm_model *m, double b, struct row_times *rows)
 {
     double kept = 0;
@@ -115,7 +116,7 @@ static double worker_bytes(const struct hm_model *m)
     return fmax(0, m->memory_fixed - per * m->counts->parameters);
 }
 
-/* Returns the bytes that a worker has for its layers, at least 1; NaN if unknown. */
+/* Returns the bytes that are available on a worker for its layers, at least 1; NaN if unknown. */
 static double layer_bytes(const struct hm_model *m)
 {
     bool known = m->cluster && m->cluster->node.memory_bytes > 0;
@@ -142,12 +143,12 @@ static const struct row_times *pipeline_rows(const struct hm_model *m, size_t si
     return rows;
 }
 
-/* One case of the search: k stages, micro-batches of 2^size samples. */
+/* One case of the search for a placement: k stages and micro-batches of 2^size samples. */
 struct pipeline_case {
     size_t stages, size;
     double replicas, micro_batches;
-    struct hm_link link; /* Link between two stages. */
-    double factor;       /* Factor on the seconds of all communication. */
+    struct hm_link link; /* Link between two stages of a pipeline. */
+    double factor;       /* Factor by which the seconds of all communication are multiplied. */
 };
 
 static double case_send(const struct hm_model *m, const struct pipeline_case *c, double bytes)
@@ -176,7 +177,8 @@ static void case_units(const struct hm_model *m, const struct pipeline_case *c,
     }
 }
 
-/* Returns a lower bound of the time of all placements of the units. */
+/* Returns a lower bound of the time over all placements of the units (layers or blocks of
+ * layers). */
 static double units_least(const struct hm_place_unit *units, size_t count,
                           const struct pipeline_case *c)
 {
@@ -210,7 +212,7 @@ static double case_finish(const struct hm_model *m, const struct pipeline_case *
     return update + c->factor * (sum.latency_s + sum.bandwidth_s);
 }
 
-/* Fills in a choice from the sums of its stages. */
+/* Sets the times and the memory of a placement from the sums over its stages. */
 static void choice_set(const struct hm_model *m, const struct pipeline_case *c, double time_s,
                        double total_s, double links_s, double parameters, double memory, bool fits,
                        struct hm_pipeline_choice *choice)
@@ -228,7 +230,8 @@ static void choice_set(const struct hm_model *m, const struct pipeline_case *c, 
                                           .fits = fits};
 }
 
-/* Places the units of the chain; if nothing fits, the memory limit is ignored. */
+/* Places the chain of units (layers or blocks of layers) on the stages; if no placement fits, the
+ * memory limit is ignored. */
 static int case_chain(const struct hm_model *m, const struct pipeline_case *c,
                       const struct hm_place_unit *units, struct hm_pipeline_choice *choice,
                       struct hm_err *err)
@@ -309,7 +312,8 @@ static bool case_rows(const struct hm_model *m, const struct pipeline_case *c,
     return true;
 }
 
-/* Asks METIS for a placement of the rows, and numbers the stages by their first rows. */
+/* Asks METIS for a placement of the layers (rows of the counts), and numbers the stages by their
+ * first rows. */
 static int case_metis(const struct hm_model *m, const struct pipeline_case *c,
                       const struct row_times *rows, uint32_t *stage, struct hm_err *err)
 {
@@ -347,8 +351,8 @@ static bool choice_better(const struct hm_pipeline_choice *a, const struct hm_pi
     return a->fits != b->fits ? a->fits : a->time_s < b->time_s;
 }
 
-/* Replaces a choice by that of METIS if the latter is better; builds without METIS keep the
- * chain. */
+/* Replaces a placement by that of METIS if the latter is better; builds without METIS keep the
+ * placement of the chain. */
 static int choice_try_metis(const struct hm_model *m, const struct pipeline_case *c,
                             struct hm_pipeline_choice *best, struct hm_err *err)
 {
@@ -366,7 +370,7 @@ static int choice_try_metis(const struct hm_model *m, const struct pipeline_case
     return rc == HM_E_NOMEM ? hm__fail_nomem(err) : 0;
 }
 
-/* Sets the case of k stages on n workers; returns the number of samples of one pipeline in a
+/* Initialises the case of k stages on n workers; returns the number of samples of one pipeline in a
  * step. */
 static double case_init(const struct hm_model *m, double n, double stages, double factor,
                         struct pipeline_case *c)

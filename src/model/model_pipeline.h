@@ -15,10 +15,10 @@ struct hm_pipeline_choice {
     double time_s;       /* Seconds of one training step. */
     double memory_bytes; /* Bytes of memory of the fullest stage. */
     bool fits;
-    bool metis; /* True if METIS found the placement; false if it was found for the chain of units.
-                 */
-    size_t rows[HM_STAGES_MAX]; /* For a placement of the chain: index after the last row of each
-                                   stage. */
+    bool metis; /* True if METIS found the placement; false if it was found by dynamic programming
+                   over the chain of units. */
+    size_t rows[HM_STAGES_MAX]; /* For a placement of the chain: index after the last row of the
+                                   counts in each stage. */
 };
 
 /* Prepares the placement of the model's network; fails if its layers are not known. */

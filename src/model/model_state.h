@@ -30,13 +30,14 @@ struct hm_model {
     enum hm_overlap overlap;
     struct hm_wires wires;
     struct hm_transfer platform_steps[HM_WAY_STEPS];
-    /* Communication steps of the job, or platform_steps; borrowed. */
+    /* Communication steps of the job, or platform_steps if a platform is given; borrowed. */
     const struct hm_transfer *steps;
     size_t step_count;
     /* Straggler table; NULL if all workers are equally fast. own_stragglers is NULL if the table is
      * shared. */
     struct hm_stragglers *stragglers, *own_stragglers;
-    struct hm_slowness capped; /* Slowness with speculative copies, if the job has a dataflow. */
+    struct hm_slowness capped; /* Slowness of the workers if slow tasks are repeated by speculative
+                                  copies; used if the job has a dataflow. */
     double symbols[HM_SYMBOL_COUNT];
     double flops;        /* Flop per second that one worker reaches. */
     double batch;        /* Samples of an iteration, multiplied by the work factor. */
@@ -55,7 +56,7 @@ struct hm_model {
     struct hm_model *kinds[HM_KINDS_MAX];
 };
 
-/* Makes the model of a mixed cluster, whose variant must have its mixes. */
+/* Makes the model of a mixed cluster; `variant` must contain the mixes of machines. */
 int hm__model_new_mixed(const struct hm_job *job, const struct hm_cluster *cluster,
                         const struct hm_variant *variant, struct hm_model **ret_model,
                         struct hm_err *err);
@@ -83,19 +84,22 @@ int hm__model_check_formulas(const struct hm_model *m, struct hm_err *err);
 
 /* Sets the links of a strategy of TensorFlow; fails if the machine cannot run it. */
 int hm__model_set_strategy(struct hm_model *m, struct hm_err *err);
-/* Sets the table of stragglers of the cluster, and notes that it is used. */
+/* Sets the table of stragglers of the cluster, and adds a note that it is used. */
 int hm__model_set_stragglers(struct hm_model *m, struct hm_err *err);
-/* Returns the seconds of one edge of a graph without a formula: flop divided by the rate; for a CPU
- * of the catalog, the time of its scalar arithmetic or of its memory traffic. */
+/* Returns the seconds that one edge of a graph takes if the job has no formula for it: flop divided
+ * by the rate; for a CPU of the catalog, the time of its scalar arithmetic or of its memory
+ * traffic. */
 double hm__model_edge_time(const struct hm_model *m);
-/* Decides whether steps are modelled by their operations, and how they overlap. */
+/* Decides whether steps are modelled by their operations, and how computing and communication
+ * overlap. */
 int hm__model_set_table(struct hm_model *m, struct hm_err *err);
 /* Whether a step is an all-reduce of gradients that is sent in buckets. */
 bool hm__model_in_buckets(const struct hm_model *m, const struct hm_transfer *t);
 /* Returns the bytes of memory of a worker that training can use; NaN: unknown. */
 double hm__model_memory_limit(const struct hm_model *m);
-/* Computes the seconds of a step without communication on the slowest of n workers, which makes
- * `passes` forward and backward passes with b samples each, and the memory of a worker. */
+/* Computes the seconds of a step, without communication, on the slowest of n workers, and the
+ * memory of a worker. Each worker makes `passes` forward and backward passes with b samples
+ * each. */
 int hm__model_table_compute(const struct hm_model *m, double n, double b, double passes,
                             double *ret_s, double *ret_bytes, struct hm_err *err);
 /* Computes the communication of all buckets among n workers that make `passes` passes with b

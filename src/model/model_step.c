@@ -160,7 +160,8 @@ int hm__model_table_send(const struct hm_model *m, double n, double b, double pa
     }
     double computed = (parts->forward_s + parts->backward_s) / speed;
     double sending = fmin(ret_sent->latency_s + ret_sent->bandwidth_s, parts->backward_s / speed);
-    /* Kernels of collectives take processors and memory bandwidth from kernels that compute. */
+    /* Kernels of collectives take processors and memory bandwidth from kernels that compute, so the
+     * step is longer by a share of the time of sending. */
     ret_sent->end_s =
         fmax(ret_sent->end_s, computed + k->contention * sending) + parts->update_s / speed;
     /* Only the last pass sends gradients; the earlier passes add their computing time. */

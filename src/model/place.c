@@ -44,8 +44,8 @@ static bool stage_fits(const struct place_search *s, size_t from, size_t to, siz
     return isnan(s->memory) || bytes <= s->memory;
 }
 
-/* Fills the table for stages and links that take at most `most` seconds; returns the least sum of
- * link times. */
+/* Fills the tables `least` and `before` for stages and links that take at most `most` seconds;
+ * returns the least sum of link times. */
 static double search_fill(struct place_search *s, double most)
 {
     const size_t width = s->count + 1;

@@ -54,7 +54,7 @@ static const double NORMAL_90 = 1.645;
  */
 static const double student_90[] = {6.314, 2.920, 2.353, 2.132};
 
-/* Whether the rate of the job's format is at least twice that of fp32. */
+/* Whether the rate of the job's number format is at least twice that of fp32. */
 static bool job_uses_matrix_units(const struct hm_job *job, const struct hm_node *node)
 {
     double rate = hm__node_rate(node, job->math, job->precision, NULL);
@@ -87,8 +87,8 @@ enum hm_sheet_kind hm__sheet_kind(const struct hm_job *job, const struct hm_clus
 }
 
 /*
- * The interval always contains the prediction, because a few rows that all lie on one side of it do
- * not exclude the other side.
+ * The interval always contains the prediction, because a few measurements that all lie on one side
+ * of it do not exclude the other side.
  */
 struct hm_interval hm__sheet_interval(const struct hm_sheet_error *e)
 {
@@ -113,7 +113,7 @@ static bool row_counts(const struct hm_sheet_row *row, const char *without)
     return !without || strcmp(row->source, without) != 0;
 }
 
-/* Whether row i is the first one of its source. */
+/* Whether row i is the first measurement of its source. */
 static bool source_is_new(const struct hm_sheet_row *rows, size_t i)
 {
     for (size_t k = 0; k < i; k++)
@@ -122,7 +122,7 @@ static bool source_is_new(const struct hm_sheet_row *rows, size_t i)
     return true;
 }
 
-/* Returns the mean of (error - around)^power over the rows of a source. */
+/* Returns the mean of (error - around)^power over the measurements of a source. */
 static double source_moment(const struct hm_sheet_row *rows, size_t count, const char *source,
                             double around, int power)
 {

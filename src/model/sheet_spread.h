@@ -13,21 +13,26 @@
  */
 enum hm_sheet_kind {
     HM_SHEET_DEVICE,    /* Prediction for a network on one accelerator of the catalog. */
-    HM_SHEET_NODE,      /* A network on several accelerators in one node. */
-    HM_SHEET_NODES,     /* A network on the accelerators of several nodes. */
-    HM_SHEET_COMPILED,  /* A network on any number of accelerators, with compiled software. */
-    HM_SHEET_SERVER,    /* Parameter servers or a driver, and workers with accelerators. */
-    HM_SHEET_DRIVER,    /* Parameter servers or a driver on CPUs, with an unknown framework. */
-    HM_SHEET_FRAMEWORK, /* Parameter servers or a driver of a known framework on CPUs. */
-    HM_SHEET_CPU,       /* A network on CPUs whose cores are known. */
-    HM_SHEET_RATES,     /* A network on hardware of which only the rates are known. */
+    HM_SHEET_NODE,      /* Prediction for a network on several accelerators in one node. */
+    HM_SHEET_NODES,     /* Prediction for a network on the accelerators of several nodes. */
+    HM_SHEET_COMPILED,  /* Prediction for a network on any number of accelerators, with compiled
+                           software. */
+    HM_SHEET_SERVER,    /* Prediction for parameter servers or a driver, and workers with
+                           accelerators. */
+    HM_SHEET_DRIVER,    /* Prediction for parameter servers or a driver on CPUs, with an unknown
+                           framework. */
+    HM_SHEET_FRAMEWORK, /* Prediction for parameter servers or a driver of a known framework on
+                           CPUs. */
+    HM_SHEET_CPU,       /* Prediction for a network on CPUs whose cores are known. */
+    HM_SHEET_RATES,     /* Prediction for a network on hardware of which only the rates are
+                           known. */
     /* Same as HM_SHEET_RATES, but with matrix units, whose rate is at least twice that of fp32. */
     HM_SHEET_MATRIX,
-    HM_SHEET_FORMULA, /* A job given by formulas, totals or a graph. */
+    HM_SHEET_FORMULA, /* Prediction for a job given by formulas, totals or a graph. */
     HM_SHEET_KIND_COUNT
 };
 
-/* The distribution of ln(measured / predicted) of one kind. */
+/* The distribution of ln(measured / predicted) for one kind of prediction. */
 struct hm_sheet_error {
     const char *title; /* Description of the kind for answers and reports. */
     double mean;
@@ -42,7 +47,8 @@ struct hm_interval {
 };
 
 /*
- * Returns the kind of a job on n workers of a cluster, which may be NULL, with the platform `way`.
+ * Returns the kind of prediction for a job on n workers of a cluster (may be NULL) with the
+ * platform `way`.
  */
 enum hm_sheet_kind hm__sheet_kind(const struct hm_job *job, const struct hm_cluster *cluster,
                                   const struct hm_way *way, double n);
@@ -52,17 +58,18 @@ enum hm_sheet_kind hm__sheet_kind(const struct hm_job *job, const struct hm_clus
 struct hm_interval hm__sheet_interval(const struct hm_sheet_error *error);
 
 /*
- * Spread of ln(measured / predicted) for other n after a job was measured on one n: HM_SHEET_DRIFT
- * for each doubling of n beyond the measured one, HM_SHEET_CROSSING if n needs several nodes and
- * the measured n was inside one node. Both were fitted to the curves of data/steps.csv.
+ * Standard deviation of ln(measured / predicted) for other n after a job was measured on one n:
+ * HM_SHEET_DRIFT for each doubling of n beyond the measured one, HM_SHEET_CROSSING if n needs
+ * several nodes and the measured n was inside one node. Both were fitted to the curves of
+ * data/steps.csv.
  */
 #define HM_SHEET_DRIFT 0.02
 #define HM_SHEET_CROSSING 0.15
 
 /*
- * Returns the spread of ln(measured / predicted) on n workers for a job that was measured on
- * `measured` workers, or 0 if its steps are not modelled by operations, because no curves of such
- * jobs were measured.
+ * Returns the standard deviation of ln(measured / predicted) on n workers for a job that was
+ * measured on `measured` workers, or 0 if its steps are not modelled by operations, because no
+ * curves of such jobs were measured.
  */
 double hm__sheet_drift(const struct hm_job *job, const struct hm_cluster *cluster, double measured,
                        double n);
@@ -74,9 +81,9 @@ struct hm_sheet_row {
 };
 
 /*
- * Estimates the distribution from rows of one kind, leaving out those of the source `without`,
- * which may be NULL. Returns the number of sources; if it is below 2, the spread is that of one
- * source.
+ * Estimates the distribution from the measurements of one kind, leaving out those of the source
+ * `without`, which may be NULL. Returns the number of sources; if it is below 2, the spread is that
+ * of one source.
  */
 size_t hm__sheet_estimate(const struct hm_sheet_row *rows, size_t count, const char *without,
                           struct hm_sheet_error *ret_error);

@@ -8,7 +8,7 @@
 #include "howmany.h"
 
 struct hm_slow {
-    const struct hm_slowness *slowness; /* Model of slow workers; borrowed. */
+    const struct hm_slowness *slowness; /* Description of slow workers; borrowed. */
     /*
      * Probability of a slow iteration, and the factor on its time, which is 1 if the model gives no
      * factor.
@@ -18,9 +18,9 @@ struct hm_slow {
      * has two classes: an even one for ordinary nodes and the following odd one for slow nodes. */
     double *speeds;   /* Speeds of the nodes that the cluster lists, rounded if there are many. */
     double *distinct; /* Distinct speeds in ascending order. */
-    size_t *classes;  /* Class of each listed node. */
+    size_t *classes;  /* Class of speed of each listed node. */
     size_t class_count, ordinary;
-    double *counts; /* Number of workers in each class for the current n. */
+    double *counts; /* Number of workers in each class of speed for the current n. */
     /*
      * True if the tables of the quadrature over time are filled; times are in units of one
      * iteration.

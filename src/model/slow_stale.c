@@ -26,7 +26,8 @@ enum {
     FEWEST = 400, /* Least number of iterations that are simulated. */
     /* Number of draws of all workers together, unless FEWEST iterations need more. */
     DRAWS = 200000,
-    PER_STALENESS = 16, /* Smallest number of iterations for each unit of staleness. */
+    PER_STALENESS = 16, /* Least number of iterations that are simulated for each unit of
+                           staleness. */
 };
 
 /* Returns the expected seconds of an iteration on the given worker, counted from 0. */
@@ -156,7 +157,7 @@ int hm__slow_stale(struct hm_slow *w, double n, double staleness, double seconds
 
     if (apart == 0 || n == 1 || !hm__slowness_drawn(w->slowness)) {
         /*
-         * A single worker waits for no other; without random draws, all workers keep pace with the
+         * A single worker waits for no other; without random draws, all workers are as fast as the
          * slowest.
          */
         *ret_seconds =

@@ -97,7 +97,7 @@ static double class_factor(const struct hm_slow *w, size_t class)
     return (class % 2 ? w->slowness->slow_factor : 1) / w->distinct[class / 2];
 }
 
-/* Counts the workers of each class for n workers; odd classes belong to slow nodes. */
+/* Counts the workers in each class of speed for n workers; odd classes belong to slow nodes. */
 static void count_classes(struct hm_slow *w, double n)
 {
     const struct hm_slowness *s = w->slowness;
@@ -132,8 +132,8 @@ static double lognormal_above(double ratio, double spread)
 }
 
 /*
- * Returns P(T > t) of a class of workers, where T and t are relative to the time of an iteration
- * without delays.
+ * Returns P(T > t) for a class of workers with equal speed, where T and t are relative to the time
+ * of an iteration without delays.
  */
 static double class_not_done(const struct hm_slow *w, size_t class, double t)
 {
@@ -186,7 +186,8 @@ static void quadrature_add_piece(struct hm_slow *w, double a, double b)
     }
 }
 
-/* Fills the tables for a pause, which is relative to the seconds of an iteration. */
+/* Fills the tables of the quadrature for a pause, which is relative to the seconds of an
+ * iteration. */
 static void quadrature_fill(struct hm_slow *w, double pause)
 {
     size_t count = 0;
@@ -235,8 +236,8 @@ static void binomial_mass(double count, double q, double log_done, size_t most, 
 }
 
 /*
- * Returns the probability that at most `late` workers are unfinished at a quadrature node; it adds
- * one class after another.
+ * Returns the probability that at most `late` workers are unfinished at a quadrature node. The
+ * classes of workers with equal speed are added one after another.
  */
 static double prob_few_late(struct hm_slow *w, size_t node, size_t late)
 {
@@ -274,7 +275,7 @@ static double steady_order(struct hm_slow *w, double late)
 {
     double slowest = 0, passed = 0;
 
-    for (;;) { /* Visit the classes from the slowest to the fastest. */
+    for (;;) { /* Visit the classes of workers from the slowest to the fastest. */
         size_t at = HM_NONE;
         for (size_t g = 0; g < w->class_count; g++)
             if (w->counts[g] > 0 && (at == HM_NONE || class_factor(w, g) > class_factor(w, at)))

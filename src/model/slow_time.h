@@ -8,16 +8,18 @@
 
 #include "howmany.h"
 
-struct hm_slow; /* Tables that many evaluations share; not thread-safe. */
+struct hm_slow; /* Tables of the times of workers with different or varying speeds, which many
+                   evaluations share; not thread-safe. */
 
-/* Makes the tables. slowness is borrowed and must outlive *ret_slow. */
+/* Makes the tables for workers with the given slowness, which is borrowed and must outlive
+ * *ret_slow. */
 int hm__slow_new(const struct hm_slowness *slowness, struct hm_slow **ret_slow, struct hm_err *err);
 void hm__slow_free(struct hm_slow *slow);
 
 /*
  * Returns the expected seconds until all but `late` of n workers have finished an iteration of
- * `seconds`, which is the (n - late)-th smallest of their n times. Requires 0 <= late < n and late
- * <= HM_BACKUPS_MOST.
+ * `seconds` seconds; this is the (n - late)-th smallest of their n times. Requires 0 <= late < n
+ * and late <= HM_BACKUPS_MOST.
  */
 double hm__slow_order(struct hm_slow *slow, double n, double late, double seconds);
 /*

@@ -39,21 +39,22 @@ struct hm_step_table {
     size_t bucket_count;
     double bucket_bytes[HM_BUCKETS_MAX];
     double tensors;
-    struct hm_layer_step *steps; /* Times of the kinds for one batch; owned. */
+    struct hm_layer_step *steps; /* Times of the kinds of layers for one batch; owned. */
     /*
-     * Parts of the step for each tabulated batch; an entry is NULL until it is first needed. Owned.
+     * Components of the step for each tabulated batch; an entry is NULL until it is first needed.
+     * Owned.
      */
     struct hm_step_parts *nodes[NODES_MAX];
     struct hm_step_parts between; /* Components of the step for the last interpolated batch. */
     /*
-     * The last batch, 0 before the first one, and the components of its step: an entry of `nodes`,
-     * or `between`.
+     * Batch of the last evaluation (0 before the first one), and the components of its step, which
+     * are in `nodes` or in `between`.
      */
     double last_batch;
     const struct hm_step_parts *last;
     /*
      * Different sizes of buckets, and for each bucket the index of its size: equal buckets take
-     * equal times, and most layers of a network have the size of another one.
+     * equal times, and most layers of a network have the same size as another layer.
      */
     double sizes[HM_BUCKETS_MAX];
     size_t size_count, size_of[HM_BUCKETS_MAX];

@@ -1,6 +1,7 @@
 /*
- * Computes the time of a training step of one worker, by batch, from the operations of its layers;
- * and the overlap of its backward pass with the all-reduces of buckets of gradients.
+ * Computes the time of a training step of one worker, as a function of the batch, from the
+ * operations of its layers; and the overlap of its backward pass with the all-reduces of buckets of
+ * gradients.
  */
 #ifndef HM_STEP_TIME_H
 #define HM_STEP_TIME_H

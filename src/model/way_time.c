@@ -35,11 +35,11 @@ struct pace_cached {
 struct hm_stragglers {
     struct pace_cached cache[CACHE_SIZE];
     /*
-     * The slowness that is modelled; permanent differences are removed from it when work is
-     * distributed by speed.
+     * The slowness that is modelled. If work is distributed by speed, permanent differences between
+     * workers are removed from it.
      */
     struct hm_slowness slowness;
-    struct hm_slow *slow; /* Tables of the times that `slowness` causes. */
+    struct hm_slow *slow; /* Tables of the times of workers with the slowness `slowness`. */
     /*
      * Tables for the cluster's own slowness, used when work is distributed by speed; otherwise
      * NULL.
@@ -125,7 +125,8 @@ int hm__way_steps(const struct hm_way *way, const struct hm_job *job, struct hm_
     for (size_t i = 0; i < *ret_count; i++) {
         steps[i] = *message;
         steps[i].scheme = schemes[way->platform][i];
-        /* Workers join partitions of a distributed model with those of the data. */
+        /* In a distributed model, workers join the partitions of the model with those of the data,
+         * which is a shuffle. */
         if (way->platform == HM_PLATFORM_DRIVER && job->dataflow && job->dataflow->distributed)
             steps[i].scheme = HM_SCHEME_SHUFFLE;
         steps[i].servers = way->platform == HM_PLATFORM_SERVER ? way->servers : 1;
@@ -180,12 +181,12 @@ static double worker_share_s(const struct hm_stragglers *p, const struct hm_poin
 }
 
 /*
- * A request for the pace of workers: synchronous steps with backups (`together`), or stale workers
- * with a staleness bound.
+ * A request for the pace, that is, the factor by which stragglers slow an iteration: of synchronous
+ * steps with backups (`together`), or of stale workers with a staleness bound.
  */
 struct pace_request {
     bool together;
-    double apart; /* Number of backups, or the staleness bound. */
+    double apart; /* Number of backups if `together` is true, otherwise the staleness bound. */
     const struct hm_ports *ports;
     /* Seconds in which messages wait at the servers' links; NULL if they do not wait. */
     const double *queue_s;

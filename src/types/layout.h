@@ -41,6 +41,8 @@ struct hm_large_work {
     double gradient_bytes;  /* Bytes kept per parameter for gradients. */
     double optimizer_bytes; /* Bytes kept per parameter by the optimizer. */
     double trained;         /* Fraction of the parameters that are trained, in (0, 1]. */
+    bool adapters;          /* True if only low-rank adapters beside the linear layers of attention
+                               and feed-forward layers are trained. */
     bool overlap_data;      /* True if gradients are summed during the backward pass. */
     bool overlap_gather;    /* True if weights are gathered during the forward pass. */
     bool overlap_tensor; /* True if tensor-parallel communication overlaps with matrix products. */

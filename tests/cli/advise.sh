@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# howmany converge and howmany advise on the command line: answers, stored fits, and invalid traces.
+# Tests howmany converge and howmany advise on the command line: answers, stored fits, and invalid traces.
 . "$(dirname "$0")/lib.sh"
 
 json() { # NAME FILTER COMMAND…: the JSON of the command makes the jq filter true
@@ -9,8 +9,8 @@ json() { # NAME FILTER COMMAND…: the JSON of the command makes the jq filter t
   check "$name" jq -e "$filter" "$work/json"
 }
 
-# Traces whose g and f are known: P - P* = 0.5 (1 - c / m^p)^i, f = 80 ms / m + 1 ms + 0.2 ms ln m.
-# "quick" takes few iterations, but more of them on more workers; "steady" always takes the same number.
+# Traces whose loss g and time f are known: P - P* = 0.5 (1 - c / m^p)^i, f = 80 ms / m + 1 ms + 0.2 ms ln m.
+# "quick" needs few iterations, but more of them on more workers; "steady" always needs the same number.
 make_traces() { # MS…
   awk -v ms="$*" 'BEGIN {
     print "algorithm,m,iteration,seconds,loss"
@@ -53,7 +53,7 @@ check "a closed pipe gives no error message" sh -c "howmany converge $known --be
 check "standard input is read" sh -c "howmany converge - --best 0.2 <$known | grep -q quick"
 json "the same seed gives the same bytes" '.[0] == .[1]' sh -c "for i in 1 2; do howmany converge $known --best 0.2 --json; done | jq -s ."
 
-# advise: the answer by hand: iterations = ceil(ln(loss / 0.5) / ln(1 - c / m^p)), time = iterations f(m)
+# advise: the expected answer is computed by hand: iterations = ceil(ln(loss / 0.5) / ln(1 - c / m^p)), time = iterations f(m)
 hand() { # LOSS: "algorithm m seconds" of the least time over the m above
   awk -v loss="$1" 'BEGIN { least = 1e9; for (m = 1; m <= 32; m *= 2) for (a = 0; a < 2; a++) {
       c = a ? 0.1 : 0.6; p = a ? 0 : 0.7; n = log(loss / 0.5) / log(1 - c / m ^ p); i = int(n); if (i < n) i++
@@ -88,7 +88,7 @@ expect "a schedule without a gain is reported" 0 "gains nothing" howmany advise 
 check "a narrow terminal is not overrun" sh -c "script -qec 'stty cols 60; unset COLUMNS; howmany advise $known --best 0.2 --loss 1e-2' /dev/null |
   tr -d '\\r' | awk 'length > 60 {print; bad = 1} END {exit bad || NR < 5}'"
 
-# Times of other sources: a slow network on which one worker is best, a table of runs, a plan.
+# Times from other sources: a slow network on which one worker is best, a table of runs, a plan.
 make_traces 1 2 4 8 16 32 | awk -F, 'NR == 1 {print; next} {print $1 "," $2 "," $3 "," 0.001 * $2 "," $5}' >"$work/slow.csv"
 json "times of another cluster change the answer" '.candidates[0].n == 1' \
   howmany advise "$known" --best 0.2 --loss 1e-2 --times "$work/slow.csv" --json
@@ -109,7 +109,7 @@ json "times without an algorithm apply to all" '.candidates | all((.iteration_s 
 sed 's/quick/other/; /steady/d' "$work/slow.csv" >"$work/others.csv"
 expect "times of unknown algorithms are refused" 2 "has times of 'other'" howmany advise "$known" --best 0.2 --loss 1e-2 --times "$work/others.csv"
 
-# Stored fits give the same answers as their traces.
+# Stored fits must give the same answers as their traces.
 check "a fit can be stored" sh -c "howmany converge $known --best 0.2 --save $work/fit.json >/dev/null && jq -e '.kind == \"convergence\" and .version == 2' $work/fit.json"
 check "a stored fit gives the same advice" sh -c "howmany advise $work/fit.json --loss 1e-2 --adaptive --json >$work/a.json &&
   howmany advise $known --best 0.2 --loss 1e-2 --adaptive --json >$work/b.json && cmp $work/a.json $work/b.json"
@@ -126,7 +126,7 @@ json "traces that begin late have leads" '(.leads | length) > 0 and (.leads[:-1]
   howmany advise "$work/tens.csv" --best 0.2 --loss 1e-4 --json
 awk -F, 'NR == 1 || ($3 > 50 && $2 < 4)' "$known" >"$work/late.csv"
 expect "traces without their beginning are not held out" 0 "no m could be held out" howmany converge "$work/late.csv" --best 0.2
-# "brief" is fast, but its traces end far above the loss, so it must not count as reaching it.
+# "brief" is fast, but its traces end far above the loss, so it must not count as an algorithm that reaches the loss.
 { cat "$known"; for m in 1 2 4; do for i in 1 2 3 4; do echo "brief,$m,$i,1e-6,$(awk "BEGIN {print 0.7 + 0.1 / $i}")"; done; done; } >"$work/brief.csv"
 json "a candidate that never reaches the loss is never the best" '([.candidates[] | select(.reaches == 0) | .probability] | add) == 0 and .sure_algorithm > 0.9 and
   (.leads[-1].algorithm != "brief")' howmany advise "$work/brief.csv" --best 0.2 --loss 1e-2 --json
@@ -183,7 +183,7 @@ expect "a term with an unknown name is refused" 2 "terms are formulas over i" ho
 expect "a P* that is not a number is refused" 2 "is not a number" howmany converge "$known" --best x
 expect "--window without --ahead is refused" 2 "--window: this needs ahead" howmany converge "$known" --best 0.2 --window 30
 
-# The traces of the case study have the figures of the documents.
+# The traces of the case study must have the figures of the documentation.
 if [ "$HM_ZLIB" = 1 ]; then
   traces=examples/mnist-traces.csv.gz
   # The loss is reached in 23.5 ms (interval 20.6 to 28.4 ms), and within 24 ms with a probability of about 70 %.
@@ -193,7 +193,7 @@ if [ "$HM_ZLIB" = 1 ]; then
   json "case study: m inside are predicted to 0.15, 128 to 0.3, 10 ahead to 0.1" \
     '.holdout.algorithms | length == 6 and all(.inside < 0.15 and .outside < 0.3) and all(.ahead_median == null or .ahead_median < 0.1)' \
     howmany converge $traces --leave-out each --ahead 10 --json
-  # The traces in the file are reproduced by howmany train.
+  # howmany train must reproduce the traces in the file.
   data=${HOWMANY_DATA:-../shared/data}/mnist
   same_trace() { # ALGORITHM M SEED
     howmany train --data "$data" --positive 5 --scale unit --lambda 1e-4 --algorithm "$1" -n "$2" --seed "$3" \

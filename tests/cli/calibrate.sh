@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# howmany calibrate: the CPU, a pretended GPU, a recorded one, MPI ranks, outputs of other tools, and failures.
+# Tests howmany calibrate: the CPU, a fake GPU, a recorded GPU, MPI ranks, outputs of other tools, and failures.
 . "$(dirname "$0")/lib.sh"
 cd "$work" || exit 1
 unset LD_LIBRARY_PATH # meson adds the folder of the pretended GPU to it
@@ -18,7 +18,7 @@ check "built-in loops instead of OpenBLAS" jq -e '.library == "built-in loops" a
 check "times repeat from their recording" bash -c \
   "howmany calibrate --replay cpu.json 2>/dev/null | diff - cpu.yaml"
 
-# A recorded CPU of 16 cores: its rate, its bandwidth and their uncertainty reach the plan.
+# A recorded CPU of 16 cores: the plan must use its rate, its bandwidth and their uncertainty.
 cat >xeon.json <<'END'
 {"device": "cpu", "name": "recorded CPU", "date": "2026-11-16", "processors": 16, "memory": 1e11, "timings": [
   {"what": "stream", "shape": [50331648], "workers": 1, "nodes": 1, "seconds": 0.005, "spread": 0.02},
@@ -72,7 +72,7 @@ rm -r "$HOME/.local"
 expect "an accelerator of the catalog by name" 0 'accelerator: "a100"' howmany calibrate --replay "$h200" --accelerator a100
 expect "an unknown accelerator" 2 "--accelerator" howmany calibrate --replay "$h200" --accelerator z80
 
-# The same times as a trace of the profiler with shapes: each operation of the host has one kernel. The machine is that of a
+# The same times as a trace of the profiler with shapes: each operation of the host has one kernel. The machine must be that of a
 # replay of these operations.
 jq '.timings |= map(select((.what == "gemm" and .precision != "fp8") or .what == "stream"))' "$h200" >some.json
 jq '{"bf16": "c10::BFloat16", "fp16": "c10::Half", "fp32": "float", "tf32": "float", "fp64": "double"} as $types |
@@ -97,7 +97,7 @@ expect "and cannot be a machine" 2 "gives no cluster" howmany plan "$job" --on b
 jq '.deviceProperties[0].name = "Chip"' trace.json >chip.json
 check "an unknown device is described by what was timed" bash -c "howmany import chip.json --to document -o - | grep -q '^assumed: .*75 %'"
 
-# A pretended GPU: products at 250 Tflop/s, 4 TB/s, 1 us for a kernel.
+# A fake GPU: matrix products at 250 Tflop/s, memory at 4 TB/s, 1 us for a kernel.
 gpu() { env LD_LIBRARY_PATH="$fake" "$@"; }
 if [ "$HM_SANITIZE" = none ]; then
   gpu howmany calibrate --gpu --quick --json -o gpu.yaml >gpu.json 2>err
@@ -131,7 +131,7 @@ else
   check "the hint names --cpu" grep -q -- "--cpu" "$work/err"
 fi
 
-# Benchmarks of other tools.
+# Outputs of other benchmark tools.
 nccl="$HM_SOURCE/examples/nccl-tests.txt"
 expect "nccl-tests give the link" 0 "inside a node" howmany calibrate --from "$nccl" -o node.yaml
 check "of eight workers" bash -c "grep -q '^accelerators: 8' node.yaml && grep -q '^link: {bandwidth: ' node.yaml"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The command line: options, files, pipes, terminals and exit codes of plan, catalog, graph and validate.
+# Tests the command line: options, files, pipes, terminals and exit codes of plan, catalog, graph and validate.
 . "$(dirname "$0")/lib.sh"
 fig2=examples/fig2-spark-ann.yaml
 
@@ -55,7 +55,7 @@ json "balance" '.goal == "balance"' howmany plan examples/gpt2.yaml --goal balan
 json "--faster" '.faster.n == 3' howmany plan examples/fig1.yaml --faster 2x --json
 json "--work" '.work.n == 4' howmany plan examples/fig1.yaml --work 3x --json
 
-# No feasible answer: exit 1 with the nearest miss.
+# If there is no feasible answer, the exit code is 1 and the nearest one is shown.
 expect "a missed deadline exits 1" 1 "No number of workers meets the deadline with a probability of 90 %." howmany plan examples/gpt2.yaml --deadline 1min
 expect "a missed deadline has a nearest miss" 1 "nearest miss" howmany plan examples/gpt2.yaml --deadline 1min
 expect "a missed deadline has a probability" 1 "would meet the deadline of 60.0 s with less than 1 % (asked 90 %)" howmany plan examples/gpt2.yaml --deadline 1min
@@ -128,7 +128,7 @@ check "--no-chart disables the chart" sh -c "! script -qec 'howmany plan $fig2 -
 check "the output fits a narrow terminal" sh -c "[ \$(script -qec 'COLUMNS=44 TERM=dumb howmany plan $fig2' /dev/null </dev/null | tr -d '\\r' | wc -L) -le 44 ]"
 check "plain ASCII without UTF-8" sh -c "! LC_ALL=C howmany plan $fig2 --table | LC_ALL=C grep -q '[^ -~]'"
 
-# File names must not be executed by gnuplot.
+# gnuplot must not execute file names.
 mkdir "$work/plots" && cp $fig2 "$work/plots/x'; system('touch PWNED') #.yaml"
 check "a file name cannot inject gnuplot commands" sh -c "cd '$work/plots' && howmany validate ./x*.yaml --plot v.svg && [ ! -e PWNED ] && [ -s v.svg ]"
 expect "a plot cannot be written to a pipe" 2 "is not the name of a file" howmany plan $fig2 --plot "|touch $work/PWNED.svg"

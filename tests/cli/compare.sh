@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Comparing platforms: figures against separate runs, closed forms and plan; usage of ranks; wrong
+# Tests the comparison of platforms: figures are compared with separate runs, closed forms and plan; usage of ranks; wrong
 # input; and that no process is left.
 . "$(dirname "$0")/lib.sh"
 export ASAN_OPTIONS=detect_leaks=0 # Open MPI does not free all its memory.
@@ -119,7 +119,7 @@ check "the speed of one worker is the n-th part" jq -e "$near"'[.tasks[].runs[] 
 file_too() { $small --tasks softmax -n 3 --csv >a && $small --tasks softmax -n 3 --csv --simulate "$m4" >b && cmp a b && is "$(wc -l <a)" 6; }
 check "the default cluster is that of the example" file_too
 
-# Against plan: servers within 2 %; all-reduce within 8 %, since plan has a scheme with fewer messages;
+# Compared with plan: servers within 2 %; all-reduce within 8 %, since plan has a scheme with fewer messages;
 # the driver within 15 %, since plan models Spark's torrent; async between bsp and the model, whose
 # workers are spread evenly.
 plan() { # PLATFORM CONSISTENCY ROWS-OF-A-WORKER n: samples a second

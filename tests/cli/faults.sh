@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Failures of single system calls on files (EIO) and a disk that is full from some call on (ENOSPC), for the store, for
+# Tests failures of single system calls on files (EIO) and a disk that is full from some call on (ENOSPC), for the store, for
 # recorded runs, checkpoints, pictures, jobs, calibrations, and the folders of `study` and `steer`. Whatever call fails, the command
-# ends with an exit code of 0 to 2 and a message that says what happened, or does its work all the same; what was there before is kept,
-# and the command succeeds when it is repeated. And allocations of a running server fail (tests/http/starve.c).
+# must end with an exit code of 0 to 2 and a message that says what happened, or still do its work; existing files must stay intact, and
+# the command must succeed when it is repeated. Then allocations of a running server fail (tests/http/starve.c).
 # `make test` tries one call in 17, `make torture` (HM_TORTURE=1) all of them; HM_FAULT_STEP=N tries one in N.
 . "$(dirname "$0")/lib.sh"
 export ASAN_OPTIONS=detect_leaks=0
@@ -20,7 +20,7 @@ total=0
 declare -A reason=([eio]='[Ii]nput/output error|for reading only|could not be made' [full]='disk is full|No space left')
 reasons= # Not empty: what messages of a command say instead that also runs programs of the user.
 
-# Each kind of work has a folder of files from before (base), a command in a copy of it, and a function that looks at the copy
+# Each kind of work has a folder with the files that exist before (base), a command that runs in a copy of it, and a function that checks the copy
 # after the command (CODE: its exit code).
 fault_try() { # K MODE COMMAND…: runs the command in a fresh copy of the base
   rm -rf "$work/try" && cp -r "$work/base" "$work/try" && cd "$work/try" || exit 1

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The commands that learn from runs: fit, design, bench, plan --runs and validate --fits.
+# Tests the commands that learn from runs: fit, design, bench, plan --runs and validate --fits.
 . "$(dirname "$0")/lib.sh"
 data=${HOWMANY_DATA:-../shared/data}
 
@@ -153,7 +153,7 @@ expect "a condition that no candidate meets is refused" 2 "no candidate is left"
 # bench
 cat >"$work/job" <<'END'
 #!/bin/sh
-# job N SIZE: prints iterations; fails for n = 3.
+# job N SIZE prints iterations; it fails for n = 3.
 [ "$1" = 3 ] && { echo "no memory left" >&2; exit 7; }
 [ "$1" = 5 ] && sleep 60
 echo "starting"
@@ -190,7 +190,7 @@ check "JSON lines take the place of a framework's summary" sh -c "[ \$(grep -c '
 expect "a regular expression needs a group" 2 "has no group for the seconds" howmany bench 'true {n}' --n 1,2 --iteration-regex 'took'
 expect "without iterations the whole run counts" 0 "no fit yet" howmany bench 'true {n}' --n 1 --repeat 1
 
-# Start-up: a command that prints no iterations, starts for 50 ms and then takes 2 ms for each iteration.
+# A command that prints no iterations, needs 50 ms to start and then 2 ms for each iteration.
 cat >"$work/starts" <<'END'
 #!/bin/sh
 sleep "$(awk "BEGIN {print 0.05 + $1 * 0.002}")"
@@ -259,7 +259,7 @@ expect "a regular expression without a match is noted" 0 "no line matched --iter
 timeout 60 howmany bench "$work/job {n} 1" --n 1,2,4 --repeat 1 --design --target 4096 --tight 0.0001% >/dev/null 2>"$work/d.err"
 check "a design ends when runs no longer help" grep -q "do not help" "$work/d.err"
 
-# Ctrl-C keeps the finished runs and ends the command.
+# Ctrl-C must keep the finished runs and end the command.
 cat >"$work/slow" <<'END'
 #!/bin/sh
 [ "$1" = 2 ] && { echo $$ >"$(dirname "$0")/pid"; exec sleep 300; }
@@ -361,7 +361,7 @@ expect "a constant communication is named as what does not shrink" 0 "takes 10 s
 json "--papers: the statements of the four papers" '(.statements | length) == 93 and ([.statements[] | select(.agrees)] | length) == 87 and
   ([.statements[] | select(.paper == "anwar" and .agrees)] | length) == 34 and all(.statements[] | select(.agrees or .skipped | not); .why != null) and
   ([.statements[] | select(.statement | test("PMLS|pmls ssp")) | .difference | fabs] | max) < 0.1' howmany validate --papers --data examples --json
-# Over time and over iterations, a number of workers that is held out has nearly the same error: f(m) is fitted well.
+# A number of workers that is held out must have nearly the same error over time and over iterations, because f(m) is fitted well.
 json "--papers: errors over time are near those over iterations" '[.statements[] | select(.statement | test("Fig. 4")) | .ours] |
   length == 4 and (.[2] / .[0] - 1 | fabs) < 0.1 and (.[3] / .[1] - 1 | fabs) < 0.2' howmany validate --papers --data examples --json
 expect "--papers without the training runs skips their statements" 0 "66 of 72 statements agree" howmany validate --papers

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Help: commands in groups, lines of at most 80 columns, and examples that run.
+# Tests the help: commands in groups, lines of at most 80 columns, and examples that run.
 . "$(dirname "$0")/lib.sh"
 commands=$(howmany help | sed -n 's/^  \([a-z]*\)  .*/\1/p' | grep -vxE 'help|version')
 listed() { [ -z "$(sort <<<"$commands" | uniq -d)" ] && [ "$(wc -w <<<"$commands")" -ge 18 ]; }
@@ -13,7 +13,7 @@ for command in $commands; do
   check "$command: help fits 80 columns on a wide terminal" wide
   check "$command: help of every option is whole" bash -c "diff <(COLUMNS=60 howmany $command --help | sed '1,2d; /^examples:/,\$d' | tr -s ' \n' '\n\n') <(COLUMNS=80 howmany $command --help | sed '1,2d; /^examples:/,\$d' | tr -s ' \n' '\n\n')"
 done
-# A letter means the same option in every command, and an option of that name has its letter everywhere.
+# A letter must mean the same option in every command, and an option of that name must have its letter everywhere.
 letters='a algorithm a algorithms b batch d data g goal h help i iterations j json l level m m n n o output p problem q quiet
   r record s size t terms w where y yes'
 declare -A letter_of=()
@@ -27,11 +27,11 @@ one_meaning() { # COMMAND: each option of its help has the letter of its name, o
   return $bad
 }
 for command in $commands; do check "$command: letters mean what they mean elsewhere" one_meaning "$command"; done
-# Every option but --help is under a heading that says what it belongs to.
+# Every option except --help must be under a heading that says what it belongs to.
 grouped() { howmany "$1" --help | sed '/^examples:/,$d' | awk '/^[a-z].*:$/ {under = 1} /^  -/ && !/^  -h, --help/ && !under {print; bad = 1} END {exit bad}'; }
 for command in $commands; do check "$command: options are in groups" grouped "$command"; done
 
-# The examples run as they are written, with a store and outputs of their own.
+# The examples must run as they are written, with their own store and outputs.
 mkdir "$work/examples.d"
 cp -r examples "$work/examples.d/"
 cd "$work/examples.d" || exit 1

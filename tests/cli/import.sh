@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# howmany import: recognising, writing, recording; other commands that take files of other tools.
+# Tests howmany import: recognising formats, writing, recording; and other commands that accept files of other tools.
 . "$(dirname "$0")/lib.sh"
 
 json() { # NAME FILTER COMMAND…: the JSON of the command makes the jq filter true

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The first job: howmany init writes a job file that plan answers, and howmany plan asks for a job on a terminal.
+# Tests the first job: howmany init must write a job file that plan answers, and howmany plan must ask for a job on a terminal.
 . "$(dirname "$0")/lib.sh"
 
 # ---- howmany init ---------------------------------------------------------------------------------

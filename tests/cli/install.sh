@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# meson install, and a program of another project that is built against the installed library.
+# Tests meson install, and builds a program of another project with the installed library.
 . "$(dirname "$0")/lib.sh"
 root=$work/root
 check "meson install" meson install -C "$HM_BUILD" --no-rebuild --destdir "$root" --quiet

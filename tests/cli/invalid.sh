@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Every file of tests/invalid must be refused with exit 2 and exactly the message beside it.
+# Every file of tests/invalid must be refused with exit code 2 and exactly the message in the .err file of the same name.
 # `tests/cli/invalid.sh --record` writes all messages again; read them before you commit them.
 record=${1:-}
 HM_SOURCE=${HM_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}

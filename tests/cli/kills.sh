@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Commands that start processes are killed with SIGKILL, or one of their processes is: nothing stays behind. `make
+# Commands that start processes are killed with SIGKILL, or one of their processes is; no process or file may be left. `make
 # torture` kills 1,000 commands of all kinds (tools/run-torture).
 . "$(dirname "$0")/lib.sh"
 kinds=bench,stubborn,steer

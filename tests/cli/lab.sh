@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# howmany lab: usage errors, printed commands, and real labs: round trips, bandwidth,
-# MPI across nodes, and complete removal after anything was killed. Real labs need root.
+# Tests howmany lab: usage errors, printed commands, and real labs: round trips, bandwidth,
+# MPI across nodes, and complete removal after any process was killed. Real labs need root.
 . "$(dirname "$0")/lib.sh"
 export ASAN_OPTIONS=detect_leaks=0 # Open MPI does not free all its memory.
 unset OMPI_ALLOW_RUN_AS_ROOT OMPI_ALLOW_RUN_AS_ROOT_CONFIRM # howmany sets them itself.

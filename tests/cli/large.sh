@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# howmany plan for transformers, and howmany validate --llm.
+# Tests howmany plan for transformers, and howmany validate --llm.
 . "$(dirname "$0")/lib.sh"
 
 json() { # NAME FILTER COMMAND…: the JSON of the command makes the jq filter true
@@ -38,7 +38,7 @@ json "alternatives of transformers" '.alternatives | .cheapest.cost <= .balanced
   howmany plan $job --json
 has "the first line has machines, time and money" "Use 128 x p5.48xlarge (1024 GPUs): 172 days, \$29,121,342." howmany plan $job
 has "a deadline of a transformer has a probability" "meets the deadline of 300 days with 99 % (asked 90 %)" howmany plan $job --deadline 300d
-# The means over the scaling laws (advise) and their median (plan) agree up to a quarter.
+# The means over the scaling laws (advise) and their median (plan) must agree up to a quarter.
 printf 'network: llama-3-8b\nsequence: 4096\nbatch: 512 sequences\ncluster: {machine: dgx-h100, max_nodes: 8}\n' >"$work/laws.yaml"
 planned=$(howmany plan "$work/laws.yaml" --loss 2.1 --json | jq .iterations)
 advised=$(howmany advise --job "$work/laws.yaml" --reach 2.1 --json | jq .best.iterations)

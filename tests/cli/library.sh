@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The public headers alone in C and C++, the version in one place, and the programs of examples/c: they are
+# Tests the public headers alone in C and C++, the version in one place, and the programs of examples/c: they are
 # built with the public headers, run, and compared with docs/reference/library.md.
 . "$(dirname "$0")/lib.sh"
 export LD_LIBRARY_PATH=$HM_BUILD
@@ -35,9 +35,9 @@ one_place() { ! git grep -nF "\"$parts\"" -- include src apps meson.build; }
 check "the version is written in one place" one_place
 expect "the program has that version" 0 "$parts" howmany --version
 
-# The block of C code in docs/reference/library.md that begins with the first line of a file.
+# Prints the block of C code in docs/reference/library.md that begins with the first line of a file.
 shown() { awk -v first="$(head -n 1 "$1")" '/^```c$/ {code = 1; text = ""; next} /^```$/ {if (code && index(text, first) == 1) printf "%s", text; code = 0} code {text = text $0 "\n"}' docs/reference/library.md; }
-# The text block that follows it.
+# Prints the text block that follows this block of C code.
 printed() { awk -v first="$(head -n 1 "$1")" '$0 == first {found = 1} found && /^```text$/ {text = 1; next} text && /^```$/ {exit} text' docs/reference/library.md; }
 for example in $(ls examples/c/*.c | grep -v /ps_); do
   name=$(basename "$example" .c)
@@ -87,7 +87,7 @@ if [ -n "${HM_REDUCE:-}" ]; then
         fprintf(stderr, "%s (%s)\\n", err.message, err.hint);'
   ps_changed no_mpi "a program without MPI_Init" "$report return rc != 0;"
   expect "parameter servers before MPI_Init are refused" 1 "MPI is not running (call MPI_Init before" "$work/no_mpi"
-  # Twice in one program: the second run finds nothing of the first.
+  # Runs twice in one program: the second run must find nothing of the first.
   ps_changed twice "a program that runs twice" "MPI_Init(NULL, NULL); $report rc = rc || hm_ps_run(&settings, worker, NULL, &err); MPI_Finalize(); return rc != 0;"
   check "a second run starts from 0 and gives the same bits" diff <(printf '3 workers, mean loss 0.1858\n%.0s' 1 2) <($many 4 "$work/twice")
 fi

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The page of howmany serve: its size, the responses of the server, whether web/dist is up to date, its unit tests, and
-# the page in a browser. Checks that need Node, npm packages or Chromium are skipped where these are missing.
+# Tests the page of howmany serve: its size, the responses of the server, whether web/dist is up to date, its unit tests, and
+# the page in a browser. Checks that need Node, npm packages or Chromium are skipped if these are missing.
 own_home=$HOME
 . "$(dirname "$0")/lib.sh"
 server= bare=

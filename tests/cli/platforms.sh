@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Platforms and stragglers in a plan: options, answers, and errors.
+# Tests platforms and stragglers in a plan: options, answers, and errors.
 . "$(dirname "$0")/lib.sh"
 servers=examples/servers.yaml
 straggle=examples/stragglers.yaml
@@ -34,7 +34,7 @@ check "each line of the CSV has the same number of cells" bash -c "howmany plan 
 expect "the ranking names the saturated links" 0 "links saturated: 3 servers would be enough" howmany plan $servers --platform all --servers 1 --slack 0
 expect "the help has the options of platforms" 0 "--stale-cost" howmany plan --help
 
-# The cost of staleness from a stored fit: 1.5 m^0.25 with a bound, twice that without.
+# The cost of staleness in the stored fit is 1.5 m^0.25 with a bound, and twice that without a bound.
 awk 'BEGIN {print "algorithm,m,staleness,iteration,loss"; split("2 4 8", ms, " "); split("0 1 4 async", ss, " ")
   for (a = 1; a <= 3; a++) for (b = 1; b <= 4; b++) for (i = 1; i <= 60; i++) {
     c = ss[b] == "0" ? 1 : 1.5 * ms[a] ^ 0.25 * (ss[b] == "async" ? 2 : 1)

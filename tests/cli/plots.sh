@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Every picture of --plot: drawn with the palette, nothing cut at the edge, no text on another (tests/plots.py).
+# Tests every plot of --plot: it must use the palette, nothing may be cut at the edge, and texts must not overlap (tests/plots.py).
 . "$(dirname "$0")/lib.sh"
 if ! command -v gnuplot >/dev/null || ! command -v python3 >/dev/null; then
   skip "pictures" "no gnuplot or python3"
@@ -36,7 +36,7 @@ check "numbers of workers whose runs failed are shown" grep -q '>failed<' "$work
 check "calibrate shows each precision and the model" bash -c "for word in fp8 tf32 'predicted seconds' convolutions 'NVIDIA H200'; do grep -q \"\$word\" '$work/calibrate.svg' || exit 1; done"
 check "calibrate shows messages if nothing else was timed" grep -q 'all-reduces' "$work/calibrate-links.svg"
 expect "calibrate refuses another kind of picture before it measures" 2 "must end in .svg, .png or .pdf" howmany calibrate --cpu --plot "$work/c.gif"
-# The checks of the pictures find what they are for.
+# The checks of the plots must find the defects that they are for.
 fails() { ! tests/plots.py "$1"; }
 sed 's/rgb(  0, 114, 178)/rgb(  1, 114, 178)/' "$work/plan-with-runs.svg" >"$work/colour.svg"
 check "a colour outside the palette is found" fails "$work/colour.svg"

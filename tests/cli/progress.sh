@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Running commands on the board of the server: /v1/progress lists bench and study while they run.
+# Tests the server's list of running commands (board): /v1/progress must list bench and study while they run.
 . "$(dirname "$0")/lib.sh"
 server= child=
 trap 'kill $server $child 2>/dev/null; rm -rf "$work"' EXIT

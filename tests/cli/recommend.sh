@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# howmany recommend: answers from rows, from a fit, from the model, and unknown answers.
+# Tests howmany recommend: answers from rows, from a fit, from the model, and unknown answers.
 . "$(dirname "$0")/lib.sh"
 
 json() { # NAME FILTER COMMAND…: the JSON of the command makes the jq filter true
@@ -96,7 +96,7 @@ expect "nothing meets the budget" 1 "Nothing meets the budget with a probability
 expect "nothing meets both" 1 "Nothing meets the deadline and budget with a probability of 90 %." r "$two" --algorithm gd --budget 0.11 --deadline 7s
 expect "without a price the cost is in worker-seconds" 0 "fewest worker-seconds" r $anwar --batch 192 --latency 0 --goal cost
 
-# One table gives one answer: plan and recommend use the same fit, intervals and rule.
+# plan and recommend must give the same answer from one table, because they use the same fit, intervals and rule.
 printf 'n,seconds\n1,16\n2,8.3\n4,4.5\n8,2.7\n' >"$work/curve.csv"
 same_answer() {
   howmany plan "$work/curve.csv" --n 1..32 --json >"$work/plan.json" && r "$work/curve.csv" --n 1..32 --json >"$work/recommend.json" &&

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The store from the command line: list, show, add, import, export, delete; in a file and, where
+# Tests the store from the command line: list, show, add, import, export, delete; in a file and, if
 # available, on a PostgreSQL server that the test starts.
 . "$(dirname "$0")/lib.sh"
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# howmany serve over HTTP: every endpoint against the command line, byte for byte; errors, tokens, limits, abuse and
+# Tests howmany serve over HTTP: every endpoint is compared with the command line, byte for byte; errors, tokens, limits, abuse and
 # shutdown. The server listens on a free port of the loopback address.
 . "$(dirname "$0")/lib.sh"
 abuse=$HM_BUILD/tests/http/abuse
@@ -253,7 +253,7 @@ exec 4<>"/dev/tcp/127.0.0.1/$port" 5<>"/dev/tcp/127.0.0.1/$port"
 wait_for 5 healthy # Connections make room when they have waited for 0.1 s.
 check "connections that wait make room for others" sh -c "for i in 1 2 3 4 5; do [ \"\$(curl -s -m 20 $url/healthz)\" = ok ] || exit 1; done"
 exec 4>&- 5>&-
-# The address with one connection keeps it, although it has waited longest, while one with 19 loses some of its own.
+# An address with one connection must keep it, although it has waited longest, while an address with 19 connections loses some of them.
 start --connections 20 --per-address 100 --quiet
 cat >"$work/crowd.py" <<'END'
 import socket, sys, time
@@ -341,7 +341,7 @@ done
 for name in howmany.example.com 127.0.0.1.example.com localhost.example.com 10.0.0.1 '[::2]'; do
   problem "without tokens, Host: $name is refused" 403 '.field == "Host" and (.hint | contains("--token-file"))' -H "Host: $name" "$url/v1/catalog/fabrics"
 done
-# The command of the systemd unit, with this program and a port of its own: it needs a token.
+# Runs the command of the systemd unit with this program and another port; requests need a token.
 printf '%s read\n' "$(printf secret | sha256sum | cut -c 1-64)" >"$work/tokens"
 unit=$(sed -n 's|^ExecStart=[^ ]* serve ||p' examples/howmany.service | sed "s|127.0.0.1:8080|127.0.0.1:0|; s|%d/tokens|$work/tokens|; s|--record [^ ]*|--record none|")
 stop

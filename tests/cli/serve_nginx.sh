@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The corpus of requests through nginx, with the configuration of examples/howmany.nginx.conf but without TLS and
+# Sends the corpus of requests through nginx, with the configuration of examples/howmany.nginx.conf but without TLS and
 # without the limit of the rate.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/serve_lib.sh"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The store of howmany serve: runs compared with the command line, keys, recommendations, tokens, failures
-# of the store, and servers that are killed; with a file and, where available, with a PostgreSQL server that
+# Tests the store of howmany serve: runs are compared with the command line, keys, recommendations, tokens, failures
+# of the store, and servers that are killed; with a file and, if available, with a PostgreSQL server that
 # the test starts and that several servers share.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/serve_lib.sh"
@@ -120,7 +120,7 @@ if [ -n "${HM_STORE_SERVER:-}" ]; then # started by tests/postgres.sh
   howmany runs delete --where 'id>0' --yes >/dev/null
   kill_servers "$HM_STORE_SERVER" postgres "${HM_KILLS:-10}" 2
 
-  # A PostgreSQL that hangs: only requests that need the store fail, and only the first one waits.
+  # If PostgreSQL hangs, only requests that need the store may fail, and only the first one may wait.
   start --record "$HM_STORE_SERVER" --workers 2
   folder=${HM_STORE_SERVER##*host=}
   main=$(head -n 1 "$folder/data/postmaster.pid")

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Simulated clusters. Sums over ranks take on SimGrid the time of plan's closed forms, the same in every
-# run, and give the same bits as on real ranks.
+# Tests simulated clusters. Sums over ranks must take the time of plan's closed forms on SimGrid, the same in every
+# run, and must give the same bits as on real ranks.
 . "$(dirname "$0")/lib.sh"
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
 export OMPI_MCA_mpi_yield_when_idle=1 # more ranks than cores: waiting ranks must yield
@@ -17,7 +17,7 @@ simulated() { # CLUSTER N REDUCE'S ARGUMENTS…
   "$HM_ON_CLUSTER" "$1" "$2" "$work/platform" "$HM_SMPIMAIN" "$HM_REDUCE_SIM" "${@:3}"
 }
 
-# A cluster file of one network; its keys are those of a job's cluster too.
+# Writes a cluster file of one network; its keys are also those of the cluster in a job.
 network() { # NAME BANDWIDTH LATENCY
   printf '%s\n' "flops: 100 Gflop/s" "efficiency: 1" "fabric: {bandwidth: $2, latency: $3}" \
     "max_nodes: 64" >"$work/$1.yaml"
@@ -50,7 +50,7 @@ job() { # NETWORK SCHEME BYTES N
   sed 's/^/  /' "$work/$1.yaml"
 }
 
-# agree SCHEME: within 5 % at every point, for the total time and for the communication alone.
+# agree SCHEME: SimGrid and plan must agree within 5 % at every point, for the total time and for the communication alone.
 agree() {
   local net scheme bytes n seconds
   grep " $1 " "$work/simulated" | while read -r net scheme bytes n seconds; do

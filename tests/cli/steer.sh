@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Steered training: a program of the user with a scripted loss, a small simulated training, real ranks, kill -9
+# Tests steered training: a program of the user with a scripted loss, a small simulated training, real ranks, kill -9
 # of the command and of ranks, the log of decisions, and wrong usage with its messages.
 . "$(dirname "$0")/lib.sh"
 export ASAN_OPTIONS=detect_leaks=0 # Open MPI does not free all its memory.
@@ -41,7 +41,7 @@ dry() {
 check "--dry-run prints the first pieces and makes none" dry
 
 # ---- a program of the user -------------------------------------------------------------------
-# Its loss falls by a factor in each iteration, faster with the algorithm "fast"; two workers are the fastest.
+# The loss of this program falls by a factor in each iteration, faster with the algorithm "fast"; two workers are the fastest.
 cat >toy.sh <<'END'
 #!/usr/bin/env bash
 n=$1 algorithm=$2 state=$3 i=0 loss=1000000
@@ -61,7 +61,7 @@ toy() { howmany steer --command './toy.sh {n} {algorithm} {checkpoint} {resume}'
 run toy --folder toy.steer
 cp "$work/out" toy.out
 check "the program reaches the loss" test "$code" -eq 0
-# A trial of the slower algorithm may come first; every later frame is one of the faster one.
+# A trial of the slower algorithm may come first; every later frame must run the faster one.
 check "the faster algorithm is chosen after the trials" jq -se 'map(select(.why != "trial")) | length > 0 and all(.algorithm == "fast")' toy.steer/decisions.jsonl
 # On a busy machine a frame may end before its first iteration does.
 log() {

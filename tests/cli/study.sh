@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Studies: a whole study on a simulated cluster, continuing after an interruption, and wrong files with
+# Tests studies: a whole study on a simulated cluster, continuing after an interruption, and wrong files with
 # their messages.
 . "$(dirname "$0")/lib.sh"
 export ASAN_OPTIONS=detect_leaks=0 # Open MPI does not free all its memory.
@@ -124,7 +124,7 @@ check "the check uses a new seed" bash -c 'jq -e "[.runs[].seed] | max == 1" j &
 check "--report selects the file of the report" bash -c 'cd one && howmany study study.yaml --report ../r.html >/dev/null && test -s ../r.html'
 expect "a report that cannot be written" 2 "no/r.html cannot be written" bash -c 'cd one && howmany study study.yaml --report no/r.html'
 
-# A smaller study, in two folders: one is never disturbed.
+# A smaller study in two folders; only one of them is interrupted.
 mkdir undisturbed
 sed 's/data: digits,/data: "digits:1500",/; s/iterations: 300/iterations: 100/; s/m: 1..32/m: 1..8/; s/loss: 5e-4/loss: 5e-3/' "$example" >other/study.yaml
 cp "$cluster" other

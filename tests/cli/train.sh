@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# howmany train on the command line: its output, algorithms, data, stopping criteria, records, checkpoints,
+# Tests howmany train on the command line: its output, algorithms, data, stopping criteria, records, checkpoints,
 # failures of ranks, and launchers.
 . "$(dirname "$0")/lib.sh"
 export ASAN_OPTIONS=detect_leaks=0 # Open MPI leaks memory
@@ -12,7 +12,7 @@ cd "$work" && ln -s "$HM_SOURCE/examples" examples
 
 lines() { jq -c "$1" <"$work/out"; } # The output of the last run.
 is() { [ "$1" = "$2" ] || { echo "is '$1', should be '$2'"; return 1; }; }
-# The results of a run, without times.
+# Prints the results of a run without its times.
 learnt() { jq -c 'select(.iteration) | [.iteration, .epoch, .objective, .gap, .change, .accuracy, .bytes, .flop]'; }
 
 # ---- output ----------------------------------------------------------------------------------
@@ -162,7 +162,7 @@ resumes() { # ALGORITHM N: 12 iterations at once, and 5 + 7
   howmany train $common -i 5 --checkpoint ck >/dev/null &&
     howmany train $common -i 12 --checkpoint ck --resume | learnt >rest && test -s rest && cmp whole rest
 }
-# test_checkpoint resumes every algorithm within one process.
+# The unit test test_checkpoint resumes every algorithm within one process.
 if in_torture; then resumed="gd lbfgs sgd momentum adam local-sgd splash cocoa cocoa+ mini-sdca"; else resumed="lbfgs adam splash"; fi
 for algorithm in $resumed; do
   check "$algorithm resumes bit for bit" resumes $algorithm $two

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Training without a common model: gossip averaging and federated averaging, on real and on simulated ranks. Their
-# numbers against an independent program are in tests/unit/test_train.c.
+# Tests training without a common model: gossip averaging and federated averaging, on real and on simulated ranks. Their
+# numbers are compared with an independent program in tests/unit/test_train.c.
 . "$(dirname "$0")/lib.sh"
 export ASAN_OPTIONS=detect_leaks=0 # Open MPI leaks memory
 study=$HM_SOURCE/examples/cluster-study.yaml

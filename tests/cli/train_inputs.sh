@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Invalid input of howmany train: exit 2 with a message that names file and line, before any rank starts,
+# Tests invalid input of howmany train: exit code 2 with a message that names file and line, before any rank starts,
 # and no output.
 . "$(dirname "$0")/lib.sh"
 export ASAN_OPTIONS=detect_leaks=0

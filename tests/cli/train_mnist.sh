@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Convergence on MNIST against known results: rounds of CoCoA and CoCoA+ on 1, 16 and 128 workers by an
+# Compares the convergence on MNIST with known results: rounds of CoCoA and CoCoA+ on 1, 16 and 128 workers by an
 # independent implementation, accuracies of softmax and a perceptron, certified optima.
 . "$(dirname "$0")/lib.sh"
 export ASAN_OPTIONS=detect_leaks=0

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Platforms of training: parameter servers, a driver and all-reduce, real and simulated; stragglers,
+# Tests platforms of training: parameter servers, a driver and all-reduce, real and simulated; stragglers,
 # backup workers, staleness; times against closed forms; failures of ranks; invalid combinations.
 . "$(dirname "$0")/lib.sh"
 export ASAN_OPTIONS=detect_leaks=0 # Open MPI leaks memory

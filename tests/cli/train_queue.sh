@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Queues at the links of parameter servers: the times that plan predicts for stale workers against simulations, at
+# Tests queues at the links of parameter servers: the times that plan predicts for stale workers are compared with simulations, at
 # loads of the links from 10 % to 95 %.
 . "$(dirname "$0")/lib.sh"
 if [ -z "${HM_SMPIMAIN:-}" ]; then

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Training on simulated ranks, 1 to 256 (1024 with HM_TORTURE=1): the same bits as on real ranks, the same
+# Tests training on simulated ranks, 1 to 256 (1024 with HM_TORTURE=1): the same bits as on real ranks, the same
 # virtual times in every run, and times that agree with the closed forms of plan.
 . "$(dirname "$0")/lib.sh"
 export ASAN_OPTIONS=detect_leaks=0 # Open MPI leaks memory

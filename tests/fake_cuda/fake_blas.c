@@ -1,7 +1,7 @@
 /*
- * A pretended cuBLAS (libcublas.so.12): a product takes 1 us plus the time of its operations, at
- * 250 Tflop/s with 16 bits, 125 in TF32, 16 in fp32 and 18 in fp64. The variable FAKE_BLAS=none
- * makes it fail to start.
+ * A fake cuBLAS (libcublas.so.12): a matrix product takes 1 us plus the time of its operations, at
+ * 250 Tflop/s with 16 bits, 125 in TF32, 16 in fp32 and 18 in fp64. With the environment variable
+ * FAKE_BLAS=none, its initialisation fails.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -48,7 +48,7 @@ int cublasGemmEx(void *handle, int trans_a, int trans_b, int m, int n, int k, co
                  const void *beta, void *c, int type_c, int ldc, int compute, int algorithm)
 {
     (void)handle, (void)trans_a, (void)trans_b, (void)alpha, (void)beta, (void)algorithm;
-    /* The real library would refuse operands of another type, size or order. */
+    /* Operands of another type, size or order are refused, as by the real library. */
     if (type_a != type_b || type_a != type_c || lda != m || ldb != k || ldc != m || a == b ||
         b == c)
         return 7;

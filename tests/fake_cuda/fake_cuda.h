@@ -1,8 +1,9 @@
-/* The virtual clock that the libraries of a pretended GPU share. */
+/* The virtual clock that the fake CUDA libraries share. */
 #ifndef HM_FAKE_CUDA_H
 #define HM_FAKE_CUDA_H
 
-/* Let the device work for some seconds. While a graph is captured, they belong to the graph. */
+/* Let the fake device work for some virtual seconds. While a graph is captured, the seconds are
+ * added to the graph. */
 void fake_cuda_spend(double seconds);
 
 #endif

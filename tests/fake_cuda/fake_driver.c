@@ -1,8 +1,8 @@
 /*
- * A pretended CUDA driver (libcuda.so.1) for tests of `howmany calibrate --gpu` on machines without
- * a GPU. Time is virtual: an empty kernel takes 1 us, and a kernel that adds arrays moves 4 TB/s.
- * The environment variable FAKE_CUDA changes the device: with "none" there is no GPU, with "full"
- * no memory, with "broken" kernels fail, and with "unknown" the card is not in the catalog.
+ * A fake CUDA driver (libcuda.so.1) for tests of `howmany calibrate --gpu` on machines without a
+ * GPU. Time is virtual: an empty kernel takes 1 us, and a kernel that adds arrays moves 4 TB/s. The
+ * environment variable FAKE_CUDA changes the device: with "none" there is no GPU, with "full" there
+ * is no free memory, with "broken" kernels fail, and with "unknown" the GPU is not in the catalog.
  */
 #include "fake_cuda.h"
 
@@ -36,7 +36,7 @@ FAKE_API void fake_cuda_spend(double seconds)
     *(capturing ? &captured_s : &now_s) += seconds;
 }
 
-/* Prototypes of the driver's functions, which no header of this project has. */
+/* Prototypes of the driver's functions, because no header of this project declares them. */
 FAKE_API int cuInit(unsigned flags);
 FAKE_API int cuDriverGetVersion(int *version);
 FAKE_API int cuGetErrorName(int error, const char **name);
@@ -182,7 +182,7 @@ int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsign
     (void)extra;
     if (fake_mode("broken"))
         return 700;
-    /* Each thread of the adding kernel reads and writes three times 16 bytes. */
+    /* Each thread of the adding kernel reads 32 bytes and writes 16 bytes. */
     double moved = (uintptr_t)function == FAKE_ADD ? 48.0 * gx * bx : 0;
     fake_cuda_spend(KERNEL_S + moved / BYTES_PER_S);
     return 0;

@@ -34,12 +34,13 @@
 
 enum { WATCH_FAILED = 125 };
 
-/* How a call names its file: by a descriptor in argument 0, or by a path in one of the others. */
+/* A system call on a file, which names the file by a descriptor in argument 0, or by a path in
+ * another argument. */
 struct call {
     long number;
     int path; /* Index of the argument with the path; -1: argument 0 is a descriptor. */
     bool needs_space;
-    int flags; /* Index of the argument with the flags of open; -1: none. */
+    int flags; /* Index of the argument with the flags of open; -1: the call has no flags. */
 };
 
 static const struct call calls[] = {
@@ -63,7 +64,7 @@ struct watch {
 
 /* ---- the command ---------------------------------------------------------------------------- */
 
-/* Install the filter; returns the descriptor on which the calls arrive, or -1. */
+/* Install the seccomp filter. Returns the descriptor on which the system calls arrive, or -1. */
 static int install_filter(void)
 {
     struct sock_filter filter[CALLS + 3];
@@ -85,8 +86,8 @@ static int install_filter(void)
                         &program);
 }
 
-/* Execute the command; *passed_on gets the number of the descriptor plus 1, or -1. The other
- * process copies the descriptor before this one continues. */
+/* Execute the command under the filter. *passed_on is set to the number of the filter's descriptor
+ * plus 1, or to -1. Then this process waits until the parent process has copied the descriptor. */
 _Noreturn static void command_exec(char **argv, volatile int *passed_on)
 {
     int listener = install_filter();
@@ -109,7 +110,7 @@ static void read_link(const char *of, char *ret_path)
     ret_path[length > 0 ? length : 0] = '\0';
 }
 
-/* Find the path of the file of a call; empty if there is none. */
+/* Write the path of the file that a system call names; empty if there is none. */
 static void call_path(const struct seccomp_notif *n, const struct call *c, char *ret_path)
 {
     char name[64], text[PATH_MAX] = "", folder[PATH_MAX];
@@ -135,7 +136,7 @@ static void call_path(const struct seccomp_notif *n, const struct call *c, char 
         snprintf(ret_path, PATH_MAX, "%.*s/%.*s", PATH_MAX / 2 - 2, folder, PATH_MAX / 2 - 2, text);
 }
 
-/* Returns the error of a call; 0: it is made. */
+/* Returns the error that a system call gets; 0: the call is made. */
 static int call_error(struct watch *w, const struct seccomp_notif *n)
 {
     const struct call *c = calls;
@@ -155,14 +156,14 @@ static int call_error(struct watch *w, const struct seccomp_notif *n)
     return w->full ? ENOSPC : EIO;
 }
 
-/* Answer one call. */
+/* Receive one system call, and let it succeed or fail. */
 static void answer_call(struct watch *w, int listener)
 {
     struct seccomp_notif n = {0};
     struct seccomp_notif_resp answer = {0};
 
     if (ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, &n) != 0)
-        return; /* The process was killed meanwhile. */
+        return; /* The process that made the call was killed meanwhile. */
     int error = call_error(w, &n);
     answer.id = n.id;
     answer.error = -error;
@@ -170,7 +171,7 @@ static void answer_call(struct watch *w, int listener)
     ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &answer);
 }
 
-/* Answer calls until the command ends; returns its exit status. */
+/* Answer system calls until the command ends. Returns the exit status of the command. */
 static int watch_command(struct watch *w, int listener, pid_t pid)
 {
     struct pollfd ready = {.fd = listener, .events = POLLIN};

@@ -1,7 +1,7 @@
 /*
- * Catalogs and clusters. The first byte selects the reader: a catalog file, of which every machine
- * and fabric is then read; a cluster; overrides of a job, one in each line; or a SkyPilot price
- * list, whose import must be a valid catalog file.
+ * Fuzzes catalogs and clusters. The first byte selects the reader: a catalog file, from which every
+ * machine and fabric is then read; a cluster; overrides of a job, one in each line; or a SkyPilot
+ * price list, whose import must be a valid catalog file.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -32,7 +32,7 @@ static void read_entries(const struct hm_catalog *catalog)
     }
 }
 
-/* Sets keys of a small job, one for each line of the text. */
+/* Sets keys of a small job; each line of the text is one assignment. */
 static void override_job(const char *text, size_t length)
 {
     static const char job[] =

@@ -1,5 +1,5 @@
-/* The reader of checkpoints. The bytes get a valid checksum, so that the parser reaches the head
- * and the parts; an accepted checkpoint must be one that a run can continue from. */
+/* Fuzzes the reader of checkpoints. The bytes get a valid checksum, so that the parser reaches the
+ * head and the arrays; a run must be able to continue from a checkpoint that is accepted. */
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* Fuzzes command lines: a command that was split, filled in and quoted must split into the same
+/* Fuzzes command lines: a command that was split, filled in and quoted must be split into the same
  * arguments again. */
 #include <stdint.h>
 #include <stdlib.h>

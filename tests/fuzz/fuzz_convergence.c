@@ -1,5 +1,5 @@
-/* Stored convergence models. A valid model is queried and written, and what was written must be
- * readable. */
+/* Fuzzes stored convergence models. A valid model is queried and written, and the written model
+ * must be readable. */
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>

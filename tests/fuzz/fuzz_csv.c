@@ -1,4 +1,4 @@
-/* The CSV reader. */
+/* Fuzzes the CSV reader. */
 #include <stdint.h>
 
 #include "csv.h"

@@ -1,5 +1,5 @@
-/* Training data. The first byte selects LIBSVM, CSV, IDX images (with labels that fit), IDX labels
- * (of two images), or the name of data; the rest is the file or the name. */
+/* Fuzzes training data. The first byte selects LIBSVM, CSV, IDX images (with matching labels), IDX
+ * labels (of two images), or the name of data; the rest of the input is the file or the name. */
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,7 +12,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static const uint8_t two_images[] = {0, 0, 8, 2, 0, 0, 0, 2, 0, 0, 0, 1, 7, 9};
 
-/* Makes a file in memory; returns its descriptor, and the path that opens it. */
+/* Makes a file in memory. Returns its descriptor, and writes a path by which it can be opened. */
 static int make_file(const uint8_t *bytes, size_t length, char path[HM_DATA_PATH])
 {
     int file = memfd_create("fuzz", 0);
@@ -25,7 +25,7 @@ static int make_file(const uint8_t *bytes, size_t length, char path[HM_DATA_PATH
     return file;
 }
 
-/* Makes a label for each image that the header announces, if there are few of them. */
+/* Makes as many labels as the header says that there are images, if the number is small. */
 static int make_labels(const uint8_t *images, size_t length, char path[HM_DATA_PATH])
 {
     uint8_t labels[8 + 255] = {0, 0, 8, 1};

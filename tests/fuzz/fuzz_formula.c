@@ -1,4 +1,5 @@
-/* The formula compiler and both evaluators. Lines after the first are definitions, name=text. */
+/* Fuzzes the formula compiler and both evaluators. Lines after the first are definitions of the
+ * form name=text. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* The graph readers. The first byte selects the format; small graphs are then split. */
+/* Fuzzes the graph readers. The first byte selects the format; small graphs are then split. */
 #include <stdint.h>
 #include <stdio.h>
 #include <sys/mman.h>
@@ -15,7 +15,7 @@ static void split(const struct hm_graph *graph)
     struct hm_err err = {0};
 
     for (int split = 0; split < HM_SPLIT_COUNT && graph->vertices < 1000; split++)
-        /* METIS is left out, because this program does not test it. */
+        /* METIS is left out, because this fuzzer does not test the METIS library. */
         if ((enum hm_split)split != HM_SPLIT_METIS)
             hm_graph_split(graph, (enum hm_split)split, 2, 1, n, 3, parts, &err);
 }

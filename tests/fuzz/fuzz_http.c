@@ -1,7 +1,8 @@
 /*
- * The parser of requests. The first byte of an input is the size of the pieces into which the other
- * bytes are divided. Read at once and read in pieces, they must give the same requests, bodies and
- * errors; and a head that is accepted must have no other line ends than CR LF, and no NUL.
+ * Fuzzes the parser of HTTP requests. The first byte of an input is the size of the pieces into
+ * which the other bytes are divided. Parsing all bytes at once and parsing them in pieces must give
+ * the same requests, bodies and errors. The lines of an accepted head must end with CR LF, and the
+ * head must have no NUL.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -16,9 +17,9 @@ enum { BODY_LIMIT = 65536, HEADS_MAX = 8 };
 
 /* Results of parsing the bytes of a connection. */
 struct outcome {
-    size_t used[HEADS_MAX]; /* Number of bytes used after each head and its body. */
+    size_t used[HEADS_MAX]; /* Number of bytes that were used up to the end of each request. */
     int status[HEADS_MAX];
-    size_t body[HEADS_MAX]; /* Number of bytes and sum of the bytes of each body. */
+    size_t body[HEADS_MAX]; /* Number of bytes of each body, and the sum of its bytes. */
     unsigned sum[HEADS_MAX];
     size_t count;
 };
@@ -38,7 +39,8 @@ static void add_bytes(struct outcome *o, const char *piece, size_t size)
     o->body[o->count] += size;
 }
 
-/* Read a body in pieces of `step` bytes. Returns the number of bytes used; sets the status. */
+/* Read a body in pieces of `step` bytes. Returns the number of bytes that were used, and sets the
+ * status. */
 static size_t read_body(struct outcome *o, const struct http_framing *f, const char *data,
                         size_t length, size_t step)
 {
@@ -68,7 +70,7 @@ static size_t read_body(struct outcome *o, const struct http_framing *f, const c
     return used;
 }
 
-/* Parse and check a head. Returns the status of its refusal; 0 if it is accepted. */
+/* Parse and check a head. Returns the HTTP status with which it is refused; 0 if it is accepted. */
 static int check_head(const char *head, size_t length, struct http_framing *framing)
 {
     struct http_parsed parsed;
@@ -113,7 +115,7 @@ static void read_requests(struct outcome *o, const char *data, size_t length, si
         if (status == 0)
             at += read_body(o, &framing, data + at, length - at, step);
         o->used[o->count] = at;
-        /* The connection ends, or the parser waits for more bytes. */
+        /* After an error the connection ends; without an error, the parser waits for more bytes. */
         if (o->status[o->count++] != 200)
             return;
     }

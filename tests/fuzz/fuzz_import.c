@@ -1,6 +1,7 @@
-/* Readers of files of other tools. The first byte chooses the reader; 0 lets the file be
- * recognised. If the environment variable FUZZ_FORMAT has the name of a reader, as in
- * tools/run-fuzz, that reader is used instead. The results are converted to runs and traces. */
+/* Fuzzes the readers of files of other tools. The first byte chooses the reader; if it is 0, the
+ * format of the file is recognised. If the environment variable FUZZ_FORMAT has the name of a
+ * reader, as in tools/run-fuzz, that reader is used instead. The results are converted to runs and
+ * traces. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +10,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Facts must be complete JSON objects. */
+/* Checks that the facts of an import are complete JSON objects. */
 static void check_facts(const struct hm_imported *im)
 {
     const char *text = im->facts_text.data;
@@ -19,7 +20,7 @@ static void check_facts(const struct hm_imported *im)
         abort();
 }
 
-/* Returns the reader for the first byte of an input; NULL: recognise the file. */
+/* Returns the reader for the first byte of an input; NULL: the format of the file is recognised. */
 static const struct hm_importer *choose_reader(uint8_t first)
 {
     static const struct hm_importer *forced;

@@ -1,4 +1,5 @@
-/* Settings of a laboratory: any bytes give an error or a lab that can be planned. */
+/* Fuzzes the settings of a laboratory (an emulated cluster): any bytes must give an error, or a lab
+ * whose commands can be listed. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,7 @@
 /*
- * Jobs that train transformers: maps of networks, of layouts (`parallel`) and of software. Valid
- * jobs are planned, and their answers must be consistent. The first byte selects the question.
+ * Fuzzes jobs that train transformers: the maps of networks, of layouts (`parallel`) and of
+ * software. Valid jobs are planned, and their answers must be consistent. The first byte selects
+ * the question.
  */
 #include <math.h>
 #include <stdint.h>
@@ -13,7 +14,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Ends the program if a condition does not hold, so that the fuzzer reports the input. */
+/* Ends the program if `holds` is false, so that the fuzzer reports the input. */
 static void must(bool holds)
 {
     if (!holds)
@@ -69,7 +70,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size < 2)
         return 0;
     switch (data[0]) {
-    case '1': /* Ask about a fixed number of workers. */
+    case '1': /* The question asks for a fixed number of workers. */
         q.n = 48;
         break;
     case '2':

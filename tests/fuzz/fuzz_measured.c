@@ -1,4 +1,5 @@
-/* Tables of measured steps and of measured all-reduces; the rows of valid tables are predicted. */
+/* Fuzzes tables of measured steps and of measured all-reduces; the rows of valid tables are
+ * predicted. */
 #include <stdint.h>
 
 #include "predict.h"

@@ -1,4 +1,4 @@
-/* Tables of iterations that were measured with frameworks; the rows of valid tables are
+/* Fuzzes tables of iterations that were measured with frameworks; the rows of valid tables are
  * predicted. */
 #include <stdint.h>
 

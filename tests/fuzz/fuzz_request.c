@@ -1,7 +1,7 @@
 /*
- * Requests without sockets: the head goes through the guard, the body through the handler. An input
- * is a whole request with lines that end in LF. The handler has a store in a temporary file if the
- * build has SQLite.
+ * Fuzzes HTTP requests without sockets: the guard checks the head, and the handler gets the body.
+ * An input is a whole request with lines that end in LF. The handler has a store in a temporary
+ * file if the build has SQLite.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -14,14 +14,14 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 struct parsed {
-    char *text; /* Copy of the input, with NUL at the end of each text; owned. */
+    char *text; /* Copy of the input, in which each part is a string that ends with NUL; owned. */
     struct http_header headers[HTTP_HEADERS_MAX];
     struct http_head head;
     const char *body;
     size_t length;
 };
 
-/* Split off the next piece, up to one of the ends, which becomes a NUL. */
+/* Split off the next part, up to one of the characters in `ends`, which is replaced by NUL. */
 static char *split_piece(char **at, const char *ends)
 {
     char *piece = *at;
@@ -96,7 +96,7 @@ static void open_store(void)
     atexit(remove_store);
     snprintf(path, sizeof(path), "%s/runs.db", folder);
     if (api_store_new(path, 2, &store, NULL))
-        return; /* The build has no SQLite. */
+        return; /* The build has no SQLite, so there is no store. */
     for (int i = 0; i < 8; i++) {
         runs[i] = (struct hm_stored)HM_STORED_INIT;
         runs[i].n = i % 4 + 1;

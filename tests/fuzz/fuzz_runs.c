@@ -1,4 +1,4 @@
-/* Tables of runs in CSV or JSON lines; valid tables are fitted. */
+/* Fuzzes tables of runs in CSV or JSON lines; valid tables are fitted. */
 #include <stdint.h>
 
 #include "howmany_fit.h"

@@ -1,4 +1,4 @@
-/* The readers of jobs and studies in YAML and JSON; valid jobs are planned. */
+/* Fuzzes the readers of jobs and studies in YAML and JSON; valid jobs are planned. */
 #include <stdint.h>
 #include <string.h>
 

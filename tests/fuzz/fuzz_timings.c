@@ -1,4 +1,4 @@
-/* Recorded times of operations. The description of a machine that is made from them must be
+/* Fuzzes recorded times of operations. The description of a machine that is made from them must be
  * readable. */
 #include <stdint.h>
 #include <stdlib.h>

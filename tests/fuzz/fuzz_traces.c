@@ -1,4 +1,5 @@
-/* Traces in CSV or JSON lines, with several settings. Iterations of a valid trace must increase. */
+/* Fuzzes traces in CSV or JSON lines, with several settings. The iterations of a valid trace must
+ * increase. */
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>

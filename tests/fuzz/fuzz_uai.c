@@ -1,4 +1,5 @@
-/* The reader of UAI files; small fields are then solved by belief propagation on one rank. */
+/* Fuzzes the reader of UAI files; small Markov random fields are then solved by belief propagation
+ * on one rank. */
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>

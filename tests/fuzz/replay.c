@@ -34,5 +34,5 @@ int main(int argc, char **argv)
     }
     free(names);
     printf("1..%d\n", done);
-    return done == 0; /* An empty corpus is an error. */
+    return done == 0; /* A folder without files is an error. */
 }

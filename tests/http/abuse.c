@@ -1,6 +1,7 @@
 /*
- * Requests that no proper client sends: each must get a 4xx or a clean close, never a 5xx, and
- * a well-behaved client must be served all the while. Requests are made from a seed.
+ * Sends requests that no correct client sends: each must get a 4xx status or a closed connection,
+ * never a 5xx status, and a well-behaved client must be served at the same time. Requests are
+ * generated from a seed.
  *
  *     abuse PORT malformed [COUNT [SEED]]
  *     abuse PORT drip [CLIENTS]
@@ -22,7 +23,7 @@
 
 static uint64_t dice;
 
-/* The random numbers are xorshift64*. */
+/* Returns a random number below `sides`, from the generator xorshift64*. */
 static unsigned roll(unsigned sides)
 {
     dice ^= dice >> 12;
@@ -36,8 +37,8 @@ enum { REQUEST_MAX = 1 << 19, SENDERS = 8 };
 struct request {
     char data[REQUEST_MAX];
     size_t length;
-    bool ended; /* True if the request is complete; the client then closes its side to end the
-                   connection. */
+    bool ended; /* True if the request is complete; the client then closes its sending direction to
+                   end the connection. */
 };
 
 static void add_n(struct request *r, const char *piece, size_t length)
@@ -86,7 +87,8 @@ static void with_body(struct request *r, const char *type, const char *body, siz
     add_n(r, body, length);
 }
 
-/* Makes a request with two lengths, with a length and chunks, or with invalid transfer codings. */
+/* Makes a request with two values of Content-Length, with both Content-Length and chunks, or with
+ * invalid transfer codings. */
 static void make_framing(struct request *r)
 {
     post(r, PICK("Content-Length: 2\r\nTransfer-Encoding: chunked\r\n",
@@ -225,9 +227,9 @@ static void make_json(struct request *r)
     size_t length = sizeof(sample) - 1;
 
     memcpy(body, sample, length);
-    if (roll(2)) { /* Truncate the body, with the type of JSON. */
+    if (roll(2)) { /* Truncate the body, and declare it as JSON. */
         length = roll((unsigned)length);
-    } else { /* Change a few bytes. */
+    } else { /* Change a few bytes of the request. */
         for (unsigned i = 0, times = 1 + roll(4); i < times; i++)
             body[roll((unsigned)length)] = (char)roll(256);
         body[0] = PICK("[", "\"", "x", "\x01")[0];
@@ -312,7 +314,7 @@ static void show(const struct request *r, int status, unsigned number)
     printf("\n");
 }
 
-/* Send one request, on the connection of the previous one if it is still open. */
+/* Send one request, on the connection of the previous request if that is still open. */
 static void send_one(int port, int *s, const struct request *r, unsigned number, struct tally *t)
 {
     bool keep = false;
@@ -320,8 +322,8 @@ static void send_one(int port, int *s, const struct request *r, unsigned number,
     if (*s < 0)
         *s = client_connect(port, 20);
     double from = client_now();
-    client_send(*s, r->data,
-                r->length); /* The server may close the connection during the request. */
+    client_send(*s, r->data, r->length); /* The result is ignored, because the server may close the
+                                            connection during the request. */
     shutdown(*s, SHUT_WR);
     int status = client_status(*s, &keep);
     double took = client_now() - from;
@@ -339,8 +341,8 @@ static void send_one(int port, int *s, const struct request *r, unsigned number,
     *s = -1;
 }
 
-/* Sends many requests, in one of several concurrent processes. The result is the exit code of the
- * process and reports errors. */
+/* Sends many requests. Several processes call this function at the same time; the result is the
+ * exit code of the process and reports errors. */
 static int send_many(int port, unsigned count, uint64_t seed, struct tally *t)
 {
     static struct request r;
@@ -398,8 +400,8 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* One third of the clients send their head slowly, one third their body, and one third the head of
- * a second request. */
+/* A third of the clients send a head slowly, a third send a body slowly, and a third send the head
+ * of a second request slowly. */
 static const char head_text[] =
     "GET /healthz HTTP/1.1\r\nHost: a\r\nX-Long: aaaaaaaaaaaaaaaaaaaaaaaaaaaa"
     "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\r\n\r\n";

@@ -9,9 +9,9 @@
 int client_connect(int port, int timeout_s);
 bool client_send(int socket, const char *data, size_t length);
 /* Read one response and return its status; 0: the connection was closed without a response; -1:
- * timeout; -2: the response is not HTTP. *keep says whether the connection may be used again. */
+ * timeout; -2: the response is not HTTP. *keep is true if the connection may be used again. */
 int client_status(int socket, bool *keep);
-/* Send a valid GET on a new connection. Returns the seconds it took, or -1. */
+/* Send a valid GET on a new connection. Returns the seconds until the response, or -1. */
 double client_healthy(int port);
 double client_now(void);
 

@@ -12,7 +12,7 @@ import asyncio
 import re
 import sys
 
-# A connection is read until it is closed, or has been silent for this long after the last answer that is wanted.
+# A connection is read until it is closed, or has been silent for this time after the last response that is expected.
 QUIET_S = 1.0
 LATE_S = 20.0
 
@@ -79,7 +79,7 @@ async def run_case(port, proxy, name, wanted, text, gate):
     wanted, _, more = wanted.partition(" ")
     data = unescape(text)
     heads = {i for i, r in enumerate(data.split(b"\r\n\r\n")) if r.startswith(b"HEAD ")}
-    # Behind a proxy, some of the answers may be missing.
+    # Behind a proxy, some of the responses may be missing.
     answers = 0 if proxy or wanted == "none" else len(wanted.split(","))
     async with gate:
         received, closed = await send(port, data, heads, answers)

@@ -1,13 +1,13 @@
 /*
- * Check that a server loses no run that it acknowledged. Writers add runs over HTTP, each with a
- * key; the server is killed (SIGKILL) at random moments and started again; a writer without a
- * response sends its request again. In the end the store must hold every acknowledged run once,
+ * Checks that a server loses no run that it acknowledged. Writers add runs over HTTP, each with a
+ * key; the server is killed (SIGKILL) at random moments and started again; a writer that got no
+ * response sends its request again. In the end the store must contain every acknowledged run once,
  * with the values that were sent, and no other run.
  *
  *     keep PROGRAM STORE KILLS [SERVERS [SEED]]
  *
- * Several servers share the store, and each kill hits one of them. STORE must be empty at the
- * start. The counts are printed; the exit code is 0 when no run is missing, doubled or wrong.
+ * Several servers share the store, and each kill ends one of them. STORE must be empty at the
+ * start. The counts are printed; the exit code is 0 if no run is missing, duplicated or wrong.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -45,7 +45,7 @@ struct writer {
     long acknowledged;
     long again; /* Number of requests that were sent more than once. */
     unsigned seed;
-    bool lost; /* The writer gave up after a timeout. */
+    bool lost; /* True if the writer has stopped after a timeout. */
 };
 
 /* ---- servers --------------------------------------------------------------------------------- */
@@ -68,7 +68,8 @@ static void stop(struct server *s, int signal)
 
 /* ---- writers --------------------------------------------------------------------------------- */
 
-/* The number of rows of a request and their values depend only on the number of the request. */
+/* Returns the number of rows of a request. The number of rows and their values depend only on the
+ * number of the request. */
 static int rows_of(int writer, long number)
 {
     return (int)((number + writer) % ROWS) + 1;
@@ -143,7 +144,7 @@ static void *write_runs(void *context)
 
 /* ---- checking the store ---------------------------------------------------------------------- */
 
-/* Whether a row was sent by its writer; marks the row as found. */
+/* Whether a row was sent by its writer and is found for the first time; marks the row as found. */
 static bool tick(unsigned char *const *seen, const struct writer *writers,
                  const struct hm_stored *run)
 {

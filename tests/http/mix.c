@@ -1,15 +1,15 @@
 /*
- * A mix of hostile clients against a server, and healthy ones whose times are measured.
+ * Runs a mix of hostile clients against a server, and healthy clients whose times are measured.
  *
  *   mix PORT PID SECONDS [CONNECTIONS, default 10000]
  *
- * At the same time: CONNECTIONS connections from 100 addresses, of which a third sends nothing, a
- * third sends its head and a third its body one byte at a time, and which connect again when they
- * are closed; 100 clients that read large answers slowly; 4 clients that send requests that take as
- * long as they are allowed to; 1,000 malformed requests per second. PID is the server's process:
- * its memory and open files are sampled. A probe measures by how much the machine delays a process
- * that sleeps, because a healthy request cannot be quicker than that. Exit status: 0 if no healthy
- * request failed and all files were closed again.
+ * These clients run at the same time: CONNECTIONS connections from 100 addresses, of which a third
+ * sends nothing, a third sends a head and a third sends a body one byte at a time, and which
+ * connect again when they are closed; 100 clients that read large responses slowly; 4 clients that
+ * send requests that take as long as they are allowed to; 1,000 malformed requests per second. PID
+ * is the server's process: its memory and open files are sampled. A probe measures by how much the
+ * machine delays a process that sleeps, because a healthy request cannot be quicker than that. The
+ * exit status is 0 if no healthy request failed and all files were closed again.
  */
 #include <arpa/inet.h>
 #include <dirent.h>
@@ -54,7 +54,9 @@ static void pause_for(double seconds)
     nanosleep(&t, NULL);
 }
 
-/* Connect from one of the loopback addresses, without waiting. Returns the socket, or -1. */
+/*
+ * Start to connect from one of the loopback addresses, without waiting. Returns the socket, or -1.
+ */
 static int connect_from(unsigned number)
 {
     struct sockaddr_in from = {.sin_family = AF_INET},
@@ -77,7 +79,7 @@ static int connect_from(unsigned number)
 static const char post_head[] = "POST /v1/plan HTTP/1.1\r\nHost: localhost\r\nContent-Type: "
                                 "application/json\r\nContent-Length: 100000\r\n\r\n";
 
-/* Hold connections that send nothing, or one byte each half second. */
+/* Keep connections open that send nothing, or one byte each half second. */
 static void hold(unsigned connections)
 {
     int *sockets = malloc(connections * sizeof(int));
@@ -112,7 +114,7 @@ static void hold(unsigned connections)
     printf("# %u connections, opened %u times\n", connections, opened);
 }
 
-/* Read large answers with a small buffer, 100 bytes at a time. */
+/* Read large responses with a small buffer, 100 bytes at a time. */
 static void read_slowly(void)
 {
     static const char request[] = "GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n";
@@ -206,7 +208,7 @@ static void take_sample(struct samples *a, double seconds)
         a->seconds[a->count++] = seconds;
 }
 
-/* Ask for a plan on a new connection. Returns the seconds it took, or -1. */
+/* Ask for a plan on a new connection. Returns the seconds until the response, or -1. */
 static double ask_plan(unsigned number)
 {
     char body[128], text[512];
@@ -261,7 +263,7 @@ static unsigned open_files(void)
     return count;
 }
 
-/* Returns the value of one line of the status of the server's process, in MB. */
+/* Returns the value of one line of /proc/PID/status of the server, in MB. */
 static double memory_of(const char *line)
 {
     char path[64], text[256];

@@ -1,10 +1,10 @@
 /*
- * Start a simulated run:
+ * Starts a simulated run:
  *
  *     on_cluster CLUSTER.yaml N FOLDER SMPIMAIN PROGRAM ARGUMENTS…
  *
- * writes the SimGrid platform of N workers of the cluster, with its speed at 64 bits, into the
- * folder and replaces itself by PROGRAM on that platform.
+ * It writes the SimGrid platform of N workers of the cluster, with its speed at 64 bits, into the
+ * folder, and then replaces this process by PROGRAM on that platform.
  */
 #include <stdio.h>
 #include <stdlib.h>

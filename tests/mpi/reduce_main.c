@@ -1,11 +1,12 @@
 /*
- * Compute, sum over the ranks, and report the time:
+ * Computes, sums over the ranks, and reports the time:
  *
  *     reduce SCHEMES BYTES FLOP REPEATS
  *
- * prints for each scheme and length (comma-separated lists) and each repeat one line of JSON with
- * the seconds until the last rank has its sum, the difference between the start times of the ranks,
- * and a hash of the bits of the sum. Runs on MPI and on SimGrid. Exit 1: ranks have different bits.
+ * For each scheme and length (comma-separated lists) and each repeat, it prints one line of JSON
+ * with the seconds until the last rank has its sum, the difference between the start times of the
+ * ranks, and a hash of the bits of the sum. It runs on MPI and on SimGrid. The exit status is 1 if
+ * the sums of the ranks differ in any bit.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -26,7 +27,9 @@ struct reduce_options {
     double flop, repeats;
 };
 
-/* Read the next item of a list. Returns false at its end, or when the item is too long. */
+/*
+ * Read the next item of a list. Returns false at the end of the list, or if the item is too long.
+ */
 static bool next_item(const char **at, char *item, size_t room)
 {
     size_t length = strcspn(*at, ",");
@@ -94,8 +97,8 @@ static uint64_t hash(const double *values, size_t count)
     return h;
 }
 
-/* Whether all ranks have the same hash; each half of the hash is sent as a number that a double
- * holds exactly. */
+/* Whether all ranks have the same hash. Each half of the hash is sent as a double, which represents
+ * it exactly. */
 static bool all_have(struct hm_comm *comm, uint64_t h)
 {
     double low = (double)(uint32_t)h, high = (double)(h >> 32);

@@ -1,5 +1,5 @@
-/* Samples made by hand: a convergence of two algorithms with curves, draws and paces, and an
- * advice. */
+/* Samples that were written by hand: a fitted convergence of two algorithms with curves, draws and
+ * times per iteration, and an advice. */
 #ifndef HM_ADVISE_SAMPLES_H
 #define HM_ADVISE_SAMPLES_H
 
@@ -113,7 +113,7 @@ static inline void sample_paces(struct sample *s)
     s->all_paces = (struct hm_paces){.paces = s->paces, .count = 2};
 }
 
-/* Makes a convergence. All pointers in *s lead to memory inside *s. */
+/* Makes a convergence. All pointers in *s point to memory inside *s. */
 static inline const struct hm_convergence *sample_convergence(struct sample *s)
 {
     memset(s, 0, sizeof(*s));

@@ -9,7 +9,8 @@
 
 enum { TEST_PATH = 128 };
 
-/* Writes a temporary file, /tmp/hm-data-XXXXXX and the ending; the caller unlinks it. */
+/* Writes a temporary file with the path /tmp/hm-data-XXXXXX followed by the ending; the caller
+ * unlinks it. */
 static inline void write_bytes(char path[TEST_PATH], const char *ending, const void *bytes,
                                size_t length)
 {
@@ -50,7 +51,7 @@ static inline struct hm_rows read_rows(const struct hm_data_spec *spec, bool spa
     return rows;
 }
 
-/* Returns one value of a row, dense or sparse. */
+/* Returns one value of a row, which is stored dense or sparse. */
 static inline double value_at(const struct hm_rows *rows, size_t row, size_t column)
 {
     if (!rows->sparse)

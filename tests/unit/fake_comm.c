@@ -1,4 +1,5 @@
-/* Ranks as threads: one slot for each pair of ranks, which transfers one message at a time. */
+/* Implements ranks as threads: there is one slot for each pair of ranks, which transfers one
+ * message at a time. */
 #include "fake_comm.h"
 
 #include <math.h>
@@ -14,14 +15,15 @@ struct slot {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     enum slot_state state;
-    const void *data; /* Buffer of the sender. */
+    const void *data; /* Buffer of the sending rank. */
     size_t bytes;
-    double ready_s; /* Clock of the sender; after the transfer, time of arrival. */
+    double ready_s; /* Clock of the sending rank; after the transfer, the time of arrival. */
 };
 
 struct fake_world {
-    struct slot *slots; /* The slot of a pair of ranks has the index from * size + to. */
-    double *clocks;     /* Clocks at the last barrier. */
+    struct slot *slots; /* Slots of all pairs of ranks; the slot from rank `from` to rank `to` has
+                           the index from * size + to. */
+    double *clocks;     /* Clocks of the ranks at the last barrier. */
     pthread_barrier_t barrier;
     void (*body)(struct hm_comm *comm, void *context);
     void *context;

@@ -1,4 +1,5 @@
-/* Sample files of other tools with the values that must come out of them, and their comparison. */
+/* Reads sample files of other tools and the values that the import must find in them, and compares
+ * the two. */
 #ifndef HM_IMPORT_SAMPLES_H
 #define HM_IMPORT_SAMPLES_H
 
@@ -11,8 +12,8 @@
 #include "testing.h"
 #include "value.h"
 
-/* Returns the folder of the samples: $HOWMANY_DATA/formats, or the one beside the repository; NULL
- * if there is none. */
+/* Returns the folder of the sample files: $HOWMANY_DATA/formats, or the folder beside the
+ * repository; NULL if there is none. */
 static inline const char *samples_folder(void)
 {
     static char path[1024];
@@ -46,13 +47,13 @@ static inline struct hm_value *parse_tree(struct hm_arena *arena, const char *te
     return tree;
 }
 
-/* Whether a key describes the sample file itself and not its contents. */
+/* Whether a key of the expected values describes the sample file itself and not its contents. */
 static inline bool is_remark(const char *key)
 {
     return strcmp(key, "check") == 0 || strcmp(key, "note") == 0 || strcmp(key, "source") == 0;
 }
 
-/* Fails unless each expected value was found; numbers may differ by a relative error. */
+/* Fails the test unless each expected value was found; numbers may differ by a relative error. */
 static inline void compare_trees(const char *where, const struct hm_value *wanted,
                                  const struct hm_value *found, double relative)
 {
@@ -105,7 +106,8 @@ static inline char *read_bytes(const char *path, size_t *ret_length)
     return bytes;
 }
 
-/* Calls `visit` with each sample of a folder that has expected values, and with those values. */
+/* Calls `visit` for each sample of a folder that has expected values, with the sample and these
+ * values. */
 static inline size_t each_sample(const char *folder,
                                  void (*visit)(const char *path, const struct hm_value *wanted))
 {

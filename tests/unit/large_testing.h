@@ -19,7 +19,7 @@ static inline void device_named(const char *name, struct hm_large_device *device
     hm_catalog_free(catalog);
 }
 
-/* Returns the question for n workers (NaN means any number) without limits. */
+/* Returns a question for n workers without limits; if n is NaN, for any number of workers. */
 static inline struct hm_large_question large_question(double n)
 {
     return (struct hm_large_question){.n = n,

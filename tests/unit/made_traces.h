@@ -29,7 +29,7 @@ static inline void made_release(struct made *made)
     made->traces.count = 0;
 }
 
-/* Makes a trace of iterations 1..count. The caller writes the losses; times and P* are unknown. */
+/* Makes a trace of iterations 1..count. The caller sets the losses; times and P* are unknown. */
 static inline struct hm_trace *made_add(struct made *made, const char *algorithm, double m,
                                         size_t count)
 {

@@ -1,5 +1,5 @@
-/* See power_vfs.h. Files are found by name in a short table; there is one user at a time, so that
- * locks always succeed. */
+/* Implements power_vfs.h. Files are found by name in a short table. There is only one user at a
+ * time, so that locks always succeed. */
 #include "power_vfs.h"
 
 #include <sqlite3.h>
@@ -14,21 +14,22 @@ struct bytes {
     size_t size, room;
 };
 
-/* An operation that is not durable yet: a write, or a truncation if data is NULL. */
+/* An operation that is not durable yet: a write, or a truncation if `data` is NULL. */
 struct pending {
     size_t offset, size;
     unsigned char *data;
 };
 
 struct power_file {
-    char name[512];       /* Empty: this entry is free. */
-    bool exists, durable; /* The file exists now; it will exist after a cut. */
+    char name[512];       /* Name of the file; empty: this entry of the table is free. */
+    bool exists, durable; /* `exists` is true if the file exists now, `durable` if it will exist
+                             after a power cut. */
     struct bytes now, kept;
-    bool replaced;    /* The file replaced a deleted one, and was not synced since then. */
-    struct bytes old; /* The durable contents of the deleted file. */
+    bool replaced;    /* True if the file replaced a deleted file and was not synced since then. */
+    struct bytes old; /* Durable contents of the deleted file that this file replaced. */
     struct pending *pending;
     size_t pending_count;
-    void *regions[REGIONS]; /* Shared memory of the write-ahead log. */
+    void *regions[REGIONS]; /* Shared memory that SQLite uses for the write-ahead log. */
     size_t region_count;
 };
 
@@ -47,7 +48,8 @@ static struct {
 
 size_t power_draw(size_t limit)
 {
-    uint64_t x = power.random += 0x9e3779b97f4a7c15ULL; /* SplitMix64 */
+    uint64_t x = power.random +=
+        0x9e3779b97f4a7c15ULL; /* The random numbers are those of SplitMix64. */
 
     x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
     x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
@@ -113,7 +115,7 @@ static void drop_file(struct power_file *f)
     memset(f, 0, sizeof(*f));
 }
 
-/* Count an operation; true if the power is off, from this operation on or earlier. */
+/* Count an operation. Returns true if the power is off, from this operation on or earlier. */
 static bool is_cut(void)
 {
     power.operations++;
@@ -158,7 +160,9 @@ static void restart_file(struct power_file *f, size_t dropped, size_t torn, bool
         drop_file(f);
         return;
     }
-    if (f->replaced && power_draw(2) == 0) { /* The deleted file is back. */
+    if (f->replaced &&
+        power_draw(2) ==
+            0) { /* Without a sync, the deleted file may exist again after the power cut. */
         drop_pending(f);
         bytes_copy(&f->kept, &f->old);
     }
@@ -340,7 +344,7 @@ static int file_sector(sqlite3_file *handle)
     return 512;
 }
 
-/* As SQLite assumes for real disks: a torn write changes no byte outside its range. */
+/* A torn write changes no byte outside its range, as SQLite assumes for real disks. */
 static int file_characteristics(sqlite3_file *handle)
 {
     (void)handle;
@@ -438,7 +442,7 @@ static int system_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *handle,
     struct power_file *f = find_file(name);
     if (!f && !(flags & SQLITE_OPEN_CREATE))
         return SQLITE_CANTOPEN;
-    if (f && !f->exists) { /* A new file takes the place of a deleted one. */
+    if (f && !f->exists) { /* A new file with the same name replaces the deleted one. */
         f->exists = true;
         drop_pending(f);
         bytes_resize(&f->now, 0);
@@ -498,7 +502,7 @@ int power_register(uint64_t seed)
     power.random = seed;
     if (usual == &vfs)
         return SQLITE_OK;
-    vfs = *usual; /* Time, random numbers and sleep are the usual ones. */
+    vfs = *usual; /* Time, random numbers and sleep are those of SQLite's default file system. */
     vfs.zName = "power";
     vfs.pNext = NULL;
     vfs.szOsFile = (int)sizeof(struct power_handle);

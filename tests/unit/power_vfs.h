@@ -1,8 +1,9 @@
 /*
- * A file system in memory for SQLite that loses its power. Writes, truncations and deletions are
- * durable only after a sync of their file. At the cut the operation in progress and all later ones
- * fail; power_restart then makes each file from its durable contents and an arbitrary selection of
- * the operations after its last sync: some are dropped, some are torn, and their order is changed.
+ * A file system in memory for SQLite that simulates power cuts. Writes, truncations and deletions
+ * are durable only after a sync of their file. At a cut, the operation in progress and all later
+ * ones fail; power_restart then makes each file from its durable contents and an arbitrary
+ * selection of the operations after its last sync: some are dropped, some are torn, and their order
+ * is changed.
  */
 #ifndef HM_POWER_VFS_H
 #define HM_POWER_VFS_H
@@ -15,15 +16,17 @@
 int power_register(uint64_t seed);
 /* Remove all files. */
 void power_clear(void);
-/* Cut the power at this operation (1: the next one) that changes or syncs a file; 0: never. */
+/* Cut the power at this operation that changes or syncs a file (1: the next such operation); 0:
+ * never. */
 void power_cut_at(size_t operation);
 /* Whether the power is off. */
 bool power_is_off(void);
-/* Switch the power on again. */
+/* Switch the power on again, with files as they would be after the cut. */
 void power_restart(void);
 /* Return a random number below `limit`. */
 size_t power_draw(size_t limit);
-/* With true, syncs do nothing, as with a disk that confirms writes which are still in its cache. */
+/* If `lying` is true, syncs do nothing, as with a disk that confirms writes which are still in its
+ * cache. */
 void power_set_lying(bool lying);
 
 #endif

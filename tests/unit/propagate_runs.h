@@ -1,4 +1,4 @@
-/* Fields, and runs of belief propagation on ranks that are threads, with their results. */
+/* Makes Markov random fields, and runs belief propagation on ranks that are threads. */
 #ifndef HM_PROPAGATE_RUNS_H
 #define HM_PROPAGATE_RUNS_H
 
@@ -9,7 +9,7 @@
 #include "propagate.h"
 #include "random.h"
 
-/* Assertion for threads, in which those of cmocka do not work. */
+/* Assertion that works in threads, in which those of cmocka do not. */
 #define CHECK(condition) (condition) ? (void)0 : check_failed(#condition, __LINE__)
 
 static inline void check_failed(const char *what, int line)
@@ -62,20 +62,23 @@ static inline void add_edge(struct model *model, uint32_t a, uint32_t b, const d
     memcpy(model->tables + at, psi, length * sizeof(*psi));
 }
 
-/* Input and output of a run on the whole field; the source is a model, a recipe, or a graph. */
+/* Input and output of a run on the whole Markov random field, which is given as a model, a recipe,
+ * or a graph. */
 struct propagate_run {
     const struct model *model;
     const struct hm_mrf_recipe *recipe;
-    const struct hm_graph *graph; /* Graph of the field, whose potentials come from `recipe`. */
+    const struct hm_graph
+        *graph; /* Graph of the Markov random field, whose potentials come from `recipe`. */
     struct hm_propagate_settings settings;
     size_t iterations;
-    const double *start; /* Messages with which the run continues; NULL: none. */
+    const double *start; /* Messages from which the run continues; NULL: none. */
     double *beliefs, *messages;
     uint32_t *states;
     size_t total; /* Number of values of all messages together. */
     double log_z, score, change;
-    double bytes, flop;               /* Bytes and operations of rank 0 in the whole run. */
-    double reduce_bytes, reduce_flop; /* Bytes and operations of one call of hm__comm_max_few. */
+    double bytes, flop; /* Bytes and floating-point operations of rank 0 in the whole run. */
+    double reduce_bytes,
+        reduce_flop; /* Bytes and floating-point operations of one call of hm__comm_max_few. */
     bool binary;
 };
 
@@ -110,7 +113,7 @@ static inline void locate_messages(const struct hm_propagate *p, struct hm_comm 
 }
 
 /* Whether the run uses the kernel for two states, which stores one value per message; the general
- * kernel stores one per state. */
+ * kernel stores one value per state. */
 static inline bool is_binary(const struct hm_mrf *mrf, size_t total)
 {
     return total == 2 * mrf->edges;

@@ -1,4 +1,6 @@
-/* Questions about the table of Anwar et al., for tests of recommendations. */
+/*
+ * Helpers for tests of recommendations: questions about the table of measured runs of Anwar et al.
+ */
 #ifndef HM_RECOMMEND_TESTING_H
 #define HM_RECOMMEND_TESTING_H
 

@@ -1,4 +1,5 @@
-/* Helpers for tests of requests: building them, running them and reading numbers of their answers.
+/*
+ * Helpers for tests of requests: they build requests, run them and read numbers from the answers.
  */
 #ifndef HM_REQUEST_TESTING_H
 #define HM_REQUEST_TESTING_H
@@ -96,7 +97,7 @@ static inline void set_fails(const char *verb, const char *field, const char *te
     hm_request_free(request);
 }
 
-/* Returns the part of a tree at a path such as "curve.3.time_s"; NULL if there is none. */
+/* Returns the element of a tree at a path such as "curve.3.time_s"; NULL if there is none. */
 static inline const struct hm_value *value_at(const struct hm_value *value, const char *path)
 {
     char part[64];
@@ -116,11 +117,11 @@ static inline const struct hm_value *value_at(const struct hm_value *value, cons
 }
 
 /* The expected value at a path of an answer: a number (NaN means null), the length of a list, or a
- * text. */
+ * string. */
 struct wanted {
     const char *path;
     double number;
-    const char *text; /* Expected text; NULL: `number` is expected. */
+    const char *text; /* Expected string; NULL: `number` is expected. */
 };
 
 static inline void check_wanted(const struct hm_value *root, const struct wanted *w)

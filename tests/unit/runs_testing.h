@@ -1,4 +1,4 @@
-/* Tables of runs and fits of them, for tests that write tables as text. */
+/* Helpers for tests that write tables of runs as text and fit them. */
 #ifndef HM_RUNS_TESTING_H
 #define HM_RUNS_TESTING_H
 

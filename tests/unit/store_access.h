@@ -39,7 +39,7 @@ static int access_add(void *data, const char *where, struct hm_store_batch *batc
 
 static const struct hm_store_access store_access = {NULL, access_open, access_close, access_add};
 
-/* Removes a store and the files that SQLite keeps beside it. */
+/* Removes a store and the additional files that SQLite creates in the same folder. */
 static void remove_files(const char *file)
 {
     static const char *const endings[] = {"", "-wal", "-shm", "-journal"};

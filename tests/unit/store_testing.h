@@ -1,5 +1,5 @@
-/* Empty stores for tests: files in a temporary folder, or schemas on the server at HM_STORE_SERVER.
- * Every test of a store runs on both kinds. */
+/* Makes empty stores for tests: files in a temporary folder, or schemas on the server at
+ * HM_STORE_SERVER. Every test of a store runs on both kinds of stores. */
 #ifndef HM_STORE_TESTING_H
 #define HM_STORE_TESTING_H
 

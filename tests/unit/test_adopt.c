@@ -1,6 +1,6 @@
 /*
- * Continuing from a checkpoint of another algorithm: dual variables are carried over by their rows,
- * or derived from the model by the formula of the squared loss, alpha = y - x.w.
+ * Tests that a run can continue from a checkpoint of another algorithm: dual variables are assigned
+ * to their rows, or computed from the model by the formula of the squared loss, alpha = y - x.w.
  */
 #include "testing.h"
 
@@ -66,7 +66,7 @@ static const double *alpha_of(struct hm_run *run)
     return parts[0].values;
 }
 
-/* Make steps of one algorithm, save, and begin another one from the checkpoint. */
+/* Make steps of one algorithm, save a checkpoint, and begin another algorithm from it. */
 static void switch_algorithm(struct fixture *from, struct fixture *to, const char *first,
                              const char *second, int steps)
 {

@@ -1,7 +1,7 @@
 /*
- * Advice on traces with known g and f, compared with trying every algorithm on every m: the best
- * candidate, its iterations and times, limits, cost, the leading candidate at each loss, and the
- * next run.
+ * Tests advice on traces with a known loss curve g and known times f. It is compared with trying
+ * every algorithm on every number of workers m: the best candidate, its iterations and times,
+ * limits, cost, the leading candidate at each loss, and the next run.
  */
 #include "made_traces.h"
 
@@ -41,7 +41,9 @@ struct exact {
 static const struct exact problem[ALGORITHMS] = {{"rate", rate, rate_pace},
                                                  {"power", power, power_pace}};
 
-/* Traces of all algorithms, and the convergence fitted to them. The optimal loss P* is 1. */
+/*
+ * Traces of all algorithms, and the convergence that is fitted to them. The optimal loss P* is 1.
+ */
 struct advise_world {
     struct made made;
     struct hm_convergence *convergence;
@@ -177,7 +179,7 @@ static void the_first_candidate_is_the_best(void **state)
     free_world(&w);
 }
 
-/* A target given as a loss and one given as a distance from P* have the same answer. */
+/* The answer must be the same whether the target is given as a loss or as a distance from P*. */
 static void a_loss_can_be_given_with_or_without_p_star(void **state)
 {
     struct hm_advise_question q = HM_ADVISE_QUESTION_INIT;
@@ -257,7 +259,7 @@ static void the_first_candidate_is_the_cheapest(void **state)
     free_world(&w);
 }
 
-/* Compares the least loss within a time, within a budget, and within both with a brute-force
+/* Compares the smallest loss within a time, within a budget, and within both with a brute-force
  * search. */
 static void assert_spent(const struct advise_world *w, double within_s, double budget)
 {
@@ -303,7 +305,8 @@ static void the_least_loss_within_limits_is_found(void **state)
     free_world(&w);
 }
 
-/* With a loss and a limit, candidates over the limit are ranked after those within it. */
+/* If there are a target loss and a limit, candidates over the limit are ranked after those within
+ * it. */
 static void candidates_over_a_limit_come_last(void **state)
 {
     struct hm_advise_question q = HM_ADVISE_QUESTION_INIT;
@@ -320,7 +323,7 @@ static void candidates_over_a_limit_come_last(void **state)
         const struct hm_candidate *c = &advice->candidates[k];
         struct advise_truth t = to_loss(find_exact(c->algorithm), c->m, loss);
         if (fabs(t.time_s - 0.9) < 0.03)
-            /* Skip this candidate, because rounding changes its result by one iteration. */
+            /* This candidate is skipped, because rounding changes its result by one iteration. */
             continue;
         assert_near(c->reaches, t.time_s <= 0.9, 1e-12);
         if (t.time_s > 0.9)
@@ -337,7 +340,7 @@ static void candidates_over_a_limit_come_last(void **state)
     free_world(&w);
 }
 
-/* The stated reason of each other candidate agrees with the true times, if these are clearly
+/* The stated reason of each other candidate must agree with the true times, if these are clearly
  * different. */
 static void reasons_agree_with_the_truth(void **state)
 {
@@ -382,8 +385,8 @@ static double behind(const char *algorithm, double m, double loss)
     return to_loss(find_exact(algorithm), m, loss).time_s / best;
 }
 
-/* Leads are determined at 25 losses, here 0.38 apart in the logarithm, so the ends of a lead have
- * an error of half of that. */
+/* The leading algorithm is determined at 25 losses, here 0.38 apart in the logarithm, so the losses
+ * at which it changes have an error of half of that. */
 static void leads_change_where_the_curves_cross(void **state)
 {
     struct hm_advise_question q = HM_ADVISE_QUESTION_INIT;

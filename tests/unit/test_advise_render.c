@@ -1,4 +1,4 @@
-/* An advice as text, JSON and CSV, and its rendering when memory runs out. */
+/* Tests an advice as text, JSON and CSV, and its rendering when memory runs out. */
 #include "advise_samples.h"
 
 #include "format.h"

@@ -1,4 +1,4 @@
-/* The search: every choice is compared with a brute-force search over the whole curve. */
+/* Compares every choice of the search with a brute-force search over the whole curve. */
 #include "testing.h"
 
 static const char priced[] =
@@ -111,7 +111,7 @@ static void deadlines_and_budgets_limit_n(void **state)
             assert_true(a->points[i].total_s >= a->points[a->best].total_s);
     hm_answer_free(a);
 
-    q.deadline_s = 1; /* No n finishes within a second. */
+    q.deadline_s = 1; /* No number of workers finishes within a second. */
     a = ask(job, &q);
     assert_int_equal(a->status, HM_STATUS_UNREACHED);
     assert_int_equal(a->best, HM_NONE);
@@ -229,7 +229,7 @@ static void limits_are_distinguished(void **state)
     }
 }
 
-/* Each change that is said to help must have the result of a plan of the changed job. */
+/* The gain of each change that is said to help must be the result of a plan of the changed job. */
 static void help_equals_the_changed_job(void **state)
 {
     static const struct {
@@ -238,7 +238,7 @@ static void help_equals_the_changed_job(void **state)
                 {"half the latency", "cluster.fabric.latency=50 us"},
                 {"2x flop/s", "cluster.flops=200 Gflop/s"},
                 {"2x batch", "batch=8192"}};
-    /* Only a job of epochs does the same work with a larger batch. */
+    /* A larger batch does the same work only in a job that is given in epochs. */
     static const char *const texts[] = {priced, epochs};
     struct hm_question q = question();
 
@@ -279,7 +279,7 @@ static void quantities_of_formulas_help_too(void **state)
     struct hm_answer *a = ask(job, &q);
 
     (void)state;
-    /* The quantity `idle` has no effect, and half of W would be half of the work. */
+    /* `idle` has no effect, and halving W would halve the work, so only one change helps. */
     assert_int_equal(a->help_count, 1);
     assert_string_equal(a->help[0].what, "2x B");
     assert_near(a->points[a->best].n, 7, 0); /* 100/n + 2n is least at n = sqrt(50). */
@@ -373,7 +373,7 @@ static void at_price_0_the_fastest_is_the_cheapest(void **state)
     assert_int_equal(a->status, HM_STATUS_OK);
     hm_answer_free(a);
     hm_job_free(job);
-    /* Every n costs more than the budget here, so the cheapest n is nearest to the budget. */
+    /* Every n costs more than the budget, so the cheapest n is nearest to the budget. */
     job = parse_job(priced);
     a = ask(job, &q);
     assert_int_equal(a->status, HM_STATUS_UNREACHED);
@@ -388,7 +388,7 @@ static const char on_a_graph[] =
     "communicate: [{what: vertices, scheme: serial}]\nprecision: 32\n"
     "cluster: {flops: 1 Mflop/s, fabric: {bandwidth: 1 GB/s, latency: 1 ms}, max_nodes: 32}\n";
 
-/* The time is max E_i c(S)/F + a + r V S 4 bytes/B, from the parts of the graph. */
+/* The time must be max E_i c(S)/F + a + r V S 4 bytes/B, computed from the parts of the graph. */
 static void graphs_are_planned_by_their_fullest_worker(void **state)
 {
     char text[600];
@@ -435,8 +435,8 @@ static void imbalance_limits_and_an_even_split_would_help(void **state)
                         best->time_s, 1e-12);
     }
     assert_true(found);
-    /* The gain of a real split comes from fewer edges on the most loaded worker; its copies of
-     * vertices are sent. */
+    /* A real split is faster because the most loaded worker has fewer edges; the copies of vertices
+     * are sent. */
     const struct hm_help *greedy = NULL;
     for (size_t i = 0; i < a->help_count; i++)
         greedy = strcmp(a->help[i].what, "a greedy split") == 0 ? &a->help[i] : greedy;
@@ -514,7 +514,7 @@ static void figures_of_examples_agree(void **state)
         struct hm_validation *v;
         struct hm_err err = {0};
         int rc = hm_job_parse(text, length, example_source(name), NULL, 0, &job, &err);
-        if (rc == HM_E_IO) { /* Skip a case whose data file is missing; see HOWMANY_DATA. */
+        if (rc == HM_E_IO) { /* A case whose data file is missing is skipped; see HOWMANY_DATA. */
             print_message("# skipped %s: %s\n", name, err.source);
             continue;
         }
@@ -530,7 +530,7 @@ static void figures_of_examples_agree(void **state)
     }
 }
 
-/* A wrong figure must be reported, otherwise the comparison proves nothing. */
+/* A wrong figure must be reported as a difference; otherwise the comparison would prove nothing. */
 static void a_wrong_figure_differs(void **state)
 {
     struct hm_job *job = parse_job("compute: 10/n\ncommunicate: 0.5*log2(n)\n"
@@ -636,8 +636,8 @@ static void ceilings_are_distinguished(void **state)
         bool at_ceiling;
         double beyond;
     } rows[] = {
-        {"cluster: {max_nodes: 14}\n", false, NAN}, /* The limit of nodes equals the optimum. */
-        {"cluster: {max_nodes: 10}\n", false, 14},  /* The optimum is above the limit of nodes. */
+        {"cluster: {max_nodes: 14}\n", false, NAN}, /* The limit on nodes equals the optimum. */
+        {"cluster: {max_nodes: 10}\n", false, 14},  /* The optimum is above the limit on nodes. */
         {"", false, NAN},
     };
 
@@ -695,8 +695,8 @@ static struct hm_cluster *cluster(const char *text)
     return c;
 }
 
-/* With the goal cost, the ranking is by cost; entries that cannot be compared or run come last,
- * with the reason. */
+/* With the goal cost, the ranking is by cost. Entries that cannot be compared or cannot run come
+ * last, with the reason. */
 static void rankings_follow_the_goal(void **state)
 {
     struct hm_job *job = parse_job("network: 1000-1000\nbatch: 1000\nprecision: 64\n");
@@ -747,7 +747,7 @@ static void a_scheme_needs_an_allreduce(void **state)
     hm_job_free(job);
 }
 
-/* If computing and communicating overlap by a norm, the larger of them is the limit. */
+/* If computing and communicating overlap according to a norm, the larger of them is the limit. */
 static void overlapping_parts_share_the_step(void **state)
 {
     struct hm_job *job = parse_job("compute: 8/n\ncommunicate: 3\noverlap: {norm: 8}\n"

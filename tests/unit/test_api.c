@@ -1,4 +1,5 @@
-/* Handlers of the server without sockets: responses from the cache equal the computed ones. */
+/* Tests the handlers of the server without sockets: responses from the cache must equal the
+ * computed ones. */
 #include <stdio.h>
 #include <string.h>
 
@@ -91,7 +92,7 @@ static void the_cache_distinguishes_requests(void **state)
     hm_catalog_free(catalog);
 }
 
-/* Returns the status of a POST with a token from an address; 0 if it is admitted. */
+/* Returns the status of a POST with a token from an address; 0 if the request is admitted. */
 static int status_of(struct api *api, const char *address, const char *authorization)
 {
     struct http_request r = post_request("/v1/plan", "", "{}");

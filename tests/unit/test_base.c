@@ -1,4 +1,4 @@
-/* Errors, memory, texts, numbers and units. */
+/* Tests errors, memory, texts, numbers and units. */
 #include "testing.h"
 
 #include "err.h"

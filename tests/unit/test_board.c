@@ -1,5 +1,5 @@
-/* The board of running commands: claims, reports, ends, other files, and slots in the middle of a
- * write. */
+/* Tests the list of running commands (board): slots that are claimed, reports, ends of commands,
+ * other files, and slots that are read during a write. */
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/stat.h>
@@ -62,7 +62,7 @@ static void a_task_is_seen_until_its_command_ends(void **state)
     assert_memory_equal(&tasks[0], &sample, sizeof(sample));
     hm__board_close(command);
     assert_int_equal(hm__board_read(board, tasks), 0);
-    /* The next command in the same slot does not show the report of the earlier one. */
+    /* The next command in the same slot must not show the report of the earlier command. */
     command = hm__board_join(path);
     assert_int_equal(hm__board_read(board, tasks), 0);
     hm__board_close(command);
@@ -105,7 +105,7 @@ static void a_board_that_cannot_be_opened_is_an_error(void **state)
     (void)state;
     assert_int_equal(hm__board_create("/nowhere/board", &board, &err), HM_E_IO);
     assert_non_null(strstr(err.message, "/nowhere/board"));
-    /* A link could lead to a file of another user. */
+    /* A symbolic link is refused, because it could lead to a file of another user. */
     assert_int_equal(symlink("/tmp", path), 0);
     assert_int_equal(hm__board_create(path, &board, NULL), HM_E_IO);
     assert_null(hm__board_join(path));
@@ -160,8 +160,8 @@ static void a_killed_command_disappears(void **state)
     hm__board_close(board);
 }
 
-/* Damaged slots: the two counters differ, or the task has texts without an end and numbers that are
- * not finite. */
+/* A slot may be damaged in two ways: its two counters differ, or its task has strings without an
+ * end and numbers that are not finite. */
 static void damaged_slots_are_repaired_or_left_out(void **state)
 {
     struct hm_board_task tasks[HM_BOARD_SLOTS];

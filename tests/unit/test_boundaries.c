@@ -1,5 +1,5 @@
 /*
- * Boundaries of the model, the fit and graphs: values that are exactly at a limit, one step
+ * Tests boundaries of the model, the fit and graphs: values that are exactly at a limit, one step
  * beyond it, ties, first and last elements, one run and one worker. All figures are computed by
  * hand from the formulas in the file headers.
  */
@@ -45,8 +45,8 @@ static size_t part_count_of(const char *text)
     return count;
 }
 
-/* Computing is one part. Each communication step is another part; with overlap, all steps together
- * are one part. */
+/* Computing is one part of a step. Each communication is another part; with overlap, all
+ * communications together are one part. */
 static void parts_are_counted(void **state)
 {
     (void)state;
@@ -70,8 +70,8 @@ static void no_time_overlaps_with_none(void **state)
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-/* Returns the point of a job whose 100 * 10 weights in 32 bits are 4000 bytes, and in which a
- * sample keeps 10 outputs of 4 bytes. */
+/* Returns the point of a job on n workers. Its 100 * 10 weights in 32 bits need 4000 bytes, and
+ * each sample needs 10 outputs of 4 bytes. */
 static struct hm_point dense_at(const char *optimizer, double memory, double n)
 {
     char text[400];
@@ -85,7 +85,7 @@ static struct hm_point dense_at(const char *optimizer, double memory, double n)
     return model_at(text, n);
 }
 
-/* Weights and gradients are two copies; momentum adds one state and Adam two moments. */
+/* Weights and gradients need two copies; momentum adds one copy and Adam adds two. */
 static void optimizer_states_are_counted(void **state)
 {
     (void)state;
@@ -116,7 +116,7 @@ static void a_full_memory_fits(void **state)
     assert_false(dense_at("optimizer: adam\n", 16000 + 39, 1).fits);
 }
 
-/* With n equal to the batch each worker has one sample; with one worker more, one has none. */
+/* If n equals the batch, each worker has one sample; if n is larger by one, one worker has none. */
 static void each_worker_needs_a_sample(void **state)
 {
     (void)state;
@@ -164,8 +164,8 @@ static double collective_s(enum hm_scheme scheme, double n, double per_node)
     return t.latency_s + t.bandwidth_s;
 }
 
-/* One worker sends nothing; two workers are the fewest that send. A full node still uses its inner
- * link. */
+/* One worker sends nothing, and two workers are the fewest that send. The workers of a full node
+ * still use only its inner link. */
 static void collectives_begin_at_two_workers(void **state)
 {
     (void)state;
@@ -203,7 +203,8 @@ static struct hm_fit *fit_text(const char *text, const char *const *terms, size_
     return fit;
 }
 
-/* `beyond` is 1 for n between the smallest and the largest run, and a factor above 1 outside. */
+/* `beyond` must be 1 for n between the smallest and the largest run, and a factor above 1 outside
+ * this range. */
 static void beyond_is_a_factor_on_both_sides(void **state)
 {
     static const char *const terms[] = {"1", "1/n"};
@@ -240,7 +241,8 @@ static double deviation(size_t i, size_t runs, double d, double x)
     return i + 1 == runs ? x : i / 2 % 2 ? d : -d;
 }
 
-/* Counts the outliers of runs at n = 1 and n = 2 in turn, fitted by 1 and n with equal errors. */
+/* Counts the outliers of runs at alternately n = 1 and n = 2, fitted by the terms 1 and n with
+ * equal errors. */
 static size_t count_outliers(size_t runs, double d, double x)
 {
     static const char *const terms[] = {"1", "n"};
@@ -270,8 +272,8 @@ static size_t count_outliers(size_t runs, double d, double x)
  * limit is the two-sided quantile at 0.05 / 200 (about 3.7), not that at 0.05 (about 2.0): a run at
  * 3 standard deviations is no outlier among many, and a run at 5 is.
  */
-/* Squared deviations are added up over configurations, each relative to its own mean; four repeats
- * are enough to decide. */
+/* Squared deviations from the mean of each configuration are added up over the configurations; four
+ * repeats are enough to decide. */
 static void repeats_show_the_kind_of_errors(void **state)
 {
     struct hm_group groups[] = {{.count = 3, .within = 0.02, .mean_s = 1},
@@ -304,7 +306,8 @@ static void outliers_are_corrected_for_many_runs(void **state)
     assert_int_equal(count_outliers(20, 0.1, 0.8), 1);
 }
 
-/* Studentised residual of the last run: each n has its own mean, so the leverage is 2 / runs. */
+/* Returns the studentised residual of the last run. Each n has its own mean, so the leverage is 2 /
+ * runs. */
 static double studentised(size_t runs, double d, double x)
 {
     double mean[2] = {0}, sum = 0, h = 2 / (double)runs;
@@ -317,7 +320,8 @@ static double studentised(size_t runs, double d, double x)
     return off / sqrt(rest / ((double)runs - 3) * (1 - h));
 }
 
-/* One per cent below the corrected limit a run is no outlier, one per cent above it is. */
+/* A run that is one per cent below the corrected limit is no outlier; a run that is one per cent
+ * above it is one. */
 static void the_outlier_limit_follows_students_t(void **state)
 {
     (void)state;
@@ -501,7 +505,7 @@ static void a_network_has_at_most_10000_layers(void **state)
     assert_int_equal(hm_counts_new(&network, NULL, &counts, NULL), HM_E_RANGE);
 }
 
-/* Two vertices and one edge: as many parts as vertices are allowed, one more is not. */
+/* A graph with two vertices and one edge can be split into two parts, but not into three. */
 static void a_graph_has_as_many_parts_as_vertices(void **state)
 {
     struct hm_recipe recipe = {.kind = HM_RECIPE_GRID, .vertices = 2};

@@ -1,6 +1,6 @@
 /*
- * Boundaries of answers and recommendations: a deadline and a budget that are met exactly, ties,
- * one worker, one run, and machines without a price. All figures are computed by hand.
+ * Tests boundaries of answers and recommendations: a deadline and a budget that are met exactly,
+ * ties, one worker, one run, and machines without a price. All figures are computed by hand.
  */
 #include "testing.h"
 
@@ -86,7 +86,7 @@ static void a_limit_that_nothing_meets_is_named(void **state)
     hm_job_free(job);
 }
 
-/* 60/n + n is 17 both for n = 5 and n = 12: fewer workers win the tie. */
+/* 60/n + n is 17 both for n = 5 and for n = 12; the smaller number of workers must be chosen. */
 static void fewer_workers_win_a_tie(void **state)
 {
     struct hm_job *job = parse_job("compute: 60 / n\ncommunicate: n\nmemory: (n-8)^2 * 1 B + 1 B\n"
@@ -108,7 +108,9 @@ static void fewer_workers_win_a_tie(void **state)
     hm_job_free(job);
 }
 
-/* The plateau ends where the value exceeds 1.05 times the best: 15.5 * 1.05 = 16.275. */
+/*
+ * The plateau ends at the n at which the value exceeds 1.05 times the best: 15.5 * 1.05 = 16.275.
+ */
 static void the_plateau_ends_at_five_per_cent(void **state)
 {
     struct hm_job *job = parse_job(parabola);
@@ -210,7 +212,7 @@ static void faster_is_met_exactly(void **state)
     a = ask(job, &q);
     assert_near(a->points[a->faster].n, 3, 0);
     hm_answer_free(a);
-    q.faster *= 1 + 0.9e-3; /* A factor 0.1 % below the wanted one is enough. */
+    q.faster *= 1 + 0.9e-3; /* A speedup 0.1 % below the wanted one is accepted. */
     a = ask(job, &q);
     assert_near(a->points[a->faster].n, 3, 0);
     hm_answer_free(a);
@@ -248,7 +250,7 @@ static void a_recommendation_meets_its_limits_exactly(void **state)
     struct hm_recommendation *r = recommend_from(runs, &q);
 
     (void)state;
-    /* n = 2 is the cheapest that meets the deadline. */
+    /* 2 workers are the cheapest choice that meets the deadline. */
     assert_near(r->candidates[r->best].n, 2, 0);
     assert_true(r->candidates[r->best].feasible);
     hm_recommendation_free(r);
@@ -287,13 +289,14 @@ static void equal_times_prefer_fewer_workers(void **state)
     assert_true(isnan(r->sure));
     hm_recommendation_free(r);
     r = recommend_from("n,seconds\n4,50\n4,54\n4,70\n4,53\n",
-                       /* The time of an even number of runs is the mean of the two middle ones. */
+                       /* The time of an even number of runs is the mean of the two middle times. */
                        &q);
     assert_near(r->candidates[0].time_s, 53.5, 1e-14);
     hm_recommendation_free(r);
 }
 
-/* Perfect scaling: every n has the same node-seconds, so only the fastest is on the front. */
+/* With perfect scaling, every n has the same node-seconds, so only the fastest n is on the Pareto
+ * front. */
 static void equal_costs_prefer_less_time(void **state)
 {
     struct hm_job *job = parse_job("compute: 60 / n\ncommunicate: 0\n"
@@ -315,7 +318,8 @@ static void equal_costs_prefer_less_time(void **state)
     hm_job_free(job);
 }
 
-/* If more workers never help, the nearest point is n = 2, with 3/2 of the time of n = 1. */
+/* If more workers never help, the answer names the nearest point with several workers: n = 2, with
+ * 3/2 of the time of n = 1. */
 static void no_speedup_is_reported(void **state)
 {
     struct hm_job *job = parse_job("compute: 1\ncommunicate: n\n"

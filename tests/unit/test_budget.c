@@ -1,7 +1,7 @@
 /*
- * Budgets: a request that runs too long, needs too much memory or is no longer wanted ends soon,
- * names the limit and the field, and leaves nothing behind. Times are bounded generously, because
- * the machine may be busy.
+ * Tests budgets: a request that runs too long, needs too much memory or is cancelled must end soon,
+ * name the limit and the field, and free its memory. The limits on times are generous, because the
+ * machine may be busy.
  */
 #include "request_testing.h"
 
@@ -50,7 +50,7 @@ static void memory_is_limited(void **state)
     (void)state;
     ends_with(with_document("plan", "job", full_graph_job), &context, HM_E_BUDGET, "",
               "memory than its limit of 50 MB");
-    /* The limit holds for memory that is in use, not for all that was ever allocated. */
+    /* The limit applies to the memory that is in use, not to the sum of all allocations. */
     for (int i = 0; i < 3; i++) {
         struct hm_request *request = with_document("plan", "job", small_job);
         const struct hm_context small = {.limits = {.bytes = 4000000}};
@@ -76,7 +76,8 @@ static void unwanted_work_ends(void **state)
     assert_int_equal(asked, 4);
 }
 
-/* A field of the verb gets the source "request", so that the command line can name the option. */
+/* If the error is about a field of the request, its source is "request", so that the command line
+ * can name the option. */
 static void fields_are_named(void **state)
 {
     const struct hm_context context = {.limits = {.seconds = 0.1}};
@@ -110,7 +111,7 @@ static const char traces_text[] =
 
 enum { SAMPLES = 8 };
 
-/* Checks and allocations are tried in a growing distance: after number i, the next is i + 1 + i /
+/* Checks and allocations are tried at growing distances: after number i, the next is i + 1 + i /
  * spacing. */
 static long trial_spacing(void)
 {
@@ -161,8 +162,8 @@ static struct hm_request *sample_request(size_t which)
     }
 }
 
-/* Runs sample request number `which`, with a budget that is spent at a check. Returns the code and
- * the number of checks that were made. */
+/* Runs sample request number `which` with a budget that is exhausted at check number `check`.
+ * Returns the error code and the number of checks that were made. */
 static int run_until(size_t which, long check, long *ret_checks)
 {
     const struct hm_context context = {.files = hm_local_files()};
@@ -184,7 +185,8 @@ static int run_until(size_t which, long check, long *ret_checks)
     return rc;
 }
 
-/* Whichever check finds the budget spent, the request ends with its error and frees its memory. */
+/* Whichever check finds that the budget is exhausted, the request must end with this error and free
+ * its memory. */
 static void every_check_ends_the_request(void **state)
 {
     (void)state;
@@ -197,8 +199,8 @@ static void every_check_ends_the_request(void **state)
     }
 }
 
-/* If a single allocation fails, the request fails, even if the code that needed the memory goes on
- * without it: an answer never lacks a part silently. */
+/* If a single allocation fails, the request must fail, even if the code that needed the memory
+ * continues without it, because an answer must never lack a part silently. */
 static void every_failed_allocation_ends_the_request(void **state)
 {
     const struct hm_context context = {.files = hm_local_files()};
@@ -224,7 +226,7 @@ static void every_failed_allocation_ends_the_request(void **state)
     }
 }
 
-/* A budget inside another one is ignored; after the outer one, no budget is in force. */
+/* A budget inside another budget is ignored; after the outer budget ends, there is no budget. */
 static void budgets_do_not_nest(void **state)
 {
     struct hm_budget outer = {.checks = 2}, inner = {.checks = 1};

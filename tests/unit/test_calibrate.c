@@ -1,6 +1,7 @@
 /*
- * Timing of operations: on a device whose operations take known times with interruptions, the known
- * times are found; operations that a device does not have, or that take too long, are left out.
+ * Tests the timing of operations: on a device whose operations take known times with interruptions,
+ * the known times must be found; operations that a device does not support, or that take too long,
+ * must be left out.
  */
 #include "testing.h"
 
@@ -13,7 +14,7 @@
 /* State of a device whose clock is virtual. */
 struct fake_state {
     size_t runs, prepared, stop_after;
-    int fails; /* Error code of `run`; 0: none. */
+    int fails; /* Error code that the function `run` returns; 0: none. */
 };
 
 /* Returns the seconds of one operation: 1 us for each MB, or the time of its flop at 100
@@ -87,7 +88,7 @@ static void known_times_are_found(void **state)
         gemm(HM_MATH_BF16, 1000),
         gemm(HM_MATH_FP8, 1000),
         gemm(HM_MATH_BF16, 10000),
-        gemm(HM_MATH_BF16, 40000), /* This product would take 1.28 s, so it is left out. */
+        gemm(HM_MATH_BF16, 40000), /* This matrix product would take 1.28 s, so it is left out. */
         {.what = HM_TIMED_STREAM, .shape = {3e6}, .workers = 1, .nodes = 1, .seconds = NAN},
         {.what = HM_TIMED_STREAM, .shape = {9e11}, .workers = 1, .nodes = 1, .seconds = NAN},
     };
@@ -187,11 +188,12 @@ static void a_recorded_device_has_the_times_of_its_file(void **state)
     assert_near(rows[0].seconds, 0.25, 1e-12);
     calibrate_device_close(&d);
     assert_null(d.ops);
-    calibrate_device_close(&d); /* The device is already closed. */
+    calibrate_device_close(&d); /* Closing a device that is already closed does nothing. */
     assert_true(calibrate_recorded_open(&d, path, &err) < 0);
 }
 
-/* The CPU has products and kernels that move memory, with and without OpenBLAS, and no others. */
+/* The CPU supports matrix products and kernels that move memory, with and without OpenBLAS, and no
+ * other operations. */
 static void the_cpu_has_products_and_streams(void **state)
 {
     struct calibrate_device d = {0};

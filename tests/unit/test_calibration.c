@@ -1,7 +1,8 @@
 /*
- * Machines from the times of operations: figures that times were made from are found again, lines
- * agree with weighted least squares by tools/oracle/calibration.py, descriptions are read back, and
- * recorded times with errors are refused.
+ * Tests the calibration of machines from the times of operations: the figures from which times were
+ * generated must be found again, lines must agree with weighted least squares by
+ * tools/oracle/calibration.py, descriptions must be read back, and recorded times with errors must
+ * be refused.
  */
 #include "testing.h"
 
@@ -24,7 +25,7 @@ static struct hm_node card(void)
                             .price_per_s = NAN};
 }
 
-/* Returns the times that a card with known figures has for all operations of a GPU. */
+/* Returns the times that a GPU with known figures has for all operations of a calibration. */
 static struct hm_timings made_gpu(struct hm_timing *rows, const struct hm_calibration *measured)
 {
     struct hm_timings t = {.gpu = true,
@@ -83,7 +84,8 @@ static void figures_of_a_gpu_are_found_again(void **state)
     free(rows);
 }
 
-/* The model uses the measured figures of a machine: its products, its memory and its kernels. */
+/* The model must use the measured figures of a machine: those of matrix products, memory and
+ * kernels. */
 static void the_model_uses_what_was_measured(void **state)
 {
     struct hm_node node = card();
@@ -95,11 +97,12 @@ static void the_model_uses_what_was_measured(void **state)
     node.measured.memory_bandwidth_bytes_per_s = 2.4e12 * hm__constants.stream;
     node.measured.kernel_s = 1e-6;
     assert_true(hm__device_init(&measured, &node, HM_MATH_BF16, 32, HM_SOFTWARE_EAGER, NULL));
-    /* Half of the usual efficiency takes twice the time, apart from the small kernel. */
+    /* With half of the usual efficiency, the product takes twice the time, apart from the start of
+     * the kernel. */
     double usual = hm__device_gemm(&sheet, 8192, 8192, 8192, 1) - hm__constants.kernel * 1e-6;
     assert_near(hm__device_gemm(&measured, 8192, 8192, 8192, 1) - 1e-6, 2 * usual, 1e-6);
     assert_near(hm__device_stream(&measured, 2.4e9, 1), 1e-3 + 1e-6, 1e-9);
-    /* A precision that was not measured keeps the figures of the data sheet. */
+    /* For a precision that was not measured, the figures of the data sheet are used. */
     assert_true(hm__device_init(&measured, &node, HM_MATH_TF32, 32, HM_SOFTWARE_EAGER, NULL));
     assert_near(measured.reach, 0.7, 1e-12);
 }
@@ -143,7 +146,7 @@ static void a_cpu_is_its_fastest_product_and_the_median_of_others(void **state)
         product(HM_MATH_FP32, 200, 4, 400e9),
         product(HM_MATH_FP32, 300, 4, 300e9),
         product(HM_MATH_FP64, 300, 4, 150e9),
-        /* This product ran on one core, and only products on all cores count. */
+        /* This matrix product ran on one core; only products on all cores are used. */
         product(HM_MATH_FP32, 300, 1, 90e9),
         {.what = HM_TIMED_STREAM, .shape = {3e9}, .workers = 4, .nodes = 1, .seconds = 0.1},
         {.what = HM_TIMED_KERNEL, .workers = 4, .nodes = 1, .seconds = 2e-7},
@@ -167,8 +170,8 @@ static void a_cpu_is_its_fastest_product_and_the_median_of_others(void **state)
     assert_false(m.node.processors > 0);
     assert_near(m.node.cores, 4, 0);
     assert_near(m.node.measured.memory_bandwidth_bytes_per_s, 30e9, 1e-12);
-    /* The rate of the largest products is that with which the model of CPUs is right in the median
-     * of the three products on all cores: the second of their errors is 0. */
+    /* The rate of the largest matrix products is chosen such that the median error of the model of
+     * CPUs is 0 for the three products on all cores: the second of their errors is 0. */
     double errors[3];
     for (size_t i = 0; i < 3; i++)
         errors[i] = log(hm__calibrated_time(&m, &rows[i]) / rows[i].seconds);
@@ -176,7 +179,8 @@ static void a_cpu_is_its_fastest_product_and_the_median_of_others(void **state)
     assert_true(m.node.measured.flops.fp32 > 0 && m.node.measured.flops.fp64 > 0);
 }
 
-/* Times and their fit by tools/oracle/calibration.py. */
+/* The expected latency and bandwidth are those that tools/oracle/calibration.py fits to these
+ * times. */
 static void messages_give_latency_and_bandwidth(void **state)
 {
     static const double bytes[] = {8, 1024, 65536, 1048576, 16777216};

@@ -1,7 +1,8 @@
 /*
- * Probabilities of answers: the distribution behind an interval, against closed forms; deadlines
- * and budgets, which must be met with the asked probability, against a search by brute force over
- * the intervals of the answer; probabilities from few runs; and words, which never say 100 %.
+ * Tests the probabilities of answers: the distribution behind an interval is compared with closed
+ * forms; deadlines and budgets, which must be met with the required probability, are compared with
+ * a brute-force search over the intervals of the answer; probabilities from few runs are limited;
+ * and the words never say 100 %.
  */
 #include "testing.h"
 
@@ -32,7 +33,7 @@ static void the_distribution_has_its_quantiles(void **state)
     assert_near(hm__span_bound(&s, 0.9), 10 * exp(0.5 * Z90), 1e-11);
     assert_near(hm__span_bound(&s, 0.2), 10 * exp(-0.2 * Z80), 1e-11);
     assert_near(hm__span_bound(&s, 0.5), 10, 0);
-    assert_near(hm__span_chance(&s, 1e9), HM_CHANCE_MOST, 0); /* No probability is 1. */
+    assert_near(hm__span_chance(&s, 1e9), HM_CHANCE_MOST, 0); /* No stated probability is 1. */
     assert_near(hm__span_chance(&s, 0), 0, 0);
     assert_true(isnan(hm__span_chance(&none, 10)));
     assert_near(hm__span_bound(&none, 0.9), 10, 0);
@@ -42,7 +43,8 @@ static void the_distribution_has_its_quantiles(void **state)
 
 /* ---- plans ----------------------------------------------------------------------------------- */
 
-/* Returns the probability that a point meets a limit of its total time, from its interval alone. */
+/* Returns the probability that the total time of a point is within a limit, computed from its
+ * interval alone. */
 static double chance_by_hand(const struct hm_point *p, double limit_s)
 {
     double x = log(limit_s / p->total_s);
@@ -51,7 +53,8 @@ static double chance_by_hand(const struct hm_point *p, double limit_s)
     return fmin(0.5 * erfc(-x / spread / sqrt(2)), 0.99);
 }
 
-/* Checks that the best point is the cheapest of those that meet the deadline often enough. */
+/* Checks that the best point is the cheapest of those that meet the deadline with the required
+ * probability. */
 static void check_deadline(const struct hm_answer *a, double deadline_s, double certainty)
 {
     size_t best = HM_NONE, risky = 0;
@@ -64,7 +67,9 @@ static void check_deadline(const struct hm_answer *a, double deadline_s, double 
             (best == HM_NONE || p->n * p->total_s < a->points[best].n * a->points[best].total_s))
             best = i;
     }
-    assert_true(risky > 0); /* Some points meet the deadline only in the median. */
+    assert_true(
+        risky >
+        0); /* Some points meet the deadline only in the median, so the test is not trivial. */
     assert_int_equal(a->best, best);
     assert_int_equal(a->recommended, best);
     assert_true(a->points[best].meets >= certainty && a->certainty == certainty);
@@ -121,8 +126,8 @@ static void assert_says(const char *text, const char *part)
         fail_msg("'%s' is not in:\n%s", part, text);
 }
 
-/* If no n meets the deadline with the asked probability, the answer shows the n that comes nearest
- * and its probability. */
+/* If no n meets the deadline with the required probability, the answer must show the n that comes
+ * nearest, and its probability. */
 static void the_nearest_miss_has_a_probability(void **state)
 {
     struct hm_job *job = parse_job(parabola);
@@ -184,8 +189,8 @@ static struct hm_cluster *cluster(const char *name, const char *text)
     return c;
 }
 
-/* The alternatives are those of a brute-force search over both machines: one machine is three times
- * as fast and ten times as expensive as the other. */
+/* The alternatives must equal those of a brute-force search over both machines. One machine is
+ * three times as fast and ten times as expensive as the other. */
 static void alternatives_are_over_all_machines(void **state)
 {
     struct hm_job *job = parse_job("network: {parameters: 25e6, forward: 4 Gflop}\nbatch: 512\n"
@@ -313,7 +318,8 @@ static void plan_and_recommend_agree(void **state)
     hm_job_free(job);
 }
 
-/* From k runs no more than (k + 1/2) / (k + 1) is claimed, and no more than 90 % beyond them. */
+/* With k runs, the stated probability is at most (k + 1/2) / (k + 1), and at most 90 % outside the
+ * range of the runs. */
 static void few_runs_claim_little(void **state)
 {
     static const struct {
@@ -340,7 +346,7 @@ static void few_runs_claim_little(void **state)
     hm_job_free(job);
 }
 
-/* A deadline of a recommendation, with candidates that were run once. */
+/* A recommendation must meet a deadline with candidates that were run once. */
 static void recommendations_meet_deadlines(void **state)
 {
     struct hm_runs *runs = runs_of("n,seconds\n1,10\n2,6\n4,4\n8,3.5\n");

@@ -1,6 +1,7 @@
 /*
- * Checkpoints: a resumed run equals an uninterrupted one, bit for bit on the same number of ranks,
- * and has the same model on any other number; damaged files and files of other runs are refused.
+ * Tests checkpoints: a resumed run must equal an uninterrupted one, bit for bit on the same number
+ * of ranks, and must have the same model on any other number; damaged files and files of other runs
+ * must be refused.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +20,7 @@ static int make_folder(void **state)
 {
     (void)state;
     snprintf(folder, sizeof(folder), "/tmp/hm-checkpoint-XXXXXX");
-    alarm(120); /* A deadlock ends the test by this alarm. */
+    alarm(120); /* The alarm ends the test if there is a deadlock. */
     return mkdtemp(folder) ? 0 : -1;
 }
 
@@ -187,7 +188,9 @@ static void checkpoints_are_saved_at_the_given_interval(void **state)
     t.plan.save_every = 2;
     t.plan.checkpoint = in_folder(path, "now and then");
     train_on(&t, 2);
-    assert_int_equal(t.point_count, 1); /* Saving is not an evaluation. */
+    assert_int_equal(
+        t.point_count,
+        1); /* Saving a checkpoint is not an evaluation, so there is no further point. */
     t.resume = path;
     train_on(&t, 2);
     assert_near(t.iteration, 7, 0); /* The end of a run is saved too. */
@@ -265,7 +268,7 @@ static void every_truncation_is_detected(void **state)
     assert_int_equal(rmdir(path), 0);
 }
 
-/* As in checkpoint.c: forge a correct checksum for changed contents. */
+/* Compute a correct checksum for changed contents, as checkpoint.c does. */
 static size_t seal(unsigned char *bytes, size_t length)
 {
     uint64_t sum = 0;
@@ -310,11 +313,11 @@ static void a_valid_checksum_is_not_sufficient(void **state)
         assert_non_null(at);
         memcpy(at, edits[i].new, strlen(edits[i].new));
         write_all(path, copy, seal(copy, length));
-        /* An edit after the list of arrays makes the checkpoint one of another run. */
+        /* An edit after the list of arrays makes the file a checkpoint of another run. */
         bool parts = strncmp(edits[i].old, "part", 4) == 0 || edits[i].old[0] == '\n';
         check_refused(path, 2, parts ? HM_E_CONFLICT : HM_E_SYNTAX);
     }
-    /* Files with missing values or with too many values. */
+    /* Tests files with missing values and with too many values. */
     for (size_t off = 8; off <= 24; off += 8) {
         memcpy(copy, bytes, length);
         write_all(path, copy, seal(copy, length - off));
@@ -340,7 +343,7 @@ static void offsets_out_of_range_are_refused(void **state)
         t.plan.checkpoint = in_folder(path, "places");
         train_on(&t, 1);
         size_t length = read_bytes(path, bytes) - 8;
-        /* The values are stored after w. */
+        /* These values are stored after the weights w. */
         size_t place = length - (t.state_count - i / 5) * sizeof(double);
         memcpy(bytes + place, &wrong[i % 5], sizeof(double));
         write_all(path, bytes, seal(bytes, length));
@@ -380,13 +383,14 @@ static void checkpoints_of_other_runs_are_refused(void **state)
     assert_string_equal(t.err[2].message,
                         "the checkpoint is of another run: its identity is 'a test'");
 
-    t.plan.identity = "a test"; /* The same identity, but data of another size. */
+    t.plan.identity = "a test"; /* The identity is the same, but the data has another size. */
     t.problem = &problems[1];
     run_training(&t, 3);
     assert_int_equal(t.rc[0], HM_E_CONFLICT);
     assert_string_equal(t.err[2].message, "the checkpoint is of a run with other settings");
 
-    t.problem = &problems[0]; /* Checkpoints of runs with more state and with less state. */
+    t.problem = &problems[0]; /* Loads checkpoints of runs that store more state, and of runs that
+                                 store less. */
     t.settings.shrink = true;
     run_training(&t, 3);
     assert_int_equal(t.rc[0], HM_E_CONFLICT);
@@ -403,7 +407,8 @@ static void checkpoints_of_other_runs_are_refused(void **state)
 
 /* ---- failures to save ----------------------------------------------------------------------- */
 
-/* A failed save is an error on all ranks; the old file is unchanged, and no other file is left. */
+/* Checks that a failed save is an error on all ranks, that the old file is unchanged, and that no
+ * other file is left. */
 static void check_failing_save(const char *path, int code, const char *why)
 {
     static unsigned char before[BYTES], after[BYTES];
@@ -432,7 +437,7 @@ static void write_errors_are_reported(void **state)
     check_failing_save("/no/such/folder/file", HM_E_IO, "No such file or directory");
     small_file(path, bytes);
     snprintf(beside, sizeof(beside), "%s.new", path);
-    /* A folder has the temporary name that the save needs. */
+    /* A folder has the temporary name that is needed to save, so saving fails. */
     assert_int_equal(mkdir(beside, 0700), 0);
     check_failing_save(path, HM_E_IO, "Is a directory");
     assert_int_equal(rmdir(beside), 0);
@@ -448,7 +453,8 @@ static void write_errors_are_reported(void **state)
         assert_false(exists(beside));
     }
     assert_int_equal(unlink(path), 0);
-    assert_int_equal(mkdir(path, 0700), 0); /* The path of the checkpoint is a folder. */
+    assert_int_equal(mkdir(path, 0700),
+                     0); /* The path of the checkpoint is a folder, so saving fails. */
     static struct training t;
     t = training_of("cocoa", &problems[0], 0, 4);
     t.plan.checkpoint = path;
@@ -458,7 +464,7 @@ static void write_errors_are_reported(void **state)
     assert_int_equal(rmdir(path), 0);
 }
 
-/* One rank runs out of memory during the save. */
+/* State of a test in which one rank runs out of memory during the save. */
 struct starving {
     int rank;
     long after;
@@ -506,7 +512,7 @@ static void saving_without_memory_fails(void **state)
             assert_string_equal(s.err[2].message, "out of memory");
             assert_false(exists(path));
         }
-        assert_int_equal(after > 0, rank == 0); /* Only rank 0 allocates. */
+        assert_int_equal(after > 0, rank == 0); /* Only rank 0 allocates memory to save. */
         assert_int_equal(unlink(path), 0);
     }
 }

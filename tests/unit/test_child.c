@@ -1,4 +1,4 @@
-/* Running commands as child processes: results, output, and that no process outlives them. */
+/* Tests child processes: their results, their output, and that no process outlives them. */
 #include "testing.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@
 #include "guard.h"
 #include "memory.h"
 
-enum { HANG_S = 30 }; /* Seconds of a sleep that the tests must end early. */
+enum { HANG_S = 30 }; /* Seconds of a sleep that the tests must end before it is over. */
 
 struct heard {
     size_t lines, bytes, longest;
@@ -92,7 +92,7 @@ static int remove_pid_file(void **state)
     return unlink(pid_file);
 }
 
-/* A zombie counts as ended: when it is reaped depends on the machine's process 1. */
+/* Whether a process has ended. A zombie counts, because process 1 decides when it is reaped. */
 static bool is_gone(long pid)
 {
     char path[64], line[256] = "";
@@ -107,7 +107,7 @@ static bool is_gone(long pid)
     return !read || !state || state[2] == 'Z' || state[2] == 'X';
 }
 
-/* Wait shortly until every process in the file has ended, since SIGKILL takes effect later. */
+/* Wait until every process in the file has ended; SIGKILL does not take effect at once. */
 static void assert_all_gone(size_t wanted)
 {
     char line[32];
@@ -175,7 +175,7 @@ static void commands_that_cannot_start_are_errors(void **state)
     child = run_words(empty, 0, NULL);
     assert_int_equal(child.end, LAUNCH_CHILD_NOT_STARTED);
     assert_int_equal(child.code, ENOENT);
-    /* The guard is running, and there is no unreaped child. */
+    /* The guard is running, and there is no other child that could be reaped. */
     assert_int_equal(waitpid(-1, NULL, WNOHANG), 0);
 }
 
@@ -208,7 +208,7 @@ static void lines_arrive_one_by_one(void **state)
     assert_string_equal(heard.last, "c"); /* The last line has no newline. */
     heard = (struct heard){0};
     run_sh("printf 'a\\nb\\n'", 0, &heard);
-    assert_int_equal(heard.lines, 2); /* No empty line follows the last one. */
+    assert_int_equal(heard.lines, 2); /* The newline at the end does not begin another line. */
     heard = (struct heard){0};
     run_sh(":", 0, &heard);
     assert_int_equal(heard.lines, 0);
@@ -241,7 +241,7 @@ static void long_lines_are_truncated(void **state)
     assert_string_equal(heard.last, "short");
     heard = (struct heard){0};
     run_sh("head -c 65536 /dev/zero", 0,
-           /* The output has NUL bytes, is exactly as long as a line may be, and has no newline. */
+           /* The output has NUL bytes and no newline, and is exactly as long as a line may be. */
            &heard);
     assert_int_equal(heard.lines, 1);
     assert_int_equal(heard.longest, LAUNCH_CHILD_LINE);
@@ -275,7 +275,7 @@ static void the_end_of_standard_error_is_kept(void **state)
     assert_string_equal(child.tail + LAUNCH_CHILD_TAIL - 1 - 10, "1999\n2000\n");
 }
 
-/* Run a script while the standard error of this process is a pipe; copy what arrives into said. */
+/* Run a script with a pipe as the standard error of this process; copy its bytes into `said`. */
 static void run_shown(const char *script, bool show, char *said, size_t room)
 {
     char *copy = strdup(script);
@@ -319,8 +319,8 @@ static void standard_input_is_empty(void **state)
     assert_string_equal(heard.last, "/dev/null");
 }
 
-/* Returns the number of open files that every command inherits besides the three streams; the
- * environment of the tests may leave some open. */
+/* Returns the number of open files that every command inherits besides the three standard streams;
+ * the environment of the tests may leave some open. */
 static size_t inherited(void)
 {
     size_t count = 0;
@@ -339,7 +339,7 @@ static void no_other_descriptor_is_open(void **state)
 
     (void)state;
     run_words(argv, 0, &heard);
-    /* The command lists its three streams, the folder that it opens, and the inherited files. */
+    /* The command lists its standard streams, the folder that it opens, and inherited files. */
     assert_int_equal(heard.lines, 4 + inherited());
 }
 
@@ -383,7 +383,7 @@ static void the_child_has_default_signals(void **state)
     assert_false(sigismember(&set, SIGCHLD));
 }
 
-/* If this process had no standard streams, its pipes would get the descriptors 0, 1 and 2. */
+/* If this process has no standard streams, its pipes get the descriptors 0, 1 and 2. */
 static void closed_standard_streams_do_no_harm(void **state)
 {
     int status = 0;
@@ -433,8 +433,7 @@ static void a_timeout_allows_cleanup(void **state)
     assert_string_equal(heard.last, "tidy");
 }
 
-/* A program that a shell executes in its own place inherits a child of the shell and never reaps
- * it. */
+/* A program that replaces a shell by exec inherits a child of the shell and never reaps it. */
 static void a_launcher_that_ignores_a_dead_rank_is_ended(void **state)
 {
     static const char *const scripts[] = {"sleep 0.1 & exec sleep 30", "sleep 30 & exec sleep 1",
@@ -482,7 +481,7 @@ static void what_it_leaves_behind_is_ended(void **state)
         run_sh("sleep 300 & echo $! >>$PID_FILE; printf done; exit 2", 0, &heard);
 
     (void)state;
-    assert_int_equal(child.end, LAUNCH_CHILD_EXITED); /* Another process still holds the pipe. */
+    assert_int_equal(child.end, LAUNCH_CHILD_EXITED); /* Another process has the pipe open. */
     assert_int_equal(child.code, 2);
     assert_string_equal(heard.first, "done");
     assert_all_gone(1);
@@ -498,7 +497,7 @@ static void one_in_a_group_of_its_own_is_ended(void **state)
     assert_all_gone(1);
 }
 
-/* Simulate the death of the parent with a process between the test and the command. */
+/* Simulates the death of the parent with a process between the test and the command. */
 static void it_does_not_outlive_us(void **state)
 {
     (void)state;
@@ -514,7 +513,7 @@ static void it_does_not_outlive_us(void **state)
     assert_all_gone(1);
 }
 
-/* Kill a process that runs a script, and its guard before it if `guard_too` is set. */
+/* Kill a process that runs a script; if `guard_too` is true, kill its guard first. */
 static void kill_runner(const char *script, bool guard_too)
 {
     pid_t between = fork();
@@ -650,7 +649,7 @@ static void hear_slowly(void *context, const char *line, double seconds)
     pause_s(0.005);
 }
 
-/* The command writes faster than the output is read, so the pipe is always ready. */
+/* The command writes faster than its output is read, so the pipe always has data. */
 static void an_interruption_ends_a_busy_child(void **state)
 {
     char *const argv[] = {(char[]){"sh"}, (char[]){"-c"},
@@ -714,7 +713,7 @@ static void signal_handlers_are_restored(void **state)
 
 /* ---- failures of this process ---------------------------------------------------------------- */
 
-/* Runs a command when only `more` further files can be opened; returns true if it failed for this
+/* Runs a command while only `more` further files can be opened. Returns true if it failed for this
  * reason. */
 static bool refused_with_room(rlim_t more)
 {
@@ -755,8 +754,7 @@ static void failures_of_the_parent_are_errors(void **state)
 
 int main(void)
 {
-    signal(SIGINT,
-           SIG_DFL); /* A shell makes background jobs ignore SIGINT, which the tests send. */
+    signal(SIGINT, SIG_DFL); /* Background jobs of a shell ignore SIGINT, which the tests send. */
 #define WITH_PIDS(test) cmocka_unit_test_setup_teardown(test, make_pid_file, remove_pid_file)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(exit_codes_are_returned),

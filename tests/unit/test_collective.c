@@ -1,4 +1,4 @@
-/* Collectives against tests/data/collectives.csv, made by tools/oracle/collectives.py. */
+/* Compares collectives with tests/data/collectives.csv, which tools/oracle/collectives.py made. */
 #include "testing.h"
 
 #include "collective.h"
@@ -50,7 +50,9 @@ static void the_best_is_the_least(void **state)
     }
 }
 
-/* Eight workers in one node never touch the network; nine share its port. */
+/*
+ * Eight workers in one node do not use the network; nine workers are on two nodes and use its port.
+ */
 static void workers_of_a_node_communicate_locally(void **state)
 {
     struct hm_wires wires = {{1e9, 1e-3}, {100e9, 1e-6}, 8, 1};

@@ -1,7 +1,7 @@
 /*
- * Sums over ranks: every scheme, for many numbers of ranks and lengths, on threads. Checked against
- * sums computed here, against byte counts and times in closed form, and for equal bits on all
- * ranks.
+ * Tests sums over ranks with every scheme, for many numbers of ranks and lengths, on threads. They
+ * are compared with sums computed here, with byte counts and times in closed form, and must have
+ * equal bits on all ranks.
  */
 #include "testing.h"
 
@@ -50,7 +50,7 @@ static double rough(int rank, size_t i)
     return ldexp(1.0 + 0.37 * (double)((rank * 31 + (int)i * 7) % 101), (rank * 13 + (int)i) % 40);
 }
 
-/* Sets the lengths to test on n ranks; returns their number. */
+/* Writes the lengths to test on n ranks into `counts`. Returns their number. */
 static size_t lengths(int n, size_t *counts)
 {
     size_t m = (size_t)n, all[] = {0, 1, 2, m - 1, m, m + 1, MOST_VALUES};
@@ -59,8 +59,8 @@ static size_t lengths(int n, size_t *counts)
     return sizeof(all) / sizeof(all[0]);
 }
 
-/* Whether sums on this number of ranks are made: outside `make torture` small numbers, a power of
- * two and the number after it. */
+/* Whether sums on this number of ranks are tested. Outside `make torture`, only small numbers, a
+ * power of two and the number after it are. */
 static bool is_tried(int n)
 {
     return is_torture() || n <= 7 || n == 16 || n == 17;
@@ -133,7 +133,8 @@ static int ceil_root(int n)
     return (int)ceil(sqrt(n));
 }
 
-/* Returns the number of full-length messages that all ranks send, and of full-length additions. */
+/* Returns the number of full-length messages that all ranks send, which is also the number of
+ * full-length additions. */
 static double messages(enum hm_reduce_scheme scheme, int n)
 {
     int power = 1 << (ceil_log2(n + 1) - 1);
@@ -192,8 +193,8 @@ static void test_bytes_of_a_rank(void **state)
 
 /* ---- times ---------------------------------------------------------------------------------- */
 
-/* Returns the time at which the last rank has its sum, by the closed forms in schemes.c; negative:
- * there is no closed form for this case. */
+/* Returns the time at which the last rank has its sum, by the closed forms in schemes.c; negative
+ * if there is no closed form. */
 static double closed_form(enum hm_reduce_scheme scheme, int n, double count)
 {
     double a = FAKE_LATENCY_S, mb = count * 8 * FAKE_BYTE_S, c = count * FAKE_FLOP_S;
@@ -235,7 +236,8 @@ static void test_times_follow_the_closed_forms(void **state)
     for_all(whole, check_times);
 }
 
-/* The automatic choice is the faster of doubling and ring, approximately as on the fake network. */
+/* The automatic choice must be the faster of doubling and ring; the choice is approximate on the
+ * fake network. */
 static void test_auto_chooses_by_size(void **state)
 {
     struct shared *s = calloc(1, sizeof(*s));

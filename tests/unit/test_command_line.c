@@ -1,4 +1,4 @@
-/* Command lines: splitting without a shell, replacing placeholders, quoting. */
+/* Tests command lines: splitting without a shell, replacing placeholders, and quoting. */
 #include "testing.h"
 
 #include "command_line.h"
@@ -17,7 +17,7 @@ static struct launch_command split(const char *text)
     return words;
 }
 
-/* Compare the arguments, each within <>. */
+/* Compare the arguments with `wanted`, in which each argument is enclosed in <>. */
 static void assert_words(const struct launch_command *words, const char *wanted)
 {
     struct hm_text all = {0};
@@ -218,7 +218,7 @@ static void quoted_lines_are_read_back(void **state)
     again = split(line.data);
     assert_words(&again, wanted.data);
 
-    /* A real shell splits the line into the same arguments. */
+    /* A real shell must split the line into the same arguments. */
     FILE *shell = popen(line.data, "r");
     assert_non_null(shell);
     said[fread(said, 1, sizeof(said) - 1, shell)] = '\0';

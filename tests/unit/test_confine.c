@@ -1,6 +1,6 @@
 /*
- * The rights that a server gives up, tried in a child process after both confinements: what it
- * needs must work, and nothing else.
+ * Tests the privileges that a server gives up, in a child process after both restrictions: what a
+ * server needs must work, and nothing else.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -21,7 +21,8 @@
 #include "http_confine.h"
 #include "testing.h"
 
-/* Sanitizers need system calls that a server does not, so the filter is not applied with them. */
+/* The filter is not applied with sanitizers, because they need system calls that a server does not
+ * need. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define FILTERED false
 #elif defined(__has_feature)
@@ -80,7 +81,7 @@ static int try_needed(void)
     return 0;
 }
 
-/* Whether a call failed, with one of the errors that a confinement gives. */
+/* Whether a call failed with one of the errors that the restrictions give. */
 static bool is_refused(long result)
 {
     return result < 0 && (errno == EPERM || errno == EACCES);

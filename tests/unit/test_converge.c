@@ -1,10 +1,11 @@
 /*
- * The loss curve g of the traces in examples/mnist-traces.csv.gz, compared with scikit-learn and
- * scipy (tools/oracle/converge.py): points, the cross-validated path, coefficients, the forms, P*,
- * errors on held-out m and on losses ahead, and upper bounds of these errors.
+ * Tests the loss curve g of the traces in examples/mnist-traces.csv.gz. The results are compared
+ * with scikit-learn and scipy (tools/oracle/converge.py): points, the cross-validated path,
+ * coefficients, the forms, P*, errors on held-out m and on later losses, and upper bounds of these
+ * errors.
  *
- * Results of the Lasso must agree to 1e-6, the tolerance of its solver. Forms are least squares
- * whose minimum may be flat, so each has its own tolerance.
+ * Results of the Lasso must agree to 1e-6, the tolerance of its solver. Forms are fitted by least
+ * squares, whose minimum may be flat, so each form has its own tolerance.
  */
 #include "testing.h"
 
@@ -23,14 +24,15 @@ static double best;
 /* ---- the table --------------------------------------------------------------------------------
  */
 
-/* A line of the table: its words, and the numbers after the words. */
+/* A line of the table of expected values: its words, and the numbers after the words. */
 struct line {
     char word[32];
     size_t count;
     double values[VALUES];
 };
 
-/* Find the nth line of a key and an algorithm ("" before the first); false if there is none. */
+/* Find the nth line for a key and an algorithm ("" for lines before the first algorithm). Returns
+ * false if there is none. */
 static bool find(const char *algorithm, const char *key, size_t nth, struct line *ret)
 {
     static char text[8192];
@@ -119,7 +121,7 @@ static void points_are_thinned(void **state)
     }
 }
 
-/* Reproduce the choice of a penalty from the rows. */
+/* Choose a penalty from the rows in the same way as the library. */
 static void choose(struct work *w, struct hm_lasso_choice *ret_choice)
 {
     static struct hm_gram folds[HM_G_FOLDS];
@@ -184,7 +186,7 @@ static void coefficients_are_those_of_the_chosen_penalty(void **state)
         assert_near(g.error, terms.values[0], 1e-6);
         assert_near(g.parameters[0].value, terms.values[1], 1e-6);
         for (size_t k = 0; k < basis.count; k++) {
-            double value = 0; /* Terms that neither the fit nor a draw has are skipped. */
+            double value = 0; /* Terms that occur neither in the fit nor in a draw are skipped. */
             if (at < g.parameter_count && strcmp(g.parameters[at].text, basis.texts[k]) == 0)
                 value = g.parameters[at++].value;
             if (fabs(value - terms.values[2 + k]) > 1e-6 * fabs(terms.values[2 + k]))
@@ -247,7 +249,7 @@ static void the_form_is_chosen_and_its_spreads_measured(void **state)
             struct line measured = want(names[a], "measured", k);
             assert_near(g->m[k], measured.values[0], 0);
             assert_near(g->spread[k], measured.values[1], tolerance);
-            /* The spread without the traces of an m is NaN for the smallest m. */
+            /* For the smallest m, the spread without the traces on this m is NaN. */
             assert_near(g->apart[k], measured.values[2], tolerance);
         }
     }
@@ -262,8 +264,9 @@ static void the_least_loss_is_estimated(void **state)
 
     (void)state;
     assert_int_equal(hm__g_best(traces, 0.9, 0, &found, &low, &high, NULL), 0);
-    assert_near(found, line.values[0],
-                1e-12); /* The tolerance is a relative 1e-8 of the distance below the least loss. */
+    assert_near(
+        found, line.values[0],
+        1e-12); /* The tolerance is a relative 1e-8 of the distance of P* below the least loss. */
     assert_true(low <= found && found <= high);
     assert_true(fabs(found - best) < 1e-5); /* P - P* of the best trace is 2.4e-5. */
 }
@@ -294,8 +297,8 @@ static void each_m_is_predicted_by_the_others(void **state)
     }
 }
 
-/* Windows of a nearly constant trace are ill-conditioned: their errors, about 1e-5, must agree to
- * 1e-8; all other errors must agree to a relative 1e-4. */
+/* The windows of a nearly constant trace are ill-conditioned: their errors, which are about 1e-5,
+ * must agree to 1e-8; all other errors must agree to a relative 1e-4. */
 static void losses_ahead_are_predicted(void **state)
 {
     (void)state;
@@ -320,7 +323,7 @@ static void losses_ahead_are_predicted(void **state)
     }
 }
 
-/* These are the figures that the documents give for these traces. */
+/* These are the figures that the documentation gives for these traces. */
 static void predictions_are_good_enough(void **state)
 {
     (void)state;

@@ -1,7 +1,7 @@
 /*
- * Unusual traces and questions: one m or two, few points, losses that do not fall, are equal to P*,
- * huge, tiny or negative, runs that diverge, very many m. The result is finite if the interface
- * promises it, or an error with its reason.
+ * Tests unusual traces and questions: one m or two, few points, losses that do not fall, that are
+ * equal to P*, huge, tiny or negative, runs that diverge, and very many m. The result must be
+ * finite if the interface promises it, or an error with its reason.
  */
 #include "made_traces.h"
 
@@ -153,7 +153,7 @@ static void two_m_are_joined(void **state)
     double between = made_predict(c, 8, 10).loss;
     assert_true(between > 0.5 * falls(10, 2) && between < 2 * falls(10, 32));
     struct hm_advice *advice = advise(c, 0.01, 0);
-    /* The candidates are the powers of 2 from 2 to 32; m = 1 has no pace. */
+    /* The candidates are the powers of 2 from 2 to 32; there are no times for m = 1. */
     assert_int_equal(advice->candidate_count, 5);
     hm_advice_free(advice);
     hm_convergence_free(c);
@@ -291,7 +291,8 @@ static void losses_of_every_size(void **state)
     }
 }
 
-/* Rounding of losses near 1e9 hides differences below a relative 1e-13, which are 1e-4. */
+/* At losses near 1e9, rounding hides relative differences below 1e-13, that is, absolute
+ * differences below 1e-4. */
 static void nearly_equal_losses_are_fitted(void **state)
 {
     struct hm_converge_settings settings = {.best_given = true, .best = 1e9};
@@ -321,7 +322,9 @@ static void nearly_equal_losses_are_fitted(void **state)
 /* ---- runs that diverge ------------------------------------------------------------------------
  */
 
-/* A run that is fast and then diverges is never recommended for a loss that it did not reach. */
+/*
+ * A run that is fast and then diverges must never be recommended for a loss that it did not reach.
+ */
 static void diverged_runs_are_not_recommended(void **state)
 {
     const double losses[] = {1e-3, 1e-5};
@@ -333,7 +336,10 @@ static void diverged_runs_are_not_recommended(void **state)
     for (size_t k = 0; k < MADE_MS; k++) {
         struct hm_trace *t = made_add(&made, "bursts", made_ms[k], 10);
         for (size_t p = 0; p < 10; p++)
-            t->loss[p] = 1 + 0.5 * pow(0.6, t->iteration[p]); /* The last loss is 3e-3 above P*. */
+            t->loss[p] =
+                1 +
+                0.5 * pow(0.6,
+                          t->iteration[p]); /* The last loss is 3e-3 above the optimal loss P*. */
         t->diverged = true;
         made_time(t, 0.01 * pace(made_ms[k]));
     }
@@ -358,7 +364,8 @@ static void diverged_runs_are_not_recommended(void **state)
     made_release(&made);
 }
 
-/* An m without traces whose neighbours diverge is not recommended, and is no part of a schedule. */
+/* A number of workers m without traces whose neighbours diverge must not be recommended, and must
+ * not be part of a schedule. */
 static void between_diverged_m_nothing_is_recommended(void **state)
 {
     const double asked[] = {3, 6, 12, 128};

@@ -1,6 +1,6 @@
 /*
- * g of traces that were generated from a known g: its form is selected, its parameters are
- * recovered, the intervals have their coverage, and P* is found.
+ * Tests the loss curve g of traces that were generated from a known g: its form must be selected,
+ * its parameters recovered, the intervals must have their coverage, and P* must be found.
  */
 #include "made_traces.h"
 
@@ -112,7 +112,7 @@ static void forms_without_noise_are_recovered(void **state)
         assert_form(&cases[k]);
 }
 
-/* The Lasso shrinks coefficients by a relative 1e-4 and shares them among correlated terms. */
+/* The Lasso shrinks coefficients by a relative 1e-4 and divides them among correlated terms. */
 static void terms_without_noise_are_recovered(void **state)
 {
     double (*const curves[])(double i, double m) = {per_worker, by_root, between_terms, harmonic,
@@ -170,9 +170,9 @@ static void count_covered(enum hm_g_form form, double (*g)(double i, double m), 
 }
 
 /*
- * Intervals of 90 % contain the truth about that often, even with few m for the four parameters,
- * where the bootstrap alone would be too narrow, like sandwich estimators (Cameron, Gelbach, Miller
- * 2008). With 400 dependent intervals the tolerance is 4 %.
+ * Intervals of 90 % must contain the truth about that often, even with few m for the four
+ * parameters. In this case the bootstrap alone would be too narrow, like sandwich estimators
+ * (Cameron, Gelbach, Miller 2008). With 400 dependent intervals the tolerance is 4 %.
  */
 static void intervals_of_parameters_contain_the_truth(void **state)
 {
@@ -220,8 +220,8 @@ static double share_inside(double (*g)(double i, double m), double m, size_t rep
     return (double)inside / (double)count;
 }
 
-/* The interval is that of one new run with its noise: its coverage is not far below 90 %, and may
- * be higher outside the traces, where the interval grows with the distance. */
+/* The interval is that of one new run with its noise: its coverage must not be far below 90 %, and
+ * may be higher outside the traces, where the interval grows with the distance. */
 static void intervals_of_predictions_contain_new_runs(void **state)
 {
     double (*const curves[])(double i, double m) = {rate, by_root, power};
@@ -261,7 +261,7 @@ static double miss_best(double (*g)(double i, double m), size_t points, double b
     return miss;
 }
 
-/* The depths that are tried differ by about 15 %, so the error is up to a tenth. */
+/* The distances of P* that are tried differ by about 15 %, so the error is up to a tenth. */
 static void the_least_loss_is_found(void **state)
 {
     (void)state;

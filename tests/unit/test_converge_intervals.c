@@ -1,8 +1,8 @@
 /*
- * No interval of a convergence has the width 0, whatever made the data exact: equal traces on every
- * number of workers, traces that follow the fitted form exactly, one trace, a narrow bound of P*,
- * equal costs of staleness. If there is nothing to estimate, there is no interval. The widths are
- * compared with closed forms.
+ * Tests that no interval of a convergence has the width 0, for all reasons why data may be exact:
+ * equal traces on every number of workers, traces that follow the fitted form exactly, one trace, a
+ * narrow bound of P*, equal costs of staleness. If there is nothing to estimate, there must be no
+ * interval. The widths are compared with closed forms.
  */
 #include <regex.h>
 
@@ -34,7 +34,7 @@ static double exact_rate(double i, double m)
 /* ---- texts ------------------------------------------------------------------------------------
  */
 
-/* Checks every "A to B" of a text; returns their number. */
+/* Checks that A and B differ in every "A to B" of a text. Returns their number. */
 static size_t assert_texts_differ(const char *text)
 {
     regmatch_t m[3];
@@ -54,7 +54,8 @@ static size_t assert_texts_differ(const char *text)
     return count;
 }
 
-/* Checks every pair of members low and high of a JSON value; returns the number of intervals. */
+/* Checks that the members `low` and `high` differ in every part of a JSON value. Returns the number
+ * of intervals. */
 static size_t assert_json_differs(const struct hm_value *v)
 {
     const struct hm_value *low = hm__value_get(v, "low"), *high = hm__value_get(v, "high");
@@ -147,9 +148,9 @@ static void traces_without_noise_have_intervals(void **state)
 }
 
 /*
- * Equal traces on 7 numbers of workers show no more than one of them. With the terms 1 and i, the
- * interval of the coefficient of i is that of a regression line: t s / sqrt(N var(i)), with the
- * residual s and N = 5 independent residuals.
+ * Equal traces on 7 numbers of workers contain no more information than one of them. With the terms
+ * 1 and i, the interval of the coefficient of i is that of a regression line: t s / sqrt(N var(i)),
+ * with the residual s and N = 5 independent residuals.
  */
 static void equal_traces_count_once(void **state)
 {
@@ -185,7 +186,7 @@ static void equal_traces_count_once(void **state)
 /* ---- the optimal loss -------------------------------------------------------------------------
  */
 
-/* An estimate from one trace has an interval, which contains the truth. */
+/* An estimate from one trace must have an interval, which must contain the truth. */
 static void the_optimal_loss_of_one_trace_has_an_interval(void **state)
 {
     static struct made made;
@@ -203,7 +204,8 @@ static void the_optimal_loss_of_one_trace_has_an_interval(void **state)
     }
 }
 
-/* A duality gap that is smaller than any distance that is tried leaves P* above the bound. */
+/* If the duality gap is smaller than any distance that is tried, the estimated P* must still be
+ * above its lower bound. */
 static void a_narrow_gap_bounds_the_optimal_loss(void **state)
 {
     static struct made made;
@@ -224,7 +226,7 @@ static void a_narrow_gap_bounds_the_optimal_loss(void **state)
 /* ---- staleness --------------------------------------------------------------------------------
  */
 
-/* Stale traces that all cost exactly 1.5 times the iterations. */
+/* Tests stale traces that all need exactly 1.5 times the iterations. */
 static void equal_costs_have_intervals(void **state)
 {
     static struct made made;

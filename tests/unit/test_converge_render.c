@@ -1,4 +1,5 @@
-/* Convergences as text, CSV, JSON and gnuplot script, and their rendering when memory runs out. */
+/* Tests convergences as text, CSV, JSON and gnuplot script, and their rendering when memory runs
+ * out. */
 #include "advise_samples.h"
 
 #include "converge_render.h"

@@ -1,6 +1,6 @@
 /*
- * The same seed gives the same bytes. A stored g gives the same answers as the fitted one, also
- * when the file lacks optional parts or lists more than is needed.
+ * Tests that the same seed gives the same bytes, and that a stored loss curve g gives the same
+ * answers as the fitted one, also if the file lacks optional keys or has unknown ones.
  */
 #include "made_traces.h"
 
@@ -154,7 +154,7 @@ static void a_stored_convergence_gives_the_same_answers(void **state)
     made_release(&made);
 }
 
-/* Without draws there are no intervals and probabilities. */
+/* Without draws there are neither intervals nor probabilities. */
 static void optional_keys_may_be_missing(void **state)
 {
     struct made made;

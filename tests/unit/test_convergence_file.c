@@ -1,5 +1,5 @@
-/* A stored convergence is written, read and written again; invalid files are refused with a
- * message. */
+/* Tests that a stored convergence can be written, read and written again, and that invalid files
+ * are refused with a message. */
 #include "advise_samples.h"
 
 #include "memory.h"
@@ -143,7 +143,7 @@ static void dependence_on_rows_reads_back(void **state)
     assert_near(size->spread, 0.5, 0);
     assert_near(size->shift, 0.125, 0);
     hm_convergence_free(b);
-    /* Files of older programs have no shift; it is 0 then. */
+    /* Files of older versions have no shift; it is then 0. */
     assert_non_null(shift);
     memset(shift, ' ', strlen(",\"shift\":0.125"));
     b = parse(text);
@@ -175,7 +175,7 @@ static void every_number_reads_back(void **state)
     }
 }
 
-/* Replace one piece of the stored text and check the field and the message of the error. */
+/* Replace `piece` in the stored text by `by`, and check the field and the message of the error. */
 static void refuse_of(const struct hm_convergence *stored, const char *piece, const char *by,
                       const char *field, const char *message)
 {
@@ -298,7 +298,8 @@ static double *rising(size_t count)
     return numbers;
 }
 
-/* Store a convergence that the program itself would never make, and check the error of the reader.
+/*
+ * Store a convergence that the program itself would never make, and check the error of the reader.
  */
 static void refuse_stored(const struct hm_convergence *stored, const char *message)
 {
@@ -311,7 +312,8 @@ static void refuse_stored(const struct hm_convergence *stored, const char *messa
     hm_text_free(text);
 }
 
-/* Later code has arrays of fixed size and assumes that every m has a curve. */
+/* Lengths are limited, because later code has arrays of fixed size and assumes that every m has a
+ * curve. */
 static void lengths_have_limits(void **state)
 {
     static struct sample s;

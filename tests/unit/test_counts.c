@@ -1,4 +1,5 @@
-/* Counting networks against tests/data/networks.csv, made by tools/oracle/networks.py. */
+/* Compares the counts of networks with tests/data/networks.csv, which tools/oracle/networks.py
+ * made. */
 #include "testing.h"
 
 static void count(const char *text, double *parameters, double *multiply_adds)
@@ -144,8 +145,8 @@ static void impossible_layers_are_named(void **state)
     }
 }
 
-/* The rows by the formulas of docs/reference/job.md: values read and written, parameters,
- * multiply-adds. */
+/* The rows must have the values read and written, the parameters and the multiply-adds of the
+ * formulas in docs/reference/job.md. */
 static void rows_read_and_write(void **state)
 {
     static const struct {

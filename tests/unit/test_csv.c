@@ -1,4 +1,4 @@
-/* The CSV reader and the import of price lists. */
+/* Tests the CSV reader and the import of price lists. */
 #include "testing.h"
 
 #include <unistd.h>
@@ -105,8 +105,9 @@ static void prices_are_imported(void **state)
     assert_int_equal(hm_catalog_add(catalog, report.text, strlen(report.text), "i.yaml", &err), 0);
 
     assert_int_equal(hm_catalog_machine(catalog, "p4d.24xlarge", &c, &err), 0);
-    assert_near(c->node.price_per_s * 3600, 1.5, 1e-12); /* The price of the cheapest region. */
-    assert_near(c->node.flops_16, 312e12, 0);            /* The hardware comes from the catalog. */
+    assert_near(c->node.price_per_s * 3600, 1.5,
+                1e-12);                       /* The price is that of the cheapest region. */
+    assert_near(c->node.flops_16, 312e12, 0); /* The hardware comes from the catalog. */
     assert_near(c->node.accelerators, 8, 0);
     hm_cluster_free(c);
     assert_int_equal(hm_catalog_machine(catalog, "new.large", &c, &err), 0);
@@ -120,7 +121,7 @@ static void prices_are_imported(void **state)
                         "1 x Stra\"nge: #");
     assert_int_equal(hm_catalog_machine(catalog, "new.gpu", &c, &err), 0);
     assert_near(c->node.flops_16, 989.4e12, 0);
-    /* The bandwidth is that of the link of the card. */
+    /* The bandwidth is that of the link between the GPUs. */
     assert_near(c->node.link.bandwidth_bytes_per_s, 450e9, 0);
     assert_near(c->fabric.bandwidth_bytes_per_s, 1.25e9, 0);
     assert_string_equal(c->assumed, "fabric");

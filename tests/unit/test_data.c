@@ -1,4 +1,5 @@
-/* Reading training data: sums over all rows are compared with those of an independent program. */
+/* Tests the readers of training data: sums over all rows are compared with those of an independent
+ * program. */
 #include "data_files.h"
 
 #include "memory.h"
@@ -198,7 +199,7 @@ static void write_idx(char images[TEST_PATH], char labels[TEST_PATH])
     fclose(file);
 }
 
-/* Checks that all ways of reading give the same rows: dense, sparse, in blocks of any size. */
+/* Checks that all ways of reading give the same rows: dense, sparse, and in blocks of any size. */
 static void check_ways(const struct hm_data_spec *spec, size_t features)
 {
     static const size_t sizes[] = {1, 2, 3, 7, 1000};
@@ -256,7 +257,7 @@ static void images_are_read_in_any_way(void **state)
     assert_string_equal(spec.labels, labels);
     check_ways(&spec, SIDE * SIDE);
     struct hm_rows rows = read_rows(
-        &spec, false, 0, 4); /* The number of features comes from the header of the images. */
+        &spec, false, 0, 4); /* The number of features is read from the header of the image file. */
     assert_int_equal(rows.features, SIDE * SIDE);
     assert_near(value_at(&rows, 1, 3), 84, 0);
     assert_near(rows.labels[3], 253, 0);
@@ -326,8 +327,8 @@ static void the_label_of_a_table_may_be_any_column(void **state)
     unlink(path);
 }
 
-/* Files with lines that are much longer than the buffer, with a last line without a newline, and
- * with more labels than are kept. */
+/* Tests files with lines that are much longer than the buffer, with a last line without a newline,
+ * and with more labels than are stored. */
 static void long_lines_and_many_labels(void **state)
 {
     enum { ROWS = 3, ENTRIES = 150000, LABELS = HM_DATA_CLASSES + 1 };

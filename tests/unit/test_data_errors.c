@@ -1,4 +1,4 @@
-/* Invalid training data: each error names the file, the line and what would be right. */
+/* Tests invalid training data: each error must name the file, the line and what would be right. */
 #include "data_files.h"
 
 #include <sys/stat.h>
@@ -239,7 +239,7 @@ static void data_wider_than_the_block(void **state)
         struct hm_err err = {0};
         write_bytes(path, ".svm", BYTES("1 3:1\n1 1:1 5:1\n"));
         expect(&err, read_into(path, sparse, 3, &count, &err), HM_E_RANGE, wanted, 2);
-        assert_int_equal(count, 1); /* The row before the wrong one was appended. */
+        assert_int_equal(count, 1); /* The row before the invalid one was appended. */
         unlink(path);
         write_bytes(path, ".csv", BYTES("l,a,b,c,d,e\n1,2,3,4,5,6\n"));
         err = (struct hm_err){0};
@@ -362,7 +362,7 @@ static void folders_and_their_files(void **state)
 
 /* ---- memory --------------------------------------------------------------------------------- */
 
-/* For every N, the Nth allocation fails: scanning and reading report it. */
+/* For every N, lets the Nth allocation fail; scanning and reading must report it. */
 static void fail_everywhere(const char *text, bool sparse, size_t features, long least)
 {
     struct hm_data_spec spec = parse_data(text, false);

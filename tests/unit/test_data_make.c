@@ -1,5 +1,5 @@
-/* Generated training data: balance, density, separability, and rows that depend only on seed and
- * number. */
+/* Tests generated training data: balance, density, separability, and that rows depend only on the
+ * seed and their number. */
 #include "data_files.h"
 
 #include "data_reader.h"
@@ -37,7 +37,9 @@ static void recipes_are_understood(void **state)
     }
 }
 
-/* The same rows are generated in order, in blocks, after a seek, and as dense or sparse rows. */
+/*
+ * The same rows must be generated in order, in blocks, after a seek, and as dense or sparse rows.
+ */
 static void any_row_at_any_time(void **state)
 {
     (void)state;
@@ -71,7 +73,8 @@ static void any_row_at_any_time(void **state)
     }
 }
 
-/* A longer recipe begins with the rows of a shorter one; another seed and the test rows differ. */
+/* A longer recipe must begin with the rows of a shorter one; the rows of another seed and the test
+ * rows must differ. */
 static void rows_depend_on_seed_and_number(void **state)
 {
     struct hm_data_spec few = parse_data("dense:10x4", false), many = parse_data("dense:20x4", 0);
@@ -96,7 +99,7 @@ static void rows_depend_on_seed_and_number(void **state)
 
 static double score(const struct hm_rows *rows, size_t row, const double *w)
 {
-    double sum = w[rows->features]; /* The last weight is the constant. */
+    double sum = w[rows->features]; /* The last weight is the constant term of the score. */
 
     for (size_t k = rows->starts[row]; k < rows->starts[row + 1]; k++)
         sum += rows->values[k] * w[rows->columns[k]];
@@ -110,7 +113,7 @@ static void step(const struct hm_rows *rows, size_t row, double by, double *w)
         w[rows->columns[k]] += by * rows->values[k];
 }
 
-/* Returns the class whose weights (features + 1 for each) give the largest score. */
+/* Returns the class with the largest score; `w` has features + 1 weights for each class. */
 static size_t guess(const struct hm_rows *rows, size_t row, const double *w, size_t classes)
 {
     size_t best = 0;
@@ -132,8 +135,8 @@ static double learn(const char *recipe, const char *test, size_t classes, double
     struct hm_rows train = read_rows(&specs[0], true, (size_t)specs[0].features, 100);
     struct hm_rows held = read_rows(&specs[1], true, (size_t)specs[1].features, 100);
     size_t length = classes * (train.features + 1), right = 0, seen = 0;
-    /* `late` is the sum of the steps, each multiplied by its number; it gives the mean of all
-     * iterates. */
+    /* `late` is the sum of the steps, each multiplied by its number; with it, the mean of all
+     * iterates is computed at the end. */
     double *w = calloc(2 * length, sizeof(*w)), *late = w + length;
 
     for (int epoch = 0; epoch < epochs; epoch++)
@@ -218,7 +221,7 @@ static void sparse_rows_are_like_texts(void **state)
     assert_true(count_label(&rows, 1) > 2500 && count_label(&rows, 1) < 7500);
     hm__rows_release(&rows);
     assert_true(learn("sparse", "sparse:3000x1000", 2, -1, 2, 5) > 0.85);
-    /* Densities at which rows have entries in all columns, and in almost none. */
+    /* Tests densities at which rows have entries in all columns, and in almost none. */
     spec = parse_data("sparse:3x4:1", false);
     rows = read_rows(&spec, true, 0, 1);
     assert_int_equal(hm__rows_entries(&rows), 12);
@@ -253,7 +256,7 @@ static void digits_are_like_mnist(void **state)
     assert_true(right > 0.85 && right < 0.96);
 }
 
-/* The fraction of wrong labels is as asked, and wrong labels are other classes. */
+/* The share of wrong labels must be the requested one, and a wrong label must be another class. */
 static void noise_turns_labels(void **state)
 {
     (void)state;

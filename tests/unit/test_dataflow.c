@@ -1,5 +1,5 @@
-/* Dataflow platforms: waves, skew and lost workers against simulations, and plans by closed forms.
- */
+/* Tests dataflow platforms: waves of tasks, skew and lost workers are compared with simulations,
+ * and plans with closed forms. */
 #include "testing.h"
 
 #include "dataflow_time.h"
@@ -41,8 +41,9 @@ static void test_simulations(void **state)
 static const struct hm_way driver = {.platform = HM_PLATFORM_DRIVER};
 static const struct hm_way server = {.platform = HM_PLATFORM_SERVER, .servers = 1};
 
-/* 20 partitions on n workers with 3 slots: ceil(20 / 3n) waves of tasks of 120 * 3 / 20 s, of which
- * the driver starts each in 10 ms; then log2(n) and 2 ceil(sqrt(n)) messages of 0.1 s. */
+/* 20 partitions run on n workers with 3 slots each: there are ceil(20 / 3n) waves of tasks of 120 *
+ * 3 / 20 s, and the driver needs 10 ms to start each task; then log2(n) and 2 ceil(sqrt(n))
+ * messages of 0.1 s follow. */
 static void test_waves(void **state)
 {
     struct hm_answer *answer =
@@ -105,7 +106,7 @@ static void test_speculation(void **state)
     }
 }
 
-/* A failure of one of 4 workers in 1000 s each costs 3 s and 2 iterations of 30 / 3 s. */
+/* Each of 4 workers fails once in 1000 s; a failure costs 3 s and 2 iterations of 30 / 3 s. */
 static void test_lost_workers(void **state)
 {
     struct hm_answer *answer =

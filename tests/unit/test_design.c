@@ -1,13 +1,14 @@
 /*
- * Designs compared with an independent solver (tools/oracle/design.py) and the example of Ernest,
- * and properties of every design: budgets, bounds, whole runs, and the use of measured runs.
+ * Compares experimental designs with an independent solver (tools/oracle/design.py) and the example
+ * of Ernest, and tests properties of every design: budgets, bounds, whole runs, and the use of
+ * measured runs.
  */
 #include <time.h>
 
 #include "howmany_fit.h"
 #include "testing.h"
 
-/* Makes the candidates of one of the oracle's two sets, which the name of the case selects. */
+/* Makes one of the oracle's two sets of candidates. */
 static struct hm_runs *make_candidates(bool grid)
 {
     double n[20], size[20];
@@ -107,7 +108,7 @@ static void test_oracle(void **state)
     assert_true(shares > 100);
 }
 
-/* The seven runs of Ernest's example (REFERENCE, section 2). */
+/* The design must have the seven runs of Ernest's example (REFERENCE, section 2). */
 static void test_ernest(void **state)
 {
     static const double wanted[][2] = {{8, .125},     {1, .015625},  {1, .0213816}, {3, .0501645},
@@ -131,7 +132,7 @@ static void test_ernest(void **state)
     hm_design_free(d);
 }
 
-/* With a job the model is the prior, so even one cheap run is a design. */
+/* With a job, its model is the prior, so that even one cheap run is a valid design. */
 static void test_job(void **state)
 {
     struct hm_job *job = parse_job("compute: 100 s/n\ncommunicate: 2 s * log2(n)\n"

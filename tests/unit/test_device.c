@@ -1,7 +1,8 @@
 /*
- * Times of operations on an accelerator. Matrix products are compared with the worked examples of
- * the reference of large language models (A100 and H100, its constants), all-reduces with measured
- * limits, and the precisions with what each generation of cards has.
+ * Tests the times of operations on an accelerator. Matrix products are compared with the worked
+ * examples of the reference of large language models (A100 and H100, with its constants),
+ * all-reduces with measured limits, and the precisions with those that each generation of
+ * accelerators supports.
  */
 #include "testing.h"
 
@@ -137,7 +138,8 @@ static void an_allreduce_has_a_latency_floor_and_rising_bandwidth(void **state)
     double before = 0;
 
     (void)state;
-    /* Measured with nccl-tests on 8 A100: 44 us for 32 kB, 46 to 102 us for 1 MB. */
+    /* The limits are times measured with nccl-tests on 8 A100: 44 us for 32 kB, 46 to 102 us for 1
+     * MB. */
     assert_true(allreduce_seconds(8, 32768, &a100) > 30e-6);
     assert_true(allreduce_seconds(8, 1048576, &a100) > 40e-6);
     assert_true(allreduce_seconds(8, 1048576, &a100) < 102e-6);
@@ -152,14 +154,15 @@ static void an_allreduce_has_a_latency_floor_and_rising_bandwidth(void **state)
     slow.fabric.bandwidth_bytes_per_s = 1e9;
     assert_near(allreduce_seconds(8, 1e8, &slow), allreduce_seconds(8, 1e8, &a100), 1e-12);
     assert_true(allreduce_seconds(16, 1e8, &slow) > 10 * allreduce_seconds(16, 1e8, &a100));
-    /* A switch that adds up messages helps from five workers on. */
+    /* A switch that adds up messages (SHARP) helps from five workers on. */
     struct hm_wires sharp = a100;
     sharp.link.reduces = true;
     assert_true(allreduce_seconds(8, 1e9, &sharp) < 0.9 * allreduce_seconds(8, 1e9, &a100));
     assert_near(allreduce_seconds(4, 1e9, &sharp), allreduce_seconds(4, 1e9, &a100), 1e-12);
 }
 
-/* Latency and transfer time by the formulas at the top of allreduce.c, computed in Python. */
+/* The expected latency and transfer time were computed in Python by the formulas at the top of
+ * allreduce.c. */
 static void allreduces_agree_with_worked_examples(void **state)
 {
     static const struct {

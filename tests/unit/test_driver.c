@@ -1,6 +1,6 @@
 /*
- * A driver and its workers in virtual time: results against an all-reduce with the same order of
- * addition, times against the closed form, resuming from a checkpoint.
+ * Tests a driver and its workers in virtual time: results are compared with an all-reduce that adds
+ * in the same order, times with the closed form, and runs are resumed from a checkpoint.
  */
 #include "train_problems.h"
 
@@ -18,7 +18,7 @@ struct driven_run {
     size_t loss;
     const char *algorithm, *resume;
     int workers;
-    bool driver; /* True: the run uses a driver. False: it uses an all-reduce. */
+    bool driver; /* True if the run uses a driver; false if it uses an all-reduce. */
     struct virtual_cluster cluster;
     struct hm_train_plan plan;
 
@@ -98,8 +98,8 @@ static struct driven_run run_one(const char *algorithm, size_t loss, int n, bool
     return r;
 }
 
-/* Groups and the order of addition inside a group are the same, so for square numbers of workers
- * and below, the sums have the same bits. */
+/* The groups and the order of addition inside a group are the same as in the all-reduce, so for
+ * square numbers of workers and below, the sums must have the same bits. */
 static void test_is_allreduce(void **state)
 {
     static const char *const algorithms[] = {"gd", "lbfgs"};
@@ -125,7 +125,7 @@ static double rounds(int n)
     return rounds;
 }
 
-/* The cluster of this test has times only for messages. */
+/* On the cluster of this test, only messages take time. */
 static void test_times(void **state)
 {
     const double d = 7;

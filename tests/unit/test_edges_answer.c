@@ -1,4 +1,4 @@
-/* Boundaries of the questions of advise and of published figures: values just inside and just
+/* Tests boundaries of the questions of advise and of published figures: values just inside and just
  * outside the allowed range. */
 #include "testing.h"
 
@@ -41,7 +41,7 @@ static int release(void **state)
     return 0;
 }
 
-/* Checks that the question gives this error code. */
+/* Checks that the question gives the error code `code`. */
 static void asks(struct hm_advise_question q, int code)
 {
     struct hm_advice *advice = NULL;

@@ -1,6 +1,6 @@
 /*
- * Boundaries of running requests: bodies and documents of the wrong shape, hints, files that are
- * standard input, costs of staleness from a fit, and allocations that fail in each verb.
+ * Tests boundaries of running requests: bodies and documents of the wrong shape, hints, files that
+ * are standard input, costs of staleness from a fit, and allocations that fail in each verb.
  */
 #include "advise_samples.h"
 #include "request_testing.h"
@@ -160,8 +160,8 @@ static const char prices[] =
     "p3.2xlarge,V100,1,8,61,,3.06,0.9,us-east-1,us-east-1a\n"
     "x9.large,,,2,16,,0.5,,us-east-1,us-east-1a\n";
 
-/* The catalog is the answer itself; if it is written to a file, the answer is a line about that
- * file. */
+/* Without an output file, the answer is the catalog itself; with an output file, it is a line about
+ * that file. */
 static void prices_are_imported(void **state)
 {
     const struct hm_context context = {.files = hm_local_files()};
@@ -189,7 +189,7 @@ static void prices_are_imported(void **state)
     unlink(path);
 }
 
-/* A body may be YAML if its name says so. */
+/* A body may be YAML if its name ends with .yaml. */
 static void bodies_may_be_yaml(void **state)
 {
     static const char body[] = "job:\n  compute: 8 s / n\n  communicate: 1 s * n\nmax_n: 16\n";
@@ -207,14 +207,14 @@ static void bodies_may_be_yaml(void **state)
 
 /* ---- costs of staleness ---------------------------------------------------------------------- */
 
-/* A job with steps of 8/n seconds, whose messages take next to no time. */
+/* A job with steps of 8/n seconds, whose messages take almost no time. */
 static const char stale_job[] = "compute: 8 s / n\ncommunicate: [{bytes: 1 B, scheme: ring}]\n"
                                 "iterations: 1000\ncluster: {max_nodes: 8, flops: 1 Tflop/s, "
                                 "fabric: {bandwidth: 1 GB/s, latency: 0 s}}\n";
 
 /*
- * The stored fit has async with level 0.2 and power 0.5, so async needs e^0.2 n^0.5 times the
- * iterations: with 4 workers, 2 e^0.2 times 1000, rounded up.
+ * The stored fit gives async the factor e^0.2 n^0.5 on the number of iterations: with 4 workers, 2
+ * e^0.2 times 1000, rounded up.
  */
 static void staleness_costs_iterations(void **state)
 {
@@ -263,7 +263,7 @@ static void staleness_costs_iterations(void **state)
 
 /* ---- allocations that fail ------------------------------------------------------------------- */
 
-/* A request: a document and up to three fields. */
+/* A request with a document and up to three fields. */
 struct call {
     const char *verb, *document, *text, *fields[3][2];
 };
@@ -296,7 +296,7 @@ static int run_call(const struct call *call, char **text)
     return rc;
 }
 
-/* Each of the first allocations fails, then every 7th and every 61st. */
+/* Each of the first allocations fails in turn, then every 7th and every 61st. */
 static void allocations_may_fail_in_any_verb(void **state)
 {
     static const char runs[] = "n,seconds\n1,10\n2,6\n4,4\n8,3\n";

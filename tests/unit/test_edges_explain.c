@@ -1,6 +1,6 @@
 /*
- * What an answer explains: the limit and its share, in words; and the gain of each change, compared
- * with a plan of the changed job.
+ * Tests what an answer explains: the limit and its share, in words, and the gain of each change,
+ * which is compared with a plan of the changed job.
  */
 #include "testing.h"
 
@@ -81,8 +81,8 @@ static void a_small_batch_is_a_limit(void **state)
     "compute: 1 s\ncommunicate: [{bytes: 1 B, scheme: ring}]\nscaling: weak\nbatch: 100\n"         \
     "cluster: {fabric: {bandwidth: 1 GB/s, latency: 0 s}, stragglers: {" stragglers "}}\n"
 
-/* The limit is the wait for slow workers: three quarters of the time if they take 4 times as
- * long. */
+/* The limit is the wait for slow workers, which is three quarters of the time if they take 4 times
+ * as long. */
 static void slow_workers_are_explained(void **state)
 {
     struct hm_way way = {.platform = HM_PLATFORM_SERVER, .servers = 1};
@@ -107,7 +107,7 @@ static void slow_workers_are_explained(void **state)
             "workers take 4 times as long on average as a steady one");
 }
 
-/* The worker with most edges limits the others by the factor of the imbalance. */
+/* The worker with the most edges limits the other workers by the factor of the imbalance. */
 static void imbalance_is_a_limit(void **state)
 {
     struct hm_answer *a =
@@ -127,7 +127,7 @@ static void imbalance_is_a_limit(void **state)
 
 /* ---- changes that help ----------------------------------------------------------------------- */
 
-/* Writes the text with one piece of it replaced. */
+/* Writes the text with `piece` replaced by `by`. */
 static void replaced(const char *text, const char *piece, const char *by, char *ret, size_t room)
 {
     const char *at = strstr(text, piece);
@@ -137,8 +137,8 @@ static void replaced(const char *text, const char *piece, const char *by, char *
     snprintf(ret, room, "%.*s%s%s", (int)(at - text), text, by, at + strlen(piece));
 }
 
-/* The gain of a change equals that of a plan of the changed job, whose iterations do `work` times
- * as much. */
+/* The gain of a change must equal that of a plan of the changed job, whose iterations do `work`
+ * times as much work. */
 static void change_helps(const char *text, double max_n, const struct hm_way *way, const char *what,
                          const char *piece, const char *by, double work)
 {
@@ -186,14 +186,16 @@ static void hardware_helps_as_it_would(void **state)
     change_helps(trained, 32, NULL, "2x bandwidth", "100 MB/s", "200 MB/s", 1);
     change_helps(trained, 32, NULL, "half the latency", "1 ms", "0.5 ms", 1);
     change_helps(trained, 32, NULL, "2x flop/s", "1 Gflop/s", "2 Gflop/s", 1);
-    /* Only a job of epochs does the same work with a larger batch: in half the iterations. */
+    /* A larger batch does the same work only in a job that is given in epochs: in half the
+     * iterations. */
     change_helps(epochs, 32, NULL, "2x batch", "batch: 64", "batch: 128", 2);
     assert_int_equal(help_count(epochs), 4);
     assert_int_equal(help_count(trained), 3);
     assert_int_equal(help_count("compute: 10 s / n\ncommunicate: 1 s * n\n"), 0);
 }
 
-/* Of four quantities the three with the largest effect are named; B is a rate, so it is doubled. */
+/* The three quantities with the largest effect, out of four, must be named; B is a rate, so it is
+ * doubled. */
 static void quantities_help_as_they_would(void **state)
 {
     static const char text[] =
@@ -222,8 +224,8 @@ static void ways_help_as_they_would(void **state)
                  "slow: 0, slow_factor: 4, speeds: [1, 1]", 1);
     for (size_t i = 0; i < a->help_count; i++)
         if (strcmp(a->help[i].what, "batches by speed") == 0) {
-            /* Eight workers with equal shares are limited by the one of speed 1/4; shares by speed
-             * use the sum of all speeds, 6.75. */
+            /* With equal shares, eight workers are limited by the one of speed 1/4; with shares by
+             * speed, the sum of all speeds, 6.75, counts. */
             assert_near(a->help[i].gain, 6.75 / 2, 1e-6);
             found = true;
         }
@@ -234,7 +236,8 @@ static void ways_help_as_they_would(void **state)
 /* ---- plans of several candidates -------------------------------------------------------------
  */
 
-/* Every machine is combined with every scheme, once; the answer is the first of the ranking. */
+/* Every machine must be combined with every scheme, once; the answer must be the first of the
+ * ranking. */
 static void all_combinations_are_ranked(void **state)
 {
     static const enum hm_scheme schemes[] = {HM_SCHEME_RING, HM_SCHEME_PARAMETER_SERVER,

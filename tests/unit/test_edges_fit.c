@@ -1,6 +1,6 @@
 /*
- * Boundaries of fits and recommendations: how many runs give which note, how many steps a job may
- * have, and which runs a fit uses. The figures are computed by hand.
+ * Tests boundaries of fits and recommendations: how many runs give which note, how many steps a job
+ * may have, and which runs a fit uses. The figures are computed by hand.
  */
 #include "runs_testing.h"
 
@@ -15,7 +15,7 @@ static bool fit_notes(const struct hm_fit *fit, const char *text)
     return false;
 }
 
-/* With two terms, an interval needs three runs, and five runs make it dependable. */
+/* With two terms, three runs are needed for an interval, and five runs for a dependable one. */
 static void few_runs_are_noted(void **state)
 {
     static const char *const terms[] = {"1", "1/n"};
@@ -98,7 +98,7 @@ static void residuals_follow_the_normal_equations(void **state)
     hm_fit_free(fit);
 }
 
-/* With relative errors, the interval of a run is as wide, in per cent, at every n. */
+/* With relative errors, the interval of a run must have the same width, in per cent, at every n. */
 static void relative_errors_scale_with_the_time(void **state)
 {
     static const char *const terms[] = {"1/n"};
@@ -149,7 +149,8 @@ static void a_sheet_has_at_most_12_steps(void **state)
     }
 }
 
-/* If the runs of a graph take as long as the model says, the sheet is unchanged. */
+/* If the runs of a job on a graph take as long as the model predicts, the model must not be
+ * changed. */
 static void sheets_of_graphs(void **state)
 {
     struct hm_job *job =
@@ -199,7 +200,8 @@ static struct hm_lsq line_problem(void)
     return lsq;
 }
 
-/* Solve the normal equations of the line with extra weights and values on the diagonal. */
+/* Solves the normal equations of a line with a prior: coefficient k has the value value[k] with the
+ * weight weight[k]. */
 static void solve_line(const double *weight, const double *value, double *theta)
 {
     double a = weight[0], b = 0, d = weight[1], p = weight[0] * value[0], q = weight[1] * value[1];
@@ -224,8 +226,9 @@ static double line_residual(const double *theta)
     return sum;
 }
 
-/* Sets the means of the draws: of theta, and of 1 / spread^2, whose expected value is free /
- * sum. */
+/*
+ * Computes the means of the draws of theta and of 1 / spread^2, whose expected value is free / sum.
+ */
 static void draw_means(const struct hm_prior *priors, struct hm_noise noise, double *theta,
                        double *ret_precision)
 {
@@ -291,8 +294,8 @@ static void draws_follow_the_priors(void **state)
     }
 }
 
-/* With fewer than 4 degrees of freedom, the spread is at least `least`; with none, there are no
- * draws. */
+/* With fewer than 4 degrees of freedom, the spread is at least `least`; without any degrees of
+ * freedom, there are no draws. */
 static void few_runs_may_agree_by_chance(void **state)
 {
     const struct hm_noise noise = {0, 0, 0.1};

@@ -1,6 +1,7 @@
 /*
- * Boundaries of requests that read files of other tools: what the verb import writes as text, JSON,
- * tables and documents, what it refuses, and logs that take the place of runs, traces and jobs.
+ * Tests boundaries of requests that read files of other tools: what the verb import writes as text,
+ * JSON, tables and documents, what it refuses, and logs that are given instead of runs, traces and
+ * jobs.
  */
 #include "request_testing.h"
 
@@ -46,7 +47,8 @@ static void text_is(struct hm_request *request, const struct hm_context *context
     hm_reply_free(reply);
 }
 
-/* Two steps after the first are runs; every step but the first, which sets up, has a loss. */
+/* The two steps after the first are runs. Every step has a loss, except the first, which is part of
+ * the start-up. */
 static void imports_are_shown_as_text(void **state)
 {
     (void)state;
@@ -96,7 +98,7 @@ static void imports_are_shown_as_json(void **state)
           {"files.0.runs", 1, NULL}, {"files.0.runs.0.batch", 8, NULL});
 }
 
-/* Texts in cells stay texts. */
+/* Strings in cells must stay strings. */
 static void tables_have_texts(void **state)
 {
     static const char nccl[] =
@@ -110,7 +112,7 @@ static void tables_have_texts(void **state)
         "# Avg bus bandwidth    : 25\n";
 
     (void)state;
-    /* Messages take 60 us + 30 us/MB on a ring of 4 ranks: 2 * 3 latencies, and 2 * 3/4 times the
+    /* On a ring of 4 ranks, messages take 60 us + 30 us/MB: 2 * 3 latencies, and 2 * 3/4 times the
      * bytes. */
     gives(import_of(nccl, NULL, NULL), NULL, {"files.0.runs", 3, NULL},
           {"files.0.runs.0.collective", .text = "all_reduce"}, {"files.0.runs.0.n", 4, NULL},
@@ -231,7 +233,8 @@ static struct hm_request *import_files(const char *first, const char *second, co
     return request;
 }
 
-/* Runs come first, then traces; a name that ends in .yaml or .yml asks for a document. */
+/* An output contains the runs first, then the traces; a name that ends in .yaml or .yml selects a
+ * document. */
 static void outputs_are_what_is_asked_for(void **state)
 {
     static const char network[] = "network:\n  kind: transformer\n  layers: 4\n  hidden: 64\n"
@@ -272,7 +275,7 @@ static void outputs_are_what_is_asked_for(void **state)
     run_fails(import_of(nanogpt, "output", "-"), local(), HM_E_MISSING, "", "n");
 }
 
-/* Files of a folder that no reader recognises are counted, also when nothing else is there. */
+/* Files in a folder that no reader recognises must be counted, also if there are no other files. */
 static void folders_are_walked(void **state)
 {
     struct hm_request *request = import_files(folder, NULL, NULL, NULL);
@@ -299,7 +302,7 @@ static void folders_are_walked(void **state)
     rmdir(empty);
 }
 
-/* There are more files than the list has room for at first, which is 8. */
+/* There are more files than the initial capacity of the list, which is 8. */
 static void many_files_are_kept(void **state)
 {
     struct hm_request *request = new_request("import");
@@ -322,7 +325,7 @@ static void many_files_are_kept(void **state)
 
 /* ---- in place of runs and jobs --------------------------------------------------------------- */
 
-/* The mean of 0.08 s and 0.12 s is 0.1 s; the name of the file says n. */
+/* The mean of 0.08 s and 0.12 s is 0.1 s; the number of workers n is part of the file name. */
 static void logs_are_runs(void **state)
 {
     struct hm_request *request = new_request("recommend");

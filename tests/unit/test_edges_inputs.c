@@ -1,6 +1,6 @@
 /*
- * Boundaries of the readers of tables and graphs: hints of errors, first and last entries, arrays
- * that must grow, and notes on what a file lacks.
+ * Tests boundaries of the readers of tables and graphs: hints of errors, first and last entries,
+ * arrays that must grow, and notes on what a file lacks.
  */
 #include "testing.h"
 
@@ -27,7 +27,7 @@ static void runs_fail(const char *text, const char *message, const char *hint)
     assert_null(runs);
 }
 
-/* A table whose columns are separated by something else looks like one column. */
+/* A table whose columns are not separated by commas looks as if it had one column. */
 static void missing_columns_have_hints(void **state)
 {
     static const char times[] = "give seconds of one iteration, or total and iterations, or a "
@@ -45,7 +45,7 @@ static void missing_columns_have_hints(void **state)
 
 /* ---- traces ---------------------------------------------------------------------------------- */
 
-/* A key `time` may mean several things; the note says so wherever the key is in the line. */
+/* A key `time` may have several meanings; the note must say so wherever the key is in the line. */
 static void ambiguous_times_are_noted(void **state)
 {
     static const char *const lines[] = {
@@ -66,7 +66,7 @@ static void ambiguous_times_are_noted(void **state)
     }
 }
 
-/* A terminal would interpret the control characters of a name. */
+/* Names with control characters are refused, because a terminal would interpret them. */
 static void names_have_no_control_characters(void **state)
 {
     static const char text[] = "algorithm,m,iteration,loss\ng\x1b[d\x7f,1,1,9\ng\x1b[d\x7f,1,2,8\n";
@@ -168,7 +168,7 @@ static void wrong_values_have_hints(void **state)
               "write a number or [vertical, horizontal]");
 }
 
-/* Escapes of JSON with each hexadecimal digit, in upper and lower case, and a pair of
+/* Tests JSON escapes with each hexadecimal digit, in upper and lower case, and a pair of
  * surrogates. */
 static void escapes_are_decoded(void **state)
 {
@@ -217,8 +217,8 @@ static struct hm_graph *load_graph(const char *text, bool degrees_only)
     return graph;
 }
 
-/* Self-loops are not counted, and repeated edges are counted only if the edges themselves are not
- * kept. */
+/* Self-loops are not counted; repeated edges are counted only if the edges themselves are not
+ * stored. */
 static void degrees_are_counted(void **state)
 {
     (void)state;

@@ -1,6 +1,7 @@
 /*
- * Models of whole jobs: notes, names and times of parts, formulas over every quantity, slopes, and
- * messages for what is missing. The figures are computed by hand or by finite differences.
+ * Tests models of whole jobs: notes, names and times of the parts of a step, formulas over every
+ * quantity, slopes, and messages about what is missing. The figures are computed by hand or by
+ * finite differences.
  */
 #include "testing.h"
 
@@ -213,7 +214,7 @@ static void parts_have_names_and_times(void **state)
     }
 }
 
-/* The step that takes longest: the second up to 3 workers, then the first. */
+/* The longest communication is the second up to 3 workers, then the first. */
 static void the_longest_step_dominates(void **state)
 {
     struct hm_job *job = parse_job("compute: 1 s\ncommunicate: [1 s * (n - 1), 2.5 s * (n > 1)]\n");
@@ -228,7 +229,9 @@ static void the_longest_step_dominates(void **state)
     hm_job_free(job);
 }
 
-/* 0.3 s and 0.4 s overlap to 0.5 s with the norm 2, to the longer one with a large norm. */
+/*
+ * With the norm 2, 0.3 s and 0.4 s overlap to 0.5 s; with a large norm, to the longer of the two.
+ */
 static void short_times_overlap_too(void **state)
 {
     (void)state;

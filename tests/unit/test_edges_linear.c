@@ -1,6 +1,6 @@
 /*
- * Small linear algebra and the convex programme of a design, compared with normal equations and
- * with the conditions of an optimum, on random problems.
+ * Compares the linear algebra and the convex programme of a design with normal equations and with
+ * the conditions of an optimum, on random problems.
  */
 #include "testing.h"
 
@@ -11,7 +11,7 @@
 
 enum { ROUNDS = 40, ROWS = 9, COUNT = 4 };
 
-/* A random problem: rows of COUNT values of x and one of y. */
+/* A random problem of least squares: rows of COUNT values of x and one value of y. */
 struct problem {
     double rows[ROWS][COUNT + 1];
     struct hm_lsq lsq;
@@ -138,7 +138,8 @@ static void problems_are_merged(void **state)
     assert_near(hm__lsq_residual(&p.lsq, any), residual_of(&p, any) + residual_of(&q, any), 1e-12);
 }
 
-/* A column that depends on earlier ones is named, and gets the coefficient 0 with bounds. */
+/* A column that depends on earlier columns must be named; if there are bounds, its coefficient is
+ * 0. */
 static void dependent_columns_are_named(void **state)
 {
     struct hm_lsq lsq;
@@ -290,7 +291,7 @@ static void designs_are_optimal(void **state)
         assert_near(value, value_by_hand(&p, shares), 1e-9);
         assert_true(gap >= 0 && gap < 1e-4 * (1 + fabs(value)));
         check_optimum(&p, shares);
-        p.budget = INFINITY; /* Without a limit of the cost, every candidate is run. */
+        p.budget = INFINITY; /* Without a limit on the cost, every candidate is run. */
         assert_int_equal(hm__programme_solve(&p, shares, &value, &gap, NULL), 0);
         for (size_t j = 0; j < CANDIDATES; j++)
             assert_near(shares[j], 1, 1e-6);
@@ -298,9 +299,10 @@ static void designs_are_optimal(void **state)
 }
 
 /*
- * Two terms that different candidates measure, x1 and x2: the information matrix is diagonal, and
- * the shares have closed forms. With m_i = l_i x_i^2 and the cost c_i, Lagrange's condition gives
- * l_i proportional to 1/c_i for D, to 1/(x_i sqrt(c_i)) for A and to |g_i|/(x_i sqrt(c_i)) for I.
+ * The two terms x1 and x2 are measured by different candidates, so the information matrix is
+ * diagonal, and the shares have closed forms. With m_i = l_i x_i^2 and the cost c_i, Lagrange's
+ * condition gives l_i proportional to 1/c_i for the criterion D, to 1/(x_i sqrt(c_i)) for A and to
+ * |g_i|/(x_i sqrt(c_i)) for I.
  */
 static void diagonal_designs_have_closed_forms(void **state)
 {
@@ -338,8 +340,8 @@ static void diagonal_designs_have_closed_forms(void **state)
         }
 }
 
-/* With one term, the best design takes the candidates in the order of their information for a unit
- * of cost, and the last of them in part. */
+/* With one term, the best design uses the candidates in the order of their information per unit of
+ * cost; only the last of them is used in part. */
 static void one_term_is_a_knapsack(void **state)
 {
     static const double features[4] = {1, 2, 3, 1}, cost[4] = {1, 1, 3, 4};
@@ -364,7 +366,8 @@ static void one_term_is_a_knapsack(void **state)
         assert_near(value, k == 0 ? 1 / m : k == 1 ? -log(m) : 9 / m, 1e-12);
         assert_true(gap >= 0 && gap < 1e-9);
     }
-    /* Without information, the criterion is infinite; a column that depends on another has none. */
+    /* Without information, the criterion is infinite; a column that depends on another column adds
+     * no information. */
     static const double twice[4] = {1, 2, 2, 4}, one[2] = {1, 1};
     p = (struct hm_programme){.criterion = HM_CRITERION_D,
                               .terms = 2,
@@ -376,9 +379,9 @@ static void one_term_is_a_knapsack(void **state)
 }
 
 /*
- * Random designs with many candidates: the bound on the distance from the optimum is at the level
- * of rounding, and the number of Newton steps, each of which asks twice for every candidate whether
- * the budget of the request is spent, is small.
+ * Random designs with many candidates: the bound on the distance from the optimum must be as small
+ * as rounding errors, and the number of Newton steps must be small. In each step, the budget of the
+ * request is checked twice for every candidate.
  */
 static void designs_converge_in_few_steps(void **state)
 {

@@ -1,6 +1,7 @@
 /*
- * Boundaries of what requests load: keys that a machine keeps from the cluster of the job,
- * overrides, networks named instead of a job, files and folders, and the names in messages.
+ * Tests boundaries of what requests load: keys of the job's cluster that are used for another
+ * machine, overrides, networks named instead of a job, files and folders, and the names in
+ * messages.
  */
 #include "request_testing.h"
 
@@ -9,8 +10,8 @@
 #include "files.h"
 #include "load.h"
 
-/* A job whose cluster gives every key that a machine of `on` may keep. A ring of n workers sends
- * 2 (n - 1) / n times 4 MB at 10 MB/s. */
+/* A job whose cluster gives every key that may also be used for a machine of `on`. A ring of n
+ * workers sends 2 (n - 1) / n times 4 MB at 10 MB/s. */
 static const char full_job[] =
     "compute: 100 s / n\ncommunicate: {bytes: 4 MB, scheme: ring}\niterations: 10\n"
     "cluster: {max_nodes: 4, price: $3600/h, flops: 1 Tflop/s, efficiency: 50%,\n"
@@ -79,7 +80,7 @@ static void machines_keep_keys_of_the_job(void **state)
                NULL});
 }
 
-/* A job without any of these keys leaves the machine as it is, without a note. */
+/* A job without any of these keys must leave the machine unchanged, without a note. */
 static void jobs_without_keys_leave_no_note(void **state)
 {
     static const char job[] = "compute: 100 s / n\ncommunicate: {bytes: 4 MB, scheme: ring}\n"
@@ -91,8 +92,8 @@ static void jobs_without_keys_leave_no_note(void **state)
           NULL, {"best.n", 2, NULL}, {"notes", 0, NULL}, {"best.bandwidth_s", 0.4, NULL});
 }
 
-/* An accelerator of the catalog alone gets the fabric and the number of nodes of the job, but only
- * if the job has a fabric. */
+/* If only an accelerator of the catalog is named, it gets the fabric and the number of nodes of the
+ * job, but only if the job has a fabric. */
 static void lone_accelerators_join_the_fabric(void **state)
 {
     static const char alone[] = "compute: 100 s / n\ncommunicate: 0 s\ncluster: {max_nodes: 4}\n";
@@ -133,7 +134,7 @@ static void lone_accelerators_join_the_fabric(void **state)
     gives(request, NULL, {"fabric", .text = "10gbe"}, {"notes", 0, NULL});
 }
 
-/* The name of the job's fabric is kept together with the fabric. */
+/* If the job's fabric is used, its name must be used too. */
 static void names_of_fabrics_are_kept(void **state)
 {
     static const char job[] = "compute: 100 s / n\ncommunicate: {bytes: 4 MB, scheme: ring}\n"
@@ -144,7 +145,9 @@ static void names_of_fabrics_are_kept(void **state)
     gives(plan_on(job, "{flops: 1 Tflop/s, fabric: 25gbe}"), NULL, {"fabric", .text = "25gbe"});
 }
 
-/* Assignments to keys of the cluster change the machines of `on`; others change the job. */
+/*
+ * Assignments to keys of the cluster change the machines of `on`; other assignments change the job.
+ */
 static void assignments_reach_the_machine(void **state)
 {
     struct hm_request *request = with_document("plan", "job", full_job);
@@ -232,7 +235,7 @@ static void machines_are_limited(void **state)
 
 /* ---- networks -------------------------------------------------------------------------------- */
 
-/* The fields that the request itself gives are not filled in with usual values. */
+/* Fields that the request itself gives must not be replaced by usual values. */
 static void networks_have_usual_jobs(void **state)
 {
     static const struct {
@@ -311,7 +314,7 @@ static void wrong_names_have_hints(void **state)
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
-/* A file of a cluster is shown by the name of the file, also if it has a name of its own. */
+/* A cluster in a file must be shown with the name of the file, also if it has its own name. */
 static void clusters_have_names_of_files(void **state)
 {
     static const struct {

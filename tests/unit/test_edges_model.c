@@ -1,5 +1,5 @@
 /*
- * The model compared with plain references: the times of layers with a loop over each layer and
+ * Compares the model with simple references: the times of layers with a loop over each layer and
  * case, and the times of slow workers with the distribution of the number of unfinished workers,
  * one worker after another.
  */
@@ -16,7 +16,8 @@ enum { LAYERS = 12, CASES = 130, BYTES = 4 };
 
 static const double flops = 1e9;
 
-/* A random network: some layers have no products, no weights, or neither; some are repeated. */
+/* Makes a random network. Some layers have no matrix products, no weights, or neither; some are
+ * repeated. */
 static void draw_layers(struct hm_random *random, struct hm_count *layers)
 {
     memset(layers, 0, LAYERS * sizeof(*layers));
@@ -225,8 +226,8 @@ static void many_fast_speeds(void **state)
     hm__slow_free(slow);
 }
 
-/* Of 2000 workers, each is slow with probability 1/2: 2 s if more than `late` are slow, else 1 s.
- */
+/* Each of 2000 workers is slow with probability 1/2: the time is 2 s if more than `late` are slow,
+ * else 1 s. */
 static void many_backups_follow_the_binomial(void **state)
 {
     enum { WORKERS = 2000 };
@@ -250,7 +251,7 @@ static void many_backups_follow_the_binomial(void **state)
     hm__slow_free(slow);
 }
 
-/* Without waiting, the rates of the workers add up; with proportional work, their speeds do. */
+/* Without waiting, the rates of the workers are added; with proportional work, their speeds are. */
 static void rates_add_up(void **state)
 {
     static const double speeds[] = {0.5, 2, 1.25};

@@ -1,7 +1,7 @@
 /*
- * What a fit reports beside its coefficients: sets of terms and their leave-one-out errors, notes
- * on the runs, scaled specification sheets; and what a design reports. References fit each set
- * again.
+ * Tests what a fit reports besides its coefficients: sets of terms and their leave-one-out errors,
+ * notes on the runs, and scaled specification sheets; and what a design reports. The references fit
+ * each set again.
  */
 #include "runs_testing.h"
 
@@ -35,8 +35,8 @@ static double term_at(const char *term, size_t length, double n)
     return NAN;
 }
 
-/* Sets the row of a set such as "1 + ln(n)" at n, divided by the seconds; returns the number of
- * terms. */
+/* Writes the row of the design matrix for a set of terms such as "1 + ln(n)" at n, divided by the
+ * seconds. Returns the number of terms. */
 static size_t set_row(const char *set, double n, double seconds, double *row)
 {
     size_t count = 0;
@@ -89,7 +89,7 @@ static void sets_have_their_left_out_errors(void **state)
         struct hm_fit *fit = NULL;
         double weights = 0;
         for (int i = 0; i < 8; i++) /* The runs deviate by up to 3 %; those of the last kind also
-                                       have a steep term. */
+                                       have a term that grows steeply with n. */
             seconds[i] = (20 / n[i] + 1 + (kind ? 0.8 * log(n[i]) : 0) + (kind == 2 ? n[i] : 0)) *
                          (1 + 0.01 * ((i * 5) % 7 - 3));
         assert_int_equal(hm_runs_new(n, seconds, 8, NULL, 0, &runs, NULL), 0);
@@ -101,8 +101,8 @@ static void sets_have_their_left_out_errors(void **state)
             if (k > 0)
                 assert_true(a->left_out_error >= fit->alternatives[k - 1].left_out_error);
             weights += a->weight;
-            /* Every set has a term for the shared work, 1/n or 1, unless it is a single steep
-             * term. */
+            /* Every set has a term for the shared work, 1/n or 1, unless it is a single term that
+             * grows steeply with n. */
             assert_true(a->text[0] == '1' || !strstr(a->text, " + "));
         }
         assert_true(weights > 0 && weights < 1 + 1e-9);
@@ -112,8 +112,8 @@ static void sets_have_their_left_out_errors(void **state)
 }
 
 /*
- * Repeats that differ by 0.1 % rule out sets of terms whose errors exceed 2 %: without a term that
- * grows, 20/n + 1 + 2 ln(n) cannot be described.
+ * Repeats that differ by 0.1 % rule out sets of terms whose errors exceed 2 %: times of 20/n + 1 +
+ * 2 ln(n) cannot be described without a term that grows.
  */
 static void repeats_rule_out_sets(void **state)
 {
@@ -157,7 +157,8 @@ static void terms_that_fall(void **state)
     hm_fit_free(fit);
 }
 
-/* Without repeats, given terms have equal errors in seconds; chosen terms have relative ones. */
+/* Without repeats, terms that are given have equal errors in seconds; terms that are chosen have
+ * relative errors. */
 static void errors_have_a_default(void **state)
 {
     static const char *const terms[] = {"1/n", "1"};
@@ -175,7 +176,9 @@ static void errors_have_a_default(void **state)
 
 /* ---- notes ----------------------------------------------------------------------------------- */
 
-/* Two repeats differ by 0.02 s; a fit of 1 and 1/n misses runs of 1/n + ln(n) by more. */
+/*
+ * Two repeats differ by 0.02 s; the errors of a fit of 1 and 1/n to runs of 1/n + ln(n) are larger.
+ */
 static void missing_terms_are_noted(void **state)
 {
     static const char table[] = "n,seconds\n1,10.01\n1,9.99\n2,5.70\n2,5.68\n4,3.90\n4,3.88\n"
@@ -236,7 +239,8 @@ static double sheet_s(double n, double size)
     return 8 * size / n + 0.5 * log2(n);
 }
 
-/* Fits runs of several sizes, in any order, that take `times` times as long as the sheet says. */
+/* Fits runs of several sizes, in any order, that take `times` times as long as the specification
+ * sheet predicts. */
 static struct hm_fit *fit_sheet(const struct hm_job *job, double times)
 {
     const struct hm_fit_settings settings = {.job = job};
@@ -308,7 +312,7 @@ static void designs_name_what_is_wrong(void **state)
 }
 
 /* Each run costs 1. A budget of 2 pays for the smallest and the largest n; with `fill`, the rest of
- * the budget is spent too. */
+ * a larger budget is spent too. */
 static void budgets_are_spent(void **state)
 {
     static const char *const terms[] = {"1/n", "1"};
@@ -340,7 +344,7 @@ static void budgets_are_spent(void **state)
     hm_runs_free(candidates);
 }
 
-/* Two nodes of 4 accelerators hold 5 to 8 workers; a step takes 8 s / n. */
+/* 5 to 8 workers need two nodes of 4 accelerators; a step takes 8 s / n. */
 static void runs_cost_their_nodes(void **state)
 {
     struct hm_job *job = parse_job("compute: 8 s / n\ncommunicate: none\ncluster: {price: $3600/h, "

@@ -1,7 +1,7 @@
 /*
- * Boundaries of plan, fit and design: each field of a request reaches the question that it asks.
- * The job takes 100/n + n seconds a step and has 10 steps, on machines of $1/h, so every figure can
- * be computed by hand.
+ * Tests boundaries of plan, fit and design: each field of a request must reach the question. The
+ * job takes 100/n + n seconds a step and has 10 steps, on machines of $1/h, so every figure can be
+ * computed by hand.
  */
 #include "request_testing.h"
 
@@ -15,7 +15,7 @@ static const char runs_text[] = "n,seconds,batch,latency,cost\n"
                                 "1,10,64,0.01,1\n2,6,64,0.01,1\n4,4,64,0.01,2\n"
                                 "1,20,128,0.01,1\n2,11,128,0.01,1\n4,7,128,0.01,2\n";
 
-/* A request of plan for the job, with up to two fields. */
+/* Returns a request of plan for the job, with up to two fields. */
 static struct hm_request *plan_with(const char *field, const char *value, const char *second,
                                     const char *second_value)
 {
@@ -51,14 +51,15 @@ static void plans_answer_their_question(void **state)
     gives(plan_with("faster", "3x", NULL, NULL), NULL, {"faster.n", 4, NULL});
     gives(plan_with("faster", "2x", "reference", "2"), NULL, {"faster.n", 5, NULL});
     gives(plan_with("weak", "true", NULL, NULL), NULL, {"scaling", .text = "weak"});
-    /* alpha * T + beta * cost = 10 (100/n + n)(1 + n/10): 7 has 361.9, 6 has 362.7, 8 has 369. */
+    /* The goal is alpha * T + beta * cost = 10 (100/n + n)(1 + n/10): it is 361.9 for n = 7, 362.7
+     * for n = 6 and 369 for n = 8. */
     struct hm_request *balance = plan_with("goal", "balance", "alpha", "1");
     set(balance, "beta", "360");
     gives(balance, NULL, {"best.n", 7, NULL}, {"alpha", 1, NULL}, {"beta", 360, NULL});
 }
 
-/* Above the largest n of the question the formula has no value; the answer for smaller n is not
- * affected. */
+/* Above the largest n of the question the formula has no value; this must not affect the answer for
+ * smaller n. */
 static void plans_end_at_their_ceiling(void **state)
 {
     struct hm_request *request = with_document("plan", "job",
@@ -100,7 +101,7 @@ static void plans_say_when_they_cannot(void **state)
     run_fails(request, NULL, HM_E_MISSING, "runs", "speedups only");
 }
 
-/* A body of plan without a job but with runs is not a job itself. */
+/* A body of plan that has runs but no job is not itself a job. */
 static void bodies_of_runs_are_no_jobs(void **state)
 {
     static const char body[] = "{\"runs\": \"n,seconds\\n1,101\\n2,52\\n4,29\\n8,20.5\\n\", "
@@ -114,7 +115,7 @@ static void bodies_of_runs_are_no_jobs(void **state)
     gives(request, NULL, {"best.n", 10, NULL}, {"provenance", .text = "fit"});
 }
 
-/* Runs of one machine correct the sheet for that machine. */
+/* Runs on one machine must correct the model for that machine. */
 static void plans_take_runs(void **state)
 {
     static const char exact[] = "n,seconds\n1,101\n2,52\n4,29\n8,20.5\n";
@@ -155,7 +156,7 @@ static void layers_are_shown(void **state)
     says(request, NULL, "10           1010             2000");
 }
 
-/* Schemes: `all` leaves `best` out, because it is one of the others. */
+/* The scheme "all" does not include "best", because "best" is one of the other schemes. */
 static void plans_rank_schemes(void **state)
 {
     struct hm_request *request = with_document("plan", "job", ring_text);
@@ -195,7 +196,7 @@ static void limits_are_the_larger_part(void **state)
     (void)state;
     gives(exact_plan(small_job), NULL, {"limit.kind", .text = "compute"},
           {"limit.share", 0.5, NULL});
-    /* 95/10 + 10 = 19.5 s is the least. */
+    /* The least time is 95/10 + 10 = 19.5 s. */
     gives(exact_plan("compute: 95 s / n\ncommunicate: 1 s * n\n"), NULL, {"best.n", 10, NULL},
           {"limit.kind", .text = "communication"}, {"limit.share", 10 / 19.5, NULL},
           {"limit.why", .text = "communication by the job's formula"});
@@ -215,7 +216,7 @@ static const char totals_text[] = "network: {parameters: 1000, forward: 1 Mflop}
                                   "cluster: {max_nodes: 16, flops: 1 Tflop/s, "
                                   "fabric: {bandwidth: 1 Gbit/s}}\n";
 
-/* A note is part of the answer if its condition holds, and only then. */
+/* A note must be part of the answer if and only if its condition holds. */
 static void notes_follow_the_question(void **state)
 {
     static const struct {
@@ -316,7 +317,7 @@ static void ways_fail(struct hm_platform_fields f, const char *field, const char
     assert_non_null(strstr(err.message, message));
 }
 
-/* On platforms whose workers have models of their own, the question gets the number of steps
+/* On platforms whose workers have their own models, the question must get the number of steps
  * between two averages. */
 static void local_steps_follow_the_fields(void **state)
 {
@@ -339,7 +340,8 @@ static void local_steps_follow_the_fields(void **state)
     assert_true(w.ways[4].platform == HM_PLATFORM_SERVER);
     f.local_steps = NAN;
     f.platform = (struct hm_choices){{7, 8, 9, 10, 11}, 5, false};
-    w = ways_of(f); /* The strategies of TensorFlow, whose servers are asynchronous. */
+    w = ways_of(
+        f); /* The platforms are the strategies of TensorFlow, whose servers are asynchronous. */
     assert_int_equal(w.count, 5);
     for (size_t i = 0; i < 5; i++)
         assert_int_equal(w.ways[i].strategy, HM_STRATEGY_MIRRORED + (int)i);
@@ -368,7 +370,7 @@ static void ways_follow_the_fields(void **state)
 
     (void)state;
     assert_int_equal(ways_of(f).count, 0);
-    /* If platforms are named one by one, they are compared with bsp only. */
+    /* If platforms are named one by one, only bsp is compared for each of them. */
     f.platform = (struct hm_choices){{0, 1, 2}, 3, false};
     struct hm_plan_ways w = ways_of(f);
     assert_int_equal(w.count, 3);
@@ -417,7 +419,7 @@ static void servers_have_their_consistency(void **state)
     f.staleness = NAN;
     f.consistency = (struct hm_choices){{1}, 1, false};
     f.backups = 0;
-    assert_int_equal(ways_of(f).count, 1); /* A value of 0 is no contradiction. */
+    assert_int_equal(ways_of(f).count, 1); /* A value of 0 does not contradict the other fields. */
     f.backups = 1;
     ways_fail(f, "backups", "consistency bsp");
     f.backups = NAN;
@@ -490,7 +492,7 @@ static void fits_predict_where_they_are_asked(void **state)
     gives(request, NULL, {"run_count", 3, NULL});
 }
 
-/* Checks that a fit of these runs, with terms or with NULL, fails with this field and message. */
+/* Checks that a fit of these runs fails with this field and message; `terms` may be NULL. */
 static void fit_fails(const char *runs, const char *terms, const char *field, const char *message)
 {
     struct hm_request *request = fit_of(runs);
@@ -673,7 +675,7 @@ static void designs_use_measured_runs(void **state)
     (void)state;
 }
 
-/* A ring of 4 workers sends 6/4 of the 4 MB, at 10 instead of 1 Gbit/s. */
+/* A ring of 4 workers sends 6/4 of the 4 MB, at 10 Gbit/s instead of 1 Gbit/s. */
 static void a_fabric_replaces_that_of_the_job(void **state)
 {
     struct hm_request *request = with_document("plan", "job", ring_text);

@@ -1,7 +1,7 @@
 /*
- * Boundaries of the questions of plan: limits of workers and of the work of splitting a graph,
- * fields that exclude each other, jobs that train transformers, and costs of staleness from fits
- * with several algorithms.
+ * Tests boundaries of the questions of plan: limits of workers and of the work of splitting a
+ * graph, fields that exclude each other, jobs that train transformers, and costs of staleness from
+ * fits with several algorithms.
  */
 #include "advise_samples.h"
 #include "request_testing.h"
@@ -67,8 +67,8 @@ static void workers_are_limited(void **state)
     gives(plan_with(eight, "max_n", "64"), &context, {"curve", 5, NULL});
 }
 
-/* Work of a split: (vertices + edges) * workers * trials of random methods * passes of the method,
- * which are 20 for METIS and half of the workers for HDRF. */
+/* The work of a split is (vertices + edges) * workers * trials of random methods * passes of the
+ * method, which are 20 for METIS and half of the workers for HDRF. */
 static void splits_are_limited(void **state)
 {
     static const struct {
@@ -140,7 +140,7 @@ static void questions_are_checked(void **state)
     request = with_document("plan", "runs", "n,speedup\n1,1\n2,1.9\n4,3.5\n8,6\n");
     fails_with(request, NULL, HM_E_MISSING, "runs", "runs has speedups only",
                "give the job as well, whose sheet tells the time of one, or seconds");
-    /* A table in place of the job gives the runs. */
+    /* If a table is given in place of the job, it contains the runs. */
     for (size_t i = 0; i < 2; i++) {
         request = new_request("plan");
         assert_int_equal(
@@ -149,8 +149,8 @@ static void questions_are_checked(void **state)
     }
 }
 
-/* A budget below one unit of money needs a price as well; with several machines, one price is
- * enough, and those without a price are left out. */
+/* Even a budget below one unit of money needs a price; with several machines, one price is enough,
+ * and machines without a price are left out. */
 static void budgets_need_prices(void **state)
 {
     static const char job[] = "compute: 100 s / n\ncommunicate: 1 s * n\n";
@@ -179,7 +179,7 @@ static void budgets_need_prices(void **state)
     gives(request, NULL, {"best.n", 1, NULL}, {"best.cost", 0.101, NULL});
 }
 
-/* A note names the candidates without a run, whether one or several. */
+/* A note must name the candidates without a run, whether there is one or several. */
 static void numbers_without_a_run_are_named(void **state)
 {
     static const struct {
@@ -204,8 +204,8 @@ static void numbers_without_a_run_are_named(void **state)
     }
 }
 
-/* Every machine is combined with every platform and every scheme. Computing takes 100 s / n, so
- * that the larger of two machines is faster; the driver takes one node of it. */
+/* Every machine must be combined with every platform and every scheme. Computing takes 100 s / n,
+ * so that the larger of two machines is faster; the driver needs one of its nodes. */
 static void rankings_have_every_combination(void **state)
 {
     static const char job[] = "compute: 100 s / n\ncommunicate: {bytes: 1 B, scheme: ring}\n";
@@ -240,7 +240,7 @@ static void rankings_have_every_combination(void **state)
         }
 }
 
-/* Servers and drivers need nodes of their own, and backups fewer than the workers. */
+/* Servers and drivers need their own nodes, and there must be fewer backups than workers. */
 static void platforms_leave_workers(void **state)
 {
     static const struct {
@@ -290,7 +290,8 @@ static void platforms_need_a_model(void **state)
     hm_request_free(request);
 }
 
-/* Without any limit, a time that still falls at the largest n considered is at the ceiling. */
+/* If there is no limit and the time still decreases at the largest n that is considered, the answer
+ * must be marked with at_ceiling. */
 static void the_default_limit_is_a_ceiling(void **state)
 {
     static const char job[] = "compute: 100 s / n\ncommunicate: 0 s\n";
@@ -491,7 +492,7 @@ static void costs_are_of_one_algorithm(void **state)
     fails_with(stale_plan("async", none, NULL), NULL, HM_E_MISSING, "stale_cost",
                "the fit does not know what staleness costs",
                "converge learns it from traces of ssp or async beside fresh ones");
-    /* The algorithm that is named has costs, has none, or does not exist. */
+    /* The named algorithm may have costs, have none, or not exist. */
     gives(stale_plan("async", both, names[0]), NULL, {"iterations", 1500, NULL});
     gives(stale_plan("async", both, names[1]), NULL, {"iterations", 2000, NULL});
     fails_with(stale_plan("async", first, names[1]), NULL, HM_E_MISSING, "stale_cost",

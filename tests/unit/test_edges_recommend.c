@@ -1,6 +1,6 @@
 /*
- * What a recommendation says: reasons, notes, hints, weights and the next run. The tables are small
- * enough that every figure can be computed by hand.
+ * Tests what a recommendation says: reasons, notes, hints, weights and the next run. The tables are
+ * small enough that every figure can be computed by hand.
  */
 #include "runs_testing.h"
 
@@ -107,7 +107,8 @@ static void hints_show_how_to_ask(void **state)
     }
 }
 
-/* A row that differs in another column is not used; here x = 1 took ten times as long. */
+/* A row that differs in another column must not be used; here the row with x = 1 took a hundred
+ * times as long. */
 static void other_quantities_must_agree(void **state)
 {
     static const char table[] = "n,x,batch,seconds\n1,1,64,999\n1,2,64,10\n2,2,64,5\n4,2,64,2.5\n"
@@ -193,9 +194,9 @@ static void limits_that_are_missed_are_named(void **state)
 
 /* ---- the next run ---------------------------------------------------------------------------- */
 
-/* At a batch of 64, n = 4 has no run. In the table `partly`, its other runs correspond to 3.5 s for
- * 64 samples, which is the best; in `scattered`, to 6.25 to 7 s with a mean of 6.6 s, compared with
- * 6 s on 2 workers. */
+/* n = 4 has no run with a batch of 64. In the table `partly`, its other runs correspond to 3.5 s
+ * for 64 samples, which is the best; in `scattered`, they correspond to 6.25 to 7 s with a mean
+ * of 6.6 s, compared with 6 s on 2 workers. */
 static const char partly[] = "n,batch,seconds\n1,64,10\n2,64,6\n1,128,20\n2,128,12\n4,128,7\n"
                              "1,32,5\n2,32,3\n4,32,1.75\n4,256,14\n4,512,28\n";
 static const char scattered[] = "n,batch,seconds\n1,64,10\n2,64,6\n1,128,20\n2,128,12\n4,128,14\n"
@@ -257,7 +258,7 @@ static void the_next_run_shows_how_time_depends_on_n(void **state)
     hm_recommendation_free(r);
 }
 
-/* The model gives 8 s / n; a run would check it. */
+/* The model predicts 8 s / n, and a run is proposed to check it. */
 static void the_model_is_checked_next(void **state)
 {
     struct hm_job *job = parse_job("batch: 64\ncompute: 8 s / n\ncommunicate: none\n"
@@ -277,8 +278,8 @@ static void the_model_is_checked_next(void **state)
     hm_job_free(job);
 }
 
-/* A model that is used in place of runs, at other values of its quantities, equals the model of a
- * job with these values. */
+/* If a model is used instead of runs, at other values of its quantities, it must equal the model of
+ * a job with these values. */
 static void models_take_their_place(void **state)
 {
     static const char text[] = "batch: %d\ncompute: 8 s / n * %g\n"

@@ -1,5 +1,5 @@
 /*
- * Boundaries of the verbs that check and copy a store, of recording imports, and of hints and
+ * Tests boundaries of the verbs that check and copy a store, of recording imports, and of hints and
  * missing memory in the verbs of a store. The store is a file of SQLite in a temporary folder.
  */
 #include "request_testing.h"
@@ -15,7 +15,7 @@ static struct hm_context with_store = {.store = &store_access};
 static int make_folder(void **state)
 {
     (void)state;
-    with_store.files = hm_local_files(); /* Only requests with files may name a store. */
+    with_store.files = hm_local_files(); /* Only requests that may open files may name a store. */
     snprintf(folder, sizeof(folder), "/tmp/hm-recover-XXXXXX");
     if (!mkdtemp(folder))
         return -1;
@@ -123,7 +123,7 @@ static void hints_say_what_to_do(void **state)
                     "`howmany train` records traces; or name a file of them");
 }
 
-/* An import is recorded: 2 steps after the first as runs, or their losses as one trace. */
+/* An import is recorded: the 2 steps after the first as runs, or their losses as one trace. */
 static void imports_are_recorded(void **state)
 {
     static const char log[] = "iter 0: loss 10.5, time 900.00ms, mfu 1%\n"
@@ -233,7 +233,7 @@ static void sound_stores_are_copied(void **state)
     remove_files(copy);
 }
 
-/* Exactly the runs that can be read one at a time are copied. */
+/* Exactly those runs must be copied that can be read one at a time. */
 static void damaged_stores_are_copied(void **state)
 {
     char text[80], *page = NULL;
@@ -267,7 +267,7 @@ static void damaged_stores_are_copied(void **state)
 
 /* ---- missing memory -------------------------------------------------------------------------- */
 
-/* A request of the small store: a document and up to three fields. */
+/* A request to the small store: a document and up to three fields. */
 struct call {
     const char *verb, *document, *text, *fields[3][2];
 };
@@ -301,8 +301,8 @@ static int run_call(const struct call *call, char **text)
     return rc;
 }
 
-/* A request that runs out of memory fails with that error, and gives its answer once there is
- * enough memory. */
+/* A request that runs out of memory must fail with that error, and must give its answer once there
+ * is enough memory. */
 static void store_verbs_may_lack_memory(void **state)
 {
     static const struct call calls[] = {

@@ -1,6 +1,6 @@
 /*
- * Boundaries of requests: ranges of fields and their messages, lists that grow, places, bodies,
- * schemas, and the limits of a context. Figures follow from the tables of fields.
+ * Tests boundaries of requests: ranges of fields and their messages, lists that grow, places,
+ * bodies, schemas, and the limits of a context. The figures follow from the tables of fields.
  */
 #include "request_testing.h"
 
@@ -10,7 +10,7 @@
 /* ---- values as the verbs see them --------------------------------------------------------------
  */
 
-/* The values of a verb's fields without a request, so that a test can read the members. */
+/* The values of the fields of a verb, without a request, so that a test can read their members. */
 struct values {
     struct hm_arena *arena;
     const struct hm_verb *verb;
@@ -175,7 +175,8 @@ static void choices_are_numbered(void **state)
     assert_false(scheme->all);
     put(&v, "scheme", "all");
     assert_true(scheme->all);
-    assert_int_equal(scheme->count, 6); /* "all" means the six schemes and is not one of them. */
+    assert_int_equal(scheme->count,
+                     6); /* "all" means all six schemes and is not itself a scheme. */
     hm__arena_free(v.arena);
 }
 
@@ -193,7 +194,7 @@ static void flags_are_read(void **state)
 /* ---- lists -------------------------------------------------------------------------------------
  */
 
-/* Lists make room for 8 items first, then for twice as many. */
+/* The capacity of a list is 8 items at first, and then doubles. */
 static void lists_grow(void **state)
 {
     struct values v = values_new("converge");

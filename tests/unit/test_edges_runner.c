@@ -1,6 +1,7 @@
 /*
- * Paths of the loss that an advice is computed from: how they follow traces, continue beyond them
- * and end where traces diverge; and the iterations and seconds to a loss, on paths made by hand.
+ * Tests the paths of the loss from which an advice is computed: how they follow traces, continue
+ * beyond them and end where traces diverge; and the iterations and seconds to a loss, on paths made
+ * by hand.
  */
 #include "testing.h"
 
@@ -61,7 +62,7 @@ static void iterations_reach_a_level(void **state)
     assert_near(hm__runner_reach(r, 64, 6), 2.5, 0);
 }
 
-/* The time of a draw that never reaches the level is ten times the mean of the other draws. */
+/* The time of a draw that never reaches the loss is ten times the mean of the other draws. */
 static void times_of_draws_that_never_end(void **state)
 {
     const struct hm_runner *r = make_runner();
@@ -78,7 +79,7 @@ static void times_of_draws_that_never_end(void **state)
     assert_near(times[1], 1, 0);
     assert_true(isinf(hm__runner_times(r, -1, 64, times, &there)));
     assert_int_equal(there, 0);
-    struct hm_runner first = *r; /* A draw that never reaches the level may also be draw 0. */
+    struct hm_runner first = *r; /* The draw that never reaches the loss may also be draw 0. */
     static double y[HM_G_DRAWS * 4];
     memcpy(y, r->y, sizeof(y));
     for (size_t p = 0; p < 4; p++)
@@ -88,7 +89,7 @@ static void times_of_draws_that_never_end(void **state)
     assert_near(times[0], 10, 1e-12);
     /* Only draw 0 reaches 0; it takes 16 s. */
     assert_near(hm__runner_times(r, 0, 1, times, NULL), (16 + 127 * 160) / 128., 1e-12);
-    /* The level 1.5 is reached after 6 s in draw 0, after 6 iterations of 0.5 s in the other draws,
+    /* The loss 1.5 is reached after 6 s in draw 0, after 6 iterations of 0.5 s in the other draws,
      * and never in draw 64. */
     double sum = 6 + 126 * 3.;
     assert_near(hm__runner_times(r, 1.5, 1, times, &there), (sum + 10 * sum / 127) / 128, 1e-12);
@@ -188,8 +189,8 @@ static void paths_follow_traces(void **state)
     hm__runner_release(&r);
 }
 
-/* If g rises, the path continues with the slope of the trace, which is a power of i everywhere
- * here. */
+/* If g rises, the path continues with the slope of the trace, which here is the same power of i
+ * everywhere. */
 static void paths_keep_the_slope_of_their_trace(void **state)
 {
     struct path_world w;
@@ -244,7 +245,8 @@ static void paths_end_where_traces_diverge(void **state)
         assert_int_equal(r.curves, ms[k] == 1 || ms[k] == 4 || ms[k] == 16);
         for (size_t p = 0; p < r.grid.count; p++)
             if (ms[k] == 4 && r.grid.iterations[p] > 30)
-                assert_near(r.y[p], r.y[p - 1], 0); /* The path keeps the least loss so far. */
+                assert_near(r.y[p], r.y[p - 1],
+                            0); /* The path continues with the smallest loss so far. */
             else
                 assert_near(r.y[p], g_at(r.grid.iterations[p]), 1e-4);
         hm__runner_release(&r);

@@ -1,7 +1,8 @@
 /*
- * Boundaries of fits: runs that follow the sheet of a job exactly at other batches, sizes,
- * latencies and bandwidths, default values of quantities, sheets that are wrong by a factor, and
- * notes of terms that are alike. All expected times are formulas that the tests compute themselves.
+ * Tests boundaries of fits: runs that follow the specification sheet of a job exactly at other
+ * batches, sizes, latencies and bandwidths, default values of quantities, sheets that are wrong by
+ * a factor, and notes on terms that are alike. All expected times are formulas that the tests
+ * compute themselves.
  */
 #include "runs_testing.h"
 
@@ -29,13 +30,15 @@ static const char sheet_job[] =
     "compute: 100 s / n\ncommunicate: {bytes: 4 MB, scheme: ring}\nbatch: 64\n"
     "cluster: {max_nodes: 64, flops: 1 Tflop/s, fabric: {bandwidth: 10 MB/s, latency: 10 ms}}\n";
 
-/* Returns the seconds of the job on a ring: computing grows with the batch, and messages do not. */
+/* Returns the seconds of a step of the job on a ring: computing grows with the batch, and messages
+ * do not. */
 static double ring_seconds(double n, double work, double latency, double bandwidth)
 {
     return 100 * work / n + 2 * (n - 1) * latency + 2 * (n - 1) / n * 4e6 / bandwidth;
 }
 
-/* Runs that follow the sheet for every batch, latency and bandwidth leave no residual. */
+/* Runs that follow the specification sheet for every batch, latency and bandwidth must leave no
+ * residual. */
 static void sheets_follow_the_columns(void **state)
 {
     static const double n[] = {1, 2, 4, 8, 2, 4, 8, 16},
@@ -53,11 +56,12 @@ static void sheets_follow_the_columns(void **state)
                  ring_seconds(n[i], batch[i] / 64, latency[i], bandwidth[i]));
     struct hm_fit *fit = fit_with(table, &settings);
     assert_true(fit->from_sheet);
-    /* Overheads that the sheet does not contain take only a small share of the time. */
+    /* Overheads that the specification sheet does not contain must take only a small share of the
+     * time. */
     assert_true(fit->error < 0.01);
     const struct hm_at at[] = {{"batch", 512}, {"latency", 0.001}, {"bandwidth", 1e8}};
     assert_near(predict_at(fit, at, 3, 32), ring_seconds(32, 8, 0.001, 1e8), 0.1);
-    /* If a prediction gives no values, the sheet uses those of the job. */
+    /* If a prediction gives no values, those of the job are used. */
     assert_near(predict_at(fit, NULL, 0, 32), ring_seconds(32, 1, 0.01, 1e7), 0.1);
     hm_fit_free(fit);
     hm_job_free(job);
@@ -81,13 +85,14 @@ static void weak_sheets_count_one_worker(void **state)
                  own[i] * n[i],
                  100 * own[i] / 64 + 2 * (n[i] - 1) * 0.01 + 2 * (n[i] - 1) / n[i] * 0.4);
     struct hm_fit *fit = fit_with(table, &settings);
-    /* Overheads that the sheet does not contain take only a small share. */
+    /* Overheads that the specification sheet does not contain must take only a small share of the
+     * time. */
     assert_true(fit->error < 0.01);
     hm_fit_free(fit);
     hm_job_free(job);
 }
 
-/* A size that grows with n, as weak scaling makes it, is divided by n. */
+/* If the size grows with n, as with weak scaling, it is divided by n. */
 static void weak_sheets_divide_the_size(void **state)
 {
     struct hm_job *job = parse_job(
@@ -109,7 +114,8 @@ static void weak_sheets_divide_the_size(void **state)
     hm_job_free(job);
 }
 
-/* Beyond a factor of two in the median, the whole sheet is multiplied. */
+/* If the runs differ from the specification sheet by more than a factor of two in the median, all
+ * times of the sheet are multiplied. */
 static void wrong_sheets_are_scaled(void **state)
 {
     static const struct {
@@ -202,7 +208,7 @@ static void sizes_have_a_default(void **state)
     hm_fit_free(fit);
 }
 
-/* A node holds as many workers as the runs say, and a run beyond it takes another node. */
+/* A node has as many workers as the runs say, and a run with more workers needs another node. */
 static void nodes_follow_the_workers(void **state)
 {
     static const char *const terms[] = {"1/n", "nodes"};
@@ -256,7 +262,7 @@ static void terms_that_are_alike_are_noted(void **state)
     hm_fit_free(fit);
 }
 
-/* Terms that miss the runs by 15 % or more do not describe them. */
+/* A note must say that terms with errors of 15 % or more do not describe the runs. */
 static void terms_that_miss_are_noted(void **state)
 {
     static const char *const terms[] = {"1/n"};
@@ -273,8 +279,8 @@ static void terms_that_miss_are_noted(void **state)
     }
 }
 
-/* A time that falls by less than a tenth asks for the scaling, unless the table tells what an
- * iteration contains. */
+/* If the time decreases by less than a tenth, a note asks for the scaling, unless the table says
+ * what an iteration contains. */
 static void flat_times_ask_for_the_scaling(void **state)
 {
     static const char *const terms[] = {"1", "1/n"};
@@ -321,8 +327,8 @@ static void runs_with_their_startup_are_counted(void **state)
     }
 }
 
-/* A term that is negative at a run is an error that names the line of the run; the struct of the
- * error may be missing. */
+/* If a term is negative at a run, the error must name the line of the run; the struct of the error
+ * may be NULL. */
 static void negative_terms_name_the_run(void **state)
 {
     static const char *const terms[] = {"1", "3 - n"};

@@ -1,6 +1,7 @@
 /*
- * Boundaries of steps: forward passes that are repeated for one update, notes about frameworks and
- * measured machines. Expected values follow from one pass, or are written out from the constants.
+ * Tests boundaries of steps: forward passes that are repeated for one update, and notes about
+ * frameworks and measured machines. Expected values are computed from one pass, or written out from
+ * the constants.
  */
 #include "testing.h"
 
@@ -73,7 +74,7 @@ static void passes_before_the_last_only_compute(void **state)
             }
 }
 
-/* Each cost that a framework has is in its note, in milliseconds. */
+/* Each cost of a framework must be in its note, in milliseconds. */
 static void frameworks_are_noted(void **state)
 {
     (void)state;
@@ -100,9 +101,9 @@ static void frameworks_are_noted(void **state)
     }
 }
 
-/* A transposed convolution makes (l - 1) s + k - b places of l, with a kernel of k and the stride
- * s: 3 * 2 + 3 - 2 = 7 rows and 4 * 2 + 3 - 2 = 9 columns. It has a weight for each place of the
- * kernel, input and output map. */
+/* A transposed convolution with a kernel of k and the stride s makes (l - 1) s + k - b positions of
+ * l: 3 * 2 + 3 - 2 = 7 rows and 4 * 2 + 3 - 2 = 9 columns. It has one weight for each position of
+ * the kernel, input channel and output channel. */
 static void transposed_convolutions_grow(void **state)
 {
     struct hm_job *job = parse_job(
@@ -133,8 +134,8 @@ static void transposed_convolutions_grow(void **state)
     hm_job_free(job);
 }
 
-/* The samples of a worker are divided into passes of at most as many as are asked for, or as fit
- * into the memory beside what is always there; passes are as equal as possible. */
+/* The samples of a worker are divided into passes. A pass has at most as many samples as requested,
+ * or as fit into the memory that is left; passes are as equal as possible. */
 static void samples_are_divided_into_passes(void **state)
 {
     static const struct {

@@ -1,6 +1,6 @@
 /*
- * Boundaries of the verbs that use a store of runs: pages, exports, ids, keys, documents and the
- * limit on runs that a fit reads. The store is a file of SQLite in a temporary folder.
+ * Tests boundaries of the verbs that use a store of runs: pages, exports, ids, keys, documents and
+ * the limit on runs that a fit reads. The store is a file of SQLite in a temporary folder.
  */
 #include "request_testing.h"
 

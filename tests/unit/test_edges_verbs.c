@@ -1,7 +1,7 @@
 /*
- * Boundaries of recommend, converge, advise, graph and catalog: each field of a request reaches the
- * question that it asks. The job takes 100/n + n seconds a step and has 10 steps, on machines of
- * $1/h, so every figure can be computed by hand.
+ * Tests boundaries of recommend, converge, advise, graph and catalog: each field of a request must
+ * reach the question. The job takes 100/n + n seconds a step and has 10 steps, on machines of $1/h,
+ * so every figure can be computed by hand.
  */
 #include "request_testing.h"
 
@@ -27,7 +27,8 @@ static struct hm_request *recommend_with(const char *field, const char *value)
     struct hm_request *request = with_document("recommend", "runs", runs_text);
 
     set(request, "batch", "64");
-    set(request, "certainty", "50%"); /* Limits are compared with the times themselves. */
+    set(request, "certainty", "50%"); /* With a required probability of 50 %, limits are compared
+                                         with the expected times. */
     if (field)
         set(request, field, value);
     return request;
@@ -47,7 +48,7 @@ static void recommendations_answer_their_question(void **state)
     gives(recommend_with("alpha", "1"), NULL, {"goal", .text = "balance"});
     gives(recommend_with("beta", "1"), NULL, {"goal", .text = "balance"});
     gives(recommend_with("level", "0.5"), NULL, {"level", 0.5, NULL});
-    /* Latencies of microseconds differ, although their difference is small. */
+    /* Latencies of a few microseconds are different values, although their difference is small. */
     struct hm_request *request =
         with_document("recommend", "runs",
                       "n,seconds,latency\n1,10,0.00002\n2,6,0.00002\n1,9,0.00003\n2,12,0.00003\n");
@@ -119,7 +120,7 @@ static void recommendations_check_their_place(void **state)
     gives(request, NULL, {"best.n", 10, NULL}, {"provenance", .text = "model"});
 }
 
-/* Seconds are batch / 16 / n + 1: a fit answers for a batch between those of the runs. */
+/* The seconds are batch / 16 / n + 1; for a batch between those of the runs, a fit answers. */
 static void recommendations_far_from_runs_are_noted(void **state)
 {
     static const char runs[] =
@@ -213,7 +214,7 @@ static void algorithms_are_kept(void **state)
     run_fails(request, NULL, HM_E_NAME, "algorithms", "no traces of 'sdg'");
 }
 
-/* A saved fit answers without its traces, and takes no field that belongs to them. */
+/* A saved fit must answer without its traces, and must refuse fields that belong to traces. */
 static void fits_are_saved(void **state)
 {
     const struct hm_context context = {.files = hm_local_files()};
@@ -285,7 +286,8 @@ static void advice_has_a_price(void **state)
     gives(request, NULL, {"best.n", 4, NULL}, {"best.low_s", 3.2, NULL});
 }
 
-/* The loss is 1/i, measured at powers of 2; between them it is interpolated in ln i, exactly. */
+/* The loss is 1/i, measured at powers of 2; between these points it is interpolated in ln i, which
+ * is exact here. */
 static void losses_between_points_are_interpolated(void **state)
 {
     static const struct {
@@ -310,7 +312,9 @@ static void losses_between_points_are_interpolated(void **state)
     hm__text_release(&text);
 }
 
-/* Iterations that take twice as long: times and jobs replace those of the traces. */
+/*
+ * Tests iterations that take twice as long: times from a file or a job replace those of the traces.
+ */
 static void advice_takes_times(void **state)
 {
     struct hm_request *request = traces_with("advise", "m", "1,2,4");
@@ -323,7 +327,9 @@ static void advice_takes_times(void **state)
     request = traces_with("advise", "m", "1,2,4");
     set_document(request, "times", "algorithm,m,iteration,seconds\nsgd,1,1,2\nsgd,2,1,1\n");
     run_fails(request, NULL, HM_E_NAME, "times", "has times of 'sgd'");
-    /* ALGORITHM=FILE gives the times to this algorithm, whatever the file calls it. */
+    /*
+     * With ALGORITHM=FILE, the times belong to this algorithm, whatever name the file has for it.
+     */
     char path[] = "/tmp/hm-times-XXXXXX.csv", named[64];
     static const char times[] = "algorithm,m,iteration,seconds\nsgd,1,1,2\nsgd,2,1,1.2\n"
                                 "sgd,4,1,0.8\n";

@@ -1,8 +1,8 @@
 /*
- * The choice of terms compared with an exhaustive search: every set of four terms (1, 1/n, ln n and
- * n), non-negative least squares by trying all supports, leave-one-out errors by leaving out each
- * configuration, and the weights and the rule as their comments state them. Also the lines of
- * overlapped communication between the knots.
+ * Compares the choice of terms with an exhaustive search over every set of four terms (1, 1/n, ln n
+ * and n). The reference solves non-negative least squares by trying all supports, computes
+ * leave-one-out errors by leaving out each configuration, and applies the weights and the rule as
+ * their comments state them. Also tests the times of overlapped communication between the knots.
  */
 #include "testing.h"
 
@@ -91,7 +91,7 @@ static bool solve_set(const struct table *t, unsigned set, size_t without, doubl
     return true;
 }
 
-/* Solves non-negative least squares: takes the best of all supports whose solution is not
+/* Solves non-negative least squares: tries all supports and uses the best one whose solution is not
  * negative. */
 static void solve_nonnegative(const struct table *t, unsigned set, size_t without, double *theta)
 {
@@ -118,7 +118,7 @@ struct set_result {
     double error, weight;
 };
 
-/* Whether the misfit of a set is significant at 0.1 % compared with the repeats, and above 2 %. */
+/* Whether the errors of a set are significant at 0.1 % compared with the repeats, and above 2 %. */
 static bool set_misses(const struct table *t, double residual, size_t terms, struct hm_repeats r)
 {
     double free = (double)t->groups - (double)terms, miss = residual - r.sum;
@@ -164,9 +164,9 @@ static size_t search_all(const struct table *t, size_t most, struct hm_repeats r
     return kept ? kept : count;
 }
 
-/* Returns the set to use: the best one without a steep term, unless the best one with a steep term
- * halves its error and there are enough configurations, or the error of the former is 15 % or
- * more. */
+/* Returns the set to use: the best one without a steep term (one that grows fast with n), unless
+ * the best one with a steep term halves its error and there are enough configurations, or the error
+ * of the former is 15 % or more. */
 static unsigned choose_set(const struct table *t, const struct hm_fit_rule *rule,
                            const struct set_result *results, size_t count)
 {

@@ -1,12 +1,13 @@
 /*
- * Designs with two terms, 1 and 1/n, whose criterion is computed here from 2 x 2 matrices: which
- * shares become whole runs, in which order, what the rest of a budget buys, and what runs cost.
+ * Tests designs with two terms, 1 and 1/n, whose criterion is computed here from 2 x 2 matrices:
+ * which shares become whole runs, in which order, which runs the rest of a budget pays for, and
+ * what runs cost.
  */
 #include "runs_testing.h"
 
 enum { MOST = 16 };
 
-/* The candidates of a design as the test sees them; terms are divided by their means. */
+/* The candidates of a design, as this test computes them; terms are divided by their means. */
 struct matrix {
     double a, b, c; /* Elements of the symmetric matrix (a b; b c). */
 };
@@ -101,8 +102,9 @@ static void scale_of(const double *n, size_t count, double *scale)
     scale[1] = (double)count / sum;
 }
 
-/* Shares above `keep` become runs; then the largest others until the terms are determined; then the
- * smallest are left out while they cost too much. Every run costs 1. */
+/* Candidates with a share above `keep` become runs; then those with the largest other shares, until
+ * the terms are determined; then those with the smallest shares are left out while the runs cost
+ * too much. Every run costs 1. */
 static void shares_become_whole_runs(void **state)
 {
     static const double n[] = {1, 2, 3, 4, 5, 6, 7, 8};
@@ -152,8 +154,8 @@ static void shares_become_whole_runs(void **state)
                     assert_true(d->spent <= budget || d->made_count == 2);
                     assert_int_equal(design_notes(d, "does not pay for enough whole runs"),
                                      d->spent > budget);
-                    if (fill) /* Every run adds information, so no run that the budget could still
-                                 pay for is left. */
+                    if (fill) /* Every run adds information, so the budget must not suffice for any
+                                 run that is left out. */
                         assert_true(d->spent + 1 > budget || d->made_count == 8);
                     check_order(d, scale, (struct matrix){0}, s.criterion);
                     assert_true(d->spent > budget || d->objective <= d->rounded + 1e-9);
@@ -185,7 +187,7 @@ static void without_a_budget_all_are_run(void **state)
     hm_runs_free(candidates);
 }
 
-/* Measured runs count before the first new one; a run without a time does not. */
+/* Measured runs count before the first new one; a measured run without a time does not count. */
 static void measured_runs_count(void **state)
 {
     static const double n[] = {1, 2, 4, 8};
@@ -221,7 +223,8 @@ static void measured_runs_count(void **state)
     hm_runs_free(have);
 }
 
-/* A run costs its size for each worker, in units of the smallest size; or what the formula says. */
+/* The cost of a run is its size for each worker, in units of the smallest size, or the value of the
+ * formula. */
 static void runs_have_costs(void **state)
 {
     static const double n[] = {1, 2, 4}, size[] = {0.5, 0.25}, latency[] = {0.5};
@@ -268,7 +271,7 @@ static void runs_of_a_job_cost_node_seconds(void **state)
 
     (void)state;
     assert_int_equal(d->made_count, 4);
-    /* The sheet is a prior, so the criterion is finite even before the first run. */
+    /* The model of the job is a prior, so the criterion is finite even before the first run. */
     assert_true(isfinite(d->before));
     for (size_t i = 0; i < 4; i++) {
         const struct hm_chosen *r = &d->chosen[i];
@@ -303,8 +306,8 @@ static void runs_of_a_job_cost_node_seconds(void **state)
     hm_job_free(job);
 }
 
-/* Criterion I: the variance at n = 64 of the shares, which have a closed form: with terms 1 and
- * 1/n, two runs at the ends suffice. */
+/* Tests criterion I, the variance of the prediction at n = 64. Its shares have a closed form: with
+ * the terms 1 and 1/n, two runs at the ends suffice. */
 static void targets_are_predicted(void **state)
 {
     static const double n[] = {1, 8};

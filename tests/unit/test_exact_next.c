@@ -1,6 +1,6 @@
 /*
- * The judgement of candidates and the choice of the next run, for candidates, times and random
- * draws that are written by hand, so that every probability, gain and order can be computed.
+ * Tests the comparison of candidates and the choice of the next run, for candidates, times and
+ * random draws that are written by hand, so that every probability, gain and order can be computed.
  */
 #include "recommend.h"
 #include "testing.h"
@@ -59,7 +59,7 @@ static void world_set_draws(struct world *x, size_t i, size_t wins, double low, 
     x->w.draw_count = DRAWS;
 }
 
-/* Asks for the next run; n is 0 if there should be none. */
+/* Checks the next run that is proposed; if n is 0, no run must be proposed. */
 static void check_next(struct world *x, double n, const char *why)
 {
     x->out.next_count = 0;
@@ -86,13 +86,14 @@ static void rows_without_a_fit_propose_the_nearest_n(void **state)
     (void)state;
     world_init(&x, HM_RECOMMEND_ROWS, n, 5);
     world_set_time(&x, 0, 10, 1);
-    check_next(&x, 0, NULL); /* There is no best candidate. */
+    check_next(&x, 0, NULL); /* There is no best candidate, so no run is proposed. */
     x.out.best = 0;
     check_next(&x, 5, not_run); /* 5 is nearer to 4 than 3 is: ln(5/4) < ln(4/3). */
     x.c[4].r.failed = true;
     check_next(&x, 3, not_run);
     x.c[3].r.row_count = 1;
-    check_next(&x, 1, not_run); /* 1 and 16 are equally far; the first of them is taken. */
+    check_next(&x, 1,
+               not_run); /* 1 and 16 are equally far from 4; the first of them is proposed. */
     x.c[1].r.failed = x.c[2].r.failed = true;
     check_next(&x, 0, NULL);
     x.c[2].r.failed = false;
@@ -111,8 +112,8 @@ static void rows_with_a_fit_propose_the_likeliest_n(void **state)
     world_set_time(&x, 0, 10, 2);
     world_set_time(&x, 1, 11, 0);
     world_set_time(&x, 2, 12.5, 0);
-    /* The second candidate takes 9 s in one draw and 10 s in the others; 10 s is not better than
-     * the best time, 10 s. */
+    /* The second candidate takes 9 s in one draw and 10 s in the others; only 9 s is better than
+     * the best time, which is 10 s. */
     world_set_draws(&x, 1, 1, 9, 10);
     world_set_draws(&x, 2, 1, 9, 11);
     check_next(&x, 0, NULL); /* A probability of exactly 1 in 20 is not enough. */
@@ -134,7 +135,7 @@ static void rows_with_a_fit_propose_the_likeliest_n(void **state)
     hm__arena_free(x.w.arena);
 }
 
-/* If the cost decides, a faster candidate need not be better. */
+/* If the goal is the cost, a faster candidate need not be better. */
 static void rows_compare_values_and_not_times(void **state)
 {
     struct world x;
@@ -269,7 +270,8 @@ static void nothing_proposes_the_fastest_or_twice_n(void **state)
     for (size_t i = 0; i < MANY; i++)
         x.picked[i] = i;
     x.w.picked_count = MANY;
-    check_next(&x, 4, "it was the fastest so far"); /* The first of two equal times is taken. */
+    check_next(&x, 4, "it was the fastest so far"); /* The first of two candidates with equal times
+                                                       is proposed. */
     x.c[2].r.failed = true;
     check_next(&x, 8, "it was the fastest so far");
     x.c[3].r.failed = true;
@@ -307,7 +309,7 @@ static void nothing_proposes_the_first_n_of_the_question(void **state)
     hm__arena_free(x.w.arena);
 }
 
-/* The other quantities of the next run are those of the question. */
+/* The other quantities of the next run must be those of the question. */
 static void the_next_run_has_the_place_of_the_question(void **state)
 {
     struct world x;
@@ -377,7 +379,7 @@ static void candidates_are_ordered_by_value(void **state)
     check_order(&x, cheap, 5);
     assert_near(x.c[3].r.value, 24, 0);
     assert_int_equal(x.out.note_count, 1);
-    assert_near(x.c[4].r.n, 16, 0); /* Candidates without a time are last, by n. */
+    assert_near(x.c[4].r.n, 16, 0); /* Candidates without a time are last, in the order of n. */
     assert_near(x.c[5].r.n, 32, 0);
     hm__arena_free(x.w.arena);
 }
@@ -428,7 +430,7 @@ static void balance_weighs_time_and_cost(void **state)
     hm__arena_free(x.w.arena);
 }
 
-/* A known cost is kept unless the question has a price; one unknown cost makes all unknown. */
+/* A known cost is used unless the question has a price; if one cost is unknown, all are. */
 static void costs_are_kept_or_computed(void **state)
 {
     struct world x;
@@ -461,7 +463,7 @@ static void costs_are_kept_or_computed(void **state)
     hm__arena_free(x.w.arena);
 }
 
-/* Candidates beyond the limits come after those within, in the order of their excess. */
+/* Candidates beyond the limits come after those within the limits, in the order of their excess. */
 static void limits_come_before_values(void **state)
 {
     static const double by_deadline[] = {2, 4, 8, 1, 32}, none[] = {1, 2, 4, 8, 32};

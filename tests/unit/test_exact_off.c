@@ -1,6 +1,6 @@
 /*
- * Errors of a fit for configurations that were left out, compared with fits of two coefficients by
- * the normal equations; and requirements of a question of a recommendation.
+ * Compares the errors of a fit for configurations that were left out with fits of two coefficients
+ * by the normal equations; and tests the requirements of a question of a recommendation.
  */
 #include "recommend_off.h"
 #include "runs_testing.h"
@@ -83,7 +83,7 @@ static void errors_are_those_of_fits_without_a_configuration(void **state)
 }
 
 /*
- * A run of another size than the default is marked as elsewhere, because a plot at the default size
+ * A run whose size is not the default is marked as `elsewhere`, because a plot at the default size
  * does not show it.
  */
 static void residuals_may_be_elsewhere(void **state)

@@ -1,7 +1,7 @@
 /*
- * The operations of each kind of layer on a device that moves one byte in one second and starts
- * kernels in no time, so that times are bytes. The bytes are counted by hand: what each operation
- * of a framework reads and writes, for the values of the layer.
+ * Tests the operations of each kind of layer on a device that moves one byte in one second and
+ * starts kernels in no time, so that times are bytes. The bytes that each operation of a framework
+ * reads and writes for the values of the layer are counted by hand.
  */
 #include "testing.h"
 
@@ -37,7 +37,9 @@ static const struct hm_constants plain = {.stream = 1,
                                           .gemm_align1 = 1,
                                           .gemm_align2 = 1};
 
-/* Makes a device on which products are so fast that only moving their operands takes time. */
+/*
+ * Makes a device on which matrix products are so fast that only moving their operands takes time.
+ */
 static struct hm_device make_device(double value_bytes, enum hm_software software)
 {
     return (struct hm_device){.math = value_bytes == 4 ? HM_MATH_TF32 : HM_MATH_FP16,
@@ -57,7 +59,7 @@ static const struct hm_shape image = {HM_SHAPE_IMAGE, 2, 3, 5};
 /* The shape of a sequence of 6 places and 5 channels, which has 30 values. */
 static const struct hm_shape sequence = {HM_SHAPE_SEQUENCE, 6, 1, 5};
 
-/* The expected bytes, and the operations that the host starts. */
+/* The expected bytes, and the expected number of operations that the host starts. */
 struct wanted_step {
     double forward, backward, kept;
     double forward_ops, backward_ops, casts;
@@ -83,7 +85,8 @@ static void check_step(const char *what, const struct hm_device *d, const struct
                      (int)d->software, i, found[i], wanted[i]);
 }
 
-/* Layers without products are tested with 7 samples of 30 values: 210 values of 2 or 4 bytes. */
+/* Layers without matrix products are tested with 7 samples of 30 values: 210 values of 2 or 4
+ * bytes. */
 static void element_wise_layers_move_their_values(void **state)
 {
     static const struct {
@@ -102,7 +105,7 @@ static void element_wise_layers_move_their_values(void **state)
         {"relu", HM_LAYER_ACTIVATION, true, 2, 3, 0, 0, 0, 0, 0, 0, 1, 1, 0},
         {"relu", HM_LAYER_ACTIVATION, false, 2, 3, 0, 0, 0, 1, 0, 0, 1, 1, 0},
         {"tanh", HM_LAYER_ACTIVATION, true, 2, 3, 0, 0, 0, 1, 0, 0, 1, 1, 0},
-        /* Dropout writes and keeps a mask of one byte. */
+        /* Dropout writes and stores a mask of one byte per value. */
         {"dropout", HM_LAYER_ACTIVATION, true, 2, 3, 0, 0, 1, 0, 0, 1, 1, 1, 0},
         {"dropout", HM_LAYER_ACTIVATION, false, 2, 3, 0, 0, 1, 0, 0, 1, 1, 1, 0},
         {"concat", HM_LAYER_CONCAT, true, 2, 2, 0, 0, 0, 1, 0, 0, 1.5, 1.5, 0},
@@ -152,7 +155,8 @@ static void gelu_is_arithmetic_in_eager_frameworks(void **state)
                &(struct wanted_step){210 * 4 * 0.25, 210 * 6 * 0.25, 210 * 2, 1, 1, 0});
 }
 
-/* Pooling 2 x 3 places to 1 keeps an index of 8 bytes; pooling over the whole image none. */
+/* Pooling 2 x 3 positions to 1 stores an index of 8 bytes; pooling over the whole image stores
+ * none. */
 static void pooling_keeps_indices(void **state)
 {
     const struct hm_shape out = {HM_SHAPE_IMAGE, 1, 1, 5};
@@ -174,7 +178,8 @@ static void pooling_keeps_indices(void **state)
     }
 }
 
-/* A normalisation of images reads each value twice and writes it; backward it moves five. */
+/* A normalisation of images reads each value twice and writes it once; in the backward pass it
+ * moves each value five times. */
 static void normalisations_of_images(void **state)
 {
     struct hm_layer layer = {.kind = HM_LAYER_NORM};
@@ -187,7 +192,7 @@ static void normalisations_of_images(void **state)
                &(struct wanted_step){3 * 210 * 2, 5 * 210 * 2, 210 * 2, 2.5, 1.2, 0});
 }
 
-/* Returns the bytes of the operands and the result of a product. */
+/* Returns the bytes of the operands and the result of a matrix product. */
 static double product(double m, double n, double k, double bytes)
 {
     return (m * k + k * n + m * n) * bytes;
@@ -213,8 +218,8 @@ static void dense_layers_are_three_products(void **state)
                              .inputs = 30};
         struct hm_device d = make_device(a, HM_SOFTWARE_EAGER);
         layer.bias = bias ? HM_BIAS_SHARED : HM_BIAS_NONE;
-        /* Mixed precision reads weights of 4 bytes and writes 2, and back for their gradient; in
-         * sequences it also converts the input. */
+        /* Mixed precision reads weights of 4 bytes and writes 2 bytes, and the reverse for their
+         * gradient; in sequences it also converts the input. */
         double cast = a < 4 ? 6 * in * out + (places ? 3 * 210 : 0) : 0;
         double back = product(out, in, rows, a) + (first ? 0 : product(rows, in, out, a)) +
                       (bias ? rows * out * a : 0) + cast;
@@ -228,8 +233,8 @@ static void dense_layers_are_three_products(void **state)
     }
 }
 
-/* The loss reads and writes 40 bytes for each of its values, half of them forward; it keeps logits
- * and their gradients. */
+/* The loss reads and writes 40 bytes for each of its values, half of them in the forward pass; it
+ * stores logits and their gradients. */
 static void the_last_layer_has_a_loss(void **state)
 {
     struct hm_layer layer = {.kind = HM_LAYER_CONCAT};
@@ -273,7 +278,8 @@ static void attention_projects_and_copies(void **state)
                &(struct wanted_step){forward, backward + rows * 40 * 4, 5 * 420 * 4, 22, 20, 16});
 }
 
-/* A look-up copies 4 bytes for each value; backward, the table is cleared at half of the rate. */
+/* A look-up copies 4 bytes for each value; in the backward pass, the table is cleared at half of
+ * the rate. */
 static void embeddings_clear_their_table(void **state)
 {
     struct hm_layer layer = {.kind = HM_LAYER_EMBEDDING};
@@ -291,8 +297,8 @@ static void embeddings_clear_their_table(void **state)
                &(struct wanted_step){210 * 8, 2 * (4000 + 210 * 12), 210 * 4, 3, 3, 0});
 }
 
-/* An LSTM has 4 gates, a GRU 3 and a simple cell 1. Each of the 6 steps takes the 3 s of a step at
- * least, because its product moves fewer bytes. */
+/* An LSTM has 4 gates, a GRU 3 and a simple cell 1. Each of the 6 steps takes at least the 3 s of a
+ * step, because its matrix product moves fewer bytes. */
 static void recurrent_layers_wait_for_each_step(void **state)
 {
     static const struct {
@@ -323,7 +329,9 @@ static void recurrent_layers_wait_for_each_step(void **state)
     }
 }
 
-/* Convolutions add their bias in a slow kernel; their first layer has no gradient of the input. */
+/*
+ * Convolutions add their bias in a slow kernel; the first layer computes no gradient of its input.
+ */
 static void convolutions_add_their_bias(void **state)
 {
     struct hm_constants k = plain;
@@ -357,7 +365,8 @@ static void convolutions_add_their_bias(void **state)
     }
 }
 
-/* Bytes for each parameter: SGD reads weight and gradient and writes the weight. */
+/* The numbers of bytes moved for each parameter; for example, SGD reads weight and gradient and
+ * writes the weight. */
 static void updates_move_the_state_of_the_optimizer(void **state)
 {
     struct hm_device eager = make_device(2, HM_SOFTWARE_EAGER);
@@ -443,9 +452,9 @@ static struct hm_step_parts parts_at(struct hm_step_table *table, double b)
     return *parts;
 }
 
-/* Device and host add up the layers and the update; the longer of them counts. Memory: weights,
- * states, 75 MB of workspaces, narrow weights, and the larger of the gradients alone and of input,
- * kept values and 0.6 of the gradients. */
+/* The times of the device and of the host are sums over the layers and the update; the longer of
+ * them counts. The memory consists of weights, states, 75 MB of workspaces, narrow weights, and the
+ * larger of two sums: the gradients alone, or input, stored values and 0.6 of the gradients. */
 static void steps_add_up_their_layers(void **state)
 {
     static const char *const optimizers[] = {"sgd", "momentum", "adam"};
@@ -494,7 +503,7 @@ static void steps_add_up_their_layers(void **state)
     }
 }
 
-/* Between the batches of the table, 2^k and 3 * 2^k, every figure is on a straight line. */
+/* Between the batches of the table, 2^k and 3 * 2^k, every figure must be on a straight line. */
 static void steps_are_interpolated(void **state)
 {
     static const struct {
@@ -524,7 +533,7 @@ static void steps_are_interpolated(void **state)
                                 high.ready_s[0], high.ready_s[2]};
         for (int k = 0; k < 8; k++)
             assert_near(found[k], (1 - x) * before[k] + x * after[k], 1e-12);
-        /* Asking again for the same batch, which the table has kept, gives the same figures. */
+        /* The same batch, which is now in the table, must give the same figures. */
         low = parts_at(table, rows[i].b);
         assert_memory_equal(&low, &at, offsetof(struct hm_step_parts, ready_s));
     }
@@ -535,16 +544,16 @@ static void steps_are_interpolated(void **state)
     hm_job_free(job);
 }
 
-/* Gradients from the last layer to the first: 4,040, 120,400 and 942,000 bytes. The first bucket
- * holds at most 1 MiB. A bucket is full once its last layer, and those without parameters before
- * it, are done. */
+/* The gradients from the last layer to the first have 4,040, 120,400 and 942,000 bytes. The first
+ * bucket has at most 1 MiB. A bucket is complete once its last layer, and the layers without
+ * parameters before it, are done. */
 static void buckets_are_filled_from_the_end(void **state)
 {
     static const struct {
         double limit;
         size_t count;
         double bytes[3];
-        size_t first[3]; /* The first layer of each bucket, in the order of the network. */
+        size_t first[3]; /* Index of the first layer of each bucket, in the order of the network. */
     } rows[] = {{0, 3, {4040, 120400, 942000}, {3, 1, 0}},
                 {4040, 3, {4040, 120400, 942000}, {3, 1, 0}},
                 {4041, 2, {124440, 942000}, {1, 0}},

@@ -1,5 +1,5 @@
 /*
- * Schedules compared with a second, slower implementation of the method that schedule.c describes:
+ * Compares schedules with a second, slower implementation of the method that schedule.c describes:
  * paths in closed form, crossings found point by point, and the least time by recursion. The two
  * must agree up to rounding, in the phases, the times and the interval of the gain.
  */
@@ -12,7 +12,7 @@ enum { LEVELS = 400, RUNNERS = 3, GRID = 60 };
 
 static const double P_LEAST = 0.25;
 
-/* One algorithm with P - P* = 1 / (a m^-p i + b) + c m^q on 1, 8 and 64 workers. */
+/* An algorithm with P - P* = 1 / (a m^-p i + b) + c m^q on 1, 8 and 64 workers. */
 struct algorithm {
     struct hm_g g;
     struct hm_g_parameter parameters[5];
@@ -22,9 +22,9 @@ struct algorithm {
 };
 
 struct scenario {
-    double slower;   /* Factor on the seconds of all iterations. */
+    double slower;   /* Factor by which the seconds of all iterations are multiplied. */
     double floor;    /* Parameter c: the floor of the loss on one worker. */
-    double switch_s; /* Seconds of a change of the number of workers. */
+    double switch_s; /* Seconds that a change of the number of workers takes. */
     double uneven; /* Largest factor by which the iterations on 64 workers are slower in a draw. */
     double shift;  /* Largest shift of a path in a draw. */
 };
@@ -41,7 +41,8 @@ static void algorithm_init(struct algorithm *a, const char *name, const struct s
 {
     static const double ms[] = {1, 8, 64}, seconds[] = {1, 0.25, 0.08};
 
-    a->m[0] = 1000; /* No m of a runner was measured, and no curve changes the path. */
+    a->m[0] = 1000; /* No number of workers m of this runner was measured, and no curve changes the
+                       path. */
     a->parameters[0] = (struct hm_g_parameter){"ln a", log(2), NAN, NAN};
     a->parameters[1] = (struct hm_g_parameter){"p", 0.2, NAN, NAN};
     a->parameters[2] = (struct hm_g_parameter){"ln b", log(2), NAN, NAN};
@@ -107,8 +108,8 @@ static void slow_cross(struct slow_plan *s, size_t r, const double *y)
 }
 
 /*
- * Returns the first level that is at least one iteration later, or the last level before one that
- * is never reached.
+ * Returns the first level (target loss) that is reached at least one iteration later, or the last
+ * level before one that is never reached.
  */
 static size_t slow_next(const struct slow_plan *s, size_t r, size_t k)
 {
@@ -290,7 +291,9 @@ static void check_phases(const struct hm_schedule *s, const struct wanted *w)
     assert_near(s->gain_high, w->high, 1e-9);
 }
 
-/* Compares the schedule of `count` algorithms with the second implementation; returns its phases.
+/*
+ * Compares the schedule of `count` algorithms with the second implementation. Returns the number of
+ * its phases.
  */
 static size_t check_scenario(const struct scenario *scenario, size_t count, double loss)
 {
@@ -357,8 +360,8 @@ static void schedules_agree_with_recursion(void **state)
     assert_true(most >= 3);
 }
 
-/* The cost of a change rises from 0 to more than a change gains; in between, the gain falls below 1
- * %. */
+/* The cost of a change increases from 0 to more than the gain of a change; in between, the gain
+ * falls below 1 %. */
 static void changes_end_where_they_cost_too_much(void **state)
 {
     size_t one = 0, several = 0;
@@ -375,7 +378,7 @@ static void changes_end_where_they_cost_too_much(void **state)
         fail_msg("%zu fixed, %zu that change", one, several);
 }
 
-/* A gain without uncertainty may vanish in the mean over the draws. */
+/* A gain that exists without uncertainty may vanish in the mean over the draws. */
 static void gains_must_remain_in_the_draws(void **state)
 {
     size_t one = 0, several = 0;
@@ -392,8 +395,8 @@ static void gains_must_remain_in_the_draws(void **state)
         fail_msg("%zu fixed, %zu that change", one, several);
 }
 
-/* The best schedule of two algorithms is found whichever comes first; the best fixed number of
- * workers may belong to either. */
+/* The best schedule of two algorithms must be found whichever comes first; the best fixed number of
+ * workers may belong to either of them. */
 static void the_best_algorithm_wins(void **state)
 {
     (void)state;

@@ -1,7 +1,7 @@
 /*
- * Fits against references: non-negative least squares, leave-one-out and influence from exact
- * arithmetic (tools/oracle/fit.py), Student's t (tools/oracle/student.py), and the published
- * figures. test_fit_cover.c has the coverage of intervals.
+ * Compares fits with references: non-negative least squares, leave-one-out and influence with exact
+ * arithmetic (tools/oracle/fit.py), Student's t (tools/oracle/student.py), and published figures.
+ * test_fit_cover.c tests the coverage of intervals.
  */
 #include "fit_testing.h"
 #include "random.h"
@@ -69,7 +69,7 @@ static void check_values(struct oracle *o, const char *what, char *values)
     o->checked += (int)count;
 }
 
-/* Intervals from draws are within 8 % of the exact ones where no bound is active. */
+/* Intervals from draws must be within 8 % of the exact ones if no bound is active. */
 static void check_predict(struct oracle *o, const char *line)
 {
     double n, size, value, mean[2], run[2];
@@ -138,7 +138,7 @@ static void test_student(void **state)
     assert_near(hm__student_quantile(3, 0.05), -hm__student_quantile(3, 0.95), 1e-12);
 }
 
-/* The figures of REFERENCE, section 2. */
+/* The table and the expected figures are those of REFERENCE, section 2. */
 static const char ernest[] = "#Cores,Input Fraction, Time (s)\n"
                              "32,0.125,7.94516801834\n4,0.015625,4.72029209137\n"
                              "4,0.021382,4.87661099434\n12,0.050164,6.71376490593\n"
@@ -209,8 +209,8 @@ static bool among(double value, const double *values, size_t count)
     return false;
 }
 
-/* Fig. 2: a fit to n = 1, 2, 4 predicts the other ten speedups with a MAPE below 10 % (16.9 %
- * without runs). */
+/* Fig. 2: a fit to n = 1, 2, 4 must predict the other ten speedups with a mean absolute percentage
+ * error below 10 % (16.9 % without runs). */
 static void test_sheet_fig2(void **state)
 {
     const double small[] = {1, 2, 4};
@@ -239,8 +239,8 @@ static void test_sheet_fig2(void **state)
     hm_job_free(job);
 }
 
-/* Fig. 4: a fit to n = 1, 2, 4, 8 is within 10 % at 16; at 32, three of four curves are inside the
- * interval. */
+/* Fig. 4: a fit to n = 1, 2, 4, 8 must be within 10 % at 16; at 32, three of four curves must be
+ * inside the interval. */
 static void test_sheet_fig4(void **state)
 {
     static const char *const names[] = {"fig4-bp-16m.yaml", "fig4-bp-1600k.yaml",
@@ -274,7 +274,7 @@ static void test_sheet_fig4(void **state)
     assert_true(looked == 0 || inside >= 3);
 }
 
-/* With many runs the prior has no effect; without runs the fit is the prior. */
+/* With many runs the prior must have no effect; without runs the fit must be the prior. */
 static void test_sheet_ends(void **state)
 {
     struct hm_job *job = parse_job("compute: 10 s/n\ncommunicate: 0.5 s * log2(n)\n");
@@ -292,8 +292,8 @@ static void test_sheet_ends(void **state)
     assert_true(p.low_s < p.time_s &&
                 p.high_s > 1.5 * p.low_s); /* Without runs the interval is wide. */
     hm__random_init(&random, 1, 1);
-    for (int i = 0; i < 4000;
-         i++) { /* The true time is 30/n + 2 log2 n, three and four times the parts of the sheet. */
+    for (int i = 0; i < 4000; i++) { /* The true time is 30/n + 2 log2 n, whose parts are three and
+                                        four times those of the specification sheet. */
         double at = 1 + i % 16;
         double seconds = (30 / at + 2 * log2(at)) * (1 + 0.02 * hm__random_normal(&random));
         used += (size_t)snprintf(text + used, 100, "%g,%.9g\n", at, seconds);
@@ -318,7 +318,9 @@ static bool has_note(const struct hm_fit *fit, const char *text)
     return false;
 }
 
-/* A model that is a hundred times too fast keeps its shape, and a note reports the factor. */
+/*
+ * A model that is a hundred times too fast must keep its shape, and a note must report the factor.
+ */
 static void test_sheet_off_as_a_whole(void **state)
 {
     struct hm_job *job = parse_job("compute: 10 s/n\ncommunicate: 0.5 s * log2(n)\n");
@@ -338,7 +340,7 @@ static void test_sheet_off_as_a_whole(void **state)
     hm_job_free(job);
 }
 
-/* A configuration whose repeats scatter far more than others has a smaller weight. */
+/* A configuration whose repeats scatter far more than others must have a smaller weight. */
 static void test_restless_repeats(void **state)
 {
     const char *terms[] = {"1", "1/n"};

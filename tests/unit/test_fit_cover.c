@@ -1,5 +1,5 @@
-/* Coverage of intervals by simulation: the share of many generated sets of runs whose 90 % interval
- * contains the known truth. */
+/* Tests the coverage of intervals by simulation: the share of many generated sets of runs whose 90
+ * % interval contains the known truth. */
 #include "fit_testing.h"
 #include "random.h"
 #include "testing.h"
@@ -103,7 +103,7 @@ static void test_coverage_given(void **state)
     check_cover(&four, 870, 930);
 }
 
-/* Intervals have their coverage even for coefficients that the runs hardly determine. */
+/* Intervals must have their coverage even for coefficients that the runs hardly determine. */
 static void test_coverage_weak_terms(void **state)
 {
     const struct fit_truth many = {"1,1/n,ln(n)", {5, 100, 3, 0}, 0.05, true, false, 64, 30};
@@ -128,7 +128,7 @@ static void test_coverage_auto(void **state)
     check_cover(&equal, 800, 1000);
 }
 
-/* Few runs and a steep truth make the selection of terms hardest. */
+/* The selection of terms is hardest with few runs and a true time that grows steeply. */
 static void test_coverage_auto_few(void **state)
 {
     const struct fit_truth eight = {NULL, {20, 100, 0, 0.5}, 0.05, true, false, 32, 8};
@@ -139,7 +139,7 @@ static void test_coverage_auto_few(void **state)
     check_cover(&five, 800, 1000);
 }
 
-/* A model with wrong factors, with and without its expected overheads. */
+/* Tests a model with wrong factors, with and without its expected overheads. */
 static void test_coverage_sheet(void **state)
 {
     struct hm_job *job = parse_job("compute: 10 s/n\ncommunicate: 0.5 s * log2(n)\n");
@@ -176,7 +176,7 @@ static void test_coverage_sheet(void **state)
     hm_job_free(job);
 }
 
-/* With a given term that has no effect, the interval must not lie above the truth. */
+/* If a given term has no effect, the interval must not lie above the truth. */
 static void test_coverage_idle_term(void **state)
 {
     const struct fit_truth idle = {"1,size/n,ln(n),n", {5, 100, 3, 0}, 0.05, true, false, 32};

@@ -1,4 +1,4 @@
-/* Wrapping of lines for the terminal. */
+/* Tests the wrapping of lines for the terminal. */
 #include "fold.h"
 
 #include "testing.h"
@@ -45,7 +45,7 @@ static void the_last_column_is_wrapped_below_itself(void **state)
     assert_folded("name  12  a description that is longer than the terminal is wide\n", 44,
                   "name  12  a description that is longer than\n"
                   "          the terminal is wide\n");
-    /* A number at the end is not a text, and begins at the usual indent. */
+    /* A number at the end is not a text, so the continuation line begins at the usual indent. */
     assert_folded("name  12  13  14  15  16  17  18  19\n", 20,
                   "name  12  13  14  15\n    16  17  18  19\n");
 }

@@ -1,4 +1,5 @@
-/* Formulas against tests/data/formulas.tsv, made by tools/oracle/formulas.py, and by hand. */
+/* Compares formulas with tests/data/formulas.tsv, which tools/oracle/formulas.py made, and with
+ * values computed by hand. */
 #include "testing.h"
 
 #include "formula.h"
@@ -58,7 +59,8 @@ static void agrees_with_the_oracle(void **state)
     assert_true(rows >= 600 && slopes >= 300);
 }
 
-/* A vector that is longer than a block, but not a multiple, equals single evaluations. */
+/* A vector that is longer than a block, but not a multiple of one, must give the same values as
+ * single evaluations. */
 static void vectors_equal_single_values(void **state)
 {
     enum { COUNT = 1000 };
@@ -233,7 +235,7 @@ static void circles_and_depth_end(void **state)
     assert_non_null(strstr(err.message, "nested too deeply"));
 }
 
-/* NaN stays NaN; a constant that overflows is refused. */
+/* NaN must stay NaN; a constant that overflows must be refused. */
 static void infinities_do_not_hide(void **state)
 {
     static const char *const texts[] = {"max(0/(n-1), 3)", "max(3, 0/(n-1))", "min(0/(n-1), 3)",

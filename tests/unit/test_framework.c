@@ -1,7 +1,7 @@
 /*
- * CPUs and frameworks: operations on cores, edges of graphs, costs of drivers and servers, the
- * queue at a server, and the table of published measurements. Expected values are computed by hand
- * from the formulas, with round constants.
+ * Tests CPUs and frameworks: operations on cores, edges of graphs, costs of drivers and servers,
+ * the queue at a server, and the table of published measurements. Expected values are computed by
+ * hand from the formulas, with round constants.
  */
 #include "testing.h"
 
@@ -53,7 +53,7 @@ static void products_use_the_threads(void **state)
     assert_near(hm__device_gemm(&d, 1024, 1024, 1024, 1), flop / 20e9, 1e-12);
     d = round_device(&measured);
     assert_near(hm__device_gemm(&d, 1024, 1024, 1024, 1), flop / 40e9, 1e-12);
-    /* A product with one block of results occupies one thread of four. */
+    /* A matrix product with one block of results uses one thread of four. */
     d = round_device(&node);
     assert_near(hm__device_gemm(&d, 64, 64, 65536, 1), 2.0 * 64 * 64 * 65536 / 20e9, 1e-12);
 }
@@ -75,7 +75,8 @@ static void small_dimensions_cost_more(void **state)
 static void memory_limits_products_with_a_vector(void **state)
 {
     const struct hm_device d = round_device(&node);
-    /* 40.044 MB: 8 MB from the cache at 40 GB/s, the rest at 20 GB/s, which four threads reach. */
+    /* The product moves 40.044 MB: 8 MB from the cache at 40 GB/s, and the rest at 20 GB/s, which
+     * four threads reach. */
     double expected = 8e6 / 40e9 + 32.044e6 / 20e9;
 
     (void)state;
@@ -190,7 +191,9 @@ static void servers_serve_one_worker_at_a_time(void **state)
     assert_near(mxnet.communicate_s, 2 * (75e-6 + 3 * (wire + request)), 1e-12);
     assert_near(mxnet.server_share, 6 * (wire + request) / mxnet.time_s, 1e-9);
     struct hm_point stale = predict_three("mnist-softmax", "mxnet", "fp32", async);
-    /* The time R at the server in a queue of three workers obeys R (Z + R) = S (Z + R) + 2 S R. */
+    /*
+     * The time R at the server in a queue of three workers satisfies R (Z + R) = S (Z + R) + 2 S R.
+     */
     double s = 2 * (wire + request), z = stale.compute_s + 150e-6, r = stale.time_s - z;
     assert_near(r * (z + r), s * (z + r) + 2 * s * r, 1e-9);
     assert_near(stale.time_s, stale.compute_s + stale.communicate_s, 1e-12);

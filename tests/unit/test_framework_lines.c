@@ -1,5 +1,5 @@
-/* Lines of training frameworks: the seconds and the loss of each format; other lines are not
- * recognised. */
+/* Tests the lines of training frameworks: the seconds and the loss of each format must be found,
+ * and other lines must not be recognised. */
 #include "testing.h"
 
 #include <math.h>

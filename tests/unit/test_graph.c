@@ -1,4 +1,6 @@
-/* Graphs: readers, recipes and splits, against plain counting and the published figures. */
+/*
+ * Tests graphs: readers, recipes and splits are compared with plain counting and published figures.
+ */
 #include "testing.h"
 
 #include <unistd.h>
@@ -72,7 +74,7 @@ static void edge_lists_are_read(void **state)
     hm_graph_free(g);
 }
 
-/* Degrees are counted correctly for dense and sparse ids, in less than 16 bytes for each id. */
+/* Degrees must be counted correctly for dense and sparse ids, in less than 16 bytes for each id. */
 static void degrees_are_counted_in_little_memory(void **state)
 {
     enum { IDS = 2200000 };
@@ -291,8 +293,8 @@ static void degrees_are_dealt_as_one_by_one(void **state)
     hm_graph_free(g);
 }
 
-/* The random split by degrees is compared with dealing vertices one by one: means and spreads
- * agree. */
+/* The random split by degrees must have the same means and spreads as assigning vertices one by
+ * one. */
 static void random_splits_have_the_right_distribution(void **state)
 {
     struct hm_degree rows[] = {{1, 400}, {3, 150}, {10, 30}, {60, 3}, {150, 1}};
@@ -321,7 +323,7 @@ static void random_splits_have_the_right_distribution(void **state)
     assert_true(parts.worst >= parts.high);
 }
 
-/* The exact figures of a split of a small graph are compared with a count of every edge for every
+/* The exact figures of a split of a small graph must agree with a count of every edge for every
  * worker. */
 static void edges_are_counted_exactly(void **state)
 {
@@ -333,7 +335,8 @@ static void edges_are_counted_exactly(void **state)
     for (size_t i = 0; i < 4; i++) {
         for (double n = 2; n <= 100; n = n * 2 + 1) {
             struct hm_parts p = split(g, methods[i], 1, n);
-            /* An inner edge counts once, a cut edge twice, so the sum over workers is E + cut. */
+            /* An inner edge counts once and a cut edge twice, so the sum over the workers is E +
+             * cut. */
             assert_near(p.edges_mean * n, g->edges + p.cut, 1e-12);
             assert_true(p.edges_max >= p.edges_mean && p.imbalance >= 1);
             assert_true(p.replicas >= 1 && p.replicas <= n);
@@ -367,8 +370,8 @@ static void vertex_cuts_replicate_less_with_hdrf(void **state)
     hm_graph_free(g);
 }
 
-/* If edges are assigned at random, the expected number of copies of a vertex is the sum over v of n
- * (1 - (1-1/n)^d) / V. */
+/* If edges are assigned at random, the expected number of copies per vertex is the sum over all
+ * vertices of n (1 - (1-1/n)^d) / V, with the degree d of the vertex. */
 static void random_cuts_have_the_expected_copies(void **state)
 {
     struct hm_graph *g = make(HM_RECIPE_POWER_LAW, 20000, 100000, 900);

@@ -1,4 +1,6 @@
-/* The guard of requests, the timeouts and limits of connections, and the cache of responses. */
+/*
+ * Tests the guard of requests, the timeouts and limits of connections, and the cache of responses.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -226,7 +228,7 @@ static void test_connection_limits(void **state)
     http_connections_remove(w, "10.0.0.1");
     assert_true(http_connections_add(w, "10.0.0.1"));
     assert_int_equal(http_connections_count(w), 5);
-    /* An eighth of the limit, and eight more, are admitted beyond the limit. */
+    /* Beyond the limit, an eighth of the limit plus eight connections are admitted. */
     char address[HTTP_ADDRESS];
     for (int i = 5; i < 12; i++) {
         snprintf(address, sizeof(address), "10.0.1.%d", i);

@@ -1,7 +1,7 @@
 /*
- * The recommendation: the fewest workers within the slack of the best, compared with a search by
- * brute force; the examples of docs/reference/plan.md; the alternatives, intervals and memory of a
- * point.
+ * Tests the recommendation: the fewest workers within the slack of the best are compared with a
+ * brute-force search; also tests the examples of docs/reference/plan.md, and the alternatives,
+ * intervals and memory of a point.
  */
 #include "request_testing.h"
 
@@ -9,8 +9,9 @@
 #include "testing.h"
 
 /*
- * ResNet-50 on one A100 per node with 10 Gbit/s: communication leaves almost no speedup. Both
- * networks state flop/s, so that their steps are those of the roofline and not of operations.
+ * ResNet-50 on one A100 per node with 10 Gbit/s; communication leaves almost no speedup. Both
+ * networks give flop/s, so that the time of a step comes from the roofline and not from single
+ * operations.
  */
 static const char resnet[] =
     "network: resnet-50\nbatch: 64\niterations: 100000\nprecision: 32\n"
@@ -56,7 +57,7 @@ static void the_fewest_workers_within_the_slack(void **state)
     }
 }
 
-/* Returns the text of a plan; freed with hm_text_free. */
+/* Returns the text of a plan; the caller frees it with hm_text_free. */
 static char *text_of(const char *job_text, double slack)
 {
     struct hm_job *job = parse_job(job_text);
@@ -78,7 +79,9 @@ static void assert_says(const char *text, const char *part)
         fail_msg("'%s' is not in:\n%s", part, text);
 }
 
-/* A part of the computing that does not shrink is the limit, and is named with its time. */
+/*
+ * If a part of the computing does not shrink, it is the limit, and it must be named with its time.
+ */
 static void the_part_that_does_not_shrink(void **state)
 {
     struct hm_job *job = parse_job(serial);
@@ -101,7 +104,8 @@ static void the_part_that_does_not_shrink(void **state)
     hm_text_free(text);
 }
 
-/* The first line has the number of machines, the time and the cost of the job, and the warning. */
+/* The first line must have the number of machines, the time and the cost of the job, and the
+ * warning. */
 static void the_first_line(void **state)
 {
     (void)state;
@@ -132,7 +136,8 @@ static void the_first_line(void **state)
     hm_text_free(text);
 }
 
-/* Cheapest, balanced and fastest meet the limits, and each is the best of its kind. */
+/* The cheapest, the balanced and the fastest alternative must meet the limits, and each must be the
+ * best of its kind. */
 static void three_alternatives(void **state)
 {
     struct hm_job *job = parse_job(vgg);
@@ -196,7 +201,8 @@ static void only_the_listed_numbers(void **state)
     hm_job_free(job);
 }
 
-/* Workers have whole samples: 512 sequences on 80 workers are 7 for the slowest, as on 74. */
+/* Workers have whole samples: 512 sequences on 80 workers are 7 for the slowest, as many as on 74
+ * workers. */
 static void samples_are_whole(void **state)
 {
     struct hm_job *job = parse_job("network: gpt-2\nbatch: 512\ncommunicate: none\n"
@@ -228,7 +234,7 @@ static void nearly_is_enough(void **state)
     hm_job_free(job);
 }
 
-/* Without runs every point has an interval, and runs are advised that would narrow it. */
+/* Without runs every point must have an interval, and runs that would narrow it must be advised. */
 static void plans_without_runs_have_intervals(void **state)
 {
     struct hm_job *job = parse_job("compute: 10/n\ncommunicate: 0.5*log2(n)\n");
@@ -254,7 +260,9 @@ static void plans_without_runs_have_intervals(void **state)
     hm_job_free(job);
 }
 
-/* Mixed precision keeps 16 bytes a parameter with Adam; 124M parameters fit in micro-batches. */
+/*
+ * Mixed precision needs 16 bytes per parameter with Adam; 124M parameters fit with micro-batches.
+ */
 static void memory_of_mixed_precision(void **state)
 {
     double micro;
@@ -289,7 +297,7 @@ static void memory_of_mixed_precision(void **state)
     hm_job_free(job);
 }
 
-/* If one worker is best, the limit is that of two workers, and the text says so. */
+/* If one worker is best, the limit is that of two workers, and the text must say so. */
 static void the_limit_names_its_workers(void **state)
 {
     static const char text[] = "network: resnet-50\nbatch: 64\n"
@@ -302,7 +310,8 @@ static void the_limit_names_its_workers(void **state)
     gives(r, NULL, {"limit.kind", .text = "communication"});
 }
 
-/* A machine in the field `on` keeps the keys of the job that it does not give itself. */
+/* For a machine in the field `on`, keys of the job must be used if the machine does not give them
+ * itself. */
 static void other_machines_keep_keys(void **state)
 {
     static const char text[] = "compute: 10/n\ncommunicate: 0.1*n\n"

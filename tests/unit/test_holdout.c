@@ -1,6 +1,7 @@
 /*
- * Held-out errors of traces with a known g: they are 0 where g can be identified, a time ahead is
- * converted to iterations, and m that cannot be held out are skipped.
+ * Tests the held-out errors of traces with a known loss curve g: they must be 0 if g can be
+ * identified, a time ahead must be converted to iterations, and numbers of workers m that cannot be
+ * held out must be skipped.
  */
 #include "made_traces.h"
 
@@ -95,7 +96,7 @@ static void one_m_alone_is_left_out(void **state)
     made_release(&made);
 }
 
-/* With fewer than three m none can be held out, but losses ahead can be predicted. */
+/* With fewer than three values of m none can be held out, but later losses can be predicted. */
 static void few_m_are_not_held_out(void **state)
 {
     (void)state;
@@ -112,7 +113,7 @@ static void few_m_are_not_held_out(void **state)
     }
 }
 
-/* Windows that are too long for a trace or too short for a line are handled. */
+/* Tests windows that are too long for a trace or too short for a line. */
 static void windows_of_every_size(void **state)
 {
     const double windows[] = {0.5, 1, 2, 3, 4, 79, 80, 81, 1e6, 1e300};

@@ -1,11 +1,11 @@
 /*
- * Readers of files of other tools, on real files of each format: the values that another program
- * found in them, and files that are cut at many places. Without the samples, these tests are
- * skipped; test_import_made.c has files that it makes itself.
+ * Tests the readers of files of other tools on real files of each format: the values must be those
+ * that another program found in them, and files that are cut at many places must be handled.
+ * Without the samples, these tests are skipped; test_import_made.c has files that it makes itself.
  */
 #include "import_samples.h"
 
-/* Folders of samples, by format. */
+/* Folders of sample files, one for each format. */
 static const char *const folders[] = {"hf_config",     "safetensors",
                                       "tensorboard",   "megatron_log",
                                       "deepspeed_log", "trainer_state",
@@ -18,7 +18,7 @@ static const char *const folders[] = {"hf_config",     "safetensors",
 
 enum { FOLDERS = sizeof(folders) / sizeof(folders[0]) };
 
-/* Writes the sizes that the expected values of an ONNX model assume, as texts NAME=VALUE; returns
+/* Writes the sizes that the expected values of an ONNX model assume, as strings NAME=VALUE. Returns
  * their number. */
 static size_t sizes_of(const struct hm_value *wanted, char texts[4][64])
 {
@@ -30,8 +30,7 @@ static size_t sizes_of(const struct hm_value *wanted, char texts[4][64])
     return count;
 }
 
-/* Writes the columns of a table of Slurm that has no header; returns "" if the sample has a
- * header. */
+/* Writes the columns of a Slurm table without a header. Returns "" if the sample has a header. */
 static const char *columns_of(const struct hm_value *wanted, char *text, size_t room)
 {
     const struct hm_value *header = hm__value_get(wanted, "header");
@@ -133,9 +132,9 @@ static void library_defaults_are_counted(void **state)
 /* ---- networks that PyTorch exports ------------------------------------------------------------
  */
 
-/* The counter of the expected values leaves out the products of fused attention, so that the vision
- * transformer is compared with 12 layers of 12 * 768^2 weights and of attention over 197 tokens,
- * its patches and its head. */
+/* The program that computed the expected values does not count the products of fused attention, so
+ * the vision transformer is compared with a count of 12 layers of 12 * 768^2 weights and of
+ * attention over 197 tokens, its patches and its head. */
 static void exported_networks_are_counted(void **state)
 {
     static const struct {

@@ -1,5 +1,6 @@
 /*
- * Chakra execution traces that protobuf-c writes, with the field numbers of Chakra's et_def.proto.
+ * Tests Chakra execution traces that protobuf-c writes, with the field numbers of Chakra's
+ * et_def.proto.
  */
 #include <math.h>
 #include <unistd.h>
@@ -13,7 +14,7 @@ enum { ROOM = 4096, VALUES = 4 };
 struct trace {
     uint8_t data[ROOM];
     size_t length;
-    size_t ends[8]; /* Positions after each message. */
+    size_t ends[8]; /* Positions in the trace after each message. */
     size_t count;
 };
 
@@ -78,8 +79,10 @@ static void add_operation(struct trace *t, const char *name, uint32_t type, uint
     add_message(t, &o.base);
 }
 
-/* Makes the trace of a step of 2550 us: 1500 us of computing that begins at 0, which protocol
- * buffers leave out; an operation of the processor; an all-reduce, an all-gather and a message. */
+/*
+ * Makes the trace of a step of 2550 us: 1500 us of computing that begins at 0, a value that
+ * protocol buffers omit; an operation of the processor; an all-reduce, an all-gather and a message.
+ */
 static void make_trace(struct trace *t, bool times)
 {
     Wire__Metadata metadata;
@@ -193,7 +196,7 @@ static void truncated_traces_are_partial(void **state)
         }
         assert_non_null(im);
         assert_string_equal(im->importer->name, "chakra");
-        /* A file that ends after a message looks like a whole trace. */
+        /* A file that is cut after a message looks like a whole trace. */
         assert_int_equal(im->partial, !boundary);
         struct hm_value *facts = parse_tree(im->arena, im->facts_text.data, im->facts_text.length);
         assert_near(hm__value_number(facts, "nodes"), (double)whole, 0);

@@ -1,5 +1,6 @@
-/* Readers of files of other tools, on small files that the test makes: damage, bombs, missing
- * facts, codecs, and the readers of JSON and protocol buffers below them. */
+/* Tests the readers of files of other tools on small files that the test makes: damage,
+ * decompression bombs, missing facts, codecs, and the readers of JSON and protocol buffers that
+ * they use. */
 #include <time.h>
 #include <unistd.h>
 
@@ -97,8 +98,8 @@ static void json_texts_are_decoded(void **state)
     hm__stream_release(&stream);
 }
 
-/* A skipped value ends where its brackets end, also if quotes and backslashes are in it, and also
- * across the end of the buffer. */
+/* A skipped value must end at its closing bracket, also if it contains quotes and backslashes, and
+ * also if it crosses the end of the buffer. */
 static void json_values_are_skipped(void **state)
 {
     size_t length = 3 * HM_STREAM_ROOM;
@@ -157,7 +158,7 @@ static void blocks_are_decoded(void **state)
     assert_false(hm__snappy_decode(snappy, sizeof(snappy), out, 11));
 }
 
-/* Checksums equal the published values of xxHash32. */
+/* Checksums must equal the published values of xxHash32. */
 static void checksums_are_those_published(void **state)
 {
     (void)state;
@@ -196,7 +197,7 @@ static void snappy_streams_are_read(void **state)
     hm__source_close(source);
 }
 
-/* A file of zeros that unpacks to 128 MiB is refused before that. */
+/* A file of zeros that decompresses to 128 MiB must be refused before that size is reached. */
 static void bombs_are_refused(void **state)
 {
     char path[] = "/tmp/hm-import-XXXXXX", command[200];
@@ -291,7 +292,7 @@ static void huge_sizes_are_refused(void **state)
     free(deep);
 }
 
-/* Every reader survives texts of every other kind. */
+/* Every reader must handle texts of every other kind without a crash. */
 static void readers_survive_other_files(void **state)
 {
     static const char *const texts[] = {"",
@@ -368,7 +369,7 @@ static void workers_come_from_the_caller_or_the_name(void **state)
     hm__import_free(im);
 }
 
-/* Tables with the columns of howmany are not taken for files of other tools. */
+/* Tables with the columns of howmany must not be recognised as files of other tools. */
 static void own_tables_are_not_foreign(void **state)
 {
     static const char *const own[] = {"n,seconds\n1,10\n", "n,iteration,loss\n1,1,2\n",

@@ -1,17 +1,19 @@
-/* Readers of configurations, scripts, summaries, models and platforms of other tools, and archives,
- * on small files that the test makes. The numbers are computed by hand in the comments. */
+/*
+ * Tests readers of configurations, scripts, summaries, models and platforms of other tools, and of
+ * archives, on small files that the test makes. The numbers are computed by hand in the comments.
+ */
 #include <time.h>
 #include <unistd.h>
 
 #include "import_samples.h"
 
-/* One import and its facts. */
+/* The result of one import and its facts. */
 struct taken {
     struct hm_imported *im;
     struct hm_value *facts;
 };
 
-/* Imports a text and requires the format; free with hm__import_free(taken.im). */
+/* Imports a text and checks its format; free the result with hm__import_free(taken.im). */
 static struct taken take(const char *format, const char *text, size_t length, const char *set)
 {
     const char *pairs[] = {set};
@@ -90,7 +92,7 @@ static void command_lines_of_megatron_are_jobs(void **state)
     assert_document(&t, "parallel: {tensor: 2, pipeline: 4, interleave: 4, micro_batch: 4, "
                         "sequence_parallel: true, zero: 1, recompute: selective}\n");
     hm__import_free(t.im);
-    /* For tokenizers that are not known, the vocabulary must be given. */
+    /* If the tokenizer is not known, the vocabulary must be given. */
     static const char short_line[] = "--num-layers 2 --hidden-size 64 --num-attention-heads 4 "
                                      "--seq-length 128 --swiglu";
     t = take("megatron-args", short_line, strlen(short_line), NULL);
@@ -262,8 +264,8 @@ static void keras_models_are_counted(void **state)
     struct taken t = take("keras", keras2, strlen(keras2), NULL);
 
     (void)state;
-    /* Convolution 3*3*3*4 = 108, dense 4*4 + 4 = 20 used twice, norm 8 and 8 that are not trained,
-     * frozen dense 4*10 + 10 = 50. */
+    /* The convolution has 3*3*3*4 = 108 parameters, the dense layer that is used twice 4*4 + 4 =
+     * 20, the norm 8 and 8 that are not trained, and the frozen dense layer 4*10 + 10 = 50. */
     assert_fact(&t, "trainable_parameters", 108 + 20 + 8);
     assert_fact(&t, "non_trainable_parameters", 8 + 50);
     /* The first two layers are used at 4 * 4 positions, with 108 and twice 16 multiply-adds each;
@@ -284,7 +286,7 @@ static void keras_models_are_counted(void **state)
     hm__import_free(t.im);
 }
 
-/* Layers that take their inputs from each other are read with unknown shapes. */
+/* Layers that are inputs of each other must be read with unknown shapes. */
 static void cycles_of_layers_end(void **state)
 {
     struct hm_text text = {0};
@@ -478,7 +480,8 @@ static void put_end(struct hm_text *out, struct hm_text *directory, unsigned cou
 static const char log_text[] = "iter 0: loss 10.5, time 3000.00ms, mfu -100.00%\n"
                                "iter 10: loss 9.5, time 200.00ms, mfu 30.00%\n";
 
-/* An archive that is cut at any byte gives what was whole, marked as partial, or an error. */
+/* An archive that is cut at any byte must give the members that are complete, marked as partial, or
+ * an error. */
 static void archives_are_read(void **state)
 {
     struct hm_text zip = {0}, directory = {0};
@@ -546,7 +549,9 @@ static void archives_with_huge_sizes_are_refused(void **state)
 /* ---- files that are cut -----------------------------------------------------------------------
  */
 
-/* Cuts a file at many places, or at each byte, and imports it with its format and without. */
+/*
+ * Cuts a file at many places, or at each byte, and imports it both with its format and without one.
+ */
 static void cut_seed(const char *path)
 {
     size_t length;
@@ -619,7 +624,7 @@ static void whole_compressed_files_are_not_partial(void **state)
 /* ---- bombs ------------------------------------------------------------------------------------
  */
 
-/* 2000 blocks of zstd with 128 KiB of one letter each: 8 KB unpack to 250 MiB. */
+/* 2000 zstd blocks of 128 KiB of one letter each: 8 KB decompress to 250 MiB. */
 static void zstd_bombs_are_refused(void **state)
 {
     struct hm_text bomb = {0};
@@ -636,7 +641,7 @@ static void zstd_bombs_are_refused(void **state)
     struct hm_import_from from = {
         .name = "file", .data = bomb.data, .length = bomb.length, .as = hm__importer_find("spark")};
     int rc = hm__import_new(&from, &im, &err);
-    if (rc != HM_E_UNSUPPORTED) { /* A build without zstd refuses the file, too. */
+    if (rc != HM_E_UNSUPPORTED) { /* A build without zstd must refuse the file, too. */
         assert_int_equal(rc, HM_E_LIMIT);
         assert_string_equal(err.message, "decodes to more than 200 times its size");
     }
@@ -644,7 +649,7 @@ static void zstd_bombs_are_refused(void **state)
     hm__text_release(&bomb);
 }
 
-/* A record of TensorBoard whose length is 2^64 - 1, with a valid checksum of the length. */
+/* A TensorBoard record has the length 2^64 - 1, with a valid checksum of the length. */
 static void records_of_tensorboard_with_huge_lengths_end(void **state)
 {
     unsigned char record[32];

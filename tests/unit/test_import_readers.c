@@ -1,6 +1,6 @@
 /*
- * Small files of other tools, written here, with the figures that a person reads in them: what is
- * taken, what is left out, and the sums, medians and fits that the facts contain.
+ * Tests small files of other tools, which are written here, with the figures that a person reads in
+ * them: what is imported, what is left out, and the sums, medians and fits that the facts contain.
  */
 #include "request_testing.h"
 
@@ -81,7 +81,8 @@ static void tables_of_metrics(void **state)
           {"traces", 3, NULL}, {"traces.1.iteration", 21, NULL}, {"traces.2.loss", 1.75, NULL});
 }
 
-/* 1 day and 10 s on 4 GPUs of 2 nodes; one job was cancelled; steps belong to their job. */
+/* The jobs have 1 day and 10 s on 4 GPUs of 2 nodes; one job was cancelled; steps belong to their
+ * job. */
 static void accounts_of_jobs(void **state)
 {
     (void)state;
@@ -108,8 +109,8 @@ static void accounts_of_jobs(void **state)
 }
 
 /*
- * Times in microseconds: two steps of 50 and 70, products from 101 to 111.5 and 160 to 180,
- * messages from 105 to 115 and 175 to 195. They overlap for 6.5 and 5.
+ * Times are in microseconds: two steps of 50 and 70, products from 101 to 111.5 and 160 to 180,
+ * messages from 105 to 115 and 175 to 195. Products and messages overlap for 6.5 and 5.
  */
 static void traces_of_the_profiler(void **state)
 {
@@ -209,8 +210,8 @@ static void benchmarks_of_messages(void **state)
           {"runs.1.bytes", 20, NULL}, {"runs.1.seconds", 5e-6, NULL});
 }
 
-/* A log whose last line has no end was cut; a table may be separated by other characters, and its
- * time may be in the first column. */
+/* A log whose last line has no newline was cut; a table may be separated by other characters, and
+ * its time may be in the first column. */
 static void unusual_files(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* Imports of tar archives that the test writes: names, sizes, damage, and truncation at each byte;
- * and of logs of Spark, in archives and alone. */
+/* Tests imports of tar archives that the test writes: names, sizes, damage, and truncation at each
+ * byte; and of Spark logs, in archives and alone. */
 #include <math.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -63,7 +63,7 @@ static int import_tar(const struct hm_text *tar, size_t length, struct hm_import
     return hm__import_new(&from, ret_im, err);
 }
 
-/* Imports an archive of one log, and requires the name of the log and its number of workers. */
+/* Imports an archive of one log, and checks the name of the log and its number of workers. */
 static void assert_log(const struct hm_text *tar, const char *name, double n)
 {
     struct hm_imported *im = NULL;
@@ -100,7 +100,7 @@ static void long_names_and_sizes_are_read(void **state)
     char size[12] = "\x80\0\0\0\0\0\0\0\0\0\0";
 
     (void)state;
-    /* In the format of GNU tar, the name is before the member, and the size is binary. */
+    /* In the format of GNU tar, the name precedes the member, and the size is binary. */
     put_file(&tar, "././@LongLink", "logs/run_n16.log", 'L', false);
     size[11] = (char)strlen(log_text);
     put_header(&tar, "logs/run_", size, '0', false);
@@ -108,8 +108,8 @@ static void long_names_and_sizes_are_read(void **state)
     put_end(&tar);
     assert_log(&tar, "file/logs/run_n16.log", 16);
     hm__text_release(&tar);
-    /* In the format of pax, records are before the member; an unknown record is skipped, and a
-     * global header has no effect. */
+    /* In the format of pax, records precede the member; an unknown record is skipped, and a global
+     * header has no effect. */
     put_file(&tar, "global", "19 comment=run_n99\n", 'g', true);
     put_file(&tar, "pax", "16 mtime=12.345\n25 path=logs/run_n32.log\n11 size=93\n", 'x', true);
     put_header(&tar, "short", "00000000000", '0', true);
@@ -133,7 +133,7 @@ static void truncated_archives_are_partial(void **state)
         struct hm_err err;
         if (import_tar(&tar, at, &im, &err))
             assert_true(err.message[0]);
-        /* One block of zeros is enough for the end. */
+        /* One block of zeros is enough to mark the end of the archive. */
         else if (im->partial != (at < 3 * BLOCK))
             fail_msg("after %zu bytes, partial is %d", at, im->partial);
         taken += im != NULL;
@@ -158,7 +158,8 @@ static void damaged_archives_are_refused(void **state)
         put_header(&tar, "run_n4.log", sizes[i], '0', true);
         put_data(&tar, log_text, strlen(log_text));
         put_end(&tar);
-        /* A size beyond the end of the file is a truncated archive; others are damaged headers. */
+        /* If a size is beyond the end of the file, the archive was truncated; other invalid sizes
+         * are damaged headers. */
         int rc = import_tar(&tar, tar.length, &im, &err);
         assert_true(rc ? rc == HM_E_IO : im->partial);
         hm__import_free(im);
@@ -177,7 +178,7 @@ static void damaged_archives_are_refused(void **state)
     hm__text_release(&tar);
 }
 
-/* The parts of a log of Spark are read in the order of their numbers, whatever their order in the
+/* The parts of a Spark log must be read in the order of their numbers, whatever their order in the
  * archive. */
 static void parts_are_read_in_order(void **state)
 {
@@ -231,7 +232,8 @@ static void stragglers_are_described(void **state)
     const struct hm_value *found = hm__value_get(facts, "stragglers");
     assert_near(hm__value_number(found, "stages"), 2, 0);
     assert_near(hm__value_number(found, "tasks"), 5, 0);
-    /* The variances divided by the squares of the means are 2 / 4 and 0, of 3 and 2 tasks. */
+    /* The squared relative deviations are 2 / 4 for the 3 tasks of the first stage and 0 for the 2
+     * tasks of the second. */
     assert_near(hm__value_number(found, "relative_deviation"), sqrt(0.5 * 3 / 5), 1e-12);
     assert_near(hm__value_number(found, "longest_over_mean_median"), 1, 1e-12);
     assert_near(hm__value_number(found, "longest_over_mean_p90"), 2, 1e-12);

@@ -1,14 +1,14 @@
 /*
- * Texts that torchinfo and torch.fx print for real networks (tests/data/torch). The expected values
- * come from PyTorch itself: tools/oracle/torch_texts.py counts the elements of the parameters, the
- * calls of modules, and the operations of a run.
+ * Tests the texts that torchinfo and torch.fx print for real networks (tests/data/torch). The
+ * expected values come from PyTorch itself: tools/oracle/torch_texts.py counts the elements of the
+ * parameters, the calls of modules, and the operations of a run.
  */
 #include <math.h>
 #include <stdlib.h>
 
 #include "import_samples.h"
 
-/* One row of expected.tsv. NaN: the text does not have the value. */
+/* One row of expected.tsv. A value is NaN if the text does not contain it. */
 struct expected {
     char file[64];
     double layers, parameters, macs;
@@ -98,7 +98,8 @@ static void texts_give_the_counts_of_pytorch(void **state)
                      rows[i].layers, 0);
         assert_value(file, "parameters", hm__value_number(facts, "parameters"), rows[i].parameters,
                      0);
-        /* A table does not say whether a convolution has a bias, which is counted as a product. */
+        /* A table does not say whether a convolution has a bias, so the counts may differ by the
+         * multiply-adds of biases. */
         assert_value(file, "macs", hm__value_number(facts, "forward_macs"), rows[i].macs,
                      table ? 1e-4 : 0);
         /* Without multiply-adds there is no network that a plan could use. */

@@ -1,4 +1,4 @@
-/* Reading jobs, clusters and the catalog. */
+/* Tests the readers of jobs, clusters and the catalog. */
 #include "testing.h"
 
 static void a_job_is_read_whole(void **state)
@@ -112,7 +112,7 @@ static void part_of_a_fabric_can_be_changed(void **state)
 
     (void)state;
     assert_near(job->cluster.fabric.bandwidth_bytes_per_s, 7e9 / 8, 0);
-    /* The latency of the machine's fabric is kept. */
+    /* The latency of the machine's fabric is used. */
     assert_true(job->cluster.fabric.latency_s > 0);
     hm_job_free(job);
     assert_int_equal(hm_job_parse(text, strlen(text), "t", sets, 1, &other, NULL), 0);
@@ -148,7 +148,7 @@ static void the_earlier_key_of_the_fabric_is_read(void **state)
     assert_near(cluster->fabric.latency_s, 5e-6, 1e-15);
     assert_non_null(cluster->note);
     hm_cluster_free(cluster);
-    /* `network` beside `cluster` is the neural network and keeps its name. */
+    /* `network` as a key of the job is the neural network and is not renamed. */
     assert_int_equal(hm_job_parse("network: alexnet\nbatch: 8\ncluster: p4d.24xlarge\n", 48, "t",
                                   NULL, 0, &job, NULL),
                      0);
@@ -156,7 +156,8 @@ static void the_earlier_key_of_the_fabric_is_read(void **state)
     hm_job_free(job);
 }
 
-/* Each entry must be usable: speed, memory, fabric, a source and a date. */
+/* Each entry of the catalog must be usable: it must have speed, memory, fabric, a source and a
+ * date. */
 static void the_whole_catalog_is_sound(void **state)
 {
     struct hm_catalog *catalog;

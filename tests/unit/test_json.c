@@ -1,4 +1,4 @@
-/* The JSON writer: commas, keys, line breaks, escapes, numbers. */
+/* Tests the JSON writer: commas, keys, line breaks, escapes, numbers. */
 #include "testing.h"
 
 #include <math.h>

@@ -1,20 +1,20 @@
 /*
- * Answers that are kept in a file, tests/data/answers/NAME.txt, and compared with the answers of
- * today, so that no figure, note or message of the library changes unnoticed. Figures are compared
- * with a relative tolerance, since compilers round differently. A file consists of blocks:
+ * Compares answers that are stored in a file, tests/data/answers/NAME.txt, with the answers of the
+ * current version, so that no figure, note or message of the library changes unnoticed. Figures are
+ * compared with a relative tolerance, since compilers round differently. A file consists of blocks:
  *
  *     document NAME      lines of a file that requests refer to as @NAME, up to "end"
  *     document NAME of BASE WORD    the document BASE with WORD instead of TYPE
  *     request VERB       lines "FIELD VALUE"; then "answer", and lines of the answer up to "end"
  *
- * @examples/NAME is a file of the examples. HM_RECORD=1 writes the answers of today into the file.
- * The argument is the name of the file. A second argument K makes every K-th request without memory
- * instead: the N-th allocation fails, alone or with all later ones, for many N (with HM_TORTURE=1
- * for most of them), and the request must fail for want of memory or give its whole answer. A
- * second argument threads:K makes every K-th request alone and in 16 threads at the same time; all
- * must give the same bytes. A second argument text makes all requests for text instead of JSON; it
- * must have no "nan" or "inf" where a number should be. HM_DUMP=FILE appends all answers to a file,
- * byte for byte.
+ * @examples/NAME is a file of the examples. HM_RECORD=1 writes the current answers into the file.
+ * The first argument of this program is the name of the file. With a second argument K, every K-th
+ * request is made without memory instead: the N-th allocation fails, alone or with all later ones,
+ * for many N (with HM_TORTURE=1 for most of them), and the request must fail with the error of
+ * missing memory or give its whole answer. With the second argument threads:K, every K-th request
+ * is made alone and in 16 threads at the same time; all must give the same bytes. With the second
+ * argument text, all requests ask for text instead of JSON; it must not contain "nan" or "inf" in
+ * place of a number. HM_DUMP=FILE appends all answers to a file, byte for byte.
  */
 #include "request_testing.h"
 
@@ -25,9 +25,9 @@
 enum { SHOWN = 4, DOCUMENTS = 256, FIELDS = 16, LINE = 1 << 16, TEXT = 1 << 20 };
 
 static const char *file_name;
-static size_t memory_every;  /* Second argument K; 0: answers are compared. */
-static size_t threads_every; /* Second argument threads:K; 0: one thread. */
-static bool as_text;         /* Second argument text. */
+static size_t memory_every;  /* Second argument if it is a number K; 0: answers are compared. */
+static size_t threads_every; /* Value of K if the second argument is threads:K; 0: one thread. */
+static bool as_text;         /* True if the second argument is text. */
 
 struct document {
     char name[80];
@@ -41,7 +41,7 @@ struct kept {
     char line[LINE];
     int number;
     size_t requests, wrong;
-    size_t failures; /* Allocations that were made to fail. */
+    size_t failures; /* Number of allocations that were made to fail. */
     /* The lines "FIELD VALUE" of the request. */
     char fields[FIELDS][LINE / 16];
     size_t field_count;
@@ -88,7 +88,8 @@ static double value_sum(const struct hm_value *value)
 
 static void lines_add_value(struct lines *l, const struct hm_value *value, int depth);
 
-/* Writes the items of a list; for a long list, the first and the last items and a sum of all. */
+/* Writes the items of a list; for a long list, writes the first and the last items and a sum of all
+ * items. */
 static void lines_add_list(struct lines *l, const struct hm_value *value, int depth)
 {
     bool maps = depth == 1 && value->count > 0 && value->items[0].kind == HM_VALUE_MAP;
@@ -161,7 +162,7 @@ static void lines_add_error(struct lines *l, const struct hm_err *err)
 
 /* ---- comparison ------------------------------------------------------------------------------ */
 
-/* Whether two texts agree, where numbers may differ by 5 units of the sixth digit. */
+/* Whether two texts agree; numbers may differ by 5 units of the sixth digit. */
 static bool texts_agree(const char *a, const char *b)
 {
     while (*a && *b) {
@@ -221,7 +222,7 @@ static char *kept_read_block(struct kept *k, bool copy)
     return l.text;
 }
 
-/* Reads an example as a document of this name. */
+/* Reads an example file as a document with this name. */
 static const struct document *kept_load(struct kept *k, const char *name)
 {
     struct document *d = &k->documents[k->document_count++];
@@ -278,8 +279,8 @@ static int kept_run(struct kept *k, const char *verb, struct hm_reply **ret_repl
     return rc;
 }
 
-/* Makes the request; the allocation after `after` others fails, alone or with all later ones.
- * Returns false if the request gave the same answer as `whole`, or the same error. */
+/* Makes the request while an allocation, after `after` successful ones, fails, alone or with all
+ * later ones. Returns false if the request gave the same answer as `whole`, or the same error. */
 static bool kept_fails(struct kept *k, const char *verb, long after, bool once,
                        const struct hm_reply *whole, int whole_rc)
 {
@@ -323,7 +324,7 @@ static void kept_run_without_memory(struct kept *k, const char *verb)
 
 enum { THREADS = 16 };
 
-/* One request in one thread. */
+/* One request that is made in one thread. */
 struct thread_run {
     pthread_t thread;
     struct kept *kept;
@@ -348,7 +349,8 @@ static bool runs_agree(const struct thread_run *a, const struct thread_run *b)
                        : strcmp(a->reply->text, b->reply->text) == 0;
 }
 
-/* Returns the text of the first run from a little before its first difference to another run. */
+/* Returns the text of the first run, starting a little before its first difference from another
+ * run. */
 static const char *difference_of(const struct thread_run *run, const struct thread_run *other)
 {
     const char *a = run->err.code ? run->err.message : run->reply->text;
@@ -364,7 +366,7 @@ static void kept_run_in_threads(struct kept *k, const char *verb)
 {
     static struct thread_run runs[THREADS + 1];
 
-    /* The first run is alone; it also reads the examples, which the others share. */
+    /* The first run is made alone; it also reads the examples, which the other runs share. */
     runs[0] = (struct thread_run){.kept = k, .verb = verb};
     thread_start(&runs[0]);
     for (int i = 1; i <= THREADS; i++) {
@@ -383,7 +385,7 @@ static void kept_run_in_threads(struct kept *k, const char *verb)
 
 /* ---- text ------------------------------------------------------------------------------------ */
 
-/* Whether a text has "nan" or "inf" as a word, which a printed number that is not finite is. */
+/* Whether a text has "nan" or "inf" as a word, because a number was printed that is not finite. */
 static bool has_no_number(const char *text)
 {
     static const char letters[] =

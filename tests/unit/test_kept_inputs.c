@@ -1,10 +1,10 @@
 /*
- * Outcomes of the readers for the files of the fuzz corpora, and for the same files with small
- * errors: cut off, with lines left out or twice, with other numbers or other bytes. The outcomes of
- * a file (the message and line of the error, or a sum of what was read) are kept as a checksum in
- * tests/data/answers/read_FOLDER.txt, so that no reader changes unnoticed. HM_RECORD=1 writes the
- * checksums of today; HM_PRINT=NAME prints the outcomes of one file, to compare two versions. The
- * argument is the folder of the corpus.
+ * Tests the outcomes of the readers for the files of the fuzz corpora, and for the same files with
+ * small errors: cut off, with lines left out or repeated, with other numbers or other bytes. The
+ * outcomes of a file (the message and line of the error, or a sum of what was read) are stored as a
+ * checksum in tests/data/answers/read_FOLDER.txt, so that no reader changes unnoticed. HM_RECORD=1
+ * writes the current checksums; HM_PRINT=NAME prints the outcomes of one file, to compare two
+ * versions. The argument of this program is the folder of the corpus.
  */
 #include <dirent.h>
 #include <sys/mman.h>
@@ -44,7 +44,7 @@ static void outcome_add_error(struct outcome *o, const struct hm_err *err)
                 err->message, err->hint);
 }
 
-/* Returns a sum that depends on the order of the values and also on NaN and infinite values. */
+/* Returns a sum of values that depends on their order, and also on NaN and infinite values. */
 static double sum_values(const double *values, size_t count)
 {
     double sum = 0;
@@ -183,7 +183,7 @@ static void read_spec(const char *data, size_t size, struct outcome *o)
     hm_job_free(job);
 }
 
-/* Makes a file in memory; returns its descriptor, and the path that opens it. */
+/* Makes a file in memory. Returns its descriptor, and writes a path by which it can be opened. */
 static int make_file(const char *bytes, size_t length, char path[HM_DATA_PATH])
 {
     int file = memfd_create("kept", 0);
@@ -297,8 +297,7 @@ static void read_data(const char *data, size_t size, struct outcome *o)
 static const struct reader {
     const char *folder;
     void (*read)(const char *data, size_t size, struct outcome *o);
-    size_t every; /* Only every N-th variant is read, where N is this number; 0: all variants are
-                     read. */
+    size_t every; /* Only every N-th variant is read, with N = `every`; 0: all variants are read. */
 } readers[] = {{"import", read_import}, {"traces", read_traces}, {"runs", read_runs},
                {"spec", read_spec, 4},  {"graph", read_graph},   {"uai", read_uai},
                {"data", read_data}};
@@ -463,7 +462,7 @@ static char *load_file(const char *path, size_t *ret_size)
     return data;
 }
 
-/* Compares the outcome of a file with the next line of the stored ones; returns true if they
+/* Compares the outcomes of a file with the next line of the stored checksums. Returns true if they
  * differ. */
 static bool compare_line(FILE *kept, FILE *out, const struct trial *t)
 {
@@ -510,7 +509,7 @@ static void readers_are_kept(void **state)
 
     (void)state;
     if ((zlib && zlib[0] == '0') || (zstd && zstd[0] == '0'))
-        skip(); /* Skip this test, because some of the files are compressed. */
+        skip(); /* This test is skipped, because some of the files are compressed. */
     root = root ? root : ".";
     snprintf(path, sizeof(path), "%s/tests/data/answers/read_%s.txt", root, reader->folder);
     FILE *out = record && record[0] == '1' ? fopen(path, "w") : NULL, *kept = fopen(path, "r");

@@ -1,4 +1,5 @@
-/* The plan of a laboratory: commands for each mechanism, numbers, names, checks and texts. */
+/* Tests the commands that create a laboratory (an emulated cluster), for each mechanism of delays,
+ * and its numbers, names, checks and texts. */
 #include "testing.h"
 
 #include "json.h"
@@ -58,8 +59,8 @@ static void plain_labs_have_a_bridge(void **state)
     free(text);
 }
 
-/* There is a token bucket at both ends of a veth pair. It holds the bytes of one millisecond, at
- * least ten packets, and its queue holds those of 50 ms. */
+/* There is a token bucket at both ends of a veth pair. It contains the bytes of one millisecond, at
+ * least ten packets, and its queue contains those of 50 ms. */
 static void bandwidth_uses_tbf(void **state)
 {
     struct lab_spec spec = two;
@@ -78,7 +79,8 @@ static void bandwidth_uses_tbf(void **state)
     free(text);
 }
 
-/* The whole delay is applied towards a node; the limit is twice the number of packets in flight. */
+/* The whole delay is applied to packets that go to a node; the limit is twice the number of packets
+ * in flight. */
 static void netem_has_delay_and_loss(void **state)
 {
     struct lab_spec spec = {.name = "t", .n = 2, .latency_s = 0.0205, .way = LAB_NETEM};
@@ -104,7 +106,7 @@ static void netem_has_delay_and_loss(void **state)
     free(text);
 }
 
-/* Switches start before the wires that connect them; only packets from the hub to a node are
+/* Switches must start before the wires that connect them; only packets from the hub to a node are
  * delayed. */
 static void vde_has_switches_and_wires(void **state)
 {
@@ -298,7 +300,7 @@ static void settings_are_read_back(void **state)
     }
 }
 
-/* Any content of the file is a valid lab or an error. */
+/* Any content of the file must give a valid lab or an error. */
 static void damaged_settings(void **state)
 {
     static const char *const texts[] = {

@@ -1,6 +1,7 @@
 /*
- * The model of large networks against an independent program (tools/oracle/large.py, through the
- * table tests/data/large.tsv), the published worked examples, digit by digit, and published counts.
+ * Compares the model of large networks with an independent program (tools/oracle/large.py, through
+ * the table tests/data/large.tsv), with the published worked examples, digit by digit, and with
+ * published counts.
  */
 #include "large_testing.h"
 
@@ -10,7 +11,7 @@ enum { INPUTS = 50, RESULTS = 14, LINE = 8192 };
 
 static const double GIB = 1073741824.0;
 
-/* One evaluation with all its inputs. */
+/* One evaluation of the model with all its inputs. */
 struct example {
     char name[32];
     struct hm_transformer network;
@@ -93,7 +94,7 @@ static bool next_example(FILE *file, struct example *x)
     return true;
 }
 
-/* Evaluates an example; the results are in the order of the table. */
+/* Evaluates an example; the results have the order of the table's columns. */
 static void eval_example(const struct example *x, double *ret_results)
 {
     const struct hm_large_case situation = {&x->device, &x->work, &hm__large_reference};
@@ -122,6 +123,29 @@ static void eval_example(const struct example *x, double *ret_results)
         m.total / GIB,
     };
     memcpy(ret_results, results, sizeof(results));
+}
+
+/* Weights and states of 6 bytes for each parameter move half of the bytes of those of 12 bytes;
+ * more than 12 bytes move as many as 12. */
+static void small_states_move_fewer_bytes(void **state)
+{
+    enum { OPTIMIZER_S = 9 };
+    static const double bytes[] = {10, 12, 4};
+    FILE *file = open_source("tests/data/large.tsv");
+    double results[3][RESULTS];
+    struct example x;
+
+    (void)state;
+    assert_true(next_example(file, &x));
+    fclose(file);
+    x.work.weight_bytes = 2;
+    for (size_t i = 0; i < 3; i++) {
+        x.work.optimizer_bytes = bytes[i];
+        eval_example(&x, results[i]);
+    }
+    assert_true(results[0][OPTIMIZER_S] > 0);
+    assert_near(results[1][OPTIMIZER_S], results[0][OPTIMIZER_S], 1e-12);
+    assert_near(results[2][OPTIMIZER_S], results[0][OPTIMIZER_S] / 2, 1e-12);
 }
 
 static void test_oracle(void **state)
@@ -173,7 +197,8 @@ static const struct {
       "22.67", "47.30"}},
 };
 
-/* Checks that a value rounds to the printed figure: it differs by at most half of its last digit.
+/*
+ * Checks that a value rounds to the printed figure: it differs by at most half of its last digit.
  */
 static void check_figure(const char *name, int index, double value, const char *figure)
 {
@@ -286,7 +311,7 @@ static void test_counts(void **state)
     check_figure("deepseek-v3", 1, hm__large_active(&x) / 1e9, "37.");
 }
 
-/* Every mistake in a network or a layout is reported with its field and value. */
+/* Every mistake in a network or a layout must be reported with its field and value. */
 /* In a torus, a ring over one axis uses only the links of this axis, and a ring over the whole
  * torus uses all links. */
 static void test_torus(void **state)
@@ -314,7 +339,8 @@ static void test_torus(void **state)
                 2 * (7. / 8 * bytes / (rate / 2) + start + 4e-6), 1e-12);
 }
 
-/* States that the host keeps need no memory on the device, but they need time on the host. */
+/* States that are offloaded to the host need no memory on the device, but they need time on the
+ * host. */
 static void test_offload(void **state)
 {
     struct hm_transformer net = {.layers = 32,
@@ -363,8 +389,8 @@ static void test_offload(void **state)
     assert_true(memory[1].optimizer == 0 && memory[1].gradients < .1 * memory[0].gradients);
     assert_true(memory[1].weights == memory[0].weights &&
                 memory[2].weights < .3 * memory[1].weights);
-    /* The host keeps what the device does not: the optimizer's states, sharded gradients except two
-     * layers, and the weights. */
+    /* The host stores what the device does not: the states of the optimizer, sharded gradients
+     * except those of two layers, and the weights. */
     assert_true(memory[0].host == 0);
     assert_near(memory[1].host, memory[0].optimizer + memory[0].gradients - memory[1].gradients,
                 1e-9);
@@ -419,10 +445,15 @@ static void test_checks(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_oracle), cmocka_unit_test(test_published),
-        cmocka_unit_test(test_gemm),   cmocka_unit_test(test_layer),
-        cmocka_unit_test(test_counts), cmocka_unit_test(test_checks),
-        cmocka_unit_test(test_torus),  cmocka_unit_test(test_offload),
+        cmocka_unit_test(small_states_move_fewer_bytes),
+        cmocka_unit_test(test_oracle),
+        cmocka_unit_test(test_published),
+        cmocka_unit_test(test_gemm),
+        cmocka_unit_test(test_layer),
+        cmocka_unit_test(test_counts),
+        cmocka_unit_test(test_checks),
+        cmocka_unit_test(test_torus),
+        cmocka_unit_test(test_offload),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,7 @@
 /*
- * The flags and files that run a layout say what the layout says: values are compared one by one,
- * and flags of Megatron and files of DeepSpeed become jobs again whose plans have the same layout
- * and the same time. Layouts that a format cannot express are refused.
+ * Tests that the flags and files for running a layout describe this layout: values are compared one
+ * by one, and flags of Megatron and files of DeepSpeed are converted to jobs again whose plans must
+ * have the same layout and the same time. Layouts that a format cannot express must be refused.
  */
 #include "large_testing.h"
 
@@ -165,7 +165,8 @@ static void megatron_round_trip(void **state)
     }
 }
 
-/* A file for DeepSpeed has the same keys as `parallel`, so the file itself is used as that map. */
+/* A file for DeepSpeed has the same keys as the map `parallel`, so the file itself is used as that
+ * map. */
 static void deepspeed_round_trip(void **state)
 {
     static const char *const cases[] = {
@@ -294,7 +295,7 @@ static void what_a_format_lacks_is_refused(void **state)
     }
 }
 
-/* The explanation lists every rank once, and each stage's layers once. */
+/* The explanation must list every rank once, and the layers of each stage once. */
 static void explanations_list_every_rank(void **state)
 {
     static const char *const cases[] = {"parallel: {tp: 4, pp: 8, vpp: 5}\n",

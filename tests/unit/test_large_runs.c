@@ -1,6 +1,7 @@
 /*
- * Measured steps correct the model: on rows of data/large.csv, one row of a network and device
- * corrects the predictions of the other rows, which constants predict that never saw the source.
+ * Tests that measured steps correct the model: one row of a network and device in data/large.csv
+ * corrects the predictions of the other rows, which are made with constants that were fitted
+ * without the source.
  */
 #include "large_testing.h"
 
@@ -112,7 +113,7 @@ static void one_row_corrects_the_others(void **state)
     free(groups);
 }
 
-/* Both factors are found: that of a device that is slower than the model, and that of a slower
+/* Both factors must be found: that of a device that is slower than the model, and that of a slower
  * host. */
 static void factors_are_found_again(void **state)
 {
@@ -164,7 +165,7 @@ static void factors_are_found_again(void **state)
     hm__large_rows_free(rows);
 }
 
-/* A plan with a run of the same layout is near the run. */
+/* A plan with a run of the same layout must be near the run. */
 static void a_plan_follows_its_run(void **state)
 {
     const char text[] = "network: llama-3-8b\nsequence: 8192\nbatch: 512\n"
@@ -201,7 +202,8 @@ static void a_plan_follows_its_run(void **state)
     assert_true(b->high_s / b->low_s < .9 * a->high_s / a->low_s);
     assert_true(b->low_s < run.time_s && run.time_s < b->high_s);
     assert_true(corrected->correction_rows == 1 && corrected->correction_compute > 1);
-    /* The plan without runs advised one of this layout on fewer workers, and knew its effect. */
+    /* The plan without runs advised a run of this layout on fewer workers, and predicted its
+     * effect. */
     print_message("# advised: %g workers, %g s\n", plain->advised_n, plain->advised_run_s);
     assert_true(plain->advised_n == 8 && plain->advised_run_s == 120 && corrected->advised_n == 0);
     /* The run changes the share of the step in which workers wait, and with it the interval. */

@@ -1,6 +1,6 @@
 /*
- * Scaling laws against published figures and a calculation in another language, and plans that
- * choose the number of parameters and tokens from a loss, a budget or a deadline.
+ * Compares scaling laws with published figures and a calculation in another language, and tests
+ * plans that choose the number of parameters and tokens from a loss, a budget or a deadline.
  */
 #include "large_testing.h"
 
@@ -25,8 +25,8 @@ static void laws_are_those_of_the_papers(void **state)
         assert_near(hm__scaling_loss(&laws[i], 70e9, hm__scaling_tokens(&laws[i], 70e9, 2.1)), 2.1,
                     1e-12);
     assert_true(isinf(hm__scaling_tokens(&laws[2], 8e9, 2.0)));
-    /* With the compute of Gopher, Chinchilla's 70B is the optimum of both newer fits, and 40B that
-     * of approach 3 in the paper (its table A3). */
+    /* With the compute of Gopher, Chinchilla's 70B is the optimum of both newer fits, and 40B is
+     * the optimum of approach 3 in the paper (its table A3). */
     assert_near(hm__scaling_optimum(&laws[0], 5.76e23), 40.3e9, .01);
     assert_near(hm__scaling_optimum(&laws[1], 5.76e23), 72.2e9, .01);
     assert_near(hm__scaling_optimum(&laws[2], 5.76e23), 70.0e9, .01);
@@ -53,7 +53,7 @@ static struct hm_large_answer *plan_of(const char *more, const struct hm_large_q
     if (hm_job_parse(text, strlen(text), "job", NULL, 0, &job, &err) ||
         hm__large_plan(job, NULL, 0, q, &answer, &err))
         fail_msg("%s: %s", err.field, err.message);
-    answer->job = answer->network = NULL; /* These texts are owned by the job. */
+    answer->job = answer->network = NULL; /* The job owns these strings. */
     hm_job_free(job);
     return answer;
 }
@@ -114,7 +114,8 @@ static void a_loss_gives_the_tokens(void **state)
     plan_fails("train: 0.1\n", &q, "loss", "does not train all parameters");
 }
 
-/* A budget is spent on the size with the least loss: no other size that was tried is better. */
+/* A budget must be spent on the size with the least loss: no other size that was tried may be
+ * better. */
 static void a_budget_gives_parameters_and_tokens(void **state)
 {
     struct hm_large_question q = large_question(NAN);
@@ -178,7 +179,7 @@ static void a_loss_gives_the_cheapest_size(void **state)
     assert_true(a->sizes[best].parameters == a->parameters);
     assert_true(a->parameters > 3e9 && a->parameters < 40e9);
     hm__large_answer_free(a);
-    /* A given size is met within a few per cent, in the proportions of the network. */
+    /* A given size must be met within a few per cent, in the proportions of the network. */
     q = large_question(NAN);
     for (double size = 1e9; size < 1e12; size *= 7) {
         q.parameters = size;
@@ -190,7 +191,7 @@ static void a_loss_gives_the_cheapest_size(void **state)
     }
 }
 
-/* Failures take part of the deadline and of the budget of a run on many nodes. */
+/* Failures use a part of the deadline and of the budget of a run on many nodes. */
 static void failures_count_in_limits(void **state)
 {
     struct hm_large_question q = large_question(NAN);
@@ -213,8 +214,8 @@ static void failures_count_in_limits(void **state)
     hm__large_answer_free(a);
 }
 
-/* The memory that a layout leaves free is used exactly: one step more does not fit. The changes
- * agree with plans of their own. */
+/* The memory that a layout leaves free must be used exactly: one more step must not fit. Each
+ * change must agree with a plan of its own. */
 static void growth_is_what_other_plans_say(void **state)
 {
     struct hm_large_question q = large_question(NAN);
@@ -246,7 +247,7 @@ static void growth_is_what_other_plans_say(void **state)
             hm__large_answer_free(other);
         }
     hm__large_answer_free(a);
-    /* With a fixed batch, scaling breaks at some number of workers. */
+    /* With a fixed batch, the efficiency falls below 80 % at some number of workers. */
     q = large_question(NAN);
     q.max_n = 1024;
     a = plan_of("overlap: {data: no, gather: no}\n", &q);

@@ -1,6 +1,7 @@
 /*
- * The Lasso: against scikit-learn (tools/oracle/lasso.py), against the conditions of an optimum
- * summed over the rows themselves, against closed forms for one term, and cross-validation by hand.
+ * Compares the Lasso with scikit-learn (tools/oracle/lasso.py), with the conditions of an optimum
+ * summed over the rows themselves, with closed forms for one term, and with cross-validation by
+ * hand.
  */
 #include "testing.h"
 
@@ -8,7 +9,7 @@
 
 enum { ROWS = 160, FOLDS = 8 };
 
-/* Rows as they were generated; nothing here uses the sums that are tested. */
+/* Rows as they were generated; this file does not use the sums that it tests. */
 struct rows {
     size_t count, terms, folds;
     double x[ROWS][HM_LASSO_MAX], y[ROWS], weight[ROWS];
@@ -54,7 +55,7 @@ static void standardise(const struct rows *rows, struct plain *plain)
     plain->variance = centre(rows, plain->total, plain->y);
 }
 
-/* Returns the objective; slopes are the means of z times the residual. */
+/* Returns the objective; `slopes` gets the means of z times the residual. */
 static double objective_of(const struct rows *rows, const struct plain *plain, double penalty,
                            const double *b, double *slopes)
 {
@@ -257,7 +258,7 @@ static void check_choice(const struct rows *rows, const struct cross *cross, con
     assert_near(choice.penalties[choice.least], v[0], 1e-9);
     assert_near(choice.penalties[choice.chosen], v[1], 1e-9);
     for (size_t p = 0; p < cross->penalties;
-         p++) { /* The mean and its standard error by their definitions. */
+         p++) { /* The mean and its standard error are computed by their definitions. */
         double sum = 0, square = 0, count = 0;
         for (size_t f = 0; f < rows->folds; f++)
             if (cross->held[f])
@@ -444,7 +445,8 @@ static void the_start_does_not_matter(void **state)
     for (size_t j = 0; j < 12; j++)
         b[j] = 100 * made(5, j);
     for (size_t p = 20; p-- > 0;) {
-        /* Coefficients of 100 deviations that cancel give a gap of about 100^2 rounding errors. */
+        /* Coefficients that are 100 times the deviation and cancel each other give a gap of about
+         * 100^2 rounding errors. */
         assert_true(hm__lasso_solve(&lasso, penalties[p], 1e-13, b) <= 1e-11);
         assert_close(b, down[p], 12, 1e-8 * sqrt(lasso.y_variance), __LINE__);
     }
@@ -452,7 +454,7 @@ static void the_start_does_not_matter(void **state)
         assert_true(b[j] == 0); /* At the largest penalty no term enters. */
 }
 
-/* With terms that are sums of others, only the coefficients are not unique. */
+/* If terms are sums of other terms, the predictions are unique, but the coefficients are not. */
 static void terms_that_depend_on_others(void **state)
 {
     static struct rows rows;
@@ -504,7 +506,7 @@ static void terms_that_almost_depend_on_others(void **state)
     }
 }
 
-/* The terms are copies of one term with smaller and smaller differences, down to 0. */
+/* The terms are copies of one term with decreasing differences, down to 0. */
 static void terms_that_are_almost_alike(void **state)
 {
     static struct rows rows;
@@ -580,9 +582,9 @@ static void a_y_that_does_not_vary_needs_no_term(void **state)
 /*
  * Each fold has the rows (-1, -a) and (1, a). The coefficient fitted to the other folds is the mean
  * of their a minus the penalty, and the error is the squared difference from a. With a = 2, 3, 4, 3
- * and penalties 3, 3/2, 3/4, 3/8 the errors at the last are (529, 81, 1681, 81)/576: mean 593/576,
- * standard error 0.65578. At 3/4 the mean is 1.45139, which is within it, and at 3/2 it is 3.13889,
- * which is not.
+ * and penalties 3, 3/2, 3/4, 3/8 the errors at the last penalty are (529, 81, 1681, 81)/576, with
+ * the mean 593/576 and the standard error 0.65578. At 3/4 the mean is 1.45139, which is within one
+ * standard error of the smallest; at 3/2 it is 3.13889, which is not.
  */
 static void fold_by_hand(struct hm_gram *gram, double a)
 {

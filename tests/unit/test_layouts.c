@@ -1,6 +1,6 @@
 /*
- * Plans of transformers through the public headers: a job made in memory has the same answer as the
- * same job read from YAML, and wrong input gets an error that names the field.
+ * Tests plans of transformers through the public headers: a job made in memory must have the same
+ * answer as the same job read from YAML, and wrong input must get an error that names the field.
  */
 #include "testing.h"
 
@@ -108,7 +108,7 @@ static void test_same_as_yaml(void **state)
     hm_job_free(by_yaml);
 }
 
-/* A layout that is given is used; what it leaves open is searched. */
+/* A layout that is given must be used; only its unspecified parts are searched. */
 static void test_given_layout(void **state)
 {
     const struct hm_layout given = {
@@ -245,7 +245,8 @@ static void test_wrong_plans(void **state)
     err = (struct hm_err){0};
     assert_true(hm_plan_layouts(job, NULL, 0, &q, &layouts, &err) < 0);
     assert_string_equal(err.field, "weak");
-    /* A transformer joins no other network, and other jobs are not planned by layouts. */
+    /* A job with a transformer cannot have another network, and other jobs are not planned by
+     * layouts. */
     q = (struct hm_question)HM_QUESTION_INIT;
     err = (struct hm_err){0};
     assert_int_equal(hm_job_new(&plain, NULL), 0);

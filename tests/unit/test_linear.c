@@ -1,6 +1,7 @@
 /*
- * Sums of losses and gradients: against the oracle, against finite differences, dense and sparse,
- * for all rows and for lists, in all sizes around the blocks of two, four and eight.
+ * Tests sums of losses and gradients: they are compared with the oracle and with finite
+ * differences, dense and sparse, for all rows and for lists, in all sizes around the blocks of two,
+ * four and eight.
  */
 #include "train_problems.h"
 
@@ -163,7 +164,8 @@ static void gradients_are_differences(void **state)
     }
 }
 
-/* A list of any length equals its rows one by one, added to the existing gradient. */
+/* A list of any length must give the same result as its rows one by one, added to the existing
+ * gradient. */
 static void lists_are_rows_one_by_one(void **state)
 {
     double w[ROOM], flop;
@@ -256,7 +258,7 @@ static void rows_predicted_right_are_counted(void **state)
     }
 }
 
-/* Scores in the thousands neither overflow nor lose digits of the loss. */
+/* Scores in the thousands must neither overflow nor lose digits of the loss. */
 static void steep_softmax_keeps_its_digits(void **state)
 {
     double w[ROOM], g[ROOM] = {0}, flop;

@@ -1,6 +1,6 @@
 /*
- * Losses against their definitions: slopes are derivatives, ascend finds the maximum that a search
- * finds, dual is the conjugate (Fenchel-Young), and extreme values cause no overflow.
+ * Compares losses with their definitions: slopes are derivatives, `ascend` finds the same maximum
+ * as a search, `dual` is the conjugate (Fenchel-Young), and extreme values cause no overflow.
  */
 #include "testing.h"
 
@@ -62,7 +62,7 @@ static void slopes_are_derivatives(void **state)
         }
 }
 
-/* Returns the value that ascend maximises. */
+/* Returns the value that `ascend` maximises. */
 static double gain(const struct hm_loss *loss, double z, double y, double old, double q, double a)
 {
     return loss->dual(a, y) - z * (a - old) - q / 2 * (a - old) * (a - old);
@@ -115,7 +115,7 @@ static void ascend_finds_the_maximum(void **state)
         }
 }
 
-/* At the maximum, ascend does not move alpha. */
+/* At the maximum, `ascend` must not change alpha. */
 static void ascend_stays_at_the_maximum(void **state)
 {
     (void)state;
@@ -139,7 +139,7 @@ static void an_empty_row_is_decided_at_once(void **state)
     assert_near(hm__loss_hinge.ascend(0, 1, 0, 0), 1, 0);
     assert_near(hm__loss_hinge.ascend(0, -1, 0, 0), -1, 0);
     assert_near(hm__loss_hinge.ascend(2, 1, 0.5, 0), 0, 0);
-    /* Every alpha gives the same value, so alpha is kept. */
+    /* Every alpha gives the same value, so alpha must not change. */
     assert_near(hm__loss_hinge.ascend(1, 1, 0.5, 0), 0.5, 0);
     assert_near(hm__loss_logistic.ascend(0, 1, 0, 0), 0.5, 1e-15);
     assert_near(hm__loss_logistic.ascend(2, -1, -0.1, 0), -1 / (1 + exp(-2)), 1e-15);
@@ -153,7 +153,7 @@ static void dual_is_the_conjugate(void **state)
         for (int i = -40; i <= 40; i++) {
             double z = 0.15 * i, y = label_of(losses[l], (size_t)(i + 40));
             double value = losses[l]->value(z, y);
-            /* Fenchel-Young: l(z) + l*(-alpha) >= -z alpha for all z and alpha. */
+            /* Fenchel-Young inequality: l(z) + l*(-alpha) >= -z alpha for all z and alpha. */
             for (int k = 0; k <= 20; k++) {
                 double alpha = alpha_of(losses[l], y, 0.05 * k);
                 assert_true(value - losses[l]->dual(alpha, y) >= -z * alpha - 1e-14);

@@ -1,7 +1,7 @@
 /*
- * The seconds of an iteration that a command reports, and those that two runs with different
- * numbers of iterations show. Commands print fixed numbers, so only the whole run is measured by
- * the clock.
+ * Tests the seconds of an iteration that a command reports, and those that are computed from two
+ * runs with different numbers of iterations. Commands print fixed numbers, so only the whole run is
+ * measured by the clock.
  */
 #include "testing.h"
 
@@ -49,8 +49,9 @@ static void a_run_without_iterations_includes_its_start(void **state)
     assert_string_equal(m.timing, "whole run");
 }
 
-/* Commands that write an event log where SPARK_SUBMIT_OPTS asks for it, as Spark does: two jobs
- * that take 0.5, 0.2 and 0.3 s, and 1, 2 and 3 ms. The word pyspark makes it a Spark program. */
+/* Commands that write an event log to the folder that SPARK_SUBMIT_OPTS names, as Spark does: two
+ * jobs that take 0.5, 0.2 and 0.3 s, and 1, 2 and 3 ms. The word pyspark makes each a Spark
+ * program. */
 #define WRITE_LOG                                                                                  \
     ": pyspark; dir=${SPARK_SUBMIT_OPTS##*eventLog.dir=file:}; id=0; "                             \
     "job() { printf '{\"Event\":\"SparkListenerJobStart\",\"Job ID\":%d,\"Submission Time\":%d,"   \
@@ -64,7 +65,8 @@ static void a_run_without_iterations_includes_its_start(void **state)
     "for ms in 500 200 300; do job aggregate $ms; done; "                                          \
     "for ms in 1 2 3; do job count $ms; done; } >\"$dir/local-1\"; "
 
-/* The jobs that repeat and take longest are the iterations, unless the program prints some. */
+/* The jobs that repeat and take longest are the iterations, unless the program prints its
+ * iterations. */
 static void iterations_of_spark_are_in_its_log(void **state)
 {
     (void)state;

@@ -1,8 +1,8 @@
-/* Clusters of several kinds of machines: against a search over all mixes, and against plans on one
- * kind. */
+/* Tests clusters with several kinds of machines: they are compared with a search over all mixes,
+ * and with plans on one kind. */
 #include "testing.h"
 
-/* The kinds of tools/oracle/mixes.py. */
+/* The kinds of machines, which are those of tools/oracle/mixes.py. */
 #define KINDS                                                                                      \
     "kinds: ["                                                                                     \
     "{title: a, flops: 10 Gflop/s, efficiency: 1, price: $1/h, count: 4, "                         \
@@ -74,7 +74,7 @@ static void test_best_mixes(void **state)
     assert_true(rows >= 16);
 }
 
-/* A mixed cluster of one kind has the curve of a cluster of that kind. */
+/* A mixed cluster with only one kind must have the same curve as a cluster of that kind. */
 static void test_one_kind(void **state)
 {
     static const char *const fleets[][2] = {
@@ -116,8 +116,9 @@ static void test_one_kind(void **state)
     }
 }
 
-/* Asynchronous workers do not wait: 3 workers of 1 s and 1 worker of 4 s make 3.25 steps a second.
- * Workers that wait have 4 * 10 samples together, by speed: the slow one has 10 * 4 / 13 of them.
+/*
+ * Asynchronous workers do not wait: 3 workers of 1 s and 1 worker of 4 s make 3.25 steps a second.
+ * Workers that wait share 4 * 10 samples by their speed: the slow one has 10 * 4 / 13 of them.
  */
 static void test_consistency(void **state)
 {
@@ -155,7 +156,7 @@ static void test_consistency(void **state)
     }
 }
 
-/* The library copies kinds into the cluster, and the cluster into the job. */
+/* The library must copy kinds into the cluster, and the cluster into the job. */
 static void test_library(void **state)
 {
     struct hm_cluster *mixed = NULL, *machine = NULL;
@@ -197,7 +198,7 @@ static void test_library(void **state)
     hm_catalog_free(catalog);
 }
 
-/* A mix fits only if each of its kinds has the memory for its share. */
+/* A mix fits only if each of its kinds of machines has enough memory for its share. */
 static void test_memory(void **state)
 {
     static const char text[] =

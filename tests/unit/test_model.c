@@ -1,4 +1,5 @@
-/* The superstep against tests/data/superstep.csv (tools/oracle/superstep.py) and by hand. */
+/* Compares the superstep with tests/data/superstep.csv (tools/oracle/superstep.py) and with values
+ * computed by hand. */
 #include "testing.h"
 
 #include "layer_time.h"
@@ -85,8 +86,8 @@ static const char small[] = "batch: 64\nprecision: 32\n"
                             "false}]}\n"
                             "communicate: [{what: gradients, scheme: ring}]\n";
 
-/* Computing has three products: the forward pass, the gradient of the input and the gradient of the
- * weights. */
+/* The computing time is that of three products: the forward pass, the gradient of the input and the
+ * gradient of the weights. */
 static void compute_is_three_passes(void **state)
 {
     char text[600];
@@ -111,13 +112,14 @@ static void compute_is_three_passes(void **state)
     hm_job_free(job);
 }
 
-/* Each pass of each layer takes the longer of compute and memory time, plus the start of a kernel.
+/*
+ * Each pass of each layer takes the longer of compute and memory time, plus the start of a kernel.
  */
 static void the_roofline_by_hand(void **state)
 {
     char text[700];
     const double flops = 1e9, moved = 1e9, start = 1e-5, b = 64;
-    const double layers[3][4] = {/* Columns: multiply-adds, values, weights, passes. */
+    const double layers[3][4] = {/* The columns are multiply-adds, values, weights and passes. */
                                  {5000, 150, 5000, 3},
                                  {0, 100, 0, 2},
                                  {500, 60, 500, 3}};
@@ -233,7 +235,7 @@ static void weak_scaling_keeps_the_local_batch(void **state)
     weak.weak = true;
     struct hm_model *model = make(job, &weak);
     assert_near(at(model, 1).compute_s, at(model, 100).compute_s, 0);
-    /* With weak scaling, n may exceed the batch, because each worker has a batch of its own. */
+    /* With weak scaling, n may exceed the batch, because each worker has its own batch. */
     assert_true(at(model, 100).fits);
     hm__model_free(model);
     model = make(job, NULL);

@@ -1,4 +1,5 @@
-/* For every N, the Nth allocation fails: the call returns an error, without a leak or a crash. */
+/* Tests failed allocations: for every N, the Nth allocation fails, and the call must return an
+ * error, without a leak or a crash. */
 #include "testing.h"
 
 #include "howmany_advise.h"
@@ -79,7 +80,9 @@ static int platform_way(struct hm_err *err)
     return rc;
 }
 
-/* Generates a graph, reads it from its job, and splits it in every way that needs no library. */
+/*
+ * Generates a graph, reads it from its job, and splits it with every method that needs no library.
+ */
 static int graph_way(struct hm_err *err)
 {
     static const enum hm_split splits[] = {HM_SPLIT_DEALT, HM_SPLIT_RANDOM, HM_SPLIT_GREEDY,
@@ -345,7 +348,7 @@ static void fail_by_step(int (*way)(struct hm_err *err), long step, long least)
             break;
         if (rc == 0)
             continue;
-        assert_int_equal(passed, 0); /* An earlier failure was not reported. */
+        assert_int_equal(passed, 0); /* If this is not 0, an earlier failure was not reported. */
         assert_int_equal(rc, HM_E_NOMEM);
         assert_int_equal(err.code, HM_E_NOMEM);
         fails++;

@@ -1,6 +1,6 @@
 /*
- * Notes of the model: each assumption that a plan makes is named, and a job that differs only in
- * the cause of the assumption does not have the note.
+ * Tests the notes of the model: each assumption that a plan makes must be named, and a job that
+ * differs only in the cause of the assumption must not have the note.
  */
 #include "testing.h"
 
@@ -20,7 +20,7 @@ static struct hm_answer *plan(const char *text, const struct hm_way *way)
     return answer;
 }
 
-/* The number of notes of the plan that begin with this text. */
+/* Returns the number of notes of the plan that begin with this text. */
 static size_t notes_with(const char *text, const struct hm_way *way, const char *note)
 {
     struct hm_answer *a = plan(text, way);
@@ -32,7 +32,7 @@ static size_t notes_with(const char *text, const struct hm_way *way, const char 
     return found;
 }
 
-/* Exactly one note of the first job begins with this text, and none of the second. */
+/* Checks that exactly one note of the first job begins with this text, and none of the second. */
 static void noted(const char *with, const char *without, const char *note)
 {
     if (notes_with(with, NULL, note) != 1)
@@ -51,7 +51,7 @@ static void a_measured_machine_is_noted(void **state)
           "the machine was measured on 2026-11-16, within 3.0 %");
     noted(NETWORK "cluster: {flops: 1 Gflop/s, measured: {date: 2026-11-16}}\n",
           NETWORK "cluster: {flops: 1 Gflop/s}\n", "the machine was measured on 2026-11-16");
-    /* Also where the job has a formula that uses no figure of the machine. */
+    /* The note must also exist if the job has a formula that uses no figure of the machine. */
     noted("compute: 10 s / n\ncommunicate: none\ncluster: {measured: {date: 2026-11-16}}\n",
           "compute: 10 s / n\ncommunicate: none\ncluster: {}\n",
           "the machine was measured on 2026-11-16");

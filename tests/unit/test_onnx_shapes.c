@@ -1,6 +1,6 @@
 /*
- * Shapes of ONNX operators, from the specification of each operator: one node at a time, with
- * inputs given as shapes or constants. The expected shapes were computed by hand.
+ * Tests the shapes of ONNX operators, from the specification of each operator: one node at a time,
+ * with inputs given as shapes or constants. The expected shapes were computed by hand.
  */
 #include "testing.h"
 
@@ -324,7 +324,8 @@ static void operators_have_shapes(void **state)
         check_case(&operators[i]);
 }
 
-/* Ranks above 8, sizes of 1e15 and constants of more than 64 elements are beyond the reader. */
+/* Ranks above 8, sizes of 1e15 and constants of more than 64 elements exceed the limits of the
+ * reader. */
 static void sizes_have_limits(void **state)
 {
     static const struct onnx_case cases[] = {

@@ -1,6 +1,7 @@
 /*
- * Runs that correct a job whose communication overlaps with computing: the overlap is evaluated
- * again with the corrected parts, so that communication that longer computing hides costs nothing.
+ * Tests runs that correct a job whose communication overlaps with computing: the overlap must be
+ * evaluated again with the corrected parts, so that communication that longer computing hides costs
+ * nothing.
  */
 #include "howmany_fit.h"
 #include "testing.h"
@@ -23,7 +24,8 @@ static struct hm_prediction predict(const struct hm_job *job, const double *n,
     return p;
 }
 
-/* The sheet's computing is too short to hide the messages; the runs show that it is longer. */
+/* According to the specification sheet, computing is too short to hide the messages; the runs show
+ * that it is longer. */
 static void hidden_communication_stays_hidden(void **state)
 {
     static const char *const jobs[] = {
@@ -48,7 +50,7 @@ static void hidden_communication_stays_hidden(void **state)
         assert_int_equal(hm_fit_predict(sheet, NULL, 0, &at, 1, &alone, NULL), 0);
         double exposed = alone.time_s;
         assert_int_equal(hm_fit_predict(sheet, NULL, 0, &one, 1, &alone, NULL), 0);
-        /* The sheet alone does not hide its communication. */
+        /* With the specification sheet alone, the communication is not hidden. */
         assert_true(exposed > 1.3 * alone.time_s);
         /* Only computing grows with n, because 16 workers wait for the slowest of them. */
         assert_int_equal(hm__predict_step(job, NULL, one, NULL, &first, NULL), 0);
@@ -62,7 +64,7 @@ static void hidden_communication_stays_hidden(void **state)
     }
 }
 
-/* A plan from such runs names computing as the limit, and does not propose a faster fabric. */
+/* A plan from such runs must name computing as the limit, and must not propose a faster fabric. */
 static void hidden_communication_is_no_limit(void **state)
 {
     struct hm_job *job = parse_job("network: resnet-50\nbatch: 64\nscaling: weak\noverlap: layers\n"
@@ -89,7 +91,9 @@ static void hidden_communication_is_no_limit(void **state)
     hm_job_free(job);
 }
 
-/* The closed form (a^2 + b^2)^(1/2) with both parts wrong by known factors. */
+/*
+ * The times must follow the closed form (a^2 + b^2)^(1/2), with both parts wrong by known factors.
+ */
 static void corrected_parts_are_combined(void **state)
 {
     struct hm_job *job =

@@ -1,5 +1,5 @@
-/* The seconds f(m) of an iteration, from the times of traces, from a fit of runs and from the curve
- * of a plan; at m that were measured, between them and beyond. */
+/* Tests the seconds f(m) of an iteration, from the times of traces, from a fit of runs and from the
+ * curve of a plan; at numbers of workers m that were measured, between them and beyond. */
 #include "made_traces.h"
 
 #include "converge.h"
@@ -59,8 +59,8 @@ static void measured_m_are_as_measured_and_others_by_terms(void **state)
     made_release(&made);
 }
 
-/* Traces on one m are averaged; a trace that restarts counts its own seconds, not the elapsed
- * time. */
+/* Traces on the same m must be averaged; for a trace that restarts, its own seconds count, not the
+ * elapsed time. */
 static void several_traces_of_an_m_are_averaged(void **state)
 {
     struct made made;
@@ -85,7 +85,8 @@ static void several_traces_of_an_m_are_averaged(void **state)
     made_release(&made);
 }
 
-/* Two m are too few for terms: f is interpolated between them in logarithms and unknown beyond. */
+/* Two values of m are too few for terms: f is interpolated between them in logarithms and unknown
+ * beyond them. */
 static void two_m_make_a_line(void **state)
 {
     const double m[] = {2, 8};
@@ -104,7 +105,8 @@ static void two_m_make_a_line(void **state)
     made_release(&made);
 }
 
-/* The pace of an algorithm overrides the common one, and a later pace overrides an earlier one. */
+/* The times of one algorithm must override the common ones, and later times must override earlier
+ * ones. */
 static void the_own_pace_comes_first(void **state)
 {
     double m = 1, s[4] = {1, 2, 3, 4};

@@ -1,4 +1,6 @@
-/* The parser of request heads and of chunked bodies, whole and byte by byte. */
+/*
+ * Tests the parser of request heads and of chunked bodies, with all bytes at once and byte by byte.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

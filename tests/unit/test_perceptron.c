@@ -1,9 +1,9 @@
 /*
- * Perceptrons against references: losses and gradients by complex steps
+ * Compares perceptrons with references: losses and gradients by complex steps
  * (tools/oracle/perceptron.py); a second implementation here, in double precision, row by row,
- * which is itself checked by finite differences; and matrix products against three plain loops.
- * Single precision has a rounding error of 6e-8: compared values may differ by 3e-6 of their size,
- * in the steep cases by more (their z are in the hundreds).
+ * which is itself checked by finite differences; and matrix products by three plain loops. Single
+ * precision has a rounding error of 6e-8: compared values may differ by 3e-6 of their size, and by
+ * more in the steep cases, whose z are in the hundreds.
  */
 #include <float.h>
 
@@ -52,7 +52,7 @@ static void check_product(hm_gemm_fn *gemm, const size_t size[3], int transposes
                 fail_msg("%zu x %zu x %zu, %d: (%zu, %zu) is %g, not %g", m, n, k, transposes, i, j,
                          (double)c[i * ldc + j], wanted);
         }
-        assert_true(c[i * ldc + n] == before[i * ldc + n]); /* Values beside C are unchanged. */
+        assert_true(c[i * ldc + n] == before[i * ldc + n]); /* Values outside C must not change. */
     }
 }
 
@@ -77,11 +77,12 @@ static void test_products(void **state)
 
 enum { WIDE = 16, DEEP = HM_HIDDEN_MAX + 1 };
 
-/* A network and its rows; these rows stay after the objective has freed its own. */
+/* A network and its rows; these rows exist also after the objective has freed its own copy. */
 struct net {
     struct hm_perceptron_spec spec;
     size_t features, outputs, rows, unknowns;
-    /* Arrays of rows x features values, of rows values, and of unknowns values. */
+    /* `x` has rows x features values, `labels` has one value per row, and `w` has one value per
+     * weight. */
     double *x, *labels, *w;
     struct hm_objective objective;
 };
@@ -382,7 +383,7 @@ static void test_sparse_is_dense(void **state)
         net_make(&net[i], i, 4);
         eval(&net[i], NULL, 60, gradient[i]);
     }
-    /* Repeating the evaluation gives the same bits. */
+    /* Repeating the evaluation must give the same bits. */
     assert_memory_equal(gradient[0], gradient[1], sizeof(gradient[0]));
     for (int i = 0; i < 2; i++)
         net_release(&net[i]);
@@ -494,7 +495,7 @@ static void test_small(void **state)
     net_release(&net);
 }
 
-/* Weights of any size give finite values; NaN is not hidden. */
+/* Weights of any size must give finite values; NaN must not be hidden. */
 static void test_extremes(void **state)
 {
     (void)state;

@@ -1,4 +1,5 @@
-/* Placement of layers on devices: against all placements, and a simulated pipeline. */
+/* Compares the placement of layers on devices with a search over all placements, and with a
+ * simulated pipeline. */
 #include "testing.h"
 
 #include "layer_graph.h"
@@ -171,7 +172,8 @@ static void test_offer(void **state)
     hm_answer_free(plain);
 }
 
-/* A residual block reads its input twice, so that a unit ends before and after it, not inside. */
+/* A residual block reads its input twice, so a pipeline can be cut before and after the block, but
+ * not inside it. */
 static void test_graph(void **state)
 {
     struct hm_job *job = parse_job(

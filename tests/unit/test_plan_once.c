@@ -1,4 +1,4 @@
-/* The model of the winning combination is evaluated once, whatever the question. */
+/* Tests that the model of the best combination is evaluated only once, whatever the question is. */
 #include "testing.h"
 
 #include "howmany.h"
@@ -95,8 +95,9 @@ static void several_machines(void **state)
     plan_once(&question, 3);
 }
 
-/* The weights of the goal `balance` are computed from all curves, which are kept for the
- * ranking. */
+/*
+ * The weights of the goal `balance` are computed from all curves, which are stored for the ranking.
+ */
 static void a_balance(void **state)
 {
     struct hm_question question = HM_QUESTION_INIT;

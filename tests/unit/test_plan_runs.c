@@ -1,4 +1,5 @@
-/* Plans from runs: stated probabilities are calibrated, and without runs the model answers. */
+/* Tests plans from runs: stated probabilities must be calibrated, and without runs the model must
+ * answer. */
 #include "howmany_fit.h"
 #include "random.h"
 #include "testing.h"
@@ -78,7 +79,7 @@ static void without_runs_the_answer_is_the_model(void **state)
     hm_job_free(job);
 }
 
-/* Fits a job to runs that take exactly the times that its sheet predicts. */
+/* Fits a job to runs that take exactly the times that its specification sheet predicts. */
 static struct hm_fit *fit_as_predicted(const struct hm_job *job, const double *n, size_t count)
 {
     const struct hm_fit_settings settings = {.job = job};
@@ -100,8 +101,8 @@ static struct hm_fit *fit_as_predicted(const struct hm_job *job, const double *n
     return fit;
 }
 
-/* If the advised runs take the predicted times, a fit to them is about as exact as the advice says,
- * and keeps the predicted time. */
+/* If the advised runs take the predicted times, a fit to them must be about as exact as the advice
+ * says, and must have the predicted time. */
 static void advised_runs_narrow_the_interval(void **state)
 {
     static const char *const jobs[] = {

@@ -1,7 +1,7 @@
 /*
- * Power loss while a store is written: the store opens again, every run whose addition was
- * acknowledged is in it, a batch is there as a whole or not at all, and SQLite finds no damage.
- * With HM_TORTURE=1 there are 10,000 cuts; HM_SEED chooses others.
+ * Tests power loss while a store is written: the store must open again, every run whose addition
+ * was acknowledged must be in it, a batch must be there as a whole or not at all, and SQLite must
+ * find no damage. With HM_TORTURE=1 there are 10,000 power cuts; HM_SEED selects other ones.
  */
 #include "store_testing.h"
 
@@ -10,13 +10,14 @@
 
 enum { CUTS = 400, CUTS_ALL = 10000, CUTS_PER_STORE = 25, RUNS_MOST = 4000, BATCH_MOST = 5 };
 
-/* What the test knows about the runs of a store, by the number n of workers, which is unique. */
+/* What the test knows about each run of a store. Runs are identified by their number of workers n,
+ * which is unique. */
 enum known { NEVER, UNCERTAIN, ADDED, DELETED, MAYBE_DELETED };
 
 struct trial {
     enum known runs[RUNS_MOST];
-    size_t batch_of[RUNS_MOST]; /* The first n of the batch that the run was added with. */
-    size_t next;                /* The first n that was not used yet. */
+    size_t batch_of[RUNS_MOST]; /* Smallest n of the batch with which the run was added. */
+    size_t next;                /* Smallest n that was not used yet. */
     size_t cuts, lost, partial, invented, damaged, closed;
 };
 
@@ -63,7 +64,7 @@ static void delete_run(struct trial *t, struct hm_store *store)
     snprintf(condition, sizeof(condition), "n=%zu", n);
     int rc = hm_store_delete(store, &filter, NULL, NULL);
     t->runs[n] = rc == 0 ? DELETED : MAYBE_DELETED;
-    t->batch_of[n] = 0; /* It is no longer present or absent together with its batch. */
+    t->batch_of[n] = 0; /* The run is no longer present or absent together with its batch. */
     assert_true(rc == 0 || power_is_off());
 }
 
@@ -89,7 +90,7 @@ static void work_until_cut(struct trial *t)
     t->cuts++;
 }
 
-/* Compare the store with what is known, and remember what the store has from now on. */
+/* Compare the store with what is known, and record what the store contains now. */
 static void compare_runs(struct trial *t, const struct hm_store_page *page)
 {
     bool *present = calloc(RUNS_MOST, sizeof(*present));
@@ -164,7 +165,7 @@ static void acknowledged_runs_survive_power_loss(void **state)
     free(t);
 }
 
-/* The test finds the losses of a disk that confirms what it has not written. */
+/* The test must detect the losses of a disk that confirms writes which it has not made. */
 static void a_disk_that_lies_is_noticed(void **state)
 {
     (void)state;

@@ -1,6 +1,7 @@
 /*
- * Labels, scales and fingerprints, on any number of ranks; means and deviations against numpy
- * (tools/oracle/train.py). Also the start of all algorithms when one rank runs out of memory.
+ * Tests labels, scales and fingerprints on any number of ranks; means and deviations are compared
+ * with numpy (tools/oracle/train.py). Also tests the start of all algorithms when one rank runs out
+ * of memory.
  */
 #include <unistd.h>
 
@@ -332,7 +333,7 @@ static void beginning_without_memory_ends_everywhere(void **state)
 static int be_quick(void **state)
 {
     (void)state;
-    alarm(120); /* A deadlock ends the test by this alarm. */
+    alarm(120); /* The alarm ends the test if there is a deadlock. */
     return 0;
 }
 

@@ -1,4 +1,5 @@
-/* Renderers of an answer (JSON read back, CSV rows, widths of texts), names, and quantities. */
+/* Tests renderers of an answer (JSON that is read back, rows of CSV, widths of texts), names, and
+ * quantities. */
 #include "shortest.h"
 #include "testing.h"
 

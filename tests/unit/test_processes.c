@@ -1,5 +1,5 @@
-/* The processes and threads that a plan chooses, compared with plans in which each choice is
- * written out. */
+/* Compares the processes and threads that a plan chooses with plans in which each choice is written
+ * out. */
 #include "testing.h"
 
 #define NETWORK "network: lenet-5\nbatch: 4096\n"

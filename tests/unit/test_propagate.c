@@ -1,6 +1,7 @@
 /*
- * Belief propagation: against enumeration on trees, against the tables of tools/oracle/propagate.py
- * on grids, against closed forms on chains and stars, and against itself on other numbers of ranks.
+ * Compares belief propagation with enumeration on trees, with the tables of
+ * tools/oracle/propagate.py on grids, with closed forms on chains and stars, and with itself on
+ * other numbers of ranks.
  */
 #include "propagate_runs.h"
 
@@ -53,7 +54,7 @@ static double enumerate(const struct hm_markov *m, bool max, double *marginals, 
 }
 
 /* Makes a random tree. Its kind is 0: weights; 1: two states with tables; 2: different numbers of
- * states; 3: zeros. */
+ * states; 3: potentials of zero. */
 static void random_tree(struct model *model, size_t vertices, int kind, uint64_t seed)
 {
     struct hm_random random;
@@ -147,8 +148,8 @@ static size_t read_row(char *line, double *values, size_t room)
 }
 
 /*
- * Compare one run of the table with all kernels and numbers of ranks; beliefs to 1e-10, though
- * messages may still oscillate.
+ * Compare one run of the table with all kernels and numbers of ranks; beliefs must agree to 1e-10,
+ * although messages may still oscillate.
  */
 static void compare_run(const struct model *model, bool max, double damping, size_t iterations,
                         const double *beliefs, double change, double log_z)
@@ -277,7 +278,7 @@ static void stored_messages_resume(void **state)
     }
 }
 
-/* The work and the bytes of ten more iterations are counted. Rank 0 holds 10 inner edges and 4 cut
+/* The work and the bytes of ten more iterations are counted. Rank 0 has 10 inner edges and 4 cut
  * edges. */
 static void work_and_bytes_are_counted(void **state)
 {
@@ -424,8 +425,8 @@ static void a_star_neither_overflows_nor_cancels(void **state)
     hm__mrf_free(mrf);
 }
 
-/* Independent sets of a cycle of 5 vertices have hard constraints and a loop; then a contradiction
- * is tested. */
+/* Tests the independent sets of a cycle of 5 vertices, which have hard constraints and a loop, and
+ * then a contradiction. */
 static void zeros_give_no_nan(void **state)
 {
     static struct model model;
@@ -483,7 +484,8 @@ static void evidence_is_exact(void **state)
     run_release(&run);
 }
 
-/* With strong couplings, both kernels still agree at vertices that are not tame. */
+/* With strong couplings, both kernels must still agree at vertices whose products could overflow
+ * (propagate_binary.c). */
 static void kernels_agree_on_strong_couplings(void **state)
 {
     (void)state;

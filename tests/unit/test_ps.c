@@ -1,7 +1,8 @@
 /*
- * The parameter server for other programs (include/howmany_ps.h) on ranks in virtual time: what
- * reads contain, compared with sums made here; the staleness bound under random delays; equal bits
- * whatever the delays; whole tables; wrong arguments; missing memory.
+ * Tests the parameter server for other programs (include/howmany_ps.h) on ranks in virtual time:
+ * the values that reads contain are compared with sums made here; also tests the staleness bound
+ * under random delays, equal bits whatever the delays are, whole tables, wrong arguments, and
+ * missing memory.
  */
 #include "testing.h"
 
@@ -16,7 +17,7 @@ static const struct virtual_cluster quick = {0x1p-10, 0x1p-24, 0x1p-20};
 
 struct ps_job {
     struct hm_ps_settings settings;
-    const struct hm_ps_table *tables; /* Tables that `settings` borrows. */
+    const struct hm_ps_table *tables; /* Tables to which `settings` points. */
     hm_ps_worker_fn *worker;
     uint64_t seed;
     int odd_rank;       /* Rank that passes different settings; -1 if none does. */
@@ -146,8 +147,8 @@ static void exact_reads_are_sums_of_whole_clocks(void **state)
 /* ---- the bound ------------------------------------------------------------------------------- */
 
 /*
- * Worker i adds 1 to row i in each clock, so that a row is the number of its worker's clocks that
- * a read contains.
+ * Worker i adds 1 to row i in each clock. So the value of a row in a read is the number of clocks
+ * of its worker that the read contains.
  */
 static int count_worker(struct hm_ps *ps, void *state, struct hm_err *err)
 {
@@ -194,12 +195,12 @@ static void no_read_is_staler_than_the_bound(void **state)
             for (int i = 0; i < 6; i++)
                 most = fmax(most, job.most_stale[i]);
         }
-        /* The largest staleness of a read equals the bound, as far as both are at most 3. */
+        /* The largest staleness of a read must equal the bound; both are compared only up to 3. */
         assert_near(fmin(most, 3), fmin(bounds[b], 3), 0);
     }
 }
 
-/* With one worker a copy is as new as the clock in which it was received. */
+/* With one worker, a cached copy is as new as the clock in which it was received. */
 static void copies_are_used_until_they_are_too_old(void **state)
 {
     (void)state;
@@ -294,7 +295,7 @@ static void long_batches_are_split_into_messages(void **state)
 
 /* ---- whole tables ---------------------------------------------------------------------------- */
 
-/* Adds to whole tables of 4 and of ROWS rows and reads them, the larger one first or second. */
+/* Adds to whole tables of 4 and of ROWS rows and reads them; the order of the two tables varies. */
 static int table_worker(struct hm_ps *ps, void *state, struct hm_err *err)
 {
     const size_t rows[] = {4, ROWS};

@@ -1,4 +1,4 @@
-/* The shared library through its public header alone, as another program would use it. */
+/* Tests the shared library through its public header alone, as another program would use it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -84,7 +84,8 @@ static void runs_are_fitted(void **state)
     hm_runs_free(places);
 }
 
-/* The plan of a job made in memory is that of the same job read from text, byte for byte. */
+/* Checks that the plan of a job made in memory equals that of the same job read from text, byte for
+ * byte. */
 static void assert_same_plan(const struct hm_job *made, const char *text)
 {
     struct hm_question question = HM_QUESTION_INIT;
@@ -146,7 +147,7 @@ static void jobs_are_made_in_memory(void **state)
     cluster->fabric.latency_s = 20 * 1e-6;
     assert_int_equal(hm_job_set_totals(job, 25e6, 8e9, NULL), 0);
     assert_int_equal(hm_job_set_cluster(job, cluster, NULL), 0);
-    hm_cluster_free(cluster); /* The job keeps a copy of the cluster. */
+    hm_cluster_free(cluster); /* The job has its own copy of the cluster. */
     assert_int_equal(hm_job_set_memory(job, "8e9/n", NULL), 0);
     job->batch = 64;
     assert_same_plan(job,

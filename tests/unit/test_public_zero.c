@@ -1,7 +1,7 @@
 /*
- * Every public function with NULL, every public struct set to all zeros, and values out of range:
- * each gives a clear error or a right answer, and never a crash. The shared library is used through
- * its public headers alone.
+ * Tests every public function with NULL, every public struct set to all zeros, and values out of
+ * range: each must give a clear error or a right answer, and never a crash. The shared library is
+ * used through its public headers alone.
  */
 #include <math.h>
 #include <setjmp.h>
@@ -393,7 +393,7 @@ static const double WRONG[] = {NAN, INFINITY, -INFINITY, -1, 1e300};
 /* Invalid values of a field in which NaN means unknown. */
 static const double ENDLESS[] = {INFINITY, -INFINITY, -1, 1e300};
 
-/* Set one field of a job to each wrong value; the check must name it. */
+/* Set one field of a job to each invalid value; the check must name the field. */
 static void check_field(struct hm_job *job, double *field, const double *values, size_t count,
                         const char *name)
 {
@@ -445,7 +445,7 @@ static void jobs_name_wrong_numbers(void **state)
         {"cluster.slowness.slow_nodes", &c->slowness.slow_nodes, false},
     };
     for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
-        /* Fields in which NaN is allowed are not set to NaN; a job without a batch is another
+        /* Fields in which NaN is allowed are not set to NaN; a job without a batch gives another
          * error. */
         const double *values = fields[i].unknown ? ENDLESS : WRONG;
         check_field(job, fields[i].field, values, fields[i].unknown ? 4 : 5, fields[i].name);

@@ -1,4 +1,4 @@
-/* Philox against its published answers; draws against their distributions. */
+/* Compares Philox with its published answers, and draws with their distributions. */
 #include "testing.h"
 
 #include "random.h"

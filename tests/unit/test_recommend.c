@@ -1,5 +1,5 @@
-/* Recommendations: the answers of Anwar et al., errors on left-out runs, fits compared with normal
- * equations, goals compared with brute force, failures, the model, and wrong questions. */
+/* Tests recommendations: the answers of Anwar et al., errors on left-out runs, fits compared with
+ * normal equations, goals compared with brute force, failures, the model, and wrong questions. */
 #include "recommend_testing.h"
 
 static struct hm_runs *parse(const char *text)
@@ -184,7 +184,7 @@ static void test_places_left_out(void **state)
     assert_int_equal(intervals, 41);
     assert_int_equal(covered, 38);
     assert_near(sure / 12, 0.874,
-                0.01); /* The stated probability is below the frequency of right answers. */
+                0.01); /* The stated probability must be below the frequency of right answers. */
     hm_runs_free(runs);
 }
 
@@ -226,8 +226,8 @@ static double fitted_seconds(const double *theta, const double *x)
     return theta[0] * x[0] + theta[1] * x[1] + theta[2] * x[2];
 }
 
-/* The fits to Anwar's rows on 2 and on 4 workers have the predictions and the errors of left-out
- * rows that normal equations give. */
+/* The fits to Anwar's rows on 2 and on 4 workers must have the predictions, and the errors on
+ * left-out rows, that normal equations give. */
 static void test_own_fit(void **state)
 {
     struct hm_runs *runs = anwar();
@@ -368,7 +368,8 @@ static void test_goals(void **state)
             assert_near(r->candidates[0].value, value(&q, (double)best, times[best]), 1e-12);
             assert_near(r->candidates[0].cost, (double)best * times[best] * q.price_per_s, 1e-12);
         }
-        for (size_t i = 1; i < 6; i++) /* Feasible candidates come first, by value. */
+        for (size_t i = 1; i < 6;
+             i++) /* Feasible candidates must come first, in the order of their value. */
             assert_true(r->candidates[i - 1].feasible
                             ? !r->candidates[i].feasible ||
                                   r->candidates[i - 1].value <= r->candidates[i].value
@@ -389,7 +390,8 @@ static double normal(unsigned *seed)
     return sum;
 }
 
-/* The seconds of a generated job: divided work, latency times a function of n, and a constant. */
+/* The seconds of a generated job consist of divided work, latency times a function of n, and a
+ * constant. */
 struct made_runs {
     double fixed, work, wait, tree;
     int shape; /* Form of the overhead: none, a ring, a tree, or an arbitrary number for each n. */
@@ -422,7 +424,7 @@ static struct made_runs make(unsigned *seed)
 static const double made_n[] = {1, 2, 4, 8}, made_batch[] = {100, 300, 1000, 3000, 8000},
                     made_latency[] = {0, 0.01, 0.03, 0.06};
 
-/* Makes runs of a share of all configurations except one, with errors of 3 %. */
+/* Makes runs of a part of all configurations except one, with errors of 3 %. */
 static struct hm_runs *make_runs(const struct made_runs *m, double share, size_t b0, size_t l0,
                                  unsigned *seed)
 {
@@ -511,7 +513,9 @@ static void test_missed(void **state)
     hm_runs_free(runs);
 }
 
-/* The column cost is used for matching rows, and its rate for fits. A given price overrides it. */
+/*
+ * For matching rows the column `cost` is used, and for fits its rate. A given price overrides it.
+ */
 static void test_costs(void **state)
 {
     struct hm_runs *runs = parse("n,batch,seconds,cost\n1,1,10,1\n1,2,20,2\n1,4,40,4\n1,8,81,8\n"
@@ -566,7 +570,7 @@ static void test_repeats(void **state)
     hm_runs_free(runs);
     runs = parse("n,seconds\n1,10\n1,11\n1,12\n2,10.5\n");
     r = recommend(runs, &q);
-    /* The fit of all runs shows the error of the single run. */
+    /* The fit of all runs provides the error of the single run. */
     assert_true(r->sure > 0 && r->sure < 1 && r->candidates[0].low_s < r->candidates[0].time_s);
     hm_recommendation_free(r);
     hm_runs_free(runs);

@@ -1,6 +1,6 @@
 /*
- * Recommendations from the table of Anwar et al.: the answers that the text of the paper states,
- * and answers that agree with the fit of the runs.
+ * Tests recommendations from the table of Anwar et al.: the answers that the text of the paper
+ * states, and that answers agree with the fit of the runs.
  */
 #include "recommend_testing.h"
 
@@ -51,8 +51,8 @@ static void test_published_text(void **state)
 }
 
 /*
- * One worker has no network: its runs without latency answer a question with latency, and the
- * answer is never worse than what a fit expects of an n without a matching run.
+ * One worker uses no network: its runs without latency must answer a question with latency, and the
+ * answer must never be worse than the time that a fit predicts for an n without a matching run.
  */
 static void test_fit_is_not_contradicted(void **state)
 {

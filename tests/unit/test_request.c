@@ -1,4 +1,6 @@
-/* Requests: tables of fields, reading them from text and trees, contexts, limits and answers. */
+/*
+ * Tests requests: tables of fields, reading them from text and trees, contexts, limits and answers.
+ */
 #include "request_testing.h"
 
 #include <fcntl.h>
@@ -210,7 +212,7 @@ static void lists_of_numbers(void **state)
     hm__arena_free(arena);
 }
 
-/* A long list takes time and memory in proportion to its length. */
+/* A long list must take time and memory in proportion to its length. */
 static void long_lists_are_linear(void **state)
 {
     struct hm_request *request = new_request("recommend");
@@ -335,9 +337,9 @@ static struct hm_request *whole_request(const struct hm_verb *verb)
 
 static const char sentinel[] = "n,seconds\n1,4242.5\n2,4243.5\n4,4244.5\n";
 
-/* Checks that setting the field, whose result is rc, and running the request open no file, and that
- * the answer contains nothing of the sentinel file. A request that was refused is not run, because
- * nothing of the name is in it. */
+/* Checks that setting the field, whose result is `rc`, and running the request open no file, and
+ * that the answer contains nothing of the sentinel file. A request that was refused is not run,
+ * because it does not contain the name. */
 static void stays_inside(struct hm_request *request, int rc, const char *verb, const char *field)
 {
     const struct hm_context context = {.limits = {.max_n = 64, .values = 1000}};
@@ -390,7 +392,7 @@ static void try_bodies(const struct hm_verb *verb, const char *field, const char
     stays_inside(request, rc, verb->name, field);
 }
 
-/* No field of any verb opens a file, if it is given the name of a file that exists. */
+/* No field of any verb may open a file if its value is the name of an existing file. */
 static void no_field_opens_a_file(void **state)
 {
     static const char *const endings[] = {".csv", ".yaml", ".json", ".db", ".graph"};
@@ -399,7 +401,8 @@ static void no_field_opens_a_file(void **state)
     for (size_t e = 0; e < sizeof(endings) / sizeof(endings[0]); e++) {
         char path[64];
         if (SANITIZED && !is_torture() && strcmp(endings[e], ".json") != 0)
-            continue; /* Skip this ending; only the build without sanitizers tries all endings. */
+            continue; /* This ending is skipped, because only the build without sanitizers tries all
+                         endings. */
         snprintf(path, sizeof(path), "/tmp/hm-request-XXXXXX%s", endings[e]);
         int file = mkstemps(path, (int)strlen(endings[e]));
         assert_true(file >= 0 && write(file, sentinel, strlen(sentinel)) > 0);
@@ -666,7 +669,7 @@ static void large_answers_have_their_schema(void **state)
     hm_reply_free(reply);
 }
 
-/* The check of a schema finds answers that are wrong. */
+/* The check of a schema must find answers that are wrong. */
 static void wrong_answers_are_found(void **state)
 {
     static const char *const wrong[] = {"{\"n\": \"4\"}", "{\"from\": true, \"to\": 1}",

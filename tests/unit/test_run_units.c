@@ -1,5 +1,5 @@
-/* Units of the times of runs: the meaning of `batch`, rates in place of seconds, and runs of weak
- * scaling. The same curve must give the same prediction in every notation. */
+/* Tests units of the times of runs: the meaning of `batch`, rates in place of seconds, and runs of
+ * weak scaling. The same curve must give the same prediction in every notation. */
 #include "howmany_fit.h"
 #include "random.h"
 #include "testing.h"
@@ -33,7 +33,7 @@ static struct hm_prediction predict(const char *text, const struct hm_job *job, 
     return p;
 }
 
-/* Runs in which each worker keeps 64 samples, with and without the batch and the job. */
+/* Tests runs in which each worker has 64 samples, with and without the batch and the job. */
 static void weak_runs_have_one_answer(void **state)
 {
     static const char *const tables[] = {
@@ -65,15 +65,15 @@ static void batch_counts_all_workers(void **state)
     double n = 4, times[2];
 
     (void)state;
-    /* Every worker has twice the batch of the job, so computing takes twice the time of the
-     * sheet. */
+    /* Every worker has twice the batch of the job, so computing takes twice the time that the
+     * specification sheet predicts. */
     times[0] = predict("n,batch,seconds\n1,64,.2\n2,128,.2\n4,256,.2\n", job, n).time_s;
     times[1] = predict("n,batch,seconds\n1,32,.1\n2,64,.1\n4,128,.1\n", job, n).time_s;
     assert_near(times[0], times[1], 0.2);
     hm_job_free(job);
 }
 
-/* The curve of one job in five notations; the predictions agree after conversion. */
+/* The curve of one job is given in five notations; the predictions must agree after conversion. */
 static void notations_agree(void **state)
 {
     static const double n[] = {1, 2, 4, 8, 16}, seconds[] = {.1, .104, .111, .125, .131};
@@ -192,8 +192,8 @@ static void stated_scaling_is_enough(void **state)
     hm_runs_free(runs);
 }
 
-/* If all runs are inside one node, a note says so, and the interval beyond the node is wider than
- * without the column. */
+/* If all runs are inside one node, a note must say so, and the interval beyond the node must be
+ * wider than without the column. */
 static void crossing_nodes_widens_the_interval(void **state)
 {
     struct hm_prediction inside =
@@ -229,7 +229,7 @@ static void unknown_scaling_is_asked_for(void **state)
 
 /*
  * With a job, the rate of samples is converted with the job's batch. The prediction is a mean of
- * draws, which depend on rounding if two parts of the sheet are proportional.
+ * draws, which depend on rounding if two parts of the model are proportional.
  */
 static void rates_meet_a_job(void **state)
 {

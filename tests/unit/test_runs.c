@@ -1,4 +1,4 @@
-/* Reading tables of runs, and errors that name row and column. */
+/* Tests the reading of tables of runs, and errors that name row and column. */
 #include "howmany_fit.h"
 #include "testing.h"
 
@@ -229,8 +229,8 @@ static void test_refusals(void **state)
     }
 }
 
-/* Whatever the byte after which a file is cut, the reader refuses it, marks it as cut, or has read
- * whole lines only. */
+/* Whatever the byte is after which a file is cut, the reader must refuse it, mark it as cut, or
+ * have read only whole lines. */
 static void test_cut_files(void **state)
 {
     static const char text[] = "n,size,seconds,status\n1,0.5,2.125,ok\n2,1.5,1.25,ok\n"

@@ -1,6 +1,7 @@
 /*
- * Schedules that change m, compared with trying every change, for an algorithm whose iterations are
- * fast on many workers, but whose loss stays above a floor that grows with their number.
+ * Compares schedules that change the number of workers m with trying every change, for an algorithm
+ * whose iterations are fast on many workers, but whose loss stays above a floor that grows with
+ * their number.
  */
 #include "made_traces.h"
 
@@ -130,8 +131,8 @@ static void assert_whole(const struct hm_schedule *s, double loss, double switch
     assert_near(s->gain, 1 - s->time_s / s->fixed_s, 1e-9);
 }
 
-/* A loss of 0.025 is above all floors. The tolerance of times follows from the 400 levels and from
- * the accuracy of g, 1e-2. */
+/* A loss of 0.025 is above all floors. The tolerance of times follows from the 400 losses at which
+ * a change is considered, and from the accuracy of g, 1e-2. */
 static void a_change_gains_what_trying_all_gains(void **state)
 {
     const double pair[] = {1, 64}, losses[] = {0.025, 0.01, 5e-3}, switches[] = {0, 0.2, 1};
@@ -162,7 +163,7 @@ static void a_change_gains_what_trying_all_gains(void **state)
     made_release(&made);
 }
 
-/* With all m, the gain lies between that of one change and that of unlimited changes. */
+/* With all m, the gain must lie between that of one change and that of unlimited changes. */
 static void more_changes_gain_no_less(void **state)
 {
     const double losses[] = {0.03, 0.01, 4e-3};
@@ -227,7 +228,7 @@ static void where_one_m_is_always_ahead_there_is_no_change(void **state)
     made_release(&made);
 }
 
-/* The gain and its interval are relative to the best fixed m of any algorithm. */
+/* The gain and its interval must be relative to the best fixed m of any algorithm. */
 static void gains_are_over_the_best_of_any_algorithm(void **state)
 {
     const double pair[] = {1, 64};

@@ -1,6 +1,6 @@
 /*
- * The parameter server in virtual time: results against the same steps on one rank, the staleness
- * bound under random delays, times against closed forms.
+ * Tests the parameter server in virtual time: results are compared with the same steps on one rank,
+ * times with closed forms, and the staleness bound is tested under random delays.
  */
 #include "train_problems.h"
 
@@ -216,7 +216,7 @@ static void test_ssp0_is_bsp(void **state)
     }
 }
 
-/* Evaluations take no time and do not change the result. */
+/* Evaluations must take no time and must not change the result. */
 static void test_evaluations_are_free(void **state)
 {
     (void)state;
@@ -233,7 +233,7 @@ static void test_evaluations_are_free(void **state)
         if (c == HM_CONSISTENCY_BSP) {
             same_bits(seldom, often);
             assert_near(seldom->totals.elapsed_s, often->totals.elapsed_s, 1e-12);
-        } else { /* Gradients on their way at a pause are sent again. */
+        } else { /* Gradients that were being sent when the workers paused are sent again. */
             assert_true(fabs(seldom->totals.elapsed_s / often->totals.elapsed_s - 1) < 0.05);
         }
         assert_true(often->last.objective < often->points[0].objective);
@@ -374,7 +374,7 @@ static void test_backups(void **state)
         for (size_t j = 0; j < r->unknowns; j++)
             assert_near(r->w[j], w[j], 1e-10);
         assert_true(r->stats.used == 3 * 25 && r->stats.lead == 0);
-        assert_true(r->samples < 25 * 12 * 0.8); /* Only gradients that were used count. */
+        assert_true(r->samples < 25 * 12 * 0.8); /* Only gradients that were used are counted. */
     }
 }
 
@@ -537,14 +537,16 @@ static void test_client(void **state)
         for (int servers = 1; servers <= 5; servers++) {
             struct added a = {.serving = {.workers = workers, .servers = servers}};
             virtual_comm_run(workers + servers, &quick, add_to_w, &a);
-            /* The last w that was read includes two steps, each the mean over the workers. */
+            /*
+             * The last w that was read includes two steps; each step is the mean over the workers.
+             */
             assert_true(a.w[0] == -3 && a.w[1] == 0 && a.w[2] == -2 && a.w[3] == -4);
         }
 }
 
 /* ---- stragglers ------------------------------------------------------------------------------ */
 
-/* An iteration takes the time drawn for it, however its work is split. */
+/* An iteration must take the time that was drawn for it, however its work is split. */
 static void straggle(struct hm_comm *comm, void *context)
 {
     struct hm_straggling s = {

@@ -1,4 +1,4 @@
-/* SHA-256 against the vectors of FIPS 180-4 and NIST's examples; tokens. */
+/* Compares SHA-256 with the vectors of FIPS 180-4 and NIST's examples, and tests tokens. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /*
- * Distribution of rows: for any number of ranks, the blocks in sequence are the same rows in the
- * same order; after any failure on any rank, all ranks return the same error.
+ * Tests the distribution of rows: for any number of ranks, the blocks in sequence must be the same
+ * rows in the same order; after any failure on any rank, all ranks must return the same error.
  */
 #include <unistd.h>
 
@@ -12,11 +12,12 @@
 
 enum { RANKS = 70 };
 
-/* Rows that are generated instead of read: row i of the problem, with its index as label. */
+/* A source of rows that are generated instead of read: row i of the problem, with its index as
+ * label. */
 struct source {
     const struct problem *problem;
     size_t next, count;
-    size_t wrong;   /* Reading this row fails; SIZE_MAX: none fails. */
+    size_t wrong;   /* Index of the row whose reading fails; SIZE_MAX: none fails. */
     size_t at_once; /* Maximum number of rows per call; 0: as many as requested. */
 };
 
@@ -324,7 +325,7 @@ static void no_memory_anywhere_ends_everywhere(void **state)
 static int be_quick(void **state)
 {
     (void)state;
-    alarm(120); /* This alarm turns a deadlock into a failure. */
+    alarm(120); /* The alarm ends the test if there is a deadlock. */
     return 0;
 }
 

@@ -1,6 +1,6 @@
 /*
- * Intervals of plans without runs: kinds of jobs, the estimate from rows of several sources, and
- * what one measured step says about other numbers of workers.
+ * Tests the intervals of plans without runs: kinds of jobs, the estimate from rows of several
+ * sources, and the effect of one measured step on other numbers of workers.
  */
 #include "testing.h"
 
@@ -76,8 +76,9 @@ static void every_source_has_the_same_weight(void **state)
     assert_int_equal(hm__sheet_estimate(rows, 7, "b", &e), 2);
     assert_near(e.mean, 0.2, 1e-12);
     assert_near(e.spread, 2.920 / 1.645 * sqrt((0.05 / 3 + 0.01) / 2 * 1.5), 1e-12);
-    /* One source that is left of two says little about the other: one degree, 6.314. A kind that
-     * has a single source is estimated by its networks, and is not scaled. */
+    /* If one of two sources is left out, the remaining one says little about it: Student's factor
+     * with one degree of freedom is 6.314. A kind with a single source is estimated from its
+     * networks, and is not scaled. */
     static const struct hm_sheet_row two[] = {{"a", 0.0}, {"b", 5}, {"a", 0.2}};
     assert_int_equal(hm__sheet_estimate(two, 3, "b", &e), 1);
     assert_near(e.mean, 0.1, 1e-12);

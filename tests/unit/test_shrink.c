@@ -1,7 +1,8 @@
 /*
- * Shrinkage towards the usual loss of efficiency: the draws that are selected have the weights that
- * the formula gives, computed here from the draws of a fit without shrinkage; runs that show no
- * loss per doubling are left as they are; and intervals beyond the runs become narrower.
+ * Tests shrinkage towards the usual loss of efficiency: the draws that are selected must have the
+ * weights that the formula gives, computed here from the draws of a fit without shrinkage; fits to
+ * runs that show no loss per doubling must not change; and intervals beyond the runs must become
+ * narrower.
  */
 #include "testing.h"
 
@@ -29,7 +30,8 @@ static struct hm_fit *make_fit(const struct hm_runs *runs, double weak_turn, dou
     struct hm_fit_settings settings = {.rule = &rule};
     struct hm_fit *fit = NULL;
 
-    /* Few runs count, so that sets of terms with different losses beyond the runs remain. */
+    /* Only few runs are counted, so that sets of terms with different losses beyond the runs
+     * remain. */
     rule.counted_runs = 2;
     rule.steep_needs = 4;
     rule.steep_weight = 0.15;
@@ -44,9 +46,8 @@ static const double ns[] = {1, 2, 4, 8, 16};
 
 enum { RUNS = 5, PLACES = 4 };
 
-/* The places at which losses are compared: in the last quarter of the range of the runs, and
- * beyond.
- */
+/* Numbers of workers at which losses are compared: in the last quarter of the range of the runs,
+ * and beyond it. */
 static const double places[PLACES] = {4, 8, 16, 128};
 
 static double loss(const struct hm_fit *fit, const double *x, size_t from, size_t to, size_t draw)
@@ -65,8 +66,8 @@ static int compare_numbers(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Returns the growth of the loss inside the runs that four of five draws exceed; 0 if it is
- * negative. */
+/* Returns the growth of the loss inside the range of the runs that four of five draws exceed; 0 if
+ * this growth is negative. */
 static double agreed_growth(const struct hm_fit *fit, const double *x)
 {
     size_t count = hm__fit_draw_count(fit);
@@ -143,7 +144,8 @@ static double width_at(const struct hm_fit *fit, double n)
     return p.high_s / p.low_s;
 }
 
-/* Beyond the runs the interval is narrower; inside it hardly changes. */
+/* Beyond the runs the interval must be narrower; inside the range of the runs it must hardly
+ * change. */
 static void intervals_beyond_the_runs_are_narrower(void **state)
 {
     struct hm_runs *runs = make_runs(ns, RUNS, true);
@@ -158,8 +160,8 @@ static void intervals_beyond_the_runs_are_narrower(void **state)
 }
 
 /*
- * Runs whose loss grows at each doubling, with a scatter of 5 %: the curve turns upwards beyond
- * them, and the intervals of most tables contain it.
+ * The loss of these runs grows at each doubling, with a scatter of 5 %: the curve rises beyond
+ * them, and the intervals of most tables must contain it.
  */
 static void curves_that_turn_stay_possible(void **state)
 {
@@ -188,8 +190,8 @@ static void curves_that_turn_stay_possible(void **state)
     assert_true(inside >= 16);
 }
 
-/* Shrinkage changes nothing for runs of the other kind of scaling, for a range below a factor of
- * two, and for given terms. */
+/* Shrinkage must change nothing for runs of the other kind of scaling, for a range below a factor
+ * of two, and for given terms. */
 static void other_fits_are_left_alone(void **state)
 {
     static const double narrow[] = {9, 10, 12, 14, 16};
@@ -214,7 +216,7 @@ static void other_fits_are_left_alone(void **state)
     }
 }
 
-/* With three exact runs, the expected noise alone gives an interval its width. */
+/* With three exact runs, the width of an interval comes only from the expected noise. */
 static void the_expected_noise_counts(void **state)
 {
     static const double n[] = {1, 2, 4}, seconds[] = {1, 1, 1};

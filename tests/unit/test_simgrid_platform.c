@@ -1,4 +1,4 @@
-/* Clusters as SimGrid platforms: the files, the command, and the errors. */
+/* Tests clusters as SimGrid platforms: the files, the command, and the errors. */
 #include "testing.h"
 
 #include <sys/stat.h>

@@ -1,6 +1,7 @@
 /*
- * Samples of the training data: power and scale are recovered from traces with a known dependence
- * on the rows, and traces on more rows are predicted with the known loss and the known seconds.
+ * Tests samples of the training data: power and scale must be recovered from traces with a known
+ * dependence on the number of rows, and traces on more rows must be predicted with the known loss
+ * and the known seconds.
  */
 #include "made_traces.h"
 
@@ -92,9 +93,9 @@ static void assert_predicts(const struct law *law)
 /* The typical errors of predictions for five times the rows, of ln(P - P*) and of ln i. */
 static const double typical = 0.2 * 2.302585092994046, typical_shift = 0.1, typical_share = 0.3;
 
-/* Intervals of more rows have the typical errors of such predictions, also if the samples agree
- * perfectly or do not show an error; the variance of the typical error counts twice as much as the
- * own one, and a share of what power and scale change is added. */
+/* Intervals for more rows must have the typical errors of such predictions, also if the samples
+ * agree perfectly or do not show an error; the variance of the typical error counts twice as much
+ * as that of the samples, and a share of the change by power and scale is added. */
 static void intervals_have_the_error_of_rows(void **state)
 {
     static struct made made;
@@ -125,8 +126,8 @@ static void intervals_have_the_error_of_rows(void **state)
     made_release(&made);
 }
 
-/* Intervals are wide where the curve is steep: their standard deviation is that of ln(P - P*), and
- * that of ln i times the slope of the curve. The time to a loss has the error of ln i. */
+/* Intervals must be wide at iterations where the curve is steep: the errors of ln(P - P*), and of
+ * ln i times the slope of the curve, are independent. The time to a loss has both errors too. */
 static void intervals_follow_the_slope(void **state)
 {
     static struct made made;
@@ -185,8 +186,8 @@ static void seconds_follow_the_rows(void **state)
     made_release(&made);
 }
 
-/* Traces on all rows are used unchanged; samples are used only for numbers of workers without such
- * traces. */
+/* Traces on all rows must be used unchanged; samples are used only for numbers of workers without
+ * such traces. */
 static void whole_traces_stay(void **state)
 {
     static struct made made;

@@ -1,4 +1,4 @@
-/* Times of uneven and unsteady workers, compared with tables of tools/oracle/slowness.py. */
+/* Compares the times of uneven and unsteady workers with tables of tools/oracle/slowness.py. */
 #include "memory.h"
 #include "slow_time.h"
 #include "testing.h"
@@ -53,7 +53,8 @@ static void times_agree_with_the_table(void **state)
     assert_int_equal(rows, 23);
 }
 
-/* Closed forms for eight workers whose iterations are 4 times slower with a probability of 5 %. */
+/* Compares with closed forms for eight workers whose iterations are 4 times slower with a
+ * probability of 5 %. */
 static void closed_forms_are_reproduced(void **state)
 {
     const struct hm_slowness s = {.chance = 0.05, .factor = 4};
@@ -90,7 +91,8 @@ static void a_constantly_slow_worker_limits_all(void **state)
     assert_near(hm__slow_order(slow, 8, 1, 1), 1, 0);
     for (double staleness = 0; staleness < 100; staleness += 33) {
         assert_int_equal(hm__slow_stale(slow, 8, staleness, 1, 0.5, &ssp, NULL), 0);
-        assert_near(ssp, 4.5, 0); /* With any staleness bound, the slow worker limits the others. */
+        assert_near(ssp, 4.5,
+                    0); /* With any staleness bound, the slow worker limits the other workers. */
     }
     assert_near(hm__slow_async(slow, 8, 1, 0), 8 / 7.25, 1e-14);
     assert_near(hm__slow_even(slow, 8), 8 / 7.25, 1e-14);
@@ -128,7 +130,8 @@ static void many_speeds(void **state)
     for (int i = 0; i < 200; i++)
         speeds[i] = 0.8 + 0.002 * i;
     assert_int_equal(hm__slow_new(&s, &slow, NULL), 0);
-    /* The expected time of all but a few workers is compared with a simulation of each worker. */
+    /* The expected time of all workers except the slowest few is compared with a simulation of each
+     * worker. */
     for (int run = 0; run < 4000; run++) {
         double last = 0;
         for (int i = 0; i < 200; i++) {

@@ -1,4 +1,4 @@
-/* Uneven and unsteady workers: constant factors, and random draws per iteration. */
+/* Tests uneven and unsteady workers: constant factors, and random draws per iteration. */
 #include "slowness.h"
 #include "testing.h"
 

@@ -1,6 +1,6 @@
 /*
- * The limits of specifications: for each range the last value that is allowed and the first that is
- * not, and the field and line that an error names.
+ * Tests the limits of specifications: for each range the last value that is allowed and the first
+ * that is not, and the field and line that an error names.
  */
 #include "testing.h"
 
@@ -8,7 +8,7 @@
 #include "study.h"
 #include "value.h"
 
-/* The other keys of a valid job, for tests of single keys. */
+/* Keys that a valid job needs besides the one under test. */
 #define FORMULAS "compute: 8/n\ncommunicate: none\n"
 #define NETWORK "network: 784-10\nbatch: 8\ncluster: {flops: 1 Gflop/s}\n"
 #define CLUSTER(keys) FORMULAS "cluster: {" keys "}\n"
@@ -214,7 +214,7 @@ static void layers_have_ranges(void **state)
     CHECK(limits, try_job);
 }
 
-/* Windows and borders are checked by the shape of the output on an image of 8 x 8. */
+/* Windows and borders are tested by the shape of the output for an image of 8 x 8. */
 static void windows_have_two_directions(void **state)
 {
     static const struct {
@@ -329,7 +329,7 @@ static void keys_of_a_study_have_ranges(void **state)
     CHECK(limits, try_study);
 }
 
-/* A range doubles, and its end is included once. */
+/* The numbers of a range double, and its end is included once. */
 static void ranges_of_workers_double(void **state)
 {
     static const double wanted[][5] = {{3, 6, 12, 20}, {4, 8, 16}, {1, 2, 3, 8}};
@@ -445,7 +445,7 @@ static void trees_are_bounded(void **state)
     free(text);
 }
 
-/* Overrides may name indices of lists, new maps, and names that become maps. */
+/* Overrides may name indices of lists, create maps, and replace names by maps. */
 static void overrides_have_limits(void **state)
 {
     static const struct {

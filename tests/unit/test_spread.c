@@ -1,7 +1,7 @@
 /*
- * The spread of iterations, and candidates with stale or dropped gradients: percentiles and
- * deviations of known times, the probability of a deadline against the normal distribution, times
- * of stale runs and of backup workers with a known cost.
+ * Tests the spread of iterations, and candidates with stale or dropped gradients: percentiles and
+ * deviations of known times, the probability of a deadline compared with the normal distribution,
+ * and times of stale runs and of backup workers with a known cost.
  */
 #include "made_traces.h"
 
@@ -64,7 +64,8 @@ static void percentiles_of_known_times(void **state)
     assert_near(spread.high, 57 / mean, 1e-12);
     hm_paces_free(paces);
 
-    /* Means of ten iterations vary less; their deviation is scaled, and they have no percentiles.
+    /*
+     * Means of ten iterations vary less; their deviation is scaled, and they have no percentiles.
      */
     for (size_t p = 0; p < POINTS; p++) {
         t->iteration[p] = 10.0 * (double)(p + 1);
@@ -92,8 +93,9 @@ static struct hm_advice *advise(const struct made *made, const struct hm_advise_
 }
 
 /*
- * Sixteen iterations whose single times deviate by 40 % together deviate by 10 %. A deadline one
- * deviation after the mean is met with the probability 0.841 of the normal distribution.
+ * The times of single iterations deviate by 40 %, so sixteen iterations together deviate by 10 %. A
+ * deadline one deviation after the mean is met with the probability 0.841 of the normal
+ * distribution.
  */
 static void deadlines_use_the_spread(void **state)
 {
@@ -177,7 +179,7 @@ static void stale_runs_are_candidates(void **state)
     made_release(&made);
 }
 
-/* Without times of stale runs they are left out, and a note says so. */
+/* If the times of stale runs are unknown, these candidates are left out, and a note says so. */
 static void stale_runs_need_times(void **state)
 {
     static struct made made;

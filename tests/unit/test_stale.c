@@ -1,7 +1,7 @@
 /*
- * The cost of staleness: it is recovered from traces with a known cost, for each of its parts;
- * least squares on examples/stale-traces.csv.gz agree with scipy (tools/oracle/stale.py); unknown
- * costs.
+ * Tests the cost of staleness: it must be recovered from traces with a known cost, for each of its
+ * parts; least squares on examples/stale-traces.csv.gz must agree with scipy
+ * (tools/oracle/stale.py); and costs may be unknown.
  */
 #include "made_traces.h"
 
@@ -227,7 +227,8 @@ static void unknown_factors_are_reported(void **state)
     made_release(&made);
 
     make(&made, &truth, ms, 1, stale, 2, 0.01, 9);
-    add_run(&made, &truth, 32, 1, 0.01, &random); /* There is no fresh trace on 32 workers. */
+    add_run(&made, &truth, 32, 1, 0.01,
+            &random); /* There is no trace without staleness on 32 workers. */
     c = made_fit(&made, 0);
     assert_true(has_note(c, "1 trace of sgd with staleness or backups is not used"));
     assert_int_equal(c->algorithms[0].ssp.traces, SEEDS);

@@ -1,6 +1,6 @@
 /*
- * Decisions of a steered training, on lines whose losses are known functions of time: which trials
- * are made, which line goes on, and how long it is expected to take.
+ * Tests the decisions of a steered training, with runs whose losses are known functions of time:
+ * which trials are made, which run continues, and how long it is expected to take.
  */
 #include "testing.h"
 
@@ -51,7 +51,8 @@ static void free_state(struct steer_state *state)
     free(state);
 }
 
-/* Add a line with `count` points: loss from * exp(-rate t), an iteration every `seconds`. */
+/* Add a run with `count` points whose loss is from * exp(-rate t), with an iteration every
+ * `seconds`. */
 static size_t add_line(struct steer_state *state, size_t algorithm, size_t m, double from,
                        double rate, double seconds, size_t count)
 {
@@ -90,17 +91,20 @@ static void trials_side_by_side_fit_the_nodes(void **unused)
     assert_int_equal(count, 20); /* Four algorithms on 1, 2, 4, 8 and 16 workers need 124 nodes. */
     for (size_t i = 0; i < count; i++) {
         used += task.m[trials[i].m];
-        if (i < 4) { /* All algorithms on the centre come first. */
+        if (i < 4) { /* The first trials are those of all algorithms on the central number of
+                        workers. */
             assert_int_equal(trials[i].algorithm, i);
             assert_true(task.m[trials[i].m] == 8);
         }
     }
     assert_true(used == 124);
-    task.nodes = 32; /* The centre is 4 workers, so that trials on 2 and 1 fit too. */
+    task.nodes =
+        32; /* The central number of workers is 4, so that trials on 2 and 1 workers fit too. */
     count = steer_plan_together(&task, trials);
     assert_true(task.m[trials[0].m] == 4);
     assert_true(count >= 12);
-    /* By a sheet on which 8 workers have the least f(m) sqrt(m), all algorithms are tried on 8. */
+    /* According to the specification sheet, 8 workers have the least f(m) sqrt(m), so all
+     * algorithms are tried on 8 workers. */
     task.has_sheet = true;
     for (size_t i = 0; i < task.m_count; i++)
         task.sheet_s[i] = 1 / task.m[i] + 0.02 * log2(task.m[i]);
@@ -108,11 +112,13 @@ static void trials_side_by_side_fit_the_nodes(void **unused)
     assert_int_equal(steer_plan_together(&task, trials), 4);
     for (size_t i = 0; i < 4; i++)
         assert_true(task.m[trials[i].m] == 8 && trials[i].algorithm == i);
-    task.nodes = 20; /* 8 is too large for four algorithms; after 4, all others are too. */
+    task.nodes = 20; /* The nodes do not suffice to try four algorithms on 8 workers; after those on
+                        4 workers, no other trial fits. */
     count = steer_plan_together(&task, trials);
     assert_true(task.m[trials[0].m] == 4 && task.m[trials[3].m] == 4);
     assert_true(count == 6 && task.m[trials[5].m] == 2);
-    task.nodes = 128; /* The nodes suffice for the middle, 8, and all below: no sheet is needed. */
+    task.nodes = 128; /* The nodes suffice for the middle number, 8, and all smaller ones, so no
+                         specification sheet is needed. */
     task.sheet_s[0] = 1e-9;
     assert_int_equal(steer_plan_together(&task, trials), 20);
     assert_true(task.m[trials[0].m] == 8);
@@ -166,7 +172,7 @@ static void trials_end_when_little_time_is_left(void **unused)
     (void)unused;
     task.together = false;
     struct steer_state *state = a_state(&task);
-    add_line(state, 0, 3, 1, 4, 1, 2); /* The line needs ln(1e4) / 4 = 2.3 s in total. */
+    add_line(state, 0, 3, 1, 4, 1, 2); /* The run needs ln(1e4) / 4 = 2.3 s in total. */
     state->now_s = 2;
     struct steer_model model = a_model(state);
     assert_false(steer_plan_next(state, &model, &trial));
@@ -174,9 +180,9 @@ static void trials_end_when_little_time_is_left(void **unused)
     free_state(state);
 }
 
-/* Without a sheet the first trial is on the middle number of workers; with one, it is on the m with
- * the least f(m) sqrt(m). The times are those of the case study and of its slower network, with 9
- * million entries. */
+/* Without a specification sheet the first trial is on the middle number of workers; with one, it is
+ * on the m with the least f(m) sqrt(m). The times are those of the case study and of its slower
+ * network, with 9 million entries. */
 static void the_first_trial_follows_the_sheet(void **unused)
 {
     struct steer_task task = a_task();
@@ -213,9 +219,9 @@ static void algorithms_are_tried_in_the_usual_order(void **unused)
 }
 
 /*
- * After frame 0 another choice may take a tenth of the time that is left, and half of the time so
- * far if the present line makes no progress. A trial needs three iterations, and the present line
- * must be expected to take longer than the trial.
+ * After frame 0, a trial of another choice may take a tenth of the time that is left, or half of
+ * the time so far if the current run makes no progress. A trial needs three iterations, and the
+ * current run must be expected to take longer than the trial.
  */
 static void a_line_without_progress_is_challenged(void **unused)
 {
@@ -237,7 +243,8 @@ static void a_line_without_progress_is_challenged(void **unused)
     leader.expected_s = 40;
     assert_true(steer_plan_retry(state, &model, &leader, &trial, &seconds));
     assert_true(seconds == 4);
-    /* A switch of 1 s and a trial of 10 s cannot pay if the line is expected to arrive in 11 s. */
+    /* A change of 1 s and a trial of 10 s cannot pay off if the current run is expected to reach
+     * the target in 11 s. */
     state->now_s = 100;
     leader.expected_s = 11;
     assert_false(steer_plan_retry(state, &model, &leader, &trial, &seconds));
@@ -262,9 +269,10 @@ static void times_follow_the_rate_of_a_line(void **unused)
     size_t few = add_line(state, 0, 3, 1, 0.5, 1, 3);
     state->now_s = 3;
     struct steer_model model = a_model(state);
-    /* From exp(-1.5) to 1e-4 at 0.5 per second: (ln 1e4 - 1.5) / 0.5 = 15.42 s. */
+    /* The time from exp(-1.5) to 1e-4 at a rate of 0.5 per second is (ln 1e4 - 1.5) / 0.5 = 15.42
+     * s. */
     assert_near(steer_model_line(&model, &state->lines[few]).time_s, 15.420680743952367, 1e-12);
-    /* Points after the present time are not known. */
+    /* Points after the current time are not known yet. */
     state->now_s = 2;
     steer_model_release(&model);
     model = a_model(state);
@@ -299,7 +307,7 @@ static void the_first_at_the_target_leads(void **unused)
 
     (void)unused;
     add_line(state, 0, 3, 1, 0.5, 1, 3);
-    /* A line with a larger loss, which falls faster. */
+    /* Add a run with a larger loss that decreases faster. */
     size_t fast = add_line(state, 1, 3, 4, 1, 1, 3);
     state->now_s = 3;
     struct steer_model model = a_model(state);
@@ -339,7 +347,7 @@ static void the_cost_of_a_switch_counts(void **unused)
     (void)unused;
     task.together = false;
     state->leader = (long)add_line(state, 0, 3, 1.2, 0.5, 1, 3);
-    /* The other line needs 12.9 s, compared with 15.8 s. */
+    /* The other run needs 12.9 s, compared with 15.8 s. */
     size_t other = add_line(state, 1, 4, 1, 0.6, 1, 3);
     state->lines[other].state = STEER_PAUSED;
     state->now_s = 3;
@@ -386,14 +394,15 @@ static void challengers_use_idle_nodes(void **unused)
     add_line(state, 0, 4, 1, 0.9, 1, 3);
     size_t other = add_line(state, 1, 3, 1, 0.5, 1, 3);
     add_line(state, 1, 2, 1, 0.4, 1, 3);
-    add_line(state, 2, 7, 1, 0.8, 1, 3); /* Fewer than 128 nodes are idle. */
+    add_line(state, 2, 7, 1, 0.8, 1, 3); /* The run needs 128 workers, but fewer nodes are idle. */
     state->now_s = 3;
     struct steer_model model = a_model(state);
     assert_true(steer_plan_choose(state, &model, &choice));
     assert_int_equal(choice.line, (long)leader);
     size_t count = steer_plan_challengers(state, &model, &choice, lines);
     assert_int_equal(count, 3);
-    assert_int_equal(lines[0], (long)other); /* Another algorithm comes first. */
+    assert_int_equal(lines[0],
+                     (long)other); /* The first challenger has another algorithm than the leader. */
     task.together = false;
     assert_int_equal(steer_plan_challengers(state, &model, &choice, lines), 0);
     steer_model_release(&model);
@@ -415,7 +424,7 @@ static void nothing_is_tried_twice_from_one_state(void **unused)
     state->leader = (long)slow;
     state->now_s = 3;
     struct steer_model model = a_model(state);
-    /* The choice is algorithm b, started from the state of algorithm a. */
+    /* The choice is algorithm b, started from the checkpoint of algorithm a. */
     assert_true(steer_plan_choose(state, &model, &choice));
     assert_true(choice.line == -1 && choice.algorithm == 1 && choice.parent == (long)slow);
     size_t tried = (size_t)steer_line_add(state, 1, 3, (long)slow);

@@ -1,6 +1,6 @@
 /*
- * Training steps by their operations: the table over batches, buckets and their overlap, the tables
- * of measurements and their errors.
+ * Tests training steps that are composed of operations: the table over batches, buckets and their
+ * overlap, and the tables of measurements and their errors.
  */
 #include "testing.h"
 
@@ -89,8 +89,8 @@ static void buckets_overlap_with_the_backward_pass(void **state)
     /* With more messages, the latency is paid more often. */
     assert_true(small.latency_s > 3 * with.latency_s);
     assert_near(small.bandwidth_s, with.bandwidth_s, 1e-9);
-    /* ResNet-50 on 1,024 A100 with tuned software takes 16 ms in MLPerf, with 35 images for
-     * each. */
+    /* In MLPerf, ResNet-50 on 1,024 A100 with tuned software takes 16 ms per step, with 35 images
+     * per GPU. */
     struct hm_point many = predict(JOB("resnet-50", "35", "fp16", "software: tuned\n"), 1024);
     assert_true(many.time_s > 0.011 && many.time_s < 0.021);
 }
@@ -142,7 +142,7 @@ static bool model_notes(const char *text, const char *says)
     return found;
 }
 
-/* A job without a precision takes as long as one with the precision of the table. */
+/* A job without a precision must take as long as one with the precision of the table. */
 static void networks_train_in_mixed_precision_where_machines_have_it(void **state)
 {
     static const struct {
@@ -279,9 +279,10 @@ static bool rate_between(double rate, double other, double least, double most)
 }
 
 /*
- * The rates of accelerators are consistent. Dense rates of matrix units double with each halving of
- * the format, where figures with sparsity would be four times as large; some devices have the same
- * rate for two formats, or none. Cards for PCI Express are not faster than those for sockets.
+ * The rates of accelerators must be consistent. Dense rates of matrix units double with each
+ * halving of the format, whereas figures with sparsity would be four times as large; some devices
+ * have the same rate for two formats, or none. Cards for PCI Express must not be faster than those
+ * for sockets.
  */
 static void rates_of_accelerators_are_dense(void **state)
 {

@@ -1,4 +1,4 @@
-/* A store of runs: adding, listing with filters and orders, and deleting. */
+/* Tests a store of runs: adding, listing with filters and orders, and deleting. */
 #include "store_testing.h"
 
 #include "memory.h"
@@ -184,7 +184,7 @@ static void a_key_is_added_once(void **state)
     hm_store_close(store);
 }
 
-/* The same key with other contents is an error, whichever part of the run differs. */
+/* The same key with other contents must be an error, whichever part of the run differs. */
 static void a_key_belongs_to_one_run(void **state)
 {
     struct hm_store *store = fresh_store();
@@ -231,7 +231,8 @@ static void batches_are_reported_separately(void **state)
     assert_int_equal(two[0], one[1]);
     assert_int_equal(count_where(store, NULL), 2);
     second[0].key = NULL;
-    second[0].n = 0.5; /* One invalid run prevents all others, and no result is returned. */
+    second[0].n = 0.5; /* One invalid run must prevent the addition of all others, and no result may
+                          be returned. */
     batches[0].added = batches[1].added = 9;
     assert_refused(hm_store_add_batches(store, batches, 2, err), HM_E_RANGE, "0.5");
     assert_int_equal(batches[0].added + batches[1].added, 18);

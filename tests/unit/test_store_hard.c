@@ -1,5 +1,5 @@
-/* A store under load: pages while runs are added, concurrent writers, writers that are killed,
- * older and newer versions, and files that are not stores. */
+/* Tests a store under load: pages while runs are added, concurrent writers, writers that are
+ * killed, older and newer versions, and files that are not stores. */
 #include "store_testing.h"
 
 #include <poll.h>
@@ -12,7 +12,7 @@
 
 /* ---- pages ---------------------------------------------------------------------------------- */
 
-/* Runs of the large store; `make torture` takes more. */
+/* Number of runs of the large store; with `make torture` it is larger. */
 #define MANY (is_torture() ? 50000 : 10000)
 enum { BATCH = 5000 };
 
@@ -91,7 +91,7 @@ static void page_through(struct hm_store *store, struct hm_store *writer,
         total += page->count;
         snprintf(after, sizeof(after), "%s", page->next ? page->next : "");
         hm_store_page_free(kept);
-        kept = page; /* Copies are needed because `before` owns the texts. */
+        kept = page; /* Copies are needed, because `before` owns the strings. */
         if (pages % 10 == 3)
             add_many(writer, MANY + (*added)++, 1);
     }
@@ -234,7 +234,7 @@ static size_t check_reported(struct hm_store *store, FILE *reported)
 
     while (fgets(line, sizeof(line), reported)) {
         if (!strchr(line, '\n'))
-            break; /* The kill has cut off the last key. */
+            break; /* The last key was cut off, because the writer was killed. */
         line[strcspn(line, "\n")] = '\0';
         snprintf(condition, sizeof(condition), "key=%s", line);
         if (count_where(store, condition) != 1)
@@ -358,8 +358,8 @@ static void an_old_store_is_brought_up_to_date(void **state)
     hm_store_close(store);
 }
 
-/* What version 1 added to version 0, except the indexes. The placeholder is the clause of a table
- * whose rows are found by their key. */
+/* The changes from version 0 to version 1, except the indexes. The placeholder is the clause of a
+ * table whose rows are found by their key. */
 static const char version_1[] =
     "ALTER TABLE runs ADD COLUMN cost double precision; ALTER TABLE runs ADD COLUMN more text;"
     "ALTER TABLE runs ADD COLUMN sample_count bigint NOT NULL DEFAULT 0;"
@@ -459,8 +459,8 @@ static void wrong_files_are_refused(void **state)
     assert_refused(hm_store_open(path, &store, err), HM_E_IO, "it is not a database");
 }
 
-/* In a child without permission to write: counts the one run of the store, and fails to add more.
- * Returns 0, or the number of the step that went wrong. */
+/* Runs in a child process without permission to write: counts the one run of the store, and must
+ * fail to add more. Returns 0, or the number of the step that went wrong. */
 static int read_without_permission(const char *where)
 {
     const struct hm_store_filter all = {.where = NULL};
@@ -505,7 +505,7 @@ static void a_read_only_file_is_read_and_not_written(void **state)
     hm_store_close(store);
 }
 
-/* A lock that is never released is an error, not an endless wait. */
+/* A lock that is never released must be an error, not an endless wait. */
 static void a_lock_is_waited_for(void **state)
 {
     const char *where = fresh_where();

@@ -1,4 +1,4 @@
-/* Errors of opening a store, which never contain a password. */
+/* Tests the errors of opening a store, which must never contain a password. */
 #include "store_testing.h"
 
 static bool has(const char *name)

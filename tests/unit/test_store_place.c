@@ -1,5 +1,5 @@
-/* Runs that wait to be added to the indexes are found like all others. The expected orders come
- * from qsort on the runs in memory. */
+/* Tests that runs which wait to be added to the indexes are found like all other runs. The expected
+ * orders come from qsort on the runs in memory. */
 #include "store_testing.h"
 
 #include "store.h"
@@ -181,7 +181,7 @@ static void waiting_runs_are_deleted_too(void **state)
     hm_store_close(store);
 }
 
-/* Many runs are added to the indexes at once, but not while further batches follow. */
+/* Many runs must be added to the indexes at once, but not while further batches follow. */
 static void many_runs_are_placed(void **state)
 {
     static struct hm_stored runs[HM_STORE_WAITING];
@@ -189,8 +189,8 @@ static void many_runs_are_placed(void **state)
     struct hm_store_batch batch = {.runs = runs, .count = HM_STORE_WAITING - 1, .more = true};
 
     (void)state;
-    if (store_server()) { /* The rule does not depend on the database, and adding runs takes longer
-                             on a server. */
+    if (store_server()) { /* This is not tested on a server: the rule does not depend on the
+                             database, and adding runs takes longer there. */
         print_message("many runs are added to SQLite only\n");
         hm_store_close(store);
         return;

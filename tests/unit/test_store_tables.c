@@ -1,9 +1,9 @@
-/* A store and a file with the same runs give the same table, fit and traces. */
+/* Tests that a store and a file with the same runs give the same table, fit and traces. */
 #include "store_testing.h"
 
 #include "memory.h"
 
-/* Makes the same runs as a file and as the store receives them. */
+/* Writes the same runs as a CSV file and as an array for the store. */
 static void make_runs(char *csv, size_t room, struct hm_stored *runs, size_t count)
 {
     size_t used = (size_t)snprintf(
@@ -72,7 +72,8 @@ static void a_fit_is_the_same_as_from_a_file(void **state)
                                        "machine", "algorithm", "status",  "rate"};
     for (size_t i = 0; i < sizeof(same) / sizeof(same[0]); i++)
         assert_same_column(table, file, same[i]);
-    assert_string_equal(hm_runs_column(table, "gpu")->labels[1], "17"); /* A text stays a text. */
+    assert_string_equal(hm_runs_column(table, "gpu")->labels[1],
+                        "17"); /* A string that looks like a number must stay a string. */
     assert_null(hm_runs_column(table, "latency"));
     assert_done(hm_fit_new(table, &settings, &one, err));
     assert_done(hm_fit_new(file, &settings, &other, err));

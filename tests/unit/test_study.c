@@ -1,4 +1,4 @@
-/* Reading study files, and errors that name field and line. */
+/* Tests the reading of study files, and errors that name field and line. */
 #include "testing.h"
 
 #include "memory.h"

@@ -1,4 +1,5 @@
-/* The next run of a study: initial runs, advice, budget, failures, and the check. */
+/* Tests the choice of the next run of a study: initial runs, advice, budget, failures, and the runs
+ * that check the answer. */
 #include "testing.h"
 
 #include "memory.h"
@@ -146,7 +147,7 @@ static void the_advice_is_followed(void **state)
     assert_int_equal(study_plan_more(&table, &advice, &run), STUDY_GO);
     assert_run(&spec, &run, "lbfgs", 32, 1);
     made(&table, &run, 1);
-    /* The advised run exists already: the best candidate with a missing run is chosen. */
+    /* The advised run exists already, so the best candidate with a missing run is chosen. */
     assert_int_equal(study_plan_more(&table, &advice, &run), STUDY_GO);
     assert_run(&spec, &run, "cocoa", 4, 1);
     failed(&table, &run);
@@ -219,7 +220,7 @@ static void decisions_depend_on_the_runs_alone(void **state)
     (void)state;
     begin(&whole, &spec);
     while (study_plan_first(&whole, &run) == STUDY_GO) {
-        begin(&resumed, &spec); /* The state that a second start finds. */
+        begin(&resumed, &spec); /* This is the state that a second start of the study finds. */
         for (size_t i = 0; study_table_each(&whole, i, &again); i++)
             *study_table_at(&resumed, &again) = *study_table_at(&whole, &again);
         assert_int_equal(study_plan_first(&resumed, &again), STUDY_GO);

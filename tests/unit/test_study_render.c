@@ -1,4 +1,5 @@
-/* The report of a study is well-formed HTML with escaped text and a table for each chart. */
+/* Tests that the report of a study is well-formed HTML with escaped text and a table for each
+ * chart. */
 #include "advise_samples.h"
 
 #include "format.h"
@@ -106,7 +107,8 @@ static void a_page_has_all_parts(void **state)
     assert_null(strstr(html, "http"));
     assert_null(strstr(html, "nan"));
     assert_has(html, "Seconds of an iteration by number of workers");
-    /* One chart each of candidates, checks, times and iterations, and one for each algorithm. */
+    /* There is one chart each for candidates, checks, times and iterations, and one for each
+     * algorithm. */
     assert_int_equal(count_of(html, "<svg "), 6);
     assert_int_equal(count_of(html, "<title id="), 6);
     assert_int_equal(count_of(html, "<desc id="), 6);
@@ -169,7 +171,7 @@ static void the_loss_within_a_time_is_rendered(void **state)
     hm_text_free(html);
 }
 
-/* Edge cases of charts are no point, one point, equal points and very wide ranges. */
+/* Charts must handle no point, one point, equal points and very wide ranges. */
 static void charts_take_any_points(void **state)
 {
     static const double x[] = {1, 1e-300, NAN, 3}, y[] = {1, 1e300, 2, -1}, same[] = {7, 7, 7, 7};

@@ -1,6 +1,6 @@
 /*
- * The style of every public render function: NULL and a zero-initialised style give the same text
- * as 80 columns without colour, Unicode, table and chart.
+ * Tests the style of every public render function: NULL and a zero-initialised style must give the
+ * same text as 80 columns without colour, Unicode, table and chart.
  */
 #include "advise_samples.h"
 
@@ -148,7 +148,7 @@ static void plots_need_a_file(void **state)
     for (size_t i = 0; i < 6; i++) {
         struct hm_err err = {0};
         char *text = NULL;
-        if (samples[i] == render_design) /* A design has only text and JSON. */
+        if (samples[i] == render_design) /* A design can be rendered only as text and JSON. */
             continue;
         assert_int_equal(samples[i](HM_FORMAT_GNUPLOT, NULL, &text, &err), HM_E_UNSUPPORTED);
         assert_int_equal(samples[i](HM_FORMAT_GNUPLOT, &zero, &text, &err), HM_E_UNSUPPORTED);
@@ -156,7 +156,7 @@ static void plots_need_a_file(void **state)
     }
 }
 
-/* Only the first note has the label, and long notes continue in their column. */
+/* Only the first note must have the label, and long notes must continue in their column. */
 static void notes_have_one_label(void **state)
 {
     (void)state;
@@ -170,7 +170,7 @@ static void notes_have_one_label(void **state)
     }
 }
 
-/* Results that are all zero are rendered, or refused with a code, in every format. */
+/* Results that are all zero must be rendered, or refused with an error code, in every format. */
 static void empty_results_are_rendered(void **state)
 {
     static const struct hm_style full = {

@@ -1,7 +1,7 @@
 /*
- * The limits of tables and data files: the last value that is allowed and the first that is not,
- * files of one row, without a last newline, with CRLF or a byte order mark, and the line that an
- * error names.
+ * Tests the limits of tables and data files: the last value that is allowed and the first that is
+ * not, files of one row, without a last newline, with CRLF or a byte order mark, and the line that
+ * an error names.
  */
 #include "testing.h"
 
@@ -94,7 +94,7 @@ static void csv_lines_are_counted(void **state)
     CHECK(limits, try_csv);
 }
 
-/* A byte order mark is no part of the first name; a lone CR is part of a field. */
+/* A byte order mark must not be part of the first name; a CR without LF is part of a field. */
 static void csv_fields_are_exact(void **state)
 {
     static const char text[] = "\xef\xbb\xbf"
@@ -199,7 +199,7 @@ static void columns_of_runs_have_ranges(void **state)
     CHECK(limits, try_runs);
 }
 
-/* Seconds are those given, total / iterations, or 1 / speedup. */
+/* The seconds of a run are those given, total / iterations, or 1 / speedup. */
 static void seconds_are_derived(void **state)
 {
     static const struct {
@@ -549,7 +549,7 @@ static void recipes_have_ranges(void **state)
     CHECK(limits, try_recipe);
 }
 
-/* 1024 labels are kept, in order; with 1025 they are not counted. */
+/* Up to 1024 labels must be stored, in order; with 1025 labels they are not counted. */
 static void labels_are_counted_up_to_1024(void **state)
 {
     static struct hm_data_shape shape;
@@ -578,7 +578,7 @@ static void labels_are_counted_up_to_1024(void **state)
     }
 }
 
-/* A gzip file that is cut short is an error of every reader, with its own code. */
+/* A gzip file that is cut short must be an error in every reader, each with its own code. */
 static void truncated_files_are_refused(void **state)
 {
     /* The header of a gzip file and the first byte of its data, from which nothing is decoded. */
@@ -606,8 +606,8 @@ static void truncated_files_are_refused(void **state)
     unlink(path);
 }
 
-/* The byte reader returns every byte once, can take a byte back, and returns the end again and
- * again. */
+/* The byte reader must return every byte once, accept a byte back, and return the end of the file
+ * repeatedly. */
 static void bytes_are_read_in_order(void **state)
 {
     struct hm_bytes bytes;

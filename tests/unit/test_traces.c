@@ -1,5 +1,5 @@
-/* Traces in CSV and JSON lines: which trace a row belongs to, restarts, times, divergence, notes,
- * errors. */
+/* Tests traces in CSV and JSON lines: the trace that a row belongs to, restarts, times, divergence,
+ * notes, and errors. */
 #include "testing.h"
 
 #include <unistd.h>
@@ -209,7 +209,7 @@ static void rows_belong_together_by_their_key(void **state)
     hm_traces_free(traces);
 }
 
-/* Tables in another order: sorted by the iteration as a text, or in reverse. */
+/* Tests tables in another order: sorted by the iteration as a text, or in reverse. */
 static void rows_may_come_in_any_order(void **state)
 {
     const char *const tables[] = {"m,iteration,loss\n2,1,9\n2,10,5\n2,11,4\n2,2,8\n2,3,7\n",
@@ -262,7 +262,7 @@ static void rows_repeated_by_a_restart_count_once(void **state)
 
 static void restart_lines_continue_the_trace(void **state)
 {
-    /* Restarts at the beginning, then at a checkpoint, then without a lost point. */
+    /* The trace restarts at the beginning, then at a checkpoint, then without a lost point. */
     struct hm_traces *traces = parse(
         HEAD("") POINT(1, 9) POINT(2, 8) "{\"restart\":1,\"rank\":0}\n" HEAD("") POINT(1, 7)
             POINT(2, 6) POINT(3, 5) "{\"restart\":2,\"rank\":null}\n" HEAD(",\"resumed_at\":2")
@@ -340,8 +340,8 @@ static void times_follow_from_one_another(void **state)
     traces = parse("m,iteration,seconds,elapsed_s,loss\n1,5,10,10,9\n1,10,5,15,8\n");
     assert_values(traces->traces[0].seconds, 2, VALUES(2, 1));
     hm_traces_free(traces);
-    /* Between consecutive iterations the given seconds are used, because elapsed may include other
-     * work. */
+    /* Between consecutive iterations the given seconds are used, because the elapsed time may
+     * include other work. */
     traces = parse("m,iteration,seconds,elapsed_s,loss\n1,1,1,10,9\n1,2,2,15,8\n");
     assert_values(traces->traces[0].seconds, 2, VALUES(1, 2));
     hm_traces_free(traces);
@@ -457,7 +457,8 @@ static void diverging_losses_end_a_trace(void **state)
                             "a on 2 workers: diverged after iteration 2 (t.csv:3)");
         hm_traces_free(traces);
     }
-    /* A restart before the divergence removes it. */
+    /* If the run restarts before the iteration at which it diverged, it no longer counts as
+     * diverged. */
     struct hm_traces *traces = parse("m,iteration,loss\n1,1,9\n1,2,8\n1,3,nan\n1,2,7\n1,3,6\n");
     assert_points(&traces->traces[0], 3, VALUES(1, 2, 3), VALUES(9, 7, 6));
     assert_false(traces->traces[0].diverged);
@@ -734,7 +735,7 @@ static void files_are_joined(void **state)
     hm_traces_free(NULL);
 }
 
-/* A staleness of -0 is one of 0: both belong to the same trace. */
+/* A staleness of -0 equals one of 0, so both belong to the same trace. */
 static void zero_has_no_sign(void **state)
 {
     struct hm_traces *traces = parse("m,iteration,loss,staleness\n1,1,2,0\n1,2,1,-0\n1,3,1,0\n");

@@ -1,14 +1,14 @@
 /*
- * Training: every algorithm reaches the oracle's optimum on every problem it supports, on any
- * number of ranks, makes the oracle's steps, stops at its limits, and reports correct trace points.
- * Tests with real data are in test_train_data.c.
+ * Tests training: every algorithm must reach the oracle's optimum on every problem it supports, on
+ * any number of ranks, make the oracle's steps, stop at its limits, and report correct trace
+ * points. Tests with real data are in test_train_data.c.
  */
 #include "train_runs.h"
 
 /* ---- optima --------------------------------------------------------------------------------- */
 
-/* Distance from P*, which is 0.02 to 1.3, that an algorithm must reach, and the number of
- * iterations for this. */
+/* Distance from the least possible objective P*, which is 0.02 to 1.3, that an algorithm must
+ * reach, and the number of iterations for this. */
 struct promise {
     const char *algorithm;
     /* Distances that must be reached with smooth and with non-smooth losses. */
@@ -42,7 +42,8 @@ static const struct promise *promise_of(const char *name)
     return NULL;
 }
 
-/* The gap is at least the suboptimality, and no objective is below the optimum. */
+/* Checks that the duality gap is at least the suboptimality, and that no objective is below the
+ * optimum. */
 static void check_certificate(const struct training *t)
 {
     for (size_t i = 0; i < t->point_count; i++) {
@@ -113,7 +114,7 @@ static void every_algorithm_is_tested(void **state)
     assert_null(hm__algorithm_find("newton"));
 }
 
-/* Steps that always go downhill would end at a kink, 0.0003, 0.0034 and 0.0032 above the
+/* Steps that never increase the objective would end at a kink, 0.0003, 0.0034 and 0.0032 above the
  * optimum. */
 static void gradient_descent_gets_past_kinks(void **state)
 {
@@ -133,7 +134,7 @@ static void gradient_descent_gets_past_kinks(void **state)
 }
 
 /*
- * At the exact optimum of (w^2 + (w - 1)^2)/2, w = 1/2, L-BFGS keeps its pairs and makes no line
+ * At the exact optimum of (w^2 + (w - 1)^2)/2, w = 1/2, L-BFGS must keep its pairs and make no line
  * search.
  */
 static void lbfgs_rests_at_an_exact_optimum(void **state)
@@ -187,7 +188,7 @@ static void shrinking_ends_at_the_same_optimum(void **state)
 
 /* ---- iterates ------------------------------------------------------------------------------- */
 
-/* Checks one line of the oracle; lines of federated averaging end with settings of their own. */
+/* Checks one line of the oracle's table; lines of federated averaging end with further settings. */
 static void check_steps(const char *line)
 {
     static struct training t;
@@ -272,7 +273,8 @@ static void the_same_seed_gives_the_same_bits(void **state)
     }
 }
 
-/* With every all-reduce scheme, all ranks have the same w, close to that of the other schemes. */
+/* With every all-reduce scheme, all ranks must have the same weights w, close to those of the other
+ * schemes. */
 static void every_scheme_gives_the_same_result(void **state)
 {
     static struct training t, first;
@@ -282,7 +284,7 @@ static void every_scheme_gives_the_same_result(void **state)
         for (int scheme = 0; scheme < HM_REDUCE_SCHEMES; scheme++) {
             t = random_run(hm__algorithms[i], 3);
             t.scheme = (enum hm_reduce_scheme)scheme;
-            train_on(&t, 5); /* train_on also compares w of the ranks. */
+            train_on(&t, 5); /* train_on also checks that w is the same on all ranks. */
             if (scheme == 0)
                 first = t;
             for (size_t k = 0; k < t.unknowns; k++)
@@ -431,7 +433,7 @@ static void bytes_are_those_of_the_scheme(void **state)
 {
     static const struct {
         const char *algorithm;
-        double more; /* Number of doubles sent in addition to those of w. */
+        double more; /* Number of doubles that are sent in addition to those of w. */
     } sums[] = {{"cocoa", 0}, {"cocoa+", 0},   {"local-sgd", 0}, {"splash", 0}, {"sgd", 1},
                 {"adam", 1},  {"momentum", 1}, {"mini-sdca", 1}, {"fedavg", 1}};
     static struct training t;

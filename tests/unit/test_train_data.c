@@ -1,7 +1,7 @@
 /*
- * Training on real data, against optima found by other programs: logistic regression by Newton's
- * method (tools/oracle/train.py), support vector machines by other solvers of the dual, to 12
- * digits. lambda is 1e-4 throughout. Needs the shared data (HOWMANY_DATA).
+ * Compares training on real data with optima found by other programs: logistic regression by
+ * Newton's method (tools/oracle/train.py), and support vector machines by other solvers of the
+ * dual, to 12 digits. lambda is always 1e-4. Needs the shared data (HOWMANY_DATA).
  */
 #include "data_files.h"
 
@@ -26,7 +26,8 @@ static bool is_here(const char *file)
     return false;
 }
 
-/* Returns the rows with labels -1 and 1; for digits, 5 is compared with the rest. */
+/* Returns the rows with labels -1 and 1; for digits, the label is 1 for the digit 5 and -1 for the
+ * others. */
 static struct hm_rows signed_rows(const struct known_optimum *known)
 {
     struct hm_data_spec spec = parse_data(example_source(known->file), false);

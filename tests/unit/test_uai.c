@@ -1,4 +1,4 @@
-/* Reading UAI files, messages for invalid files, and failing allocations. */
+/* Tests the reading of UAI files, messages for invalid files, and failing allocations. */
 #include "testing.h"
 
 #include <unistd.h>
@@ -19,7 +19,7 @@ static int load(const char *text, struct hm_markov **ret_markov, struct hm_err *
     return rc;
 }
 
-/* These lines are the table of variables 2 and 1. */
+/* A UAI file; its first table, that of variables 2 and 1, has two lines. */
 static const char whole[] = "MARKOV\n3\n2 3 2\n"
                             "5\n2 2 1\n1 0\n2 0 2\n1 0\n2 1 2\n\n"
                             "6\n1 2 3\n4 5 6\n"
@@ -30,7 +30,8 @@ static const char whole[] = "MARKOV\n3\n2 3 2\n"
 
 static void files_are_read(void **state)
 {
-    /* 1, 2: (1 4; 2 5; 3 6)/6 times (1 1; 2 1; 1 1)/2, largest 6/12 */
+    /* Table of variables 1 and 2: the product of (1 4; 2 5; 3 6)/6 and (1 1; 2 1; 1 1)/2, whose
+     * largest entry is 6/12. */
     const double tables[] = {1, 0, 0, 1, 1 / 6.0, 4 / 6.0, 4 / 6.0, 5 / 6.0, 3 / 6.0, 1};
     const uint32_t ends[] = {0, 2, 1, 2};
     struct hm_markov *m = NULL;

@@ -1,4 +1,4 @@
-/* Parsing YAML and JSON into one tree, overrides by path, and invalid texts. */
+/* Tests the parsing of YAML and JSON into one tree, overrides by path, and invalid texts. */
 #include "testing.h"
 
 #include "value.h"

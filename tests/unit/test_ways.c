@@ -1,4 +1,4 @@
-/* Platforms and stragglers in a plan, compared with closed forms. */
+/* Compares platforms and stragglers in a plan with closed forms. */
 #include "testing.h"
 
 #include "queue_time.h"
@@ -131,8 +131,8 @@ static void servers_saturate(void **state)
 }
 
 /*
- * Averages of models: two messages in a ring, one in an exponential graph, a server whose link
- * carries the models of all clients; each is sent once in local_steps iterations.
+ * Workers average their models once in local_steps iterations: with two messages in a ring, one
+ * message in an exponential graph, or a server whose link carries the models of all clients.
  */
 static void averages_come_after_local_steps(void **state)
 {
@@ -149,7 +149,8 @@ static void averages_come_after_local_steps(void **state)
             assert_near(r->points[i].time_s, 1 + messages * (a + mb) / k, 1e-12);
             assert_near(e->points[i].time_s, 1 + fmin(i, 1) * (a + mb) / k, 1e-12);
             assert_near(f->points[i].time_s, 1 + 2 * (a + n * mb) / k, 1e-12);
-            /* On 2 workers all schemes exchange two halves; other tests have more workers. */
+            /* On 2 workers all schemes exchange two halves of the model; other tests use more
+             * workers. */
             if (n == 2)
                 assert_near(s->points[i].time_s, 1 + (a + mb) / k, 1e-12);
             assert_near(r->points[i].nodes, n, 0);
@@ -172,7 +173,7 @@ static void averages_come_after_local_steps(void **state)
     assert_refused(weak, wrong, HM_E_RANGE, "platform", "8");
 }
 
-/* The times of workers that queue, against the exact solution of tools/oracle/queue.py. */
+/* The times of workers that queue must agree with the exact solution of tools/oracle/queue.py. */
 static void queues_are_those_of_the_oracle(void **state)
 {
     FILE *table = open_source("tests/data/queue.tsv");
@@ -194,7 +195,8 @@ static void queues_are_those_of_the_oracle(void **state)
     fclose(table);
     assert_int_equal(count, 224);
     assert_true(worst < 0.04);
-    /* A bound by the workers or by the links alone would be too short by a third. */
+    /* The larger of the time of the workers alone and that of the links alone would be too short by
+     * a third. */
     assert_true(bounds > 0.3);
     /* One worker never waits; a link that is not used takes no time. */
     assert_near(hm__queue_time(1, 3, 0.5, 0.25), 4, 0);
@@ -270,7 +272,8 @@ static void drivers_and_all_reduces(void **state)
     hm_answer_free(all);
 }
 
-/* Without --servers, each way gets the fewest servers that are nearly as fast as more. */
+/* Without --servers, each combination must get the fewest servers that are nearly as fast as more
+ * servers. */
 static void servers_are_chosen(void **state)
 {
     struct hm_way ways[] = {{.platform = HM_PLATFORM_ALLREDUCE},
@@ -322,7 +325,8 @@ static void servers_cost_and_take_nodes(void **state)
     hm_answer_free(x);
 }
 
-/* The workers whose gradients are used share the batch, so an iteration has the whole batch. */
+/* The workers whose gradients are used must share the batch, so that an iteration has the whole
+ * batch. */
 static void backups_share_the_batch(void **state)
 {
     struct hm_way way = bsp;

@@ -1,7 +1,7 @@
 /*
- * The reader of protocol buffers (src/inputs/import/wire.h) against protobuf-c: messages that
- * protobuf-c writes are read with the same values, and damaged messages are refused by both. Traces
- * of Chakra that protobuf-c writes are imported. wire.proto defines the messages.
+ * Compares the reader of protocol buffers (src/inputs/import/wire.h) with protobuf-c: messages that
+ * protobuf-c writes must be read with the same values, and damaged messages must be refused by
+ * both. Traces of Chakra that protobuf-c writes are imported. wire.proto defines the messages.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -258,7 +258,7 @@ static void truncated_messages_are_cut(void **state)
     for (int i = 0; i < 20; i++) {
         make_every(&made);
         size_t length = wire__every__pack(&made.message, data);
-        /* The stream ends too early, but the message should be longer. */
+        /* The stream ends before the end of the message. */
         for (size_t cut = 0; cut < length; cut++)
             assert_int_equal(see_every(data, cut, length, &seen), 1);
     }

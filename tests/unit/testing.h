@@ -80,7 +80,7 @@ static inline bool next_line(FILE *file, char *line, size_t room)
     return false;
 }
 
-/* Returns the name of a built-in example, in the folder of the data that it may need; see
+/* Returns the name of a built-in example, preceded by the folder of the data that it may need; see
  * HOWMANY_DATA. */
 static inline const char *example_source(const char *name)
 {
@@ -114,7 +114,9 @@ static inline struct hm_answer *ask(const struct hm_job *job, const struct hm_qu
     return answer;
 }
 
-/* Plans a job given as YAML for up to max_n workers. way: the platform; NULL: that of the job. */
+/*
+ * Plans a job given as YAML for up to max_n workers. `way` is the platform; NULL: that of the job.
+ */
 static inline struct hm_answer *plan_way(double max_n, const char *text, const struct hm_way *way)
 {
     struct hm_job *job = parse_job(text);

@@ -10,7 +10,7 @@
 #include "linear_problem.h"
 #include "shard.h"
 
-/* Assertion for threads, in which those of cmocka do not work. */
+/* Assertion that works in threads, in which those of cmocka do not. */
 #define CHECK(condition) (condition) ? (void)0 : check_failed(#condition, __FILE__, __LINE__)
 
 static inline void check_failed(const char *what, const char *file, int line)
@@ -82,7 +82,7 @@ static inline double made_label(const struct problem *p, size_t loss, size_t i)
 
     if (loss == SOFTMAX) {
         double class = floor((made_value(p->seed + 4, i, 0) + 1) / 2 * (double)p->classes);
-        return p->keep < 1 && class == 1 ? 0 : class; /* Leaves one class without rows. */
+        return p->keep < 1 && class == 1 ? 0 : class; /* One class has no rows. */
     }
     for (size_t j = 0; j < p->features; j++)
         if (entry_is_there(p, i, j))
@@ -145,7 +145,7 @@ static inline void problem_release(struct hm_objective *o)
     hm__arena_free(o->arena);
 }
 
-/* Read up to `count` numbers of the oracle's line "kind a b". */
+/* Read up to `count` numbers from the line "kind a b" of the oracle's table. */
 static inline void oracle_read(const char *kind, const char *a, const char *b, double *numbers,
                                size_t count)
 {

@@ -1,4 +1,4 @@
-/* Training runs on ranks that are threads, and their results. */
+/* Makes training runs on ranks that are threads, and collects their results. */
 #ifndef HM_TRAIN_RUNS_H
 #define HM_TRAIN_RUNS_H
 
@@ -18,7 +18,7 @@ struct training {
     const char *algorithm;
     struct hm_train_settings settings; /* A seed of 0 means 7, as in the oracle. */
     enum hm_reduce_scheme scheme;
-    /* The plan of the run. If eval_every is 0, the run is evaluated only at the end; limits.best
+    /* Plan of the run. If eval_every is 0, the objective is evaluated only at the end; limits.best
      * comes from the oracle. */
     struct hm_train_plan plan;
     const char *resume; /* Checkpoint to resume from; NULL: none. */
@@ -28,7 +28,8 @@ struct training {
     struct hm_err err[RANKS];
     double w[RANKS][UNKNOWNS];
     size_t unknowns;
-    /* Values of rank 0's arrays, and the values that belong to rows, in the order of the ranks. */
+    /* Values of rank 0's arrays, followed by the values that belong to rows, in the order of the
+     * ranks. */
     double state[STATE];
     size_t state_count;
     double iteration, samples;
@@ -119,7 +120,7 @@ static inline double optimum_of(const struct problem *p, size_t loss)
     return best;
 }
 
-/* Run the training; all ranks must return the same code and the same w. */
+/* Run the training; all ranks must return the same code and the same weights w. */
 static inline void run_training(struct training *t, int ranks)
 {
     t->point_count = t->state_count = 0;

@@ -1,8 +1,8 @@
 /*
- * Ranks in virtual time. A rank is ready at a known time, or waits for a message or a barrier. A
- * rank that stops running selects the next one to run: the one that is ready earliest. No
- * later event can make a message arrive earlier, since a transfer takes time after both sides are
- * ready.
+ * Implements ranks in virtual time. A rank is ready at a known time, or waits for a message or a
+ * barrier. A rank that stops running selects the next rank to run, which is the one that is ready
+ * earliest. No later event can make a message arrive earlier, since a transfer takes time after
+ * both sides are ready.
  */
 #include "virtual_comm.h"
 
@@ -14,7 +14,7 @@
 
 enum { PARTS = 2 }; /* There are two communicators: one of all ranks, and one of the first ranks. */
 
-/* One side of a message. */
+/* One side (sender or receiver) of a message. */
 struct message_side {
     /* Next message between the same two ranks, in the order of posting. */
     struct message_side *next;
@@ -37,7 +37,7 @@ struct virtual_rank {
     struct virtual_world *world;
     pthread_t thread;
     pthread_cond_t turn;
-    /* Present time of the rank, and time at which it can continue; the latter is INFINITY if
+    /* Current time of the rank, and time at which it can continue; the latter is INFINITY if
      * unknown. */
     double clock_s, ready_s;
     struct message_side **awaited; /* Requests that the rank waits for. */
@@ -50,7 +50,8 @@ struct virtual_world {
     struct virtual_cluster cluster;
     struct virtual_rank *ranks;
     struct message_side **sends,
-        /* Messages that are not matched yet; the index is 2 (from * size + to) + non-blocking. */
+        /* Messages that are not matched yet; the index is 2 (from * size + to), plus 1 for
+           non-blocking messages. */
         **receives;
     struct virtual_barrier barriers[PARTS];
     int size, running;
@@ -81,7 +82,7 @@ static double rank_earliest_done(const struct virtual_rank *r)
     return first;
 }
 
-/* Let the earliest rank run; the caller holds the lock. */
+/* Let the rank run that is ready earliest; the caller must hold the lock. */
 static void schedule_next(struct virtual_world *w)
 {
     int best = -1;
@@ -100,7 +101,7 @@ static void schedule_next(struct virtual_world *w)
         pthread_cond_signal(&w->ranks[best].turn);
 }
 
-/* Wait for the turn of this rank at ready_s, which other ranks may set. */
+/* Wait until this rank may run, at the time ready_s, which other ranks may set. */
 static void schedule_wait(struct virtual_rank *r)
 {
     struct virtual_world *w = r->world;

@@ -396,7 +396,8 @@ def step(j):
     if zero == 3 and j.hybrid:
         own = sum(P / min(G, q) for P, G, r in groups)
     P = P_dense + P_expert
-    opt = (34 * own + 6 * P) / (j.card.bandwidth * k["bw"])
+    # 12 bytes or more of weights and optimizer states move these bytes, smaller states fewer.
+    opt = min(1, (j.state_bytes[0] + j.state_bytes[2]) / 12) * (34 * own + 6 * P) / (j.card.bandwidth * k["bw"])
     total = (pipe + dp + opt + k["step0"]) * (1 + k["jitter"] * log2(nodes))
     tokens = j.B * j.s / (total * j.gpus)
     mfu = n.flop_per_token(j.s) * tokens / j.card.flops_16
@@ -466,6 +467,9 @@ def memory(j):
     else:
         lastf = 1 if v == 1 else flight / p
         act = max(first, stage * per * T * lastf + add + logits) + buffers
+    # PyTorch on one device without accumulation: gradients take the place of freed activations.
+    if j.style != "fused" and j.gpus == 1 and m == 1:
+        states -= min(g * (Pd + Pe), act - buffers)
     return dict(states=states / GIB, act=act / GIB, total=(states + 1.02 * act) / GIB + 1)
 
 

@@ -235,7 +235,8 @@ static const char one_label[] = "all rows have the same label; at least two labe
 static const char against_rest[] =
     "use --positive LABEL to learn one label against the rest, or --problem softmax to learn all";
 
-/* Returns the index of the third label, in the order in which labels first appear in the data. */
+/* Returns the index of the third label, in the order in which labels first appear in the data. The
+ * error message names this label if a problem allows only two. */
 static size_t shape_third_label(const struct hm_data_shape *shape)
 {
     for (size_t i = 0; i < shape->classes; i++) {
@@ -295,15 +296,16 @@ struct hm_labels train_labels(const struct train_options *o, const struct hm_dat
 }
 
 /*
- * By default, rows are stored sparse if at most 30 % of the values are not 0, since a sparse entry
- * costs about three times as much memory and time as a dense one.
+ * By default, rows are stored sparse if fewer than 30 % of the values are not 0, since a sparse
+ * entry costs about three times as much memory and time as a dense one.
  */
 bool train_keeps_sparse(const struct train_options *o, const struct hm_data_shape *shape)
 {
     if (o->keep != TRAIN_KEEP_AUTO)
         return o->keep == TRAIN_KEEP_SPARSE;
     if (o->scale.kind == HM_SCALE_STANDARDISE && !shape->sparse)
-        return false; /* Columns that are shifted to mean 0 contain hardly any zeros. */
+        return false; /* Columns that are shifted to mean 0 contain hardly any zeros, so they are
+                         not stored sparse. */
     return shape->entries < 0.3 * shape->rows * shape->features;
 }
 

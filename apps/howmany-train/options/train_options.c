@@ -346,8 +346,8 @@ static int option_accept_choice(struct train_options *o, int option, const char 
 }
 
 /*
- * Returns the member of `o` for an option whose value is stored as text and interpreted later; NULL
- * for all other options.
+ * Returns the address of the member of `o` for an option whose value is stored as a string and
+ * interpreted later; NULL for all other options.
  */
 static const char **option_text(struct train_options *o, int option)
 {
@@ -389,7 +389,8 @@ static int option_read_count(int option, const char *value, double least, double
     return rc;
 }
 
-/* Accepts the options that choose the rows, the clients, and the rows of each client. */
+/* Accepts an option whose value is a fraction of the rows or of the clients, or the unevenness of
+ * the clients' numbers of rows. */
 static int option_accept_share(struct train_options *o, int option, const char *value)
 {
     double *into = option == FRACTION ? &o->settings.fraction
@@ -519,8 +520,8 @@ int train_options_accept(struct train_options *options, int option, const char *
 /* ---- options without effect ----------------------------------------------------------------- */
 
 /*
- * Describes the runs that an option applies to, for an error message; NULL if the option applies to
- * this run.
+ * Returns a description of the runs that an option applies to, for an error message; NULL if the
+ * option applies to this run.
  */
 static const char *option_applies_to(const struct train_options *o, int option)
 {
@@ -586,14 +587,14 @@ static const char *option_applies_to(const struct train_options *o, int option)
 }
 
 /*
- * Names the algorithms that an option applies to, for an error message; NULL if the option applies
- * to this run.
+ * Returns the names of the algorithms that an option applies to, for an error message; NULL if the
+ * option applies to this run.
  */
 static const char *option_algorithms(const struct train_options *o, int option)
 {
     /*
-     * An algorithm without properties, for belief propagation, to which none of these options
-     * applies.
+     * Placeholder for belief propagation, which has no algorithm: none of these options applies to
+     * it.
      */
     static const struct hm_algorithm none;
     const struct hm_algorithm *a = o->algorithm ? o->algorithm : &none;
@@ -601,7 +602,8 @@ static const char *option_algorithms(const struct train_options *o, int option)
     bool local = a->defaults.passes > 0;
 
     switch (option) {
-    case STEP: /* The algorithms that are not named here choose their step size themselves. */
+    case STEP: /* The algorithms that are not named here have no step size, or choose it themselves.
+                */
         return a->name && !dual && a->defaults.memory == 0
                    ? NULL
                    : "gd, sgd, momentum, adam, local-sgd, splash, gossip-ring, gossip-exp and "

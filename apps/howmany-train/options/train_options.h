@@ -52,37 +52,40 @@ enum {
 };
 
 struct train_options {
-    bool given[TRAIN_RANKS]; /* True for each option that was given. */
-    /* Values of options as given on the command line; the texts are borrowed. */
+    bool given[TRAIN_RANKS]; /* True for each option that was given on the command line. */
+    /* Values of options as given on the command line; the strings are borrowed. */
     const char *problem_name, *algorithm_name, *data_name, *labels, *label_column, *test_name;
     const char *checkpoint, *beliefs;
     /* Result of the scan of the data by `howmany train`; NULL: rank 0 scans the data. */
     const char *scanned;
-    double positive; /* The label that becomes 1 (--positive); NAN: not given. */
+    double positive; /* The label that is replaced by 1 in a problem with two classes (--positive);
+                        NAN: not given. */
     struct hm_scale scale;
     bool has_scale; /* True if --scale was given. */
     enum train_keep keep;
     enum hm_order order;
-    double sample;    /* Fraction of the rows of a file to use; 0: all of them. */
+    double sample;    /* Fraction of the rows of the data file to use; 0: all rows. */
     double lambda;    /* Strength of the regulariser; negative: not given. */
-    double data_seed; /* Seed of generated rows (negative: the seed of the run) or of a sample
-                         (negative: 1). */
+    double data_seed; /* Seed for generated rows (if negative, the seed of the run is used) or for
+                         the choice of a sample of the rows (if negative, 1 is used). */
     struct hm_train_settings settings;
     struct hm_perceptron_spec layers;
     int scheme; /* Scheme of the all-reduces, an enum hm_reduce_scheme. */
     enum hm_platform platform;
     /* Settings of parameter servers; the member `workers` is not set here. */
     struct hm_serving serving;
-    bool colocated;     /* True if the servers are on the nodes of the first workers. */
+    bool colocated; /* True if the parameter servers run on the nodes of the first workers instead
+                       of their own nodes. */
     const char *shares; /* Shares of the rows for each rank, or "speed"; NULL: equal shares. */
     /* Stragglers of the simulated cluster, encoded by train_slowness_write. */
     const char *slowness;
     struct hm_train_limits limits;
     double epochs; /* Maximum number of passes over the data; 0: no limit. */
     double eval_every, save_every;
-    bool usage; /* True to report the usage of each rank at each evaluation. */
+    bool usage; /* True to report the CPU time, the memory and the messages of each rank at each
+                   evaluation. */
     bool resume;
-    bool adopt; /* True to resume from a checkpoint of another algorithm too. */
+    bool adopt; /* True to resume also from a checkpoint of another algorithm. */
     /* Settings of belief propagation, from its options. */
     double states, coupling, field, damping, tolerance;
     bool max_product;
@@ -92,7 +95,7 @@ struct train_options {
     struct hm_data_spec data, test;
     bool has_test;
     enum train_field_source field_source;
-    /* Recipe of a generated field, or of the potentials on a given graph. */
+    /* Recipe of a generated Markov random field, or of the potentials on a given graph. */
     struct hm_mrf_recipe recipe;
 };
 
@@ -102,8 +105,8 @@ void train_options_init(struct train_options *options);
 /* Process one option that the ranks accept. Returns 0, or EXIT_USAGE with a message. */
 int train_options_accept(struct train_options *options, int option, const char *value);
 /*
- * Resolve names, set defaults and check the combination of options. Returns 0, or EXIT_USAGE with a
- * message.
+ * Resolve names, set defaults and check that the options can be combined. Returns 0, or EXIT_USAGE
+ * with a message.
  */
 int train_options_check(struct train_options *options);
 /* Refuse options that were given but have no effect on this run. Call train_options_check first. */
@@ -116,9 +119,9 @@ int train_options_refuse_unused(const struct train_options *options);
 int train_platform_check(struct train_options *options);
 /* Whether the run is federated averaging, whose rows belong to clients. */
 bool train_has_clients(const struct train_options *options);
-/* Check the options against the number of workers. */
+/* Check that the options allow this number of workers. */
 int train_workers_check(const struct train_options *options, double workers);
-/* Check the number of servers against the number of parameters. */
+/* Check that there are not more parameter servers than parameters. */
 int train_servers_check(const struct train_options *options, const struct hm_data_shape *shape);
 /* Returns the number of ranks that are not workers (servers or the driver). */
 int train_other_ranks(const struct train_options *options);
@@ -138,18 +141,18 @@ int train_shares_read(const char *text, const struct hm_slowness *slowness, size
                       double *ret_before);
 
 /*
- * train_field_check checks the options of the field of belief propagation; train_field_load loads a
- * rank's part of the field.
+ * train_field_check checks the options of the Markov random field of belief propagation;
+ * train_field_load loads a rank's part of this field.
  */
 int train_field_check(struct train_options *options);
 int train_field_load(const struct train_options *options, int rank, int size,
                      struct hm_mrf **ret_mrf, struct hm_err *err);
 
 const char *train_problem_name(enum train_problem problem);
-/* Returns the loss of a linear problem with one output; NULL for other problems. */
+/* Returns the loss function of a linear problem with one output; NULL for other problems. */
 const struct hm_loss *train_problem_loss(enum train_problem problem);
 
-/* Check that the labels of the data suit the problem. */
+/* Check that the data has labels that the problem allows. */
 int train_labels_check(const struct train_options *options, const struct hm_data_shape *shape,
                        struct hm_err *err);
 struct hm_labels train_labels(const struct train_options *options,

@@ -1,6 +1,6 @@
 /*
- * Checks the platform of a training run: the number of ranks that are not workers, the valid
- * combinations of options, and the encoding of stragglers and shares for the ranks.
+ * Checks the platform of a training run: the number of ranks that are not workers, and the
+ * combination of options. Encodes stragglers and shares of the rows as options for the ranks.
  */
 #include <math.h>
 #include <string.h>

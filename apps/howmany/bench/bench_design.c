@@ -1,7 +1,7 @@
 /*
- * Implements howmany bench --design: after a few cheap runs, each further run is the one that
- * reduces the uncertainty of the prediction at the target most per machine-second, until the
- * prediction is tight enough.
+ * Implements howmany bench --design: after a few cheap runs, the next run is always the one that,
+ * per machine-second, most reduces the uncertainty of the prediction at the target. The runs end
+ * when the prediction is tight enough.
  */
 #include <math.h>
 #include <stdio.h>
@@ -32,7 +32,7 @@ static size_t corner_configuration(const struct bench_session *s, bool large_n, 
     return best;
 }
 
-/* Returns the number of runs of a configuration. */
+/* Returns the number of runs that a configuration has in `runs`. */
 static size_t count_runs(const struct bench_session *s, const struct hm_runs *runs,
                          size_t configuration)
 {
@@ -45,7 +45,7 @@ static size_t count_runs(const struct bench_session *s, const struct hm_runs *ru
 
 /*
  * Make the initial runs: three corners of the grid of configurations, from cheap to expensive, then
- * two configurations in between. Configurations that the record already has are skipped.
+ * two configurations in between. Configurations that already have a recorded run are skipped.
  */
 static int make_initial_runs(struct bench_session *s)
 {
@@ -67,7 +67,9 @@ static int make_initial_runs(struct bench_session *s)
     return rc;
 }
 
-/* Write the predicted machine time as a formula for the design: n * (a * (term) + …). */
+/*
+ * Write the predicted machine time as a formula for the experimental design: n * (a * (term) + …).
+ */
 static void add_cost_formula(const struct hm_fit *fit, struct hm_text *out)
 {
     hm__text_add(out, "n*(1e-9");
@@ -113,8 +115,8 @@ static int choose_next(struct bench_session *s, const struct hm_fit *fit, size_t
     return rc;
 }
 
-/* Returns half of the width of the interval of the mean at the target, relative to the prediction;
- * INFINITY while the fit has no intervals. */
+/* Returns half of the width of the confidence interval at the target of the prediction, relative to
+ * the prediction; INFINITY while the fit has no intervals. */
 static double target_uncertainty(const struct bench_session *s, const struct hm_fit *fit)
 {
     struct hm_at at[HM_PLACE_MAX];
@@ -174,7 +176,9 @@ static size_t count_tried(const struct bench_session *s)
     return tried;
 }
 
-/* The least uncertainty so far, and the number of runs since it last fell by at least 5 %. */
+/*
+ * The smallest uncertainty so far, and the number of runs since it last decreased by at least 5 %.
+ */
 struct progress {
     double best;
     size_t since;
@@ -203,7 +207,8 @@ int bench_run_design(struct bench_session *s)
         if (!fit) /* The fit fails if all runs failed or there is only one configuration. */
             return 0;
         double uncertainty = target_uncertainty(s, fit);
-        /* With fewer than CONFIGURATIONS_MIN configurations, several models fit equally well. */
+        /* With fewer than CONFIGURATIONS_MIN configurations, several models fit equally well, so
+         * the uncertainty is not used yet. */
         size_t tried = count_tried(s);
         bool enough = tried >= CONFIGURATIONS_MIN || tried >= s->configurations->count;
         bool done = (enough && uncertainty <= s->tight) || s->record.rows >= RUNS_MAX ||

@@ -44,8 +44,8 @@ bool bench_row_matches(const struct bench_session *s, const struct hm_runs *runs
 enum { VALUE_TEXT = 40 };
 
 /*
- * Fill in the command of one configuration; {iterations} is replaced by a number of iterations. The
- * caller releases the command.
+ * Replace the placeholders in the command by the values of one configuration, and {iterations} by a
+ * number of iterations. The caller releases the command.
  */
 static int fill_command(const struct bench_session *s, size_t configuration, double iterations,
                         struct launch_command *filled)
@@ -117,8 +117,8 @@ int bench_print_commands(const struct bench_session *s)
 }
 /* ---- runs ----------------------------------------------------------------------------------- */
 
-/* Returns half of the width of the 90 % interval of the mean, relative to the mean; INFINITY for
- * fewer than two values. */
+/* Returns half of the width of the 90 % confidence interval of the mean of the times, relative to
+ * the mean; INFINITY for fewer than two times. */
 static double relative_half_width(const double *seconds, size_t count)
 {
     double mean = 0, squares = 0;
@@ -144,7 +144,7 @@ static void describe_configuration(const struct bench_session *s, size_t configu
                                  s->axes.names[i], bench_value(s, configuration, i));
 }
 
-/* Stop if a command could not be started, because it would also fail in the next run. */
+/* If a command could not be started, the benchmark stops, because the next run would fail too. */
 static int check_started(const struct launch_measurement *m, const struct launch_command *command)
 {
     if (strcmp(m->status, "not started") != 0)
@@ -182,7 +182,8 @@ static int run_once(struct bench_session *s, size_t configuration, const struct 
     double values[CLI_AXES_MAX], wall_s;
     int rc = measure_commands(s, pair, m, &wall_s);
 
-    cli_progress_end(&s->progress); /* Messages about the run begin on an empty line. */
+    cli_progress_end(&s->progress); /* Clear the progress line, so that messages about the run begin
+                                       on an empty line. */
     if (rc == 0 && m->framework && !s->framework) {
         fprintf(stderr, "howmany: iterations are read from the output of %s\n", m->framework);
         s->framework = m->framework;
@@ -301,8 +302,8 @@ static void list_session(struct bench_session *s, bool design)
 
 /* ---- preparation ---------------------------------------------------------------------------- */
 
-/* Move n to the front of the axes, because machine time is n times the wall time; the other axes
- * keep their order. */
+/* Move n to the front of the varied quantities (axes), because machine time is n times the wall
+ * time; the other quantities keep their order. */
 static bool put_n_first(struct cli_axes *axes)
 {
     for (size_t i = 0; i < axes->count; i++) {
@@ -320,7 +321,7 @@ static bool put_n_first(struct cli_axes *axes)
     return false;
 }
 
-/* Check that the target names only quantities that vary. */
+/* Check that the target of the prediction names only quantities that the benchmark varies. */
 static int check_target(const struct bench_session *s)
 {
     for (size_t i = 0; i < s->target.place.count; i++) {
@@ -335,8 +336,8 @@ static int check_target(const struct bench_session *s)
 }
 
 /*
- * Report clashing names, values out of range and invalid terms before anything runs. For this, a
- * table of all configurations with an invented time is read, and the terms are compiled.
+ * Report duplicate names, values out of range and invalid terms before anything runs. To find them,
+ * a table of all configurations with an arbitrary time is read, and the terms are compiled.
  */
 static int check_fit_terms(const struct bench_session *s)
 {
@@ -395,7 +396,8 @@ int bench_prepare(struct bench_session *s)
                               s->axes.names[i]);
     rc = rc ? rc : check_lengths(s);
     rc = rc ? rc : cli_axes_cross(&s->axes, &s->configurations);
-    /* Filling in the command reports a placeholder that has no value. */
+    /* The command of the first configuration is filled in only to report placeholders that have no
+     * value. */
     rc = rc ? rc : fill_commands(s, 0, &first);
     command_pair_release(&first);
     return rc ? rc : check_fit_terms(s);

@@ -8,17 +8,20 @@
 #include "machine.h"
 #include "run_record.h"
 
-/* Zero-initialise; set record.file = -1; fill in the settings; release with bench_release. */
+/* State of a benchmark. Zero-initialise; set record.file = -1; fill in the settings; release with
+ * bench_release. */
 struct bench_session {
-    struct cli_axes axes;          /* Quantities that vary; bench_prepare moves n to the front. */
+    struct cli_axes
+        axes; /* Quantities that vary between the runs; bench_prepare moves n to the front. */
     struct launch_command command; /* Command to measure, with {name} placeholders. */
     double repeat, max_repeat, warmup;
     double timeout_s; /* Time limit of one run in seconds; 0: no limit. */
-    /* Repeat until half of the width of the interval of the mean is below this share of the mean;
-     * 0: use a fixed number of repeats. */
+    /* Runs of a configuration are repeated until half of the width of the interval of the mean is
+     * below this share of the mean; 0: the number of repeats is fixed. */
     double within;
-    /* Numbers of iterations that replace {iterations}: the command runs with both, and the
-     * difference is the time of the iterations between; 0: the command has no {iterations}. */
+    /* The two numbers of iterations that replace {iterations}. The command runs with both, and the
+     * difference of the times is the time of the additional iterations. 0: the command has no
+     * {iterations}. */
     double short_count, long_count;
     const char *file; /* File or store that records the runs; NULL: none. Borrowed. */
     regex_t regex;
@@ -26,17 +29,21 @@ struct bench_session {
     struct cli_terms terms;
     struct cli_target target;
     /*
-     * With --design: stop when half of the width of the interval at the target, relative to the
-     * prediction, is at most this value.
+     * With --design, the benchmark stops when half of the width of the interval at the target,
+     * relative to the prediction, is at most this value.
      */
     double tight;
-    double budget_s; /* With --design: limit of machine-seconds; 0: no limit. */
+    double
+        budget_s; /* With --design, largest number of machine-seconds of all runs; 0: no limit. */
 
-    struct hm_runs *configurations; /* All combinations of the values, one per row; owned. */
+    struct hm_runs
+        *configurations; /* All combinations of the values of the quantities, one per row; owned. */
     struct launch_record record;
-    size_t unmatched;      /* Number of runs in which no line matched the regular expression. */
-    size_t with_startup;   /* Number of runs whose seconds include the start-up. */
-    const char *framework; /* Framework whose log lines are recognised; NULL: none so far. */
+    size_t unmatched; /* Number of runs in whose output no line matched the regular expression. */
+    size_t
+        with_startup; /* Number of runs whose measured time includes the start-up of the command. */
+    const char *framework; /* Framework whose log lines were recognised in the output of a run;
+                              NULL: none so far. */
     double spent_s;        /* Machine-seconds of all runs so far. */
     struct cli_progress progress;
 };
@@ -49,21 +56,22 @@ void bench_release(struct bench_session *session);
 int bench_prepare(struct bench_session *session);
 /* Print the command of each configuration. */
 int bench_print_commands(const struct bench_session *session);
-/* Open the record, make all runs (if `design` is set, only those that --design chooses) and show
+/* Open the record, make all runs (if `design` is true, only those that --design chooses) and show
  * the results. Returns an exit code. */
 int bench_run(struct bench_session *session, bool design);
 /* Make the runs of one configuration. Returns 0 or an exit code, which is 130 after an
  * interruption. */
 int bench_run_configuration(struct bench_session *session, size_t configuration, size_t repeats);
-/* Returns the value of an axis in a configuration. */
+/* Returns the value of a varied quantity (axis) in a configuration. */
 double bench_value(const struct bench_session *session, size_t configuration, size_t axis);
-/* Whether a row of `runs` has the values of a configuration. */
+/* Whether a row of `runs` is a run of this configuration. */
 bool bench_row_matches(const struct bench_session *session, const struct hm_runs *runs, size_t row,
                        size_t configuration);
 
 /* ---- choosing runs (bench_design.c) ---- */
 
-/* Choose and make runs until the prediction is tight enough or the budget is spent. */
+/* Implements --design: choose and make runs until the prediction is tight enough or the budget is
+ * spent. */
 int bench_run_design(struct bench_session *session);
 
 /* ---- results (bench_output.c) ---- */

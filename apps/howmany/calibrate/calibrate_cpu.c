@@ -1,9 +1,9 @@
 /*
  * Measures the CPU of this machine: matrix products by OpenBLAS, which is loaded at run time, or by
  * built-in loops, and the memory bandwidth by c = a + b over arrays that do not fit into the
- * caches. The rows of an operation are divided among threads that wait for each other at its start
- * and its end. OpenBLAS runs on one thread in each of them, so that its serial and its threaded
- * variants give the same times.
+ * caches. The rows of an operation are divided among threads, which wait for each other at the
+ * start and at the end of the operation. OpenBLAS runs on one thread in each of these threads, so
+ * that its serial and its threaded variants give the same times.
  */
 #include <math.h>
 #include <pthread.h>
@@ -36,13 +36,14 @@ struct cpu_state {
     size_t room;
 };
 
-/* One run of an operation by several threads. */
+/* Parameters of a measurement: one operation that several threads run several times. */
 struct cpu_job {
     const struct cpu_state *cpu;
     const struct hm_timing *op;
     size_t times, threads;
-    bool cancelled;       /* True if a thread could not be made, so that all threads end at once. */
-    pthread_mutex_t gate; /* Mutex that is held until all threads are made. */
+    bool cancelled; /* True if a thread could not be created, so that all threads end without a
+                       measurement. */
+    pthread_mutex_t gate; /* Mutex that is locked until all threads have been created. */
     pthread_barrier_t start, end;
 };
 
@@ -109,7 +110,8 @@ static void cpu_stream(const struct cpu_state *cpu, size_t count, size_t first, 
         c[i] = a[i] + b[i];
 }
 
-/* Runs the share of one thread: an equal share of the rows, or of the values of a stream. */
+/* Runs the share of one thread: an equal share of the rows of a matrix product, or of the values of
+ * a sum of arrays. */
 static void cpu_part(const struct cpu_job *job, size_t index)
 {
     const struct hm_timing *op = job->op;
@@ -165,7 +167,7 @@ static int cpu_prepare(struct calibrate_device *d, const struct hm_timing *op, s
 
     if (bytes == 0 || op->workers > (double)cpu->cores)
         return 0;
-    /* Large operations are left out on a machine with little memory. */
+    /* Operations that need more than half of the machine's memory are left out. */
     if (d->facts.memory_bytes > 0 && bytes > d->facts.memory_bytes / 2)
         return 0;
     if ((size_t)bytes > cpu->room) {
@@ -195,8 +197,8 @@ static void *cpu_thread(void *argument)
 }
 
 /*
- * Makes the other threads, which wait at the gate. Returns the number of threads, including this
- * one.
+ * Creates the other threads, which wait for the mutex `gate`. Returns the number of threads,
+ * including this one.
  */
 static size_t make_threads(struct cpu_job *job, struct cpu_worker *workers, pthread_t *ids)
 {
@@ -254,7 +256,7 @@ static void cpu_close(struct calibrate_device *d)
     free(cpu);
 }
 
-/* Loads OpenBLAS. Without it the built-in loops are used, which is no error. */
+/* Loads OpenBLAS. If it is not found, the built-in loops are used; this is not an error. */
 static void load_blas(struct cpu_state *cpu, char *name, size_t room)
 {
     void *library = NULL;
@@ -271,7 +273,8 @@ static void load_blas(struct cpu_state *cpu, char *name, size_t room)
         return;
     }
     set_threads(1);
-    /* Only the name and the version of "OpenBLAS 0.3.21 NO_LAPACKE DYNAMIC_ARCH …" are kept. */
+    /* OpenBLAS describes itself as in "OpenBLAS 0.3.21 NO_LAPACKE DYNAMIC_ARCH …"; only the name
+     * and the version are used. */
     const char *text = config();
     size_t length = strcspn(text, " ");
     if (text[length])
@@ -279,7 +282,7 @@ static void load_blas(struct cpu_state *cpu, char *name, size_t room)
     snprintf(name, room, "%.*s", (int)length, text);
 }
 
-/* Reads the name of the processor from the kernel's description. */
+/* Reads the name of the processor from /proc/cpuinfo. */
 static void read_cpu_name(char *name, size_t room)
 {
     char line[256];
@@ -306,7 +309,8 @@ int calibrate_cpu_open(struct calibrate_device *device, bool blas, struct hm_err
 
     if (!cpu)
         return hm__fail_nomem(err);
-    /* A launcher such as mpirun may have bound this process to some of the cores. */
+    /* Only the cores that this process may use are counted, because a launcher such as mpirun may
+     * have bound it to some of them. */
     CPU_ZERO(&allowed);
     int cores = sched_getaffinity(0, sizeof(allowed), &allowed) ? 1 : CPU_COUNT(&allowed);
     cpu->cores = cores > 0 && cores < THREADS_MAX ? (size_t)cores : 1;

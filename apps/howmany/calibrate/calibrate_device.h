@@ -28,19 +28,19 @@ struct calibrate_ops {
 struct calibrate_device {
     const struct calibrate_ops *ops;
     /*
-     * Properties that the device itself reports. The rows of operations are set only for a recorded
-     * device.
+     * Properties that the device itself reports. Its rows, the times of operations, are set only
+     * for a recorded device.
      */
     struct hm_timings facts;
     char name[128], library[160];
-    void *state; /* State of this kind of device; owned. */
+    void *state; /* State that only this kind of device uses; owned. */
 };
 
 /* Open the CPU of this machine; if `blas` is false, the built-in loops replace OpenBLAS. */
 int calibrate_cpu_open(struct calibrate_device *device, bool blas, struct hm_err *err);
 /* Open GPU `index`. The error says which library is missing, or that there is no GPU. */
 int calibrate_gpu_open(struct calibrate_device *device, int index, struct hm_err *err);
-/* Open a device whose operations take the times in a file. */
+/* Open a recorded device, whose operations take the times in a file. */
 int calibrate_recorded_open(struct calibrate_device *device, const char *path, struct hm_err *err);
 /* Close a device, which may also be zero-initialised and never opened. */
 void calibrate_device_close(struct calibrate_device *device);
@@ -49,13 +49,14 @@ void calibrate_device_close(struct calibrate_device *device);
 struct calibrate_effort {
     size_t rounds;    /* Number of rounds; each round measures the whole list of operations. */
     size_t samples;   /* Number of samples of an operation in a round. */
-    double sample_s;  /* Least seconds that one sample lasts. */
+    double sample_s;  /* Shortest time of one sample in seconds; the operation is repeated until the
+                         sample lasts as long. */
     double longest_s; /* Longest time of an operation in seconds; operations that take longer are
                          left out. */
     /* True to use the fastest round instead of the median, because other programs can only add
      * time. */
     bool fastest;
-    /* Function that reports progress; may be NULL. */
+    /* Function that is called to report progress; may be NULL. */
     void (*step)(void *context, size_t done, size_t total);
     /* Function that returns true to end the measurement, such as after Ctrl-C; may be NULL. */
     bool (*stopped)(void *context);

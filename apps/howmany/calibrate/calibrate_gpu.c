@@ -21,7 +21,7 @@ enum {
     STREAM_NON_BLOCKING = 1,
     CAPTURE_THREAD = 1, /* CU_STREAM_CAPTURE_MODE_THREAD_LOCAL */
     GRAPH_OPS = 32,     /* Largest number of operations in one CUDA graph. */
-    /* Number of launches that the driver queues without waiting for the device. */
+    /* Largest number of launches that the driver queues without waiting for the device. */
     LAUNCHES_MAX = 512
 };
 
@@ -32,7 +32,7 @@ static const double GRAPH_TIME_S = 1e-3;
 static const char kernels[] =
     ".version 6.0\n.target sm_50\n.address_size 64\n"
     ".visible .entry hm_empty(.param .u64 p)\n{\n ret;\n}\n"
-    /* Each thread adds four floats of two arrays at once. */
+    /* PTX of the kernel that adds two arrays; each thread adds four floats at once. */
     ".visible .entry hm_add(.param .u64 pa, .param .u64 pb, .param .u64 pc, .param .u64 pn)\n{\n"
     " .reg .pred %q;\n .reg .b32 %r<5>;\n .reg .b64 %d<10>;\n .reg .f32 %f<12>;\n"
     " ld.param.u64 %d1, [pa];\n ld.param.u64 %d2, [pb];\n ld.param.u64 %d3, [pc];\n"
@@ -47,8 +47,8 @@ static const char kernels[] =
     " add.f32 %f11, %f3, %f7;\n st.global.v4.f32 [%d9], {%f8, %f9, %f10, %f11};\n"
     "DONE:\n ret;\n}\n"
     /*
-     * The 32-bit word i becomes (hash(i) & keep) | set: a random sign and fraction, and a fixed
-     * exponent.
+     * PTX of the kernel that fills memory: word i (32 bits) becomes (hash(i) & keep) | set, that
+     * is, a random sign and fraction, and a fixed exponent.
      */
     ".visible .entry hm_fill(.param .u64 pa, .param .u64 pn, .param .u32 pk, .param .u32 ps)\n{\n"
     " .reg .pred %q;\n .reg .b32 %r<8>;\n .reg .b64 %d<6>;\n"
@@ -63,7 +63,7 @@ static const char kernels[] =
     " shl.b64 %d4, %d3, 2;\n add.u64 %d5, %d1, %d4;\n st.global.u32 [%d5], %r4;\n"
     "DONE:\n ret;\n}\n";
 
-/* Reports an error of the driver with the name of the function. */
+/* Reports an error of the CUDA driver, with the name of the function that failed. */
 static int cuda_fail(const struct cuda_state *cuda, const char *function, int error,
                      struct hm_err *err)
 {
@@ -94,7 +94,9 @@ static int launch_empty(struct cuda_state *cuda)
     return cuda->driver.launch(cuda->empty, 1, 1, 1, 32, 1, 1, 0, cuda->stream, parameters, NULL);
 }
 
-/* Fills memory with random numbers of a format; their absolute values are between 0.5 and 1. */
+/*
+ * Fills memory with random numbers of a number format; their absolute values are between 0.5 and 1.
+ */
 static int launch_fill(struct cuda_state *cuda, double bytes, enum hm_math math)
 {
     uint64_t words = (uint64_t)(bytes / 4);
@@ -112,7 +114,7 @@ static int launch_fill(struct cuda_state *cuda, double bytes, enum hm_math math)
                                cuda->stream, parameters, NULL);
 }
 
-/* Starts one operation. */
+/* Launches one operation without waiting for its end. */
 static int launch_op(struct cuda_state *cuda, const struct hm_timing *op)
 {
     switch (op->what) {
@@ -128,14 +130,15 @@ static int launch_op(struct cuda_state *cuda, const struct hm_timing *op)
     }
 }
 
-/* Returns the bytes of the operands of an operation. */
+/* Returns the bytes of the operands and the result of an operation. */
 static double gpu_bytes(const struct hm_timing *op)
 {
     const double *s = op->shape;
 
     if (op->what == HM_TIMED_STREAM)
         return s[0];
-    if (op->what == HM_TIMED_GEMM) /* The result of an 8-bit matrix product has 16 bits. */
+    if (op->what ==
+        HM_TIMED_GEMM) /* An 8-bit matrix product has 8-bit operands and a 16-bit result. */
         return (s[0] * s[2] + s[2] * s[1]) * cuda_value_bytes(op->math) +
                s[0] * s[1] * fmax(2, cuda_value_bytes(op->math)) + 4096;
     return 4096;
@@ -149,8 +152,9 @@ static void drop_graph(struct cuda_state *cuda)
 }
 
 /*
- * Captures the operation several times in a graph that runs for about a millisecond. If a library
- * does not allow this, it is not an error.
+ * Captures the operation several times in a CUDA graph that runs for about a millisecond. If a
+ * library does not support the capture, the operations are launched one by one; this is not an
+ * error.
  */
 static void capture_op(struct cuda_state *cuda, const struct hm_timing *op)
 {
@@ -195,7 +199,7 @@ static int gpu_prepare(struct calibrate_device *d, const struct hm_timing *op, s
         return cuda_fail(cuda, "cuLaunchKernel", rc, err);
     for (int i = 0; rc == 0 && i < 2; i++)
         rc = launch_op(cuda, op);
-    /* An operation whose format or shape the library refuses is left out. */
+    /* An operation whose number format or shape the library does not support is left out. */
     bool refused = rc != 0;
     rc = cuda->driver.stream_wait(cuda->stream);
     if (rc)
@@ -206,7 +210,8 @@ static int gpu_prepare(struct calibrate_device *d, const struct hm_timing *op, s
     return 1;
 }
 
-/* Starts the prepared operation at least `times` times; *ret_done is how often it was started. */
+/* Starts the prepared operation at least `times` times; *ret_done is the number of times that it
+ * was started. */
 static int launch_many(struct cuda_state *cuda, const struct hm_timing *op, size_t times,
                        size_t *ret_done)
 {
@@ -221,7 +226,8 @@ static int launch_many(struct cuda_state *cuda, const struct hm_timing *op, size
     return rc;
 }
 
-/* Measures the host's time for launches that the driver queues while the device works. */
+/* Measures the time that the host needs for a launch, while the driver queues the launches and the
+ * device works. */
 static int gpu_run_host(struct cuda_state *cuda, const struct hm_timing *op, size_t times,
                         double *ret_seconds, struct hm_err *err)
 {
@@ -271,7 +277,8 @@ static int load_driver(struct cuda_driver *driver, struct hm_err *err)
     void *library;
 
     if (hm__library_open("libcuda.so.1", "the NVIDIA driver", &library, err)) {
-        /* The loader's message about a missing file is replaced by one about the missing GPU. */
+        /* The message of the dynamic loader about a missing library is replaced by a message about
+         * the missing GPU. */
         if (err)
             err->message[0] = err->hint[0] = '\0', err->code = 0;
         hm__fail(err, HM_E_UNSUPPORTED,
@@ -377,7 +384,7 @@ static int open_memory(struct cuda_state *cuda, struct hm_err *err)
     return rc ? cuda_fail(cuda, "cuModuleLoadData", rc, err) : 0;
 }
 
-/* Counts the GPUs of the machine that have the same name. */
+/* Counts the GPUs of this machine that have the same name as the measured one. */
 static double count_equal(const struct cuda_state *cuda, const char *name)
 {
     const struct cuda_driver *d = &cuda->driver;

@@ -1,7 +1,7 @@
 /*
  * Measures messages between ranks. The ranks run the program howmany-links under a launcher that
  * this process starts. If this process is itself a rank of an MPI job, each rank of the job starts
- * howmany-links in its own place instead. Times can also come from the output of nccl-tests, OSU or
+ * one process of howmany-links instead. Times can also come from the output of nccl-tests, OSU or
  * IMB.
  */
 #include <math.h>
@@ -15,7 +15,7 @@
 #include "train_launch.h"
 #include "value.h"
 
-/* Ranks that have not ended after this number of seconds are stopped. */
+/* Ranks that have not ended after LINKS_TIMEOUT_S seconds are stopped. */
 static const double LINKS_TIMEOUT_S = 300, LAUNCHER_STUCK_S = 5;
 
 int calibrate_rank(void)
@@ -45,7 +45,9 @@ static bool add_row(struct calibrate_session *s, const struct hm_timing *row)
 /* ---- howmany-links ----------------------------------------------------------------------------
  */
 
-/* Reads one line of howmany-links; other lines are ignored. */
+/*
+ * Reads a measurement from a line of the output of howmany-links; lines of other text are ignored.
+ */
 static void read_links_line(void *context, const char *line, double seconds)
 {
     struct calibrate_session *s = context;
@@ -69,7 +71,7 @@ static void read_links_line(void *context, const char *line, double seconds)
     hm__arena_free(arena);
 }
 
-/* Makes the command line of the launcher, with the hosts of the request. */
+/* Makes the command line of the launcher, with the hosts that the request names. */
 static int set_launcher(struct train_launch *l, const struct calibrate_request *r,
                         struct hm_text *text)
 {
@@ -135,8 +137,8 @@ int calibrate_links_measure(struct calibrate_session *s)
  */
 
 /*
- * Copies the times of messages and all-reduces from an import, and returns their number. If a
- * benchmark does not name its nodes, one rank on each node is assumed.
+ * Copies the times of messages and all-reduces from an imported file, and returns their number. If
+ * the file does not name the nodes, one rank on each node is assumed.
  */
 static size_t take_rows(struct calibrate_session *s, const struct hm_imported *im)
 {

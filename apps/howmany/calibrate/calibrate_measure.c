@@ -39,7 +39,9 @@ static int estimate_run(struct calibrate_device *d, const struct calibrate_effor
     return rc;
 }
 
-/* Measures one operation in one round. Returns 1, 0 if it is left out, or an error code. */
+/*
+ * Measures one operation in one round. Returns 1, 0 if the operation is left out, or an error code.
+ */
 static int measure_round(struct calibrate_device *d, const struct calibrate_effort *effort,
                          const struct hm_timing *op, double *ret_seconds, struct hm_err *err)
 {
@@ -55,7 +57,7 @@ static int measure_round(struct calibrate_device *d, const struct calibrate_effo
         return 0;
     size_t runs = runs_for(effort, estimate);
     size_t count = effort->samples < SAMPLES_MAX ? effort->samples : SAMPLES_MAX;
-    /* For an operation that takes long, few samples are enough. */
+    /* A long operation needs only a few samples. */
     if (estimate > 10 * effort->sample_s)
         count = count < 3 ? count : 3;
     for (size_t i = 0; i < count; i++) {
@@ -119,7 +121,8 @@ int calibrate_measure(struct calibrate_device *d, const struct calibrate_effort 
             continue;
         hm__timing_set(&rows[k], times[k], rounds);
         if (effort->fastest)
-            rows[k].seconds = times[k][0]; /* hm__timing_set has sorted the times of the rounds. */
+            rows[k].seconds = times[k][0]; /* The first time is the shortest, because hm__timing_set
+                                              has sorted the times of the rounds. */
     }
     if (rc == 0)
         *ret_count = keep_timed(rows, count);

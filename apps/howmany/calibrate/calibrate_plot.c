@@ -11,7 +11,7 @@
 #include "palette.h"
 #include "plot_style.h"
 
-/* Groups of operations, each with a colour of its own. */
+/* Groups of operations; the plot shows each group in its own colour. */
 static const struct plot_group {
     const char *name;
     enum hm_timed first, last;
@@ -25,8 +25,8 @@ static const struct plot_group {
 enum { PLOT_GROUPS = sizeof(plot_groups) / sizeof(plot_groups[0]) };
 
 /*
- * Adds a data block "measured predicted" for each group; ret_counts gets the number of rows of each
- * group.
+ * Adds a gnuplot data block for each group, with rows of measured and predicted times; ret_counts
+ * gets the number of rows of each group.
  */
 static void add_times(struct hm_text *out, const struct calibrate_session *s,
                       size_t ret_counts[PLOT_GROUPS])
@@ -48,8 +48,8 @@ static void add_times(struct hm_text *out, const struct calibrate_session *s,
 }
 
 /*
- * Adds a data block "size rate" of the matrix products in one precision. Returns the number of
- * rows.
+ * Adds a gnuplot data block with the sizes and rates of the matrix products in one precision.
+ * Returns the number of rows.
  */
 static size_t add_products(struct hm_text *out, const struct hm_timings *timings, enum hm_math math)
 {
@@ -68,7 +68,8 @@ static size_t add_products(struct hm_text *out, const struct hm_timings *timings
     return count;
 }
 
-/* Adds a data block "bytes rate" of one kind of message. Returns the number of rows. */
+/* Adds a gnuplot data block with the bytes and rates of one kind of message. Returns the number of
+ * rows. */
 static size_t add_messages(struct hm_text *out, const struct hm_timings *timings,
                            enum hm_timed what)
 {

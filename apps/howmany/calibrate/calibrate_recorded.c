@@ -1,6 +1,7 @@
 /*
- * Implements a recorded device: operations take the time that a file says, so that everything
- * except the hardware can be tested anywhere. It has exactly the operations of the file.
+ * Implements a recorded device, whose operations take the times that a file contains, so that
+ * everything except the hardware can be tested on any machine. It supports only the operations in
+ * the file.
  */
 #include <string.h>
 
@@ -8,7 +9,7 @@
 #include "cli.h"
 #include "read_timings.h"
 
-/* Returns the recorded operation; NULL if the file does not have it. */
+/* Returns the recorded time of an operation; NULL if the file does not contain the operation. */
 static const struct hm_timing *find_recorded(const struct hm_timings *t, const struct hm_timing *op)
 {
     for (size_t i = 0; i < t->count; i++) {

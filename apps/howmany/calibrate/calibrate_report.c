@@ -7,7 +7,7 @@
 #include "device.h"
 #include "format.h"
 
-/* Adds a measured value and its percentage of the value in the data sheet. */
+/* Adds a measured value, and its percentage of the value in the data sheet of the accelerator. */
 static void put_figure(struct hm_text *out, const char *name, double measured, double sheet,
                        const char *(*show)(double, char *))
 {

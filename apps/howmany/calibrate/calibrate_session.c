@@ -105,7 +105,8 @@ static bool is_stopped(void *context)
     return launch_interrupted();
 }
 
-/* Appends the operations of the device to the list, after the messages that it already contains. */
+/* Appends the operations of the device to the rows of the session, after the times of messages.
+ * Returns the number of operations. */
 static size_t list_ops(struct calibrate_session *s, struct hm_timing *rows)
 {
     const struct hm_timings *facts = &s->device.facts;
@@ -152,7 +153,8 @@ static int measure_device(struct calibrate_session *s)
         return EXIT_INTERRUPTED;
     if (rc)
         return cli_report(&err);
-    /* A recorded device has one round, so the spread between rounds is taken from the recording. */
+    /* A recorded device is measured in one round, so the spread between rounds is copied from the
+     * recording. */
     for (size_t i = 0; replay && i < kept; i++)
         rows[i].spread = s->device.facts.rows[i].spread;
     s->timings.count += kept;
@@ -160,8 +162,7 @@ static int measure_device(struct calibrate_session *s)
 }
 
 /*
- * Copies the properties that the device itself reports, except the rows, which are those of the
- * session.
+ * Copies the properties that the device itself reports, except its rows of times, into the session.
  */
 static void take_facts(struct calibrate_session *s)
 {
@@ -177,7 +178,8 @@ static void take_facts(struct calibrate_session *s)
         s->timings = *facts;
     else
         s->timings.library = s->request->fabric ? "MPI" : s->request->from;
-    /* Benchmarks of other tools do not state their date, so it is not set. */
+    /* The date of the measurement is set only if this program measured, because the outputs of
+     * other tools do not contain a date. */
     if (!s->timings.date && (s->device.ops || s->request->fabric))
         s->timings.date = s->date;
     s->timings.rows = s->rows;
@@ -189,8 +191,8 @@ static void take_facts(struct calibrate_session *s)
  */
 
 /*
- * Looks the accelerator up in the catalog. It is an error if the catalog does not have a name that
- * the user gave, but not if the name comes from the driver.
+ * Finds the accelerator in the catalog. If the user gave the name, an unknown name is an error; if
+ * the name comes from the CUDA driver, it is not.
  */
 static int find_sheet(struct calibrate_session *s)
 {
@@ -251,7 +253,8 @@ static int measure_all(struct calibrate_session *s)
     const struct calibrate_request *r = s->request;
     int rc = 0;
 
-    /* The other ranks are busy while messages are measured, so the CPU is measured afterwards. */
+    /* The CPU is measured after the messages, because the other ranks keep the cores busy while
+     * messages are measured. */
     if (r->fabric)
         rc = calibrate_links_measure(s);
     if (calibrate_rank() > 0)
@@ -278,7 +281,7 @@ int calibrate_session_run(struct calibrate_session *s)
     rc = measure_all(s);
     launch_interrupt_end();
     if (rc || calibrate_rank() > 0)
-        return rc; /* The other ranks have no results; only rank 0 continues. */
+        return rc; /* Only rank 0 has results; the other ranks end here. */
     take_facts(s);
     rc = find_sheet(s);
     if (rc == 0 && hm__calibrate(&s->timings, s->sheet ? &s->sheet->node : NULL, &s->machine, &err))

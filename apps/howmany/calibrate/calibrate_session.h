@@ -6,7 +6,7 @@
 #include "calibration.h"
 #include "memory.h"
 
-/* The options of the command line. All texts are borrowed. */
+/* The options of the command line. All strings are borrowed. */
 struct calibrate_request {
     /*
      * What to measure: the CPU, the GPU, and the network between ranks. If all are false, a GPU is
@@ -16,14 +16,15 @@ struct calibrate_request {
     bool quick, json, plain;
     const char *output, *record; /* Files to which the description of the machine and the times are
                                     written; NULL: none. */
-    const char *plot;            /* File to which the picture is written; NULL: none. */
+    const char *plot;            /* File to which the plot is written; NULL: none. */
     /* File with recorded times, used instead of a measurement; NULL: none. */
     const char *replay;
-    const char *from; /* Output of nccl-tests or OSU; NULL: none. */
+    const char *from; /* File with the output of nccl-tests, OSU or IMB, from which the times of
+                         messages are read; NULL: none. */
     /* Name of the accelerator in the catalog; NULL: the name of the GPU is looked up. */
     const char *accelerator;
     const char *hosts, *launcher;
-    double n;         /* Number of ranks; 0: not given. */
+    double n;         /* Number of ranks between which messages are measured; 0: not given. */
     double gpu_index; /* Index of the GPU to measure. */
 };
 
@@ -34,9 +35,9 @@ struct calibrate_session {
     struct hm_arena *arena;
     struct hm_catalog *catalog;
     struct hm_cluster *sheet; /* Entry of the accelerator in the catalog; NULL: not known. */
-    const char *accelerator;  /* Name of the entry `sheet` in the catalog; NULL: not known. */
+    const char *accelerator;  /* Name of the accelerator in the catalog; NULL: not known. */
     struct hm_timings timings;
-    bool nccl; /* True if the messages were measured between GPUs by nccl-tests. */
+    bool nccl; /* True if the times are those of messages between GPUs, measured by nccl-tests. */
     struct hm_timing rows[2 * HM_CALIBRATION_OPS];
     struct hm_calibrated machine;
     char date[16];
@@ -46,14 +47,15 @@ struct calibrate_session {
 int calibrate_session_run(struct calibrate_session *session);
 void calibrate_session_release(struct calibrate_session *session);
 
-/* Measure messages between ranks and add them to the times. Returns an exit code. */
+/* Measure messages between ranks and add their times to the session. Returns an exit code. */
 int calibrate_links_measure(struct calibrate_session *session);
-/* Add messages from the output of a benchmark of another tool. Returns an exit code. */
+/* Read the times of messages from the output of another tool and add them to the session. Returns
+ * an exit code. */
 int calibrate_links_read(struct calibrate_session *session);
 /* Returns the rank of this process if a launcher has started several ranks, else -1. */
 int calibrate_rank(void);
 
-/* Draw what was measured, if the request names a picture. Returns an exit code. */
+/* Draw the plot of the measurements, if the request names a file for it. Returns an exit code. */
 int calibrate_plot(const struct calibrate_session *session);
 /* Print what was measured, as text or as JSON. Returns an exit code. */
 int calibrate_report(const struct calibrate_session *session);

@@ -46,7 +46,7 @@ struct cuda_driver {
     int (*event_elapsed)(float *milliseconds, void *from, void *to);
 };
 
-struct cuda_conv; /* Convolutions of cuDNN; see cuda_conv.c. */
+struct cuda_conv; /* State of the convolutions by cuDNN; see cuda_conv.c. */
 
 struct cuda_blas {
     void *handle;
@@ -54,25 +54,29 @@ struct cuda_blas {
     int (*product)(void *handle, int trans_a, int trans_b, int m, int n, int k, const void *alpha,
                    const void *a, int type_a, int lda, const void *b, int type_b, int ldb,
                    const void *beta, void *c, int type_c, int ldc, int compute, int algorithm);
-    struct cuda_lt *fp8; /* State of cuBLASLt for 8-bit matrix products; NULL: none. Owned. */
+    struct cuda_lt *fp8; /* State of cuBLASLt for 8-bit matrix products; NULL: cuBLASLt is not
+                            available. Owned. */
 };
 
 struct cuda_state {
     struct cuda_driver driver;
     int device;
-    /* Context, stream, and the events before and after the timed operations. */
+    /* CUDA context, CUDA stream, and the events before and after the timed operations. */
     void *context, *stream, *from, *to;
     void *empty, *add, *fill; /* Three kernels: one that does nothing, one that adds two arrays, and
                                  one that fills memory. */
-    void *graph;      /* Graph that repeats the prepared operation; NULL: it cannot be captured. */
-    size_t graph_ops; /* Number of operations in the CUDA graph. */
-    cuda_memory memory; /* Buffer for the operands of all operations. */
+    void *graph; /* CUDA graph that repeats the prepared operation; NULL: the operation cannot be
+                    captured. */
+    size_t graph_ops;   /* Number of operations in the CUDA graph. */
+    cuda_memory memory; /* Device memory for the operands of all operations. */
     size_t room;
     struct cuda_blas blas;
-    struct cuda_conv *conv; /* Convolutions of cuDNN; NULL: cuDNN is not available. Owned. */
+    struct cuda_conv
+        *conv; /* State of the convolutions by cuDNN; NULL: cuDNN is not available. Owned. */
 };
 
-/* Open the first library of a list that ends with NULL; *ret_name is the one that was found. */
+/* Open the first library in a list of names that ends with NULL; *ret_name is the name of the
+ * library that was opened. */
 int cuda_library(const char *const *names, const char *what, void **ret_library,
                  const char **ret_name, struct hm_err *err);
 
@@ -89,7 +93,8 @@ double cuda_value_bytes(enum hm_math math);
 /* Load cuDNN, which is optional, and add its version to name[room]. */
 void cuda_conv_open(struct cuda_state *cuda, char *name, size_t room);
 void cuda_conv_close(struct cuda_state *cuda);
-/* Choose the algorithm of a convolution. Returns 1, 0 if cuDNN has none, or an error code. */
+/* Choose the algorithm of a convolution. Returns 1, 0 if cuDNN has no algorithm for it, or an error
+ * code. */
 int cuda_conv_prepare(struct cuda_state *cuda, const struct hm_timing *op, struct hm_err *err);
 int cuda_conv_run(struct cuda_state *cuda);
 

@@ -29,7 +29,8 @@ enum {
 
 static const size_t WORKSPACE_BYTES = 32 << 20;
 
-/* Proposal of cuBLASLt: an algorithm of 64 bytes, its workspace, and its state. */
+/* Proposal of cuBLASLt for a matrix product: an opaque description of the algorithm (64 bytes), the
+ * bytes of its workspace, and whether it can be used. */
 struct lt_choice {
     uint64_t algorithm[8];
     size_t workspace;
@@ -55,7 +56,8 @@ struct cuda_lt {
                    const void *b, void *layout_b, const void *beta, const void *c, void *layout_c,
                    void *d, void *layout_d, const void *algorithm, void *workspace,
                    size_t workspace_bytes, void *stream);
-    /* Descriptor of a matrix product of `shape`, and layouts of its operands and result. */
+    /* Descriptor of the prepared matrix product, whose dimensions are in `shape`, and layouts of
+     * its operands and result. */
     void *desc, *layouts[3];
     double shape[3];
     struct lt_choice choice;

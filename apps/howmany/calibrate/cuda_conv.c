@@ -1,7 +1,7 @@
 /*
- * Convolutions by cuDNN 8 or later, if it is installed. The channels of a position are stored
- * together (NHWC), as matrix units need them, or one channel after another (NCHW) in fp32, for
- * which there are no matrix units. The library chooses the algorithm that it expects to be the
+ * Implements convolutions by cuDNN 8 or later, if it is installed. The channels of a position are
+ * stored together (NHWC), as matrix units need them, or one channel after another (NCHW) in fp32,
+ * for which there are no matrix units. The library chooses the algorithm that it expects to be the
  * fastest.
  */
 #include <math.h>
@@ -13,14 +13,14 @@
 #include "err.h"
 #include "library.h"
 
-/* Values of cuDNN's enumerations. */
+/* Values of cuDNN's enumerations, as its headers define them. */
 enum {
     FORMAT_NCHW = 0,
     FORMAT_NHWC = 1,
     DATA_FLOAT = 0,
     DATA_BFLOAT16 = 9,
     CROSS_CORRELATION = 1,
-    MATH_DEFAULT = 0, /* Mode in which matrix units may use TF32. */
+    MATH_DEFAULT = 0, /* Math mode of cuDNN in which matrix units may use TF32. */
     MATH_TENSOR = 1,
     MATH_FMA = 3
 };
@@ -47,7 +47,8 @@ struct cuda_conv {
                     int dilation_w, int mode, int type);
     int (*conv_math)(void *conv, int math);
     int (*conv_destroy)(void *conv);
-    /* Functions of the three passes: choose an algorithm, return its workspace size, and run it. */
+    /* Functions of the three passes (forward, gradient of the input, gradient of the weights):
+     * choose an algorithm, return its workspace size, and run it. */
     int (*choose[3])(void *handle, void *a, void *b, void *conv, void *c, int wanted, int *found,
                      struct conv_choice *choices);
     int (*workspace[3])(void *handle, void *a, void *b, void *conv, void *c, int algorithm,
@@ -58,7 +59,8 @@ struct cuda_conv {
     /* Pass and algorithm of the prepared convolution. */
     int pass, algorithm;
     size_t bytes;
-    cuda_memory data[3], memory; /* Input, filter and result of the pass, and workspace. */
+    cuda_memory data[3], memory; /* Buffers of the input, the filter and the output of the
+                                    convolution, and workspace. */
 };
 
 static void conv_free(struct cuda_conv *v)
@@ -157,7 +159,7 @@ void cuda_conv_close(struct cuda_state *cuda)
     cuda->conv = NULL;
 }
 
-/* Describes the tensors of a convolution and divides the memory among them. */
+/* Describes the tensors of a convolution to cuDNN and divides the device memory among them. */
 static int conv_describe(struct cuda_state *cuda, const struct hm_timing *op)
 {
     struct cuda_conv *v = cuda->conv;
@@ -192,7 +194,8 @@ static int conv_describe(struct cuda_state *cuda, const struct hm_timing *op)
 }
 
 /*
- * Returns the descriptors of a pass in the order of its functions: the two operands and the result.
+ * Returns the descriptors of a pass in the order in which its cuDNN functions expect them: the two
+ * operands and the result.
  */
 static void conv_order(const struct cuda_conv *v, void *ret_desc[3], cuda_memory ret_data[3])
 {

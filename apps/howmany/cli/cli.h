@@ -30,8 +30,9 @@ struct cli_option {
     const char *old; /* Earlier name of the option, still accepted; NULL if there is none. */
 };
 
-/* A heading of the help: it is above the named option and those after it, up to the next heading.
- * A title may occur more than once; its options are shown together. */
+/* A heading in the help. It is printed above the option with the given name; the options that
+ * follow in the table belong to it, up to the option of the next heading. A title may occur more
+ * than once; all options under this title are shown together. */
 struct cli_heading {
     const char *option, *title;
 };
@@ -49,19 +50,20 @@ struct cli_command {
     const char *examples[3];
     const struct cli_option *options;
     size_t option_count;
-    /* Headings of the help; the list ends with a title that is NULL. NULL: none. */
+    /* Headings of the help; the list ends with a heading whose title is NULL. NULL: none. */
     const struct cli_heading *headings;
     /* Words with which the shell completes an operand, as in cli_option.values. */
     const char *operands;
     /* True if the operands are a command to run; `accept` is then also called for the -- before
      * them. */
     bool dashes;
-    /* Called for each option and operand, in the order of the command line. option is an index into
-     * `options`, -1 for an operand, or CLI_DASHES for -- if `dashes` is true. Returns 0 to
+    /* Called for each option and operand, in the order of the command line. `option` is an index
+     * into `options`, -1 for an operand, or CLI_DASHES for -- if `dashes` is true. Returns 0 to
      * continue; any other value is the exit code. */
     int (*accept)(void *state, int option, const char *value);
     int (*run)(void *state);
-    void *(*begin)(void); /* Allocates the state that is passed to the other functions. */
+    void *(*begin)(
+        void); /* Allocates the state of the command, which is passed to the other functions. */
     void (*end)(void *state);
     /* Verbs of a command that is a request; the list ends with NULL. Such a command has no options
      * and no functions of its own. If there are several verbs, the first operand selects one ("runs
@@ -104,7 +106,7 @@ struct cli_group {
     const char *title;
     const struct cli_command *commands[8]; /* Commands of the group; the list ends with NULL. */
 };
-/* All groups of commands; the list ends with a title that is NULL. */
+/* All groups of commands; the list ends with a group whose title is NULL. */
 extern const struct cli_group cli_groups[];
 
 /* Print the help of the program (cli_help), or of one command. */
@@ -124,13 +126,13 @@ void cli_option_text(const struct cli_option *option, char *text, size_t room);
  * field of a request is written as an option, such as "--max-n". Returns EXIT_USAGE. */
 int cli_report(const struct hm_err *err);
 /*
- * Write a text. The names of guides and examples in the text are replaced by the paths of the
- * installed files if the current folder has no such files.
+ * Write a text to `to`. If the text names guides or examples that are not in the current folder,
+ * the names are replaced by the paths of the installed files.
  */
 void cli_put_guides(FILE *to, const char *text);
 /* Report a usage error. Returns EXIT_USAGE. */
 int cli_complain(const char *format, ...) HM_PRINTF(1, 2);
-/* Returns how to write to standard output: colour, Unicode and width. */
+/* Returns the properties of standard output: whether it shows colour and Unicode, and its width. */
 struct hm_style cli_style(void);
 bool cli_is_terminal(void);
 /* Write a text to standard output. Returns false and prints a message if writing fails. */
@@ -142,8 +144,8 @@ int cli_put_text(struct hm_text *text);
 /* Same as cli_put_text, but for a text that the caller keeps. Returns false and prints a message if
  * writing fails. */
 bool cli_put_wrapped(const char *text);
-/* Progress on standard error, such as "metis: 12 of 31, 40 s left", only on a terminal. Counts are
- * shown after one second, texts at once. */
+/* Progress on standard error, such as "metis: 12 of 31, 40 s left", shown only on a terminal.
+ * Counts are shown after one second, texts at once. */
 struct cli_progress {
     const char *what; /* Name of the activity that is shown; borrowed. */
     size_t total;
@@ -159,8 +161,8 @@ void cli_progress_step(struct cli_progress *progress, size_t done);
 /* Show a text instead of counts, at most five times per second. */
 void cli_progress_say(struct cli_progress *progress, const char *text);
 void cli_progress_end(struct cli_progress *progress); /* Clears the line that shows progress. */
-/* Show the progress on the page of the server too, under the name of the command. `title` says what
- * runs. cli_progress_close ends this; it is not needed if the program ends. */
+/* Show the progress also on the web page of the server, under the name of the command. `title` says
+ * what runs. cli_progress_close ends this; a call is not needed if the program ends. */
 void cli_progress_list(struct cli_progress *progress, const char *title);
 void cli_progress_close(struct cli_progress *progress);
 
@@ -168,18 +170,18 @@ void cli_progress_close(struct cli_progress *progress);
 int cli_check_plot(const char *file);
 /* Run gnuplot with a script that writes `file`. Returns 0, or EXIT_USAGE with a message. */
 int cli_gnuplot(const char *script, const char *file);
-/* Read a whole file, or standard input if path is "-". Free the text with hm_text_free. Returns
+/* Read a whole file, or standard input if `path` is "-". Free the result with hm_text_free. Returns
  * NULL with an error on failure. */
 char *cli_read(const char *path, size_t *length, struct hm_err *err);
 
-/* Replace the contents of a file; on failure the old contents stay. Returns 0, or EXIT_USAGE with a
- * message. */
+/* Replace the contents of a file. If this fails, the old contents are not changed. Returns 0, or
+ * EXIT_USAGE with a message. */
 int cli_write_file(const char *path, const char *text, size_t length);
 
-/* Read the value of option --name in SI units of the dimension dim. Returns 0, or EXIT_USAGE with a
- * message. */
+/* Read the value of the option --name, a number with a unit of the dimension `dim`, in SI units.
+ * Returns 0, or EXIT_USAGE with a message. */
 int cli_quantity(const char *name, const char *text, struct hm_dim dim, double *value);
-/* Like cli_quantity, but reads a whole number from least to most. */
+/* Like cli_quantity, but reads a whole number from `least` to `most`. */
 int cli_whole(const char *name, const char *text, double least, double most, double *value);
 /* Like cli_quantity, but the value must be above 0. */
 int cli_positive(const char *name, const char *text, struct hm_dim dim, double *value);
@@ -187,10 +189,12 @@ int cli_positive(const char *name, const char *text, struct hm_dim dim, double *
 /* Load the built-in catalog and the files in the user's own catalog folder. Returns NULL with a
  * message on failure. */
 struct hm_catalog *cli_catalog_load(void);
-/* Write the path of the user's own catalog folder into path[room]; false if the variable HOME is
- * not set. */
+/* Write the path of the user's own catalog folder into path[room]. Returns false if the variable
+ * HOME is not set. */
 bool cli_catalog_folder(char *path, size_t room);
-/* Whether the user's own catalog folder exists. If it does not, the built-in catalog is enough. */
+/*
+ * Whether the user's own catalog folder exists. If not, the built-in catalog is all that is needed.
+ */
 bool cli_has_own_catalog(void);
 
 #endif

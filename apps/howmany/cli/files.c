@@ -9,7 +9,8 @@
 
 #include "cli.h"
 
-/* Writes the text to an open file, and to the disk if `sync` is true. Closes the file. */
+/* Writes a text to an open file and closes the file. If `sync` is true, the text is on the disk
+ * afterwards. */
 static bool file_put(FILE *file, const char *text, size_t length, bool sync)
 {
     bool written = file && fwrite(text, 1, length, file) == length && fflush(file) == 0 &&
@@ -20,19 +21,20 @@ static bool file_put(FILE *file, const char *text, size_t length, bool sync)
     return written;
 }
 
-/* Replaces a file: the text is written to a file beside it, which then gets its name. */
+/* Replaces a file: the text is written to a temporary file in the same folder, which is then
+ * renamed to `path`. */
 static bool file_replace(const char *path, const char *text, size_t length)
 {
     char real[PATH_MAX], beside[PATH_MAX + 8];
 
-    /* A symbolic link stays, and the file that it leads to is replaced. */
+    /* If the path is a symbolic link, the link stays and the file that it points to is replaced. */
     if (!realpath(path, real) && snprintf(real, sizeof(real), "%s", path) >= (int)sizeof(real)) {
         errno = ENAMETOOLONG;
         return false;
     }
     snprintf(beside, sizeof(beside), "%s.part", real);
-    /* An old file of this name is replaced, and a link that another user has made is not followed.
-     */
+    /* Remove an old temporary file. If its name is now a symbolic link that another user has made,
+     * the link is removed and not followed. */
     unlink(beside);
     FILE *file = fopen(beside, "wxe");
     if (file_put(file, text, length, true) && rename(beside, real) == 0)
@@ -47,7 +49,8 @@ static bool file_replace(const char *path, const char *text, size_t length)
 int cli_write_file(const char *path, const char *text, size_t length)
 {
     struct stat found;
-    /* A device or a pipe is written to, never replaced by a file. */
+    /* If the path is a device or a pipe, the text is written to it; a device or pipe is never
+     * replaced by a file. */
     bool special = stat(path, &found) == 0 && !S_ISREG(found.st_mode) && !S_ISDIR(found.st_mode);
     bool written = special ? file_put(fopen(path, "we"), text, length, false)
                            : file_replace(path, text, length);

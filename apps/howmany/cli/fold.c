@@ -5,9 +5,10 @@
 #include <string.h>
 
 enum {
-    FOLD_INDENT = 4, /* Columns by which the rest of a wrapped line is indented further. */
-    FOLD_ROOM = 32,  /* Least width of the last column of a table; if the column is narrower, the
-                        rest of a line does not begin below it. */
+    FOLD_INDENT = 4, /* Number of columns by which continuation lines are indented further than the
+                        first line. */
+    FOLD_ROOM = 32, /* Continuation lines begin below the last column of a table only if this column
+                       is at least this wide. */
 };
 
 /* Returns the bytes of the escape sequence at the start of a text; 0 if there is none. */
@@ -19,7 +20,8 @@ static size_t escape_length(const char *text)
     return text[length] ? length + 1 : length;
 }
 
-/* Returns the bytes of the next character, and adds its columns: none for an escape sequence. */
+/* Returns the bytes of the next character, and adds its width to *columns; an escape sequence has
+ * no width. */
 static size_t character_length(const char *text, size_t *columns)
 {
     size_t length = escape_length(text);
@@ -41,8 +43,8 @@ static size_t line_columns(const char *line, size_t length)
 }
 
 /*
- * Returns the column at which the rest of a wrapped line begins: the start of the last text after
- * two spaces, if this text is long and has enough width there.
+ * Returns the column at which continuation lines begin. It is the start of the last column of a
+ * table (after two spaces), if the text there is long and the column is wide enough.
  */
 static size_t rest_column(const char *line, size_t length, size_t width)
 {

@@ -5,10 +5,10 @@
 #include "text.h"
 
 /*
- * Append a text whose lines have at most `width` columns: longer lines are broken at spaces. The
- * rest of a line begins below the last column of its table, if that leaves room, or else four
- * columns to the right of the line. A word that is longer than a line is not broken. Escape
- * sequences of colours have no width.
+ * Append a text in lines of at most `width` columns: longer lines are broken at spaces.
+ * Continuation lines begin below the last column of a table if that column is wide enough, else
+ * four columns to the right of the start of the line. A word that is longer than a line is not
+ * broken. Escape sequences of colours have no width.
  */
 void cli_fold(struct hm_text *out, const char *text, size_t width);
 

@@ -1,7 +1,7 @@
 /*
- * Finds guides and examples. Messages and help name them as "docs/reference/formats.md" and
- * "examples/fig1.yaml"; outside the source folder, the files that make install has put beside the
- * program are shown instead.
+ * Finds guides and examples. Messages and the help refer to them by names such as
+ * "docs/reference/formats.md" and "examples/fig1.yaml". Outside the source folder, the paths of the
+ * installed files are shown instead.
  */
 #include <limits.h>
 #include <stdio.h>
@@ -30,7 +30,8 @@ static bool guides_folder(char folder[PATH_MAX])
     return used > 0 && used < PATH_MAX && access(folder, R_OK) == 0;
 }
 
-/* Returns the first name of a guide or example in a text, and its length; NULL if there is none. */
+/* Returns the first name of a guide or example in a text and sets *ret_length to its length; NULL
+ * if there is none. */
 static const char *guide_name(const char *text, size_t *ret_length)
 {
     static const char *const folders[] = {"docs/", "examples/"};
@@ -44,7 +45,7 @@ static const char *guide_name(const char *text, size_t *ret_length)
     if (first)
         *ret_length = strspn(first, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
                                     "0123456789/._-");
-    /* A full stop at the end belongs to the sentence. */
+    /* A full stop at the end belongs to the sentence, not to the file name. */
     while (first && *ret_length > 0 && first[*ret_length - 1] == '.')
         --*ret_length;
     return first;

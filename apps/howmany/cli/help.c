@@ -29,8 +29,8 @@ void cli_option_text(const struct cli_option *o, char *text, size_t room)
              o->argument ? o->argument : "");
 }
 
-/* Returns the number of bytes of the first line of a text that fits into `columns`; a longer word
- * stays whole. */
+/* Returns the number of bytes of the first line that fits into `columns`. A word that is longer
+ * than a line is not broken. */
 static size_t line_length(const char *text, size_t columns)
 {
     size_t end = 0, used = 0;
@@ -48,7 +48,8 @@ static size_t line_length(const char *text, size_t columns)
     return end;
 }
 
-/* Print a text that begins at column `indent`; further lines are indented by as many columns. */
+/* Print a text that begins at column `indent`; further lines are indented by the same number of
+ * columns. */
 static void print_wrapped(const char *text, size_t indent)
 {
     size_t width = (size_t)cli_style().width, columns = width > 80 || width == 0 ? 80 : width;
@@ -85,8 +86,8 @@ static bool is_same_group(const char *a, const char *b)
     return a == b || (a && b && strcmp(a, b) == 0);
 }
 
-/* Whether the heading of the group of option i was printed already, for an earlier option of the
- * group. Operands do not count. */
+/* Whether the heading of the group of option i was already printed for an earlier option. Operands
+ * have no heading. */
 static bool is_group_printed(const struct cli_options *options, size_t i)
 {
     for (size_t k = 0; k < i; k++)

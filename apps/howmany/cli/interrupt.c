@@ -42,7 +42,8 @@ void cli_interrupt_watch(struct cli_interrupt *before)
 
     sigaction(SIGINT, NULL, &before->interrupt);
     sigaction(SIGALRM, &end, &before->alarm);
-    /* Programs in the background of a shell ignore SIGINT. */
+    /* A program that a shell runs in the background ignores SIGINT, so the handler is not installed
+     * then. */
     if (before->interrupt.sa_handler != SIG_IGN)
         sigaction(SIGINT, &ask, NULL);
 }

@@ -110,7 +110,7 @@ void cli_listing_point(struct cli_listing *l, double n, double seconds)
         return;
     struct hm_board_task *t = &l->task;
     size_t count = (size_t)t->point_count;
-    if (count == HM_BOARD_POINTS) { /* Remove the oldest measurement to make room. */
+    if (count == HM_BOARD_POINTS) { /* The array is full, so the oldest measurement is removed. */
         memmove(t->n, t->n + 1, sizeof(t->n) - sizeof(t->n[0]));
         memmove(t->seconds, t->seconds + 1, sizeof(t->seconds) - sizeof(t->seconds[0]));
         count--;

@@ -10,9 +10,9 @@
 #include "board.h"
 
 /*
- * Write the path of the user's list of running commands (board) into path[PATH_MAX]:
- * HOWMANY_PROGRESS, or the file `progress` beside the store. Returns false if there is none, or if
- * it is named "none".
+ * Write the path of the user's list of running commands (board) into path[PATH_MAX]: the value of
+ * HOWMANY_PROGRESS, or the file `progress` in the folder of the store. Returns false if there is
+ * none, or if the value is "none".
  */
 bool cli_board_find(char path[PATH_MAX]);
 
@@ -26,12 +26,12 @@ struct cli_listing *cli_listing_new(const char *command, const char *title);
 void cli_listing_free(struct cli_listing *listing);
 /*
  * Set how much of the work is done. The list is written at most five times a second, unless
- * `at_once` is set.
+ * `at_once` is true.
  */
 void cli_listing_put(struct cli_listing *listing, double done, double total, bool at_once);
-/* Set the latest message. */
+/* Set the latest message of the command in the list. */
 void cli_listing_say(struct cli_listing *listing, const char *message);
-/* Add a measurement: `seconds` on n workers. */
+/* Add a measured time, `seconds` on n workers, to the command's entry in the list. */
 void cli_listing_point(struct cli_listing *listing, double n, double seconds);
 
 #endif

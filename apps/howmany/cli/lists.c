@@ -1,6 +1,6 @@
 /*
- * Parses options that are lists, terms or configurations to predict, with the functions that read
- * the fields of requests.
+ * Parses options whose values are lists, terms or configurations to predict, with the functions
+ * that read the fields of requests.
  */
 #include "lists.h"
 
@@ -11,7 +11,7 @@
 
 #include "err.h"
 
-/* Report an error with the name of the option. */
+/* Report an error of a parser under the name of the option. */
 static int report_option(struct hm_err *err, const char *option)
 {
     snprintf(err->field, sizeof(err->field), "%s", option);

@@ -1,4 +1,4 @@
-/* Loads one machine and applies the changes of --set, with the loader of requests. */
+/* Loads one machine with the loader of requests, and applies the assignments of --set. */
 #include "machine.h"
 
 #include <string.h>

@@ -1,5 +1,6 @@
 /*
- * Loads a machine or cluster file with the changes of --set, for commands that simulate a cluster.
+ * Loads a machine or cluster file and applies the assignments of --set, for commands that simulate
+ * a cluster.
  */
 #ifndef HM_MACHINE_H
 #define HM_MACHINE_H
@@ -7,7 +8,8 @@
 #include "cli.h"
 #include "request.h"
 
-/* A machine and what it was loaded from. Zero-initialise; release with cli_machine_release. */
+/* A machine with the catalog and the assignments that it was loaded with. Zero-initialise; release
+ * with cli_machine_release. */
 struct cli_machine {
     struct hm_arena *arena;
     struct hm_texts sets; /* Assignments to keys of the cluster, from --set. */

@@ -64,7 +64,7 @@ static int access_open(void *data, const char *where, struct hm_store **ret_stor
     return 0;
 }
 
-/* Do nothing, because the store stays open until the command ends. */
+/* Does nothing, because a store stays open until the command ends. */
 static void access_close(void *data, struct hm_store *store, bool failed)
 {
     (void)data;

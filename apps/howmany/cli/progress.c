@@ -11,8 +11,8 @@
 #include "format.h"
 #include "listing.h"
 
-/* Rewrites the line. A text that is wider than the terminal is cut, because a line that wraps could
- * not be cleared. */
+/* Rewrites the progress line. A text that is wider than the terminal is cut, because a wrapped line
+ * could not be cleared. */
 static void show_line(struct cli_progress *p, const char *text, double now)
 {
     struct winsize size = {0};
@@ -25,7 +25,7 @@ static void show_line(struct cli_progress *p, const char *text, double now)
     for (int columns = 0; line[bytes] && columns < room; columns++)
         do
             bytes++;
-        /* Include the further bytes of a UTF-8 character. */
+        /* Include the continuation bytes of the last UTF-8 character. */
         while (((unsigned char)line[bytes] & 0xc0) == 0x80);
     fprintf(stderr, "\r\033[K%.*s", (int)bytes, line);
     p->shown_s = now;

@@ -30,7 +30,9 @@ static void print_option(const char *field)
     fputs(": ", stderr);
 }
 
-/* Copy a message, with "the field `max_n`" written as the option "--max-n". */
+/*
+ * Copy a message and replace a field in it, such as "the field `max_n`", by the option "--max-n".
+ */
 static void spell_options(const char *text, char *out, size_t room)
 {
     static const char field[] = "the field `";
@@ -114,7 +116,8 @@ static size_t terminal_width(void)
     return width > 0 && width < 1000 ? (size_t)width : 80;
 }
 
-/* The locale is used only to detect UTF-8; the format of numbers does not depend on it. */
+/* Whether the locale uses UTF-8. The locale is used only for this; the format of numbers does not
+ * depend on it. */
 static bool speaks_unicode(void)
 {
     locale_t locale = newlocale(LC_CTYPE_MASK, "", (locale_t)0);
@@ -216,7 +219,8 @@ char *cli_read(const char *path, size_t *length, struct hm_err *err)
     return text;
 }
 
-/* Whether a picture has its last bytes. gnuplot does not report a write that failed. */
+/* Whether the last bytes of a picture are those of a complete file; gnuplot does not report a write
+ * that failed. */
 static bool picture_is_complete(const char *path)
 {
     static const char *const ends[][2] = {{".svg", "</svg>"}, {".png", "IEND"}, {".pdf", "%%EOF"}};
@@ -225,7 +229,7 @@ static bool picture_is_complete(const char *path)
 
     if (!file)
         return false;
-    /* A file of fewer bytes than `last` has room for is read from its beginning. */
+    /* A file that is shorter than the array `last` is read from its beginning. */
     if (fseek(file, -(long)sizeof(last), SEEK_END) != 0)
         rewind(file);
     size_t length = fread(last, 1, sizeof(last), file);

@@ -78,7 +78,8 @@ void cli_options_make(const struct cli_command *command, struct cli_options *opt
     for (size_t v = 0; command->verbs[v]; v++)
         for (size_t i = 0; i < command->verbs[v]->field_count; i++)
             add_field(options, command->verbs[v], &command->verbs[v]->fields[i]);
-    /* The time limit is not a field of the request: over HTTP, the server sets it. */
+    /* The time limit is an option but not a field of the request, because over HTTP the server sets
+     * it. */
     if (options->count < CLI_OPTIONS_MAX) {
         options->items[options->count] = (struct cli_option){
             time_limit, 0, "TIME", "end with an error after this time", NULL, NULL};
@@ -91,7 +92,7 @@ void cli_options_make(const struct cli_command *command, struct cli_options *opt
  */
 
 struct verb_word {
-    int option; /* Index into the table of options; -1 if the word is an operand. */
+    int option; /* Index into the table of options; -1 if this argument is an operand. */
     const char *text;
 };
 
@@ -109,7 +110,7 @@ static int accept_word(void *state, int option, const char *text)
     return 0;
 }
 
-/* Find the verb that the first operand selects, and remove that operand from the words. */
+/* Find the verb that the first operand selects, and remove this operand from the arguments. */
 static int choose_verb(const struct cli_command *command, struct verb_words *w,
                        const struct hm_verb **ret_verb)
 {
@@ -143,8 +144,8 @@ static int choose_verb(const struct cli_command *command, struct verb_words *w,
     return 0;
 }
 
-/* Set the field that belongs to the operand with this number. The last field, if it is a list,
- * takes all further operands. */
+/* Set the field that belongs to operand `number`. If the last of these fields is a list, it takes
+ * all further operands. */
 static int set_operand(struct cli_verb_call *c, size_t number, const char *text, struct hm_err *err)
 {
     char name[64] = "", last[64];
@@ -274,7 +275,7 @@ static int write_files(const struct hm_reply *reply)
 
 static int show_reply(struct cli_verb_call *c, const struct hm_reply *reply)
 {
-    /* Documents for other programs are written as they are. */
+    /* Documents for other programs are printed without wrapping their lines. */
     bool document = strncmp(reply->type, "text/plain", 10) != 0 || cli_verb_value(c, "emit");
     struct hm_err err = {0};
     int rc = 0;
@@ -291,7 +292,7 @@ static int show_reply(struct cli_verb_call *c, const struct hm_reply *reply)
 /* ---- running -----------------------------------------------------------------------------------
  */
 
-/* Report an error. If an operand is wrong, the message names the command instead of an option. */
+/* Report an error. If an operand is invalid, the message names the command instead of an option. */
 static int report_error(const struct cli_verb_call *c, struct hm_err *err)
 {
     if (err->code == HM_E_CANCELLED) {

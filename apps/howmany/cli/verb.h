@@ -11,7 +11,7 @@
 #include "own_store.h"
 #include "request.h"
 
-/* The options and operands of a command line (verb.c). */
+/* The options and operands on a command line; defined in verb.c. */
 struct verb_words;
 
 struct cli_verb_call {
@@ -33,20 +33,21 @@ struct cli_verb_call {
  * exit code. */
 int cli_verb_run(const struct cli_command *command, int argc, char **argv);
 
-/* For the function `prepare`: returns the value of an option or operand; NULL if not given. */
+/* Returns the value of an option or operand, for the function `prepare` of a command; NULL if the
+ * option or operand was not given. */
 const char *cli_verb_value(const struct cli_verb_call *call, const char *field);
 
-/* The actions that were set for signals before cli_interrupt_watch changed them. */
+/* The signal actions that were in effect before cli_interrupt_watch changed them. */
 struct cli_interrupt {
     struct sigaction interrupt, alarm;
 };
 
-/* From here on, SIGINT makes cli_interrupted return true and, 80 ms later, ends the program. */
+/* After this call, SIGINT makes cli_interrupted return true and, 80 ms later, ends the program. */
 void cli_interrupt_watch(struct cli_interrupt *ret_before);
 void cli_interrupt_restore(const struct cli_interrupt *before);
 /*
- * The function `cancelled` of struct hm_context: returns true after SIGINT. The argument is not
- * used.
+ * Implements the function `cancelled` of struct hm_context: returns true after SIGINT. The argument
+ * is not used.
  */
 bool cli_interrupted(void *unused);
 

@@ -10,7 +10,7 @@
 #include "text.h"
 
 struct bench_state {
-    const char *command; /* The command to run, as one text; borrowed from the arguments. */
+    const char *command; /* The command to run, as one string; borrowed from the arguments. */
     bool shell, dry_run, design;
     struct bench_session session;
 };
@@ -101,8 +101,9 @@ static void bench_end(void *state)
 /* ---- options -------------------------------------------------------------------------------- */
 
 /*
- * Whether compiling a pattern takes little memory. The C library copies a group once for each
- * repetition that a count such as {1,50} allows, and counts of nested groups multiply.
+ * Whether a regular expression needs little memory when it is compiled. The C library copies a
+ * group once for each repetition that a count such as {1,50} allows, and the counts of nested
+ * groups multiply.
  */
 static bool is_small_regex(const char *value)
 {
@@ -142,7 +143,7 @@ static int read_regex(struct bench_state *s, const char *value)
     return 0;
 }
 
-/* Reads the two numbers of iterations. */
+/* Reads the two numbers of iterations with which the command runs. */
 static int read_lengths(struct bench_session *s, const char *value)
 {
     struct cli_range range = {0};
@@ -223,7 +224,7 @@ static int bench_accept(void *state, int option, const char *value)
 
 /* ---- running -------------------------------------------------------------------------------- */
 
-/* Splits the command into arguments. With --shell, the whole text is one argument of sh -c. */
+/* Splits the command into arguments. With --shell, the whole string is one argument of sh -c. */
 static int split_command(struct bench_state *s)
 {
     const char *const shell[] = {"sh", "-c", s->command};

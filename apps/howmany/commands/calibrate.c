@@ -110,7 +110,7 @@ static int calibrate_accept(void *state, int option, const char *value)
     case PLOT:
     case REPLAY:
         if (option == OUTPUT && strcmp(value, "-") == 0)
-            return 0; /* "-" means standard output, which is the default. */
+            return 0; /* "-" means standard output, which is also the default. */
         *(option == HOSTS         ? &r->hosts
           : option == LAUNCHER    ? &r->launcher
           : option == FROM        ? &r->from

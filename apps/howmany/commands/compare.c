@@ -16,7 +16,7 @@
 struct compare_state {
     struct compare_request request;
     struct compare_result result;
-    struct cli_machine cluster_job; /* The catalog, and the assignments of --set. */
+    struct cli_machine cluster_job; /* The catalog, and the assignments of --set to the cluster. */
     struct hm_cluster *cluster;
     const char *sets[CLI_LIST_MAX];
     const char *plot, *measured;

@@ -1,6 +1,6 @@
 /*
- * Asks for a first job. Each answer is checked at once against the catalog, so that a typing error
- * is reported below its question and not after the last one.
+ * Asks questions for a first job. Each answer is checked at once against the catalog, so that a
+ * typing error is reported directly below its question.
  */
 #include "first_job.h"
 
@@ -44,7 +44,7 @@ bool first_job_has_layouts(const struct hm_catalog *catalog, const char *model)
     return kind && kind->text && strcmp(kind->text, "transformer") == 0;
 }
 
-/* Whether the work of a model can be counted in tokens. */
+/* Whether the amount of training of a model can be given in tokens. */
 static bool has_tokens(const struct hm_catalog *catalog, const char *model)
 {
     const struct hm_value *input = hm__value_get(model_entry(catalog, model), "input");
@@ -56,7 +56,7 @@ static bool has_tokens(const struct hm_catalog *catalog, const char *model)
 /* ---- answers ----------------------------------------------------------------------------------
  */
 
-/* Set the unit and the amount of work that are suggested for a model. */
+/* Set the unit and the amount of training that are suggested for a model. */
 static void suggest_work(const struct hm_catalog *catalog, struct first_job *job)
 {
     const char *unit = "iterations", *amount = "10000";
@@ -99,7 +99,8 @@ static int check_machine(const struct hm_catalog *catalog, const char *name, str
 
 /*
  * Split a text such as "300B tokens" into the amount and the unit; if the text has no unit, the
- * unit of the job is kept. Fails if the amount is not above 0 or the model does not have the unit.
+ * unit of the job does not change. Fails if the amount is not above 0 or the training of the model
+ * cannot be given in this unit.
  */
 static int parse_work(const struct hm_catalog *catalog, const char *text, struct first_job *job,
                       struct hm_err *err)
@@ -162,8 +163,8 @@ bool first_job_can_ask(void)
 }
 
 /*
- * Print a question and read one line without the spaces around it; an empty line selects the
- * suggestion. Returns false at the end of the input.
+ * Print a question and read the answer, one line without the spaces around it; an empty line
+ * selects the suggestion. Returns false at the end of the input.
  */
 static bool ask_line(const char *question, const char *suggestion, char answer[FIRST_TEXT_MAX])
 {
@@ -188,7 +189,7 @@ static bool ask_line(const char *question, const char *suggestion, char answer[F
     return true;
 }
 
-/* Ask for a name until the answer is a name of the catalog. */
+/* Ask for a name until the user enters a name that the catalog contains. */
 static bool ask_name(const struct hm_catalog *catalog, const char *question, const char *suggestion,
                      int (*check)(const struct hm_catalog *, const char *, struct hm_err *),
                      char name[FIRST_TEXT_MAX])

@@ -26,7 +26,7 @@ static const struct cli_option options[OPTIONS] = {
 struct init_state {
     struct first_job job;
     const char *output;
-    bool given; /* True if an operand or an option describes the job. */
+    bool given; /* True if the user has described the job by an operand or an option. */
 };
 
 static void *init_begin(void)
@@ -66,7 +66,7 @@ static int init_accept(void *state, int option, const char *value)
 /* ---- the file ---------------------------------------------------------------------------------
  */
 
-/* Add a line "key: value   # comment", with the comments in one column. */
+/* Add a line "key: value   # comment" to the job file; all comments begin in the same column. */
 static void add_key(struct hm_text *out, const char *key, const char *value, const char *comment)
 {
     char line[2 * FIRST_TEXT_MAX];
@@ -85,7 +85,8 @@ static void add_work(struct hm_text *out, const struct first_job *job)
         add_key(out, "iterations", job->amount, "of the whole job");
 }
 
-/* Adds the machine. An accelerator without a fabric is replaced by a server that holds several. */
+/* Adds the machine to the job file. An accelerator without a network is replaced by a server with
+ * several such accelerators. */
 static void add_machine(const struct hm_catalog *catalog, const char *name, struct hm_text *out)
 {
     struct hm_servers servers;

@@ -1,6 +1,7 @@
 /*
- * The command howmany lab: a laboratory (lab) on one machine. Its nodes are network namespaces that
- * are connected by a network with real delays, so that mpirun or any framework can run across them.
+ * The command howmany lab: emulates a cluster on one machine. Such a cluster is called a laboratory
+ * (lab). Its nodes are network namespaces, connected by a network with real delays, so that mpirun
+ * or any framework can run across them.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +17,7 @@ static const char *const verbs[VERBS + 1] = {"up", "run", "status", "down", "age
 
 enum lab_option { NAME, N, LATENCY, BANDWIDTH, LOSS, WAY, ON, DRY_RUN, JSON };
 
-/* For each option, the verbs that accept it, as a set of bits (one bit per verb). */
+/* For each option, the subcommands (verbs) that accept it, as a set of bits (one bit per verb). */
 static const unsigned verbs_of_option[] = {
     [NAME] = ~0U,           [N] = 1U << UP | 1U << RUN, [LATENCY] = 1U << UP,
     [BANDWIDTH] = 1U << UP, [LOSS] = 1U << UP,          [WAY] = 1U << UP,
@@ -42,7 +43,7 @@ static const struct cli_option options[] = {
 };
 
 struct lab_state {
-    enum lab_verb verb; /* The verb of the command line; VERBS if none was read yet. */
+    enum lab_verb verb; /* The subcommand (verb) on the command line; VERBS if none was read yet. */
     unsigned given;     /* Options that were given, as a set of bits (one bit per option). */
     struct lab_request request;
 };

@@ -4,7 +4,7 @@
 #include "first_job.h"
 #include "plan_first.h"
 
-/* Set a field of the request, and show the option that would have set it. */
+/* Set a field of the request, and print the option that sets this field. */
 static int set_field(struct cli_verb_call *c, const char *field, const char *value)
 {
     struct hm_err err = {0};
@@ -21,7 +21,8 @@ static int ask_plan(struct cli_verb_call *c, const struct hm_catalog *catalog)
     bool work = cli_verb_value(c, "tokens") || cli_verb_value(c, "epochs") ||
                 cli_verb_value(c, "iterations");
 
-    /* No question is asked for a value that is not empty. */
+    /* Values that the user has given are set to the placeholder "given", so that they are not asked
+     * for. */
     if (machine)
         snprintf(job.machine, sizeof(job.machine), "given");
     if (work)

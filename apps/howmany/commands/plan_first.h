@@ -4,7 +4,8 @@
 
 #include "verb.h"
 
-/* Function `prepare` of the command: on a terminal, asks for a job if none is given. */
+/* Implements `prepare` of the command `howmany plan`: on a terminal, asks for a job if none is
+ * given. */
 int plan_first_prepare(struct cli_verb_call *call);
 
 #endif

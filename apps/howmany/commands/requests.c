@@ -1,6 +1,6 @@
 /*
- * Defines the commands that are requests. Each command lists its verbs; its options and help come
- * from the fields of the verbs.
+ * Defines the commands that are requests. Each command lists its verbs; its options and its help
+ * are made from the fields of the verbs.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -14,15 +14,15 @@
 /* ---- the user's catalog ------------------------------------------------------------------------
  */
 
-/* Make the default output path of an import: a file in the user's catalog folder, with the name of
- * the input file. */
+/* Make the default output path of an import: a file in the user's catalog folder, with the same
+ * base name as the input file. */
 static int import_path(const char *file, char *path, size_t room)
 {
     const char *slash = strrchr(file, '/'), *base = slash ? slash + 1 : file;
     int length = (int)strcspn(base, ".");
     struct hm_err err = {0};
 
-    /* All price lists are called vms.csv, so the name of their folder is used instead. */
+    /* All price lists are called vms.csv, so the output gets the name of their folder instead. */
     if (slash && length == 3 && strncmp(base, "vms", 3) == 0) {
         const char *folder = slash;
         while (folder > file && folder[-1] != '/')

@@ -199,8 +199,8 @@ static void log_begin(struct hm_json *json)
     hm__json_put_text(json, "time", stamp);
 }
 
-/* Write a line of the log to standard error. If this fails, the line is lost, because the failure
- * cannot be reported elsewhere. */
+/* Write a line of the log to standard error. If this fails, the line is lost, because there is no
+ * other place to report the failure. */
 static void log_end(struct hm_json *json)
 {
     struct hm_text *line = json->out;
@@ -333,7 +333,8 @@ static int find_files(struct serve_state *s)
     if (s->progress && strcmp(s->progress, "none") != 0)
         snprintf(s->board_path, sizeof(s->board_path), "%s", s->progress);
     else if (!s->progress && !cli_board_find(s->board_path))
-        s->board_path[0] = '\0'; /* There is no list of running commands. */
+        s->board_path[0] =
+            '\0'; /* An empty path means that there is no list of running commands. */
     if (s->board_path[0] && cli_folders_make(s->board_path, &err) && s->progress) {
         hm__err_field(&err, "--progress");
         return cli_report(&err);
@@ -367,7 +368,8 @@ static int confine_files(const struct serve_state *s)
  * does not support the default store, a message says that runs are not stored. */
 static int open_store(struct serve_state *s)
 {
-    /* If there are several workers, one stays free for requests that do not need the store. */
+    /* If the server has several worker threads, one of them stays free for requests that do not
+     * need the store. */
     size_t readers = s->workers > 1 ? (size_t)s->workers - 1 : 1;
     struct hm_err err = {0};
 
@@ -420,7 +422,7 @@ static struct http_settings settings_of(const struct serve_state *s)
     };
 }
 
-/* Wait for one of the signals, which must be blocked in every thread. */
+/* Wait for a signal that ends the server; the signals must be blocked in every thread. */
 static void wait_for_end(const sigset_t *signals)
 {
     int which;
@@ -429,7 +431,7 @@ static void wait_for_end(const sigset_t *signals)
         ;
 }
 
-/* Wait for running requests. If some requests do not end in time, exit without freeing the data
+/* Wait for the requests that are running. If some do not end in time, exit without freeing the data
  * that they use. */
 static int shut_down(struct serve_state *s, struct http_server *server)
 {
@@ -462,8 +464,9 @@ static int run_server(struct serve_state *s)
     pthread_sigmask(SIG_BLOCK, &signals, NULL);
     if (http_start(&settings, &handler, &server, &err))
         return cli_report(&err);
-    /* Only a store on a PostgreSQL server needs connections to other machines. Threads of this
-     * process must be confined together, after they were started. */
+    /* The process is restricted after all threads were started, because the restriction must apply
+     * to all of them at once. Connections to other machines stay allowed only for a store on a
+     * PostgreSQL server. */
     if (http_confine(s->connects, &err))
         return cli_report(&err);
     api_attach(s->api, server);

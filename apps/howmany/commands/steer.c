@@ -1,6 +1,6 @@
 /*
- * The command howmany steer: trains in frames and chooses the algorithm and the number of workers
- * anew before each frame.
+ * The command howmany steer: divides a training into frames, and chooses the algorithm and the
+ * number of workers again before each frame.
  */
 #include <math.h>
 #include <regex.h>
@@ -31,7 +31,7 @@ struct steer_options {
 
 struct steer_command_state {
     struct steer_options options;
-    struct hm_arena *arena; /* Owns the texts of this state. */
+    struct hm_arena *arena; /* Owns the strings of this state. */
     struct hm_study_spec *spec;
     struct study_commands commands;
     struct cli_machine machine;
@@ -150,7 +150,7 @@ static int add_override(struct steer_command_state *s, const char *text)
     return 0;
 }
 
-/* Accept an option whose value is a number or a quantity. */
+/* Accept an option whose value is a number or a quantity with a unit. */
 static int accept_number(struct steer_options *o, int option, const char *value)
 {
     static const struct hm_dim price = {-1, 0, 0, 1}, money = {0, 0, 0, 1};
@@ -248,7 +248,7 @@ static int steer_accept(void *state, int option, const char *value)
 
 /* ---- the task -------------------------------------------------------------------------------- */
 
-/* Set the loss to reach from --reach, or from --loss and --best. */
+/* Set the target loss from --reach, or from --loss and --best. */
 static int set_target(struct steer_command_state *s)
 {
     struct steer_options *o = &s->options;
@@ -273,7 +273,8 @@ static int set_target(struct steer_command_state *s)
 }
 
 /*
- * Set the limits of the training from the options; they apply to a study's file and to --command.
+ * Set the limits of the training from the options. They apply whether a study's file or --command
+ * describes the training.
  */
 static int set_limits(struct steer_command_state *s)
 {
@@ -299,7 +300,7 @@ static int set_limits(struct steer_command_state *s)
     return set_target(s);
 }
 
-/* Read the study's file; values of options take precedence over those of the file. */
+/* Read the study's file; options on the command line take precedence over values in the file. */
 static int read_file(struct steer_command_state *s)
 {
     struct steer_options *o = &s->options;
@@ -324,7 +325,7 @@ static int read_file(struct steer_command_state *s)
     return study_commands_prepare(&s->commands, s->spec);
 }
 
-/* Find the fabric over which the state of a simulated training moves. */
+/* Find the network over which the checkpoint of a simulated training is moved between workers. */
 static int find_fabric(struct steer_command_state *s, double *ret_flops)
 {
     struct hm_cluster *cluster = NULL;
@@ -446,7 +447,8 @@ static int prepare_command(struct steer_command_state *s)
 /* ---- the session ----------------------------------------------------------------------------- */
 
 /*
- * Complete the text that identifies the training: it contains everything that decisions depend on.
+ * Complete the text that identifies the training in its folder; it contains everything that the
+ * decisions depend on.
  */
 static int complete_identity(struct steer_command_state *s)
 {
@@ -468,7 +470,8 @@ static int complete_identity(struct steer_command_state *s)
     return s->identity.failed ? cli_complain("out of memory") : 0;
 }
 
-/* Returns the default folder: the name of the file with .steer in place of the extension. */
+/* Returns the default folder of the training: the name of the study's file with .steer in place of
+ * the extension. */
 static const char *default_folder(struct steer_command_state *s)
 {
     static const char *const endings[] = {".yaml", ".yml", ".json"};
@@ -510,10 +513,7 @@ static int steer_prepare(struct steer_command_state *s)
     return s->session.folder.path ? 0 : cli_complain("out of memory");
 }
 
-/*
- * Print the commands of the first pieces of the training, which run each algorithm on the first
- * number of workers.
- */
+/* Print one command for each algorithm: the command of its first trial. */
 static int print_commands(const struct steer_command_state *s)
 {
     const struct steer_task *task = &s->session.task;
@@ -541,8 +541,9 @@ static int print_commands(const struct steer_command_state *s)
         launch_command_release(&command);
     }
     hm__text_release(&checkpoint);
-    if (rc == 0 && (out.failed || !out.data ||
-                    !cli_put(out.data))) /* Command lines are printed without line wrapping. */
+    if (rc == 0 &&
+        (out.failed || !out.data || !cli_put(out.data))) /* Command lines are printed without line
+                                                            wrapping, so that they can be copied. */
         rc = EXIT_USAGE;
     hm__text_release(&out);
     return rc;

@@ -1,6 +1,6 @@
 /*
- * The command howmany study: makes training runs, finds which algorithm on how many workers is
- * best, checks this answer, and writes a report.
+ * The command howmany study: makes training runs, finds the best algorithm and number of workers,
+ * checks this answer with further runs, and writes a report.
  */
 #include <math.h>
 #include <stdio.h>
@@ -20,7 +20,7 @@ struct study_state {
     size_t set_count;
     bool json, dry_run;
     struct launch_command command; /* Command line that repeats this study. */
-    struct hm_arena *arena;        /* Owns the texts of this state. */
+    struct hm_arena *arena;        /* Owns the strings of this state. */
     struct study_session session;
 };
 
@@ -59,7 +59,7 @@ static void study_end(void *state)
 
 /* ---- options -------------------------------------------------------------------------------- */
 
-/* Keep an argument for the command line that repeats this study. */
+/* Store an argument for the command line that repeats this study. */
 static int remember_argument(struct study_state *s, int option, const char *value)
 {
     struct hm_err err = {0};

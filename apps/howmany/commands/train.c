@@ -1,4 +1,4 @@
-/* The command howmany train: runs a distributed algorithm on real or simulated ranks. */
+/* The command howmany train: runs a distributed algorithm on MPI ranks or on simulated ranks. */
 #include <stdlib.h>
 
 #include "train_session.h"
@@ -40,7 +40,7 @@ static int read_precision(struct train_session *session, const char *value)
     return 0;
 }
 
-/* Handle an option that is not passed on to the ranks. */
+/* Handle an option that is not passed to the ranks. */
 static int accept_session_option(struct train_state *s, int option, const char *value)
 {
     struct train_session *session = &s->session;
@@ -74,8 +74,8 @@ static int accept_session_option(struct train_state *s, int option, const char *
     }
 }
 
-/* Accepts an option. own_option is the index of the option among those that users see; in the list
- * of all options, they come after the hidden options, which only ranks get. */
+/* Accepts an option. own_option is an index into the options that users see; in the list of all
+ * options, these follow the hidden options, which only ranks get. */
 static int train_accept(void *state, int own_option, const char *value)
 {
     struct train_state *s = state;

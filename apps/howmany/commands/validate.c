@@ -1,4 +1,5 @@
-/* The command howmany validate: computes published values again and shows the differences. */
+/* The command howmany validate: computes published values with the models of this program and shows
+ * the differences. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,7 +26,8 @@ struct validate_state {
     bool json, fits, steps, platforms, llm, answers, papers;
     const char *plot, *data;
     struct hm_catalog *catalog;             /* Catalog; owned by this struct. */
-    struct hm_validation *cases[CASES_MAX]; /* Cases with their results; owned by this struct. */
+    struct hm_validation *cases[CASES_MAX]; /* Cases (groups of published values) with their
+                                               results; owned by this struct. */
     char names[CASES_MAX][64];
     size_t case_count;
 };
@@ -109,8 +111,8 @@ static int validate_accept(void *state, int option, const char *value)
     return 0;
 }
 
-/* Add a case. If loading it fails with the code `tolerated`, such as that of a missing file, the
- * case is skipped without an error. If `tolerated` is 0, every failure is an error. */
+/* Add a case. If it cannot be loaded and the error code is `tolerated`, such as that of a missing
+ * file, the case is skipped without an error. If `tolerated` is 0, every failure is an error. */
 static int add_case(struct validate_state *s, const char *name, const char *text, size_t length,
                     int tolerated)
 {
@@ -164,8 +166,8 @@ static int add_networks(struct validate_state *s)
         hm__json_put_text(&json, "network", name);
         hm__json_put_number(&json, "batch", 1);
         hm__json_close(&json);
-        /* The code HM_E_MISSING is tolerated, because some networks need further keys, such as the
-         * size of the input. */
+        /* A missing key (HM_E_MISSING) is not an error here, because some networks need further
+         * keys, such as the size of the input. */
         rc = job.failed ? cli_complain("out of memory")
                         : add_case(s, name, job.data, job.length, HM_E_MISSING);
         hm__text_release(&job);
@@ -199,7 +201,7 @@ static int add_cases(struct validate_state *s)
     return rc ? rc : add_networks(s);
 }
 
-/* Format a value with the number of digits that is compared. */
+/* Format a value with the number of digits to which published values are compared. */
 static const char *figure_text(double value, double digits, char *text)
 {
     if (fabs(value - round(value)) <= 1e-9 * fabs(value) && fabs(value) < 1e15)
@@ -314,7 +316,7 @@ static void add_case_plot(struct hm_text *out, const struct hm_answer *a, const 
                   a->reference, i, HM_PLOT_MODEL, i, HM_PLOT_MEASURED);
 }
 
-/* Write a picture with one panel for each case that has measurements. */
+/* Write a plot with one panel for each case that has measurements. */
 static int write_plot(const struct validate_state *s)
 {
     struct hm_text out = {0}, panels = {0};

@@ -1,13 +1,14 @@
 /*
- * howmany validate --answers: checks the headline rule on the examples (validate_plans.c), and how
- * accurate predictions from small runs are. The accuracy is tested on sources of measurements that
- * were not used to choose the settings of the fits.
+ * howmany validate --answers: checks the headline rule (the recommended n is the smallest one that
+ * is as good as the best) on the examples (validate_plans.c), and tests how accurate predictions
+ * from small runs are. The accuracy is tested on sources of measurements that were not used to
+ * choose the settings of the fits.
  *
  * A rule (struct hm_fit_rule) is chosen from a grid by cross-validation that is nested by source:
- * the curves of each source are predicted with the rule that has the least interval score on all
+ * the curves of each source are predicted with the rule that has the smallest interval score on all
  * other sources. The interval score of Gneiting and Raftery (2007), here of the logarithm of the
- * time, is the width of the 90 % interval plus 2 / 0.1 times the distance by which it misses the
- * measurement. Every source has the same weight, however many curves it has.
+ * time, is the width of the 90 % interval plus 2 / 0.1 times the distance between the interval and
+ * the measurement. Every source has the same weight, however many curves it has.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -29,15 +30,18 @@ struct rule_test {
     size_t rule_count;
     const char *sources[SOURCES_MAX];
     size_t source_count;
-    size_t *source_of;          /* Source of each curve; owned. */
-    double *scores;             /* Score of rule r on curve i: scores[r * curves + i]; owned. */
-    size_t chosen[SOURCES_MAX]; /* For each source, index of the rule with the best score on all
-                                   other sources. */
-    size_t overall;             /* Index of the rule with the best score on all sources together. */
-    struct validate_result *results; /* Result of each curve with the rule for its source; owned. */
-    double reliability[LEVELS]; /* For each probability level, share of the curves whose measured
-                                   time is inside the interval. */
-    /* Counts how often plans that are fitted to the smaller half of a curve prove right. */
+    size_t *source_of; /* Index of the source of each curve; owned. */
+    double *scores;    /* Score of each rule on each curve; owned. The score of rule r on curve i is
+                          scores[r * curves + i]. */
+    size_t chosen[SOURCES_MAX]; /* Index of the rule that is chosen for each source: the one with
+                                   the best score on all other sources. */
+    size_t overall;             /* Index of the rule with the best score over all sources. */
+    struct validate_result *results; /* Prediction for each curve with the rule that was chosen for
+                                        its source; owned. */
+    double reliability[LEVELS]; /* Share of the curves whose measured time is inside the interval,
+                                   for each probability that an interval may state. */
+    /* Counts how often the measurements confirm a plan that is fitted to the smaller half of a
+     * curve. */
     struct validate_plans plans;
 };
 
@@ -84,8 +88,8 @@ static double interval_score(const struct validate_result *r, double measured)
     return fmin(high - low + 20 * miss, 10);
 }
 
-/* Returns the rule with the least score over all sources except `without`; SOURCES_MAX: over all
- * sources. */
+/* Returns the rule with the smallest score over all sources except source `without`; if `without`
+ * is SOURCES_MAX, over all sources. */
 static size_t rule_choose(const struct rule_test *t, size_t without)
 {
     size_t best = 0;
@@ -161,7 +165,9 @@ static double sorted_quantile(double *values, size_t count, double share)
     return values[low] + (at - (double)low) * (values[high] - values[low]);
 }
 
-/* Summarises the curves of one source, or all curves if source is SOURCES_MAX. */
+/*
+ * Summarises the errors on the curves of one source, or on all curves if `source` is SOURCES_MAX.
+ */
 static struct accuracy summarise_source(const struct rule_test *t, size_t source)
 {
     double *errors = calloc(t->curves.count + 1, sizeof(*errors));
@@ -271,7 +277,7 @@ static void add_answers_json(struct hm_json *json, const struct rule_test *t)
     validate_plans_json(json, &t->plans);
 }
 
-/* Tests the rules on the curves of a folder. */
+/* Tests the rules on the published curves in a folder. */
 static int test_make(struct rule_test *t, const char *data)
 {
     int rc = validate_curves_read(&t->curves, data, "--answers");

@@ -116,7 +116,8 @@ static bool add_row(struct validate_curves *f, const char *source, char **fields
 }
 
 /* Read the curves of one table; a table without the required columns is skipped. `own` is true for
- * data/curves.csv, which has a column for the source; otherwise the table is one source. */
+ * data/curves.csv, which has a column for the source; all curves of any other table have one
+ * source. */
 static int read_table(struct validate_curves *f, const char *path, bool own)
 {
     const char *const names[FIELDS] = {
@@ -176,8 +177,8 @@ static int compare_points(const void *a, const void *b)
     return x->seconds < y->seconds ? -1 : x->seconds > y->seconds;
 }
 
-/* Count the sizes (values of n), find the end of their smaller half, and compute the median time at
- * the largest size. */
+/* Count the different numbers of workers of a curve, find the end of their smaller half, and
+ * compute the median time on the largest number. */
 static void finish_curve(struct validate_curve *c)
 {
     size_t last = 0, seen = 0;
@@ -198,7 +199,7 @@ static void finish_curve(struct validate_curve *c)
                            : (c->points[middle - 1].seconds + c->points[middle].seconds) / 2;
 }
 
-/* Whether the number of nodes of every point is known. */
+/* Whether the number of nodes is known for every run of a curve. */
 static bool nodes_known(const struct validate_curve *c)
 {
     for (size_t i = 0; i < c->count; i++)
@@ -216,8 +217,9 @@ size_t validate_small_count(const struct validate_curve *c)
     return count;
 }
 
-/* Makes a table of the runs of the smaller half of the sizes. per_unit: times are seconds per unit
- * of work, for Ernest's terms; sheet: the table is for a fit whose prior is the model of a job. */
+/* Makes a table of the runs on the smaller half of a curve's numbers of workers. If `per_unit` is
+ * true, times are seconds per unit of work, for Ernest's terms. If `sheet` is true, the table is
+ * for a fit whose prior is the model of a job. */
 static struct hm_runs *small_runs(const struct validate_curve *c, bool per_unit, bool sheet)
 {
     const size_t count = validate_small_count(c);
@@ -273,8 +275,8 @@ static struct validate_result fit_ernest(const struct validate_curve *c)
     struct hm_fit *fit = NULL;
     struct validate_result result = {.error = NAN};
 
-    /* The number of terms must not exceed the number of runs, so the last terms are left out if
-     * there are few runs. */
+    /* There must be at most as many terms as runs, so the last terms are left out if there are few
+     * runs. */
     settings.term_count = c->sizes >= 7 ? 4 : (c->sizes + 1) / 2;
     if (runs && hm_fit_new(runs, &settings, &fit, NULL) == 0)
         result = predict_largest(c, fit, NULL, 0, c->weak ? c->measured / c->largest : c->measured);
@@ -299,8 +301,8 @@ struct validate_result validate_curve_predict(const struct validate_curve *c,
     return result;
 }
 
-/* Curves whose job is known, either as a built-in example or as text. Their fit starts from the
- * model of that job. */
+/* Curves whose job is known, either as a built-in example or as the text of a job file. Their fit
+ * starts from the model of that job. */
 static const struct {
     const char *workload, *batch, *example, *text;
 } sheets[] = {
@@ -334,7 +336,7 @@ static const struct {
      "p2.8xlarge}}"},
 };
 
-/* Returns the text of a built-in example; NULL if there is no such example. */
+/* Returns the text of the built-in example with the name `wanted`; NULL if there is none. */
 static const char *example_text(const char *wanted, size_t *length)
 {
     const char *name, *text;
@@ -345,7 +347,7 @@ static const char *example_text(const char *wanted, size_t *length)
     return NULL;
 }
 
-/* Returns the job of a curve; NULL if it is not known. */
+/* Returns the job of a curve; NULL if no job is known for it. */
 static struct hm_job *find_job(const struct validate_curve *c, const char *data,
                                const struct hm_catalog *catalog)
 {
@@ -377,7 +379,8 @@ static struct validate_result fit_sheet(const struct validate_curve *c, const ch
     struct validate_result result = {.error = NAN};
 
     if (runs && hm_fit_new(runs, &settings, &fit, NULL) == 0) {
-        /* A measured speedup is relative to the reference time that the fit uses. */
+        /* Times that were computed from speedups are relative, so they are multiplied by the
+         * reference time of the fit. */
         double unit = c->speedup ? hm_fit_reference_s(fit) : 1;
         result = predict_largest(c, fit, NULL, 0, c->measured * unit);
     }
@@ -467,7 +470,9 @@ static void add_fits_text(struct hm_text *out, const struct validate_curves *f)
     }
 }
 
-/* Write the members "ernest", "auto" and "sheet" of a curve. */
+/*
+ * Write the results of the three methods for a curve as the members "ernest", "auto" and "sheet".
+ */
 static void put_results(struct hm_json *json, const struct validate_result *results)
 {
     for (int m = 0; m < METHODS; m++) {

@@ -1,6 +1,5 @@
 /*
- * The option --fits of howmany validate: tests on published curves how well small runs predict a
- * large run.
+ * howmany validate --fits: tests on published curves how accurately small runs predict a large run.
  */
 #ifndef HM_VALIDATE_FITS_H
 #define HM_VALIDATE_FITS_H
@@ -8,37 +7,44 @@
 #include "cli.h"
 #include "howmany_fit.h"
 
-/* A run of a published curve. */
+/* A measured run of a published curve. */
 struct validate_point {
     double n, seconds;
     double nodes; /* Number of nodes of the run; NaN: unknown. */
 };
 
-/* A published curve: the time over n of one job on one machine. */
+/*
+ * A published curve: the times of one job on one kind of machine, for several numbers of workers n.
+ */
 struct validate_curve {
     char workload[96], metric[48], batch[32];
-    char source[48]; /* Name of the table, which counts as one source. */
+    char source[48]; /* Name of the table that contains the curve; each table counts as one source.
+                      */
     bool weak, speedup;
     struct validate_point *points; /* Runs of the curve; owned. */
     size_t count;
-    double largest, fitted_to; /* Largest number of workers n, and the largest n that is fitted. */
+    double largest, fitted_to; /* Largest number of workers n of the curve, and largest n of the
+                                  runs that are fitted. */
     double measured;           /* Median of the measured seconds at the largest n. */
     size_t sizes;              /* Number of different values of n. */
 };
 
 /*
- * Returns the number of runs in the smaller half of the sizes; these runs come first in the curve.
+ * Returns the number of runs on the smaller half of the curve's numbers of workers; these runs come
+ * first in the curve.
  */
 size_t validate_small_count(const struct validate_curve *curve);
 
-/* The prediction of one method of fitting. */
+/* The prediction that one method of fitting makes for a curve. */
 struct validate_result {
-    double error;  /* Relative error of the prediction; NaN if the method cannot be used. */
-    bool interval; /* True if the prediction has an interval. */
-    bool inside;   /* True if the interval contains the measured value. */
-    double predicted, low, high; /* Predicted seconds; low and high are NaN without an interval. */
-    double width; /* Ratio of the upper to the lower end of the interval at eight times the largest
-                     n that is fitted. */
+    double error; /* Relative error of the predicted time; NaN if the method cannot be used for this
+                     curve. */
+    bool interval;               /* True if the prediction has an interval. */
+    bool inside;                 /* True if the interval contains the measured value. */
+    double predicted, low, high; /* Predicted seconds, and the ends of their interval; `low` and
+                                    `high` are NaN if there is no interval. */
+    double width; /* Ratio of the upper to the lower end of the prediction interval at eight times
+                     the largest n that is fitted. */
 };
 
 enum validate_method { ERNEST, AUTO, SHEET, METHODS };
@@ -51,24 +57,26 @@ struct validate_curves {
 };
 
 /*
- * Read the curves in data/scaling, and keep those with at least VALIDATE_SIZES sizes. Returns an
- * exit code; the curves are released in any case.
+ * Read the curves in data/scaling, and keep those that have at least VALIDATE_SIZES different
+ * numbers of workers. Returns an exit code; the caller releases the curves in any case.
  */
 int validate_curves_read(struct validate_curves *f, const char *data, const char *option);
 void validate_curves_release(struct validate_curves *f);
-/* Fit the smaller half of a curve with a rule, and predict its largest size; rule may be NULL. */
+/* Fit the runs on the smaller half of the numbers of workers with a rule, and predict the time on
+ * the largest number of workers; `rule` may be NULL. */
 struct validate_result validate_curve_predict(const struct validate_curve *c,
                                               const struct hm_fit_rule *rule, double level);
 
-/* Fit the curves in the folder data/scaling, predict their largest runs and print the errors.
- * Returns an exit code; it is a usage error if data is NULL. */
+/* Implements howmany validate --fits: fit the curves in the folder data/scaling, predict the times
+ * on the largest numbers of workers and print the errors. Returns an exit code; it is a usage error
+ * if `data` is NULL. */
 int validate_fits(const char *data, bool json, const struct hm_catalog *catalog);
 
 /*
- * Check the headline rule on the built-in examples and on the given job files. If data is given,
- * also print how well answers hold on sources that were not used to choose the rule of the fits:
- * errors, coverage and width by source, and the reliability of stated probabilities. Returns an
- * exit code; it is EXIT_NO_ANSWER if the headline rule is broken.
+ * Check the headline rule on the built-in examples and on the given job files. If `data` is not
+ * NULL, also print how accurate answers are for sources that were not used to choose the rule of
+ * the fits: errors, coverage and width by source, and the reliability of stated probabilities.
+ * Returns an exit code; it is EXIT_NO_ANSWER if the headline rule does not hold.
  */
 int validate_answers(const char *data, bool json, const struct hm_catalog *catalog,
                      const char *const *files, size_t file_count);

@@ -1,8 +1,8 @@
 /*
- * Estimates again, from measured training steps, the intervals of plans that have no runs, and
- * counts how often such an interval contains the measurement of a held-out source: the time of each
- * row is predicted with constants that were fitted without its source, and the interval comes from
- * the other sources of the same kind.
+ * Estimates the intervals of plans that have no runs, from measured training steps. Counts how
+ * often such an interval contains the measurement of a held-out source: the time of each row is
+ * predicted with constants that were fitted without its source, and the interval is computed from
+ * the errors of the other sources of the same kind.
  *
  * Two kinds have rows of their own. For hardware that is described by rates only, the rows of
  * accelerators in data/steps.csv are predicted again as if the number of processors were unknown.
@@ -48,7 +48,8 @@ bool step_same_job(const struct hm_measured_step *a, const struct hm_measured_st
            (one == other || (isnan(one) && isnan(other)));
 }
 
-/* Adds a row as if its accelerator were described by rates and memory bandwidth only. */
+/* Adds the row of a measured step, predicted as if its accelerator were described by rates and
+ * memory bandwidth only. */
 static int add_rates(struct step_kinds *all, const struct hm_measured_step *s, struct hm_err *err)
 {
     struct hm_job copy = *s->job;
@@ -110,7 +111,7 @@ static int add_platforms(struct step_kinds *all, const struct hm_platform_rows *
     return rc;
 }
 
-/* Adds the published speedups of one example; each example counts as a source. */
+/* Adds a row for each published speedup of one example; each example counts as one source. */
 static int add_speedups(struct step_kinds *all, const struct hm_job *job, const char *source,
                         struct hm_err *err)
 {
@@ -120,7 +121,8 @@ static int add_speedups(struct step_kinds *all, const struct hm_job *job, const 
     for (size_t i = 0; rc == 0 && i < job->measured_count; i++) {
         const struct hm_measured *m = &job->measured[i];
         rc = hm__predict_step(job, NULL, m->n, NULL, &p, err);
-        /* Under weak scaling a speedup is the ratio of throughputs. */
+        /* Under weak scaling a speedup is the ratio of throughputs, so the ratio of the times is
+         * multiplied by the ratio of the amounts of work. */
         double work = job->scaling == HM_SCALING_WEAK ? m->n / job->reference : 1;
         if (rc == 0 && m->n != job->reference && all->counts[HM_SHEET_FORMULA] < SPEEDUPS_MOST)
             add_row(all, HM_SHEET_FORMULA, source,
@@ -129,7 +131,8 @@ static int add_speedups(struct step_kinds *all, const struct hm_job *job, const 
     return rc;
 }
 
-/* Adds the examples with measured speedups; examples that need further files are left out. */
+/* Adds the rows of all examples with measured speedups; examples that need further files are left
+ * out. */
 static int add_examples(struct step_kinds *all, const struct hm_catalog *catalog,
                         struct hm_err *err)
 {
@@ -179,8 +182,8 @@ void step_kinds_release(struct step_kinds *all)
 }
 
 /*
- * Whether a row lies in the interval that the other sources of its kind give; -1 if there are no
- * other sources.
+ * Returns 1 if the measured time of a row is inside the interval that is estimated from the other
+ * sources of its kind, 0 if it is not, and -1 if there are no other sources.
  */
 static int row_inside(const struct step_kinds *all, size_t kind, size_t i)
 {
@@ -198,8 +201,8 @@ struct coverage {
 };
 
 /*
- * Counts the rows of a kind or, if `source` is given, the rows of this source in all kinds of
- * steps.
+ * Counts rows, and how many of them have their measured time inside the interval. If `source` is
+ * NULL, the rows are those of a kind; else they are those of the source in all kinds of steps.
  */
 static struct coverage count_inside(const struct step_kinds *all, size_t kind, const char *source)
 {
@@ -218,7 +221,7 @@ static struct coverage count_inside(const struct step_kinds *all, size_t kind, c
     return c;
 }
 
-/* Calls `put` for each source of the kinds of steps, in the order of the tables. */
+/* Calls `put` once for each source of the measured steps, in the order of the tables. */
 static void each_source(const struct step_kinds *all,
                         void (*put)(void *, const char *, struct coverage), void *data)
 {

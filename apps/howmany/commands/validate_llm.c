@@ -1,6 +1,7 @@
 /*
  * Predicts measured training steps of large networks. Each row is predicted with constants that
- * were fitted without the rows of its source, so the errors are those to expect for a new source.
+ * were fitted without the rows of its source, so the errors are those that can be expected for a
+ * new source.
  */
 #include "validate_llm.h"
 
@@ -19,7 +20,7 @@ static const char *outcome_name(enum hm_large_outcome outcome)
     return outcome == HM_LARGE_RAN ? "ran" : outcome == HM_LARGE_OOM ? "oom" : "failed";
 }
 
-/* Names of enum hm_large_group. */
+/* Names of the values of enum hm_large_group. */
 static const char *const groups[] = {"old", "hopper", "blackwell", "plain", "experts"};
 
 static double row_error(const struct hm_large_prediction *p)

@@ -1,11 +1,12 @@
 /*
- * Shows how much a single measured step improves the predictions of other steps. Each job of the
- * tables that was measured on several numbers of workers is fitted to its run on the fewest workers
- * alone; the fit predicts the other runs, as `howmany plan --runs` does with a table of one row.
+ * Shows how much a single measured step improves the predictions of other steps. For each job of
+ * the tables that was measured on several numbers of workers, the model is fitted to the run on the
+ * fewest workers only; the fit predicts the other runs, as `howmany plan --runs` does with a table
+ * of one row.
  *
  * The constants of the model were fitted to all rows, so each measured time is multiplied by the
- * ratio of the present prediction to the prediction without the row's source. The fit then sees the
- * errors of a new source.
+ * ratio of the present prediction to the prediction without the row's source. The fit then has the
+ * errors that it would have for a new source.
  */
 #include "validate_one.h"
 
@@ -17,18 +18,18 @@
 #include "predict.h"
 #include "validate_kinds.h"
 
-/* The prediction of one row, without and with the run to which its job is fitted. */
+/* The prediction for one row, before and after the model is fitted to one run of the same job. */
 struct one_row {
     const char *source;
-    double before, after; /* ln(predicted / measured) without and with that run. */
-    /* Ratio of the high to the low end of the interval, without and with that run. */
+    double before, after; /* ln(predicted / measured), before and after the fit to one run. */
+    /* Ratio of the high to the low end of the interval, before and after the fit to one run. */
     double before_width, after_width;
     bool covered;
 };
 
 /*
- * Computes the measured time as the fit would see it if the constants had been fitted without its
- * source.
+ * Computes the measured time, scaled so that the error of the model is the same as if its constants
+ * had been fitted without the source of the row.
  */
 static int unseen_seconds(const struct hm_measured_step *s, double *ret_predicted,
                           double *ret_seconds, struct hm_err *err)
@@ -43,7 +44,7 @@ static int unseen_seconds(const struct hm_measured_step *s, double *ret_predicte
     return rc;
 }
 
-/* Predicts row s from the row `first`, which is the same job on fewer workers. */
+/* Predicts row `s` with a fit to the row `first`, which has the same job on fewer workers. */
 static int predict_row(const struct hm_measured_step *first, const struct hm_measured_step *s,
                        struct one_row *ret_row, struct hm_err *err)
 {
@@ -76,7 +77,7 @@ static int predict_row(const struct hm_measured_step *first, const struct hm_mea
     return rc;
 }
 
-/* Returns the row on the fewest workers of the same job as row i. */
+/* Returns the row that has the same job as row i and the fewest workers. */
 static const struct hm_measured_step *row_with_fewest(const struct hm_measured_steps *steps,
                                                       size_t i)
 {
@@ -115,8 +116,8 @@ static int compare_doubles(const void *a, const void *b)
 }
 
 /*
- * Returns the median of the value at `offset` over the rows of a source, or over all rows if
- * `source` is NULL.
+ * Returns the median of one member of struct one_row, which is at `offset` in the struct. The
+ * median is over the rows of `source`, or over all rows if `source` is NULL.
  */
 static double rows_median(const struct one_rows *all, const char *source, size_t offset,
                           double *values)

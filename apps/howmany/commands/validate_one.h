@@ -1,6 +1,6 @@
 /*
- * Tests predictions that are corrected by one measured step of the same job, for howmany validate
- * --steps.
+ * Tests predictions that are corrected by one measured step of the same job, as a part of howmany
+ * validate --steps.
  */
 #ifndef HM_VALIDATE_ONE_H
 #define HM_VALIDATE_ONE_H
@@ -10,8 +10,8 @@
 #include "text.h"
 
 /*
- * Writes, by source, the error without a run, and the error and the coverage with one run: as text,
- * or as the member "one_step" if json is not NULL.
+ * Writes, for each source, the error without a run, and the error and the coverage with one run.
+ * They are written as text or, if `json` is not NULL, as the member "one_step".
  */
 int validate_one(struct hm_text *out, struct hm_json *json, const struct hm_measured_steps *steps,
                  struct hm_err *err);

@@ -44,7 +44,7 @@
 
 enum { NAME = 40, CLAIMS_MAX = 256, CLAIM_TEXT = 200 };
 
-/* Files of training runs on MNIST in the folder of --data. */
+/* Files of training runs on MNIST in the folder that --data gives. */
 enum papers_file { PAPERS_NONE = -1, PAPERS_MNIST, PAPERS_CROSSING, PAPERS_SLOW, PAPERS_FILES };
 
 static const char *const file_names[PAPERS_FILES] = {
@@ -65,11 +65,12 @@ struct papers_sources {
 struct papers_claim {
     char paper[16], claim[CLAIM_TEXT], why[CLAIM_TEXT];
     /*
-     * Value of this program, which is NaN if the statement is skipped, the published value and the
+     * Value that this program computes (NaN if the statement is skipped), published value, and
      * tolerance.
      */
     double ours, published, tolerance;
-    bool bound; /* True if the published value is an upper bound of the value of this program. */
+    bool bound; /* True if the published value is an upper bound, so that a smaller value of this
+                   program agrees with it. */
     const char *needs; /* Name of the file without which the statement is skipped. */
 };
 
@@ -122,8 +123,9 @@ static double ratio_value(const struct papers_sources *s, const char *what, stru
 }
 
 /*
- * The time of the recommender's paper, t = o / x + l r with the latency l: fits runs with two
- * latencies and predicts the time for a third latency.
+ * Predicts the time with a latency from two times with other latencies. The time is fitted as a
+ * constant plus a term proportional to the latency, as in one of the papers (t = o / x + l r with
+ * the latency l).
  */
 static double latency_value(const struct papers_sources *s, const char *what, struct hm_err *err)
 {
@@ -149,7 +151,7 @@ static double latency_value(const struct papers_sources *s, const char *what, st
     return found;
 }
 
-/* Returns the speedup of an answer on n workers. */
+/* Returns the speedup on n workers that an answer predicts. */
 static double speedup_at(const struct hm_answer *a, double n)
 {
     for (size_t i = 0; i < a->point_count; i++)
@@ -248,7 +250,7 @@ static double fastest_value(const struct papers_sources *s, const char *what, st
     return m;
 }
 
-/* Returns the least loss of a trace up to an iteration. */
+/* Returns the smallest loss of a trace up to an iteration. */
 static double least_loss(const struct hm_trace *trace, double iteration)
 {
     double least = INFINITY;
@@ -280,8 +282,9 @@ static double ahead_value(const struct papers_sources *s, const char *what, stru
 }
 
 /*
- * Fits the traces of one algorithm while some of them are held out, and returns the median error of
- * the predictions for the held-out traces on m workers or, if m is 0, of predictions ahead.
+ * Fits the traces of one algorithm while some of them are held out. Returns the median error of the
+ * predictions for the held-out traces on m workers or, if m is 0, of the predictions for later
+ * iterations.
  */
 static double error_value(const struct hm_traces *all, const char *algorithm, double m,
                           const struct hm_holdout_settings *settings, struct hm_err *err)
@@ -332,9 +335,8 @@ static int compare_numbers(const void *a, const void *b)
 }
 
 /*
- * Adds the absolute errors of log10(P - P*) of one trace to errors[0..*count). If `pace` is not
- * NULL, the iteration of a point is the time of the point divided by the fitted seconds of an
- * iteration.
+ * Adds the absolute errors of log10(P - P*) for one trace to errors[0..*count). If `pace` is not
+ * NULL, the iteration of a point is the point's time divided by the fitted seconds of an iteration.
  */
 static int add_errors(const struct hm_convergence *c, const struct hm_trace *trace,
                       const struct hm_pace *pace, double *errors, size_t *count, struct hm_err *err)
@@ -357,8 +359,8 @@ static int add_errors(const struct hm_convergence *c, const struct hm_trace *tra
 }
 
 /*
- * Returns the median error of the fit to an algorithm's traces; if m is not 0, the median error for
- * the traces on m workers of a fit without these traces.
+ * Returns the median error of a fit. If m is 0, the fit is to all traces of the algorithm; else it
+ * is to the traces on other numbers of workers, and the error is that for the traces on m workers.
  */
 static double fit_error(const struct hm_traces *all, const char *algorithm, double m, bool timed,
                         struct hm_err *err)
@@ -432,8 +434,9 @@ typedef double (*papers_value)(const struct papers_sources *s, const char *what,
 static const struct {
     const char *kind;
     papers_value value;
-    enum papers_file file; /* The file that the value is computed from. */
-    bool bound;            /* True if the published value is an upper bound. */
+    enum papers_file file; /* The file from which the value of this program is computed. */
+    bool bound; /* True if the published value is an upper bound, so that a smaller value of this
+                   program agrees with it. */
 } kinds[] = {
     {"workers", workers_value, PAPERS_NONE, false},
     {"rate", rate_value, PAPERS_NONE, false},

@@ -1,8 +1,9 @@
 /*
- * Tests whole plans. The headline rule is checked on every example by brute force over the points
- * of the answer. For each published curve, a plan that is fitted to the smaller half of the sizes
+ * Tests whole plans. The headline rule (the recommended n is the smallest one that is as good as
+ * the best) is checked on every example by brute force over the points of the answer. For each
+ * published curve, a plan that is fitted to the smaller half of the sizes (numbers of workers)
  * chooses among all sizes of the curve; the measured times show whether the choice is within 5 % of
- * the best, and whether the time at the largest size is below the bound that the plan states for a
+ * the best, and whether the time at the largest size is below the bound that the plan states with a
  * given probability.
  */
 #include "validate_plans.h"
@@ -19,7 +20,8 @@ static const double SLACK = 0.05;
 
 /* ---- the headline rule ----------------------------------------------------------------------- */
 
-/* Checks the headline rule for a plan whose goal is time. */
+/* Checks the headline rule (the recommended n is the smallest one that is as good as the best) for
+ * a plan whose goal is time. */
 static void check_answer(const struct hm_answer *a, struct validate_headline *h)
 {
     double least = INFINITY;
@@ -38,7 +40,8 @@ static void check_answer(const struct hm_answer *a, struct validate_headline *h)
     h->holds = a->best != HM_NONE && a->points[a->best].total_s == least && a->recommended == first;
 }
 
-/* Checks the headline rule for a plan of a transformer on one machine. */
+/* Checks the headline rule (the recommended n is the smallest one that is as good as the best) for
+ * a plan of a large network. */
 static void check_large(const struct hm_large_answer *a, struct validate_headline *h)
 {
     double least = INFINITY, fewest = INFINITY;
@@ -75,7 +78,8 @@ static int plan_example(const struct hm_job *job, struct validate_headline *h, s
     return rc;
 }
 
-/* Plans one job and adds its headline; a job that names a missing file is skipped if allowed. */
+/* Plans one job and adds its headline to the results. If `may_skip` is true, a job that names a
+ * missing file is skipped. */
 static int add_headline(struct validate_headlines *h, const struct hm_catalog *catalog,
                         const char *source, const char *text, size_t length, bool may_skip)
 {
@@ -177,7 +181,8 @@ void validate_headlines_json(struct hm_json *json, const struct validate_headlin
 
 /* ---- plans from small runs ------------------------------------------------------------------- */
 
-/* Fits the smaller half of a curve; NULL if that is not possible. */
+/* Fits the runs on the smaller half of a curve's numbers of workers; returns NULL if that is not
+ * possible. */
 static struct hm_fit *fit_small(const struct validate_curve *c, const struct hm_fit_rule *rule)
 {
     const struct hm_fit_settings settings = {.rule = rule};
@@ -202,7 +207,8 @@ static struct hm_fit *fit_small(const struct validate_curve *c, const struct hm_
     return fit;
 }
 
-/* Returns the measured time of a unit of work on n workers: the median of the runs on n workers. */
+/* Returns the measured time of a unit of work on n workers, which is the median of the runs on n
+ * workers. */
 static double measured_at(const struct validate_curve *c, double n)
 {
     size_t first = 0, count = 0;
@@ -211,7 +217,9 @@ static double measured_at(const struct validate_curve *c, double n)
         first++;
     while (first + count < c->count && c->points[first + count].n == n)
         count++;
-    /* The runs with the same n are sorted by time. */
+    /*
+     * The median is in the middle of these runs, because runs with the same n are sorted by time.
+     */
     double median =
         (c->points[first + (count - 1) / 2].seconds + c->points[first + count / 2].seconds) / 2;
     return c->weak ? median / n : median;
@@ -229,8 +237,8 @@ static void bins_add(struct validate_bin *bins, double stated, bool held)
 }
 
 /*
- * Makes a plan for one curve that may choose only the sizes of the curve, and records whether the
- * measurements confirm it.
+ * Makes a plan for one curve that may choose only the numbers of workers of the curve, and records
+ * whether the measurements confirm the choice.
  */
 static void plan_curve(const struct hm_job *job, const struct validate_curve *c,
                        const struct hm_fit_rule *rule, struct validate_plans *p)
@@ -257,7 +265,8 @@ static void plan_curve(const struct hm_job *job, const struct validate_curve *c,
     free(sizes);
 }
 
-/* Adds, for each level, whether the largest run stays below the stated bound of its time. */
+/* For each stated probability, counts the curve if the measured time of its largest run is below
+ * the bound that the fit states with this probability. */
 static size_t add_bounds(const struct validate_curve *c, const struct hm_fit_rule *rule,
                          struct validate_plans *p)
 {
@@ -282,7 +291,7 @@ void validate_plans_make(const struct validate_curves *curves,
                                           {.from = 0.7, .to = 0.85},
                                           {.from = 0.85, .to = 1}},
                                  .stated = {0.5, 0.7, 0.8, 0.9, 0.95}};
-    /* The times come from the fits; the formulas only make the job complete. */
+    /* A job needs formulas, but they are not used, because the times come from the fits. */
     if (hm_job_new(&job, NULL) || hm_job_set_compute(job, "1", NULL) ||
         hm_job_set_communicate(job, "0", NULL)) {
         hm_job_free(job);

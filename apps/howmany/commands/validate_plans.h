@@ -1,6 +1,6 @@
 /*
- * Tests whole plans for howmany validate --answers: the headline rule on the examples, and how
- * often published curves confirm plans from small runs.
+ * Tests whole plans for howmany validate --answers: checks the headline rule on the examples, and
+ * counts how often published curves confirm plans that are made from small runs.
  */
 #ifndef HM_VALIDATE_PLANS_H
 #define HM_VALIDATE_PLANS_H
@@ -9,14 +9,15 @@
 #include "text.h"
 #include "validate_fits.h"
 
-/* The plan of one example. */
+/* The result of the plan of one example. */
 struct validate_headline {
     char name[64];
     bool skipped; /* True if a file that the example names is missing. */
     /* Recommended, best and knee number of workers; NaN: there is none. */
     double recommended, best, knee;
     double slack;
-    bool holds; /* True if the recommended n is the smallest one within the slack of the best. */
+    bool holds; /* True if the recommended n is the smallest n whose goal value is within the slack
+                   of the best. */
 };
 
 enum { VALIDATE_HEADLINES = 64, VALIDATE_BINS = 4, VALIDATE_LEVELS = 5 };
@@ -27,28 +28,28 @@ struct validate_headlines {
 };
 
 /*
- * The answers whose stated probability is in one range, and the number of those that the
+ * The answers whose stated probability is in one range, and the number of these answers that the
  * measurements confirm.
  */
 struct validate_bin {
     double from, to;
-    double stated; /* Mean of the stated probabilities. */
+    double stated; /* Mean of the probabilities that the answers in this range state. */
     size_t count, held;
 };
 
-/* Counts how often answers from small runs are confirmed by published curves. */
+/* Counts how often published curves confirm answers that are made from small runs. */
 struct validate_plans {
     /* Answers that state "p % sure to be within 5 % of the best", grouped by the probability p. */
     struct validate_bin near[VALIDATE_BINS];
     /*
-     * Probability that is stated with the bound of a time, and share of the curves whose time is
-     * below that bound.
+     * Probability that a plan states with an upper bound of a time, and share of the curves whose
+     * measured time is below that bound.
      */
     double stated[VALIDATE_LEVELS], kept[VALIDATE_LEVELS];
 };
 
-/* Plan every built-in example and the given job files; files that examples name are looked up in
- * data, which may be NULL. Returns an exit code. */
+/* Plan every built-in example and the given job files. Files that examples name are looked up in
+ * the folder `data`, which may be NULL. Returns an exit code. */
 int validate_headlines_make(const struct hm_catalog *catalog, const char *data,
                             const char *const *files, size_t file_count,
                             struct validate_headlines *ret_headlines);
@@ -56,8 +57,9 @@ void validate_headlines_text(struct hm_text *out, const struct validate_headline
 void validate_headlines_json(struct hm_json *json, const struct validate_headlines *h);
 
 /*
- * Fit the smaller half of every curve with the rule of its source, plan, and compare the plan with
- * the measurements at all sizes. `rules` has one rule for each curve.
+ * For every curve, fit the runs on the smaller half of its numbers of workers with the rule of its
+ * source, make a plan, and compare the plan with the measurements on all numbers of workers.
+ * `rules` has one rule for each curve.
  */
 void validate_plans_make(const struct validate_curves *curves,
                          const struct hm_fit_rule *const *rules, struct validate_plans *ret_plans);

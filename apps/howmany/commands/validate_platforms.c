@@ -31,7 +31,7 @@ static int compare_errors(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Returns the median absolute error of the rows of a group, and their number. */
+/* Returns the median absolute error of the rows of a group, and sets *ret_count to their number. */
 static double group_median(const struct hm_platform_rows *all, const double *predicted,
                            size_t grouping, const char *key, double *errors, size_t *ret_count)
 {

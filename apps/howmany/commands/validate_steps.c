@@ -1,9 +1,9 @@
 /*
  * Predicts measured training steps and collectives: each row of the tables in data/ (or of a file
  * with the same columns) is predicted from its network, machine, precision and software, and
- * compared with the measurement. Medians of the absolute error are given by source, network,
- * precision and machine, and the share of rows whose measured time lies in the 90 % interval. The
- * intervals themselves are estimated again in validate_kinds.c.
+ * compared with the measurement. For each source, network, precision and machine, the output has
+ * the median of the absolute errors and the share of the rows whose measured time is in the 90 %
+ * interval. The intervals are estimated in validate_kinds.c.
  */
 #include "validate_steps.h"
 
@@ -26,10 +26,10 @@
 /* A row of the table of steps or of collectives, with its prediction. */
 struct step_case {
     const char *kind, *source, *network, *machine, *precision, *software;
-    double n, batch, bytes; /* Numbers of workers, samples and bytes; batch is NaN for collectives,
-                               and bytes is NaN for steps. */
+    double n, batch, bytes; /* Numbers of workers, of samples in a batch, and of bytes in a message;
+                               `batch` is NaN for collectives, and `bytes` is NaN for steps. */
     double measured_s, predicted_s, low_s, high_s;
-    /* Measured and predicted peak memory; NaN: not measured. */
+    /* Measured and predicted peak memory in bytes; NaN: not measured. */
     double measured_bytes, predicted_bytes;
 };
 
@@ -154,10 +154,13 @@ static const char *case_key(const struct step_case *c, size_t grouping)
 
 struct group_summary {
     size_t count, inside;
-    double median, memory_median; /* Median absolute errors; NaN: not measured. */
+    double median, memory_median; /* Median absolute errors of the time and of the peak memory; NaN:
+                                     not measured. */
 };
 
-/* Summarises the rows of a group; `values` is a buffer with room for all rows. */
+/*
+ * Summarises the rows of a group; `values` is a buffer that is large enough for one value per row.
+ */
 static struct group_summary group_summarise(const struct step_cases *all, size_t grouping,
                                             const char *key, double *values)
 {
@@ -292,7 +295,7 @@ static int put_text(struct hm_text *out, const struct step_cases *all, double *v
     return validate_one(out, NULL, &all->steps, err);
 }
 
-/* Draws predicted over measured times on logarithmic axes. */
+/* Writes a plot of the predicted over the measured times, on logarithmic axes. */
 static int write_plot(const struct step_cases *all, const char *plot)
 {
     struct hm_text out = {0};

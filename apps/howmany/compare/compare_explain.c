@@ -1,9 +1,10 @@
 /*
- * Explains the results of a comparison. A run is limited by what takes most of its time: the
- * computation of a worker, the network port of a server or driver, or the port of a worker. A port
- * carries gradients in one direction and the model in the other. With a driver, or with servers and
- * synchronous workers, the two directions are never busy at the same time, so their shares of the
- * time add up; in an all-reduce only the busier direction counts.
+ * Explains the results of a comparison. The limit of a run is the resource that is busy for most of
+ * the time: the processor of a worker, the network port of a server or driver, or the port of a
+ * worker. A port carries gradients in one direction and the model in the other. With a driver, or
+ * with servers and synchronous workers, the two directions are never busy at the same time, so
+ * their shares of the time are added; in an all-reduce both directions are busy at once, so only
+ * the busier direction counts.
  */
 #include <math.h>
 #include <string.h>

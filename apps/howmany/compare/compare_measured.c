@@ -1,6 +1,7 @@
 /*
- * Reads the table of --measured. A row is one run of a framework; its speed is given directly, or
- * follows from the seconds and the batch of an iteration, as a record of `howmany bench` has them.
+ * Reads the table of --measured. A row is one run of a framework. Its speed is given directly, or
+ * is computed from the seconds and the batch of an iteration, which are the columns of a record of
+ * `howmany bench`.
  */
 #include "compare_measured.h"
 
@@ -50,7 +51,8 @@ static int read_positive(const struct hm_csv *csv, char **fields, int column, do
     return 0;
 }
 
-/* Read the names and the number of workers of a row; the system is borrowed from the row. */
+/* Read the names and the number of workers of a row. The name of the framework (`system`) is
+ * borrowed from the row. */
 static int read_key(const struct hm_csv *csv, char **fields, const struct measured_columns *c,
                     struct compare_measured *row)
 {
@@ -110,7 +112,8 @@ static struct compare_measured *find_measured(struct compare_measured_list *list
     return more[list->count].system ? &more[list->count++] : NULL;
 }
 
-/* Insert a speed in ascending order, and update the median. */
+/* Insert the speed of a run into the list of speeds, which is in ascending order, and update the
+ * median. */
 static void add_speed(struct compare_measured *row, double speed)
 {
     size_t i = row->runs++;
@@ -130,7 +133,7 @@ static int read_measured_row(const struct hm_csv *csv, char **fields,
     double speed = NAN;
 
     if (c->status >= 0 && fields[c->status][0] && strcmp(fields[c->status], "ok") != 0)
-        return 0; /* The run failed, so it has no speed. */
+        return 0; /* The run failed, so its row has no speed and is skipped. */
     if (read_key(csv, fields, c, &key) || read_speed(csv, fields, c, &speed))
         return EXIT_USAGE;
     struct compare_measured *row = find_measured(list, &key);

@@ -1,20 +1,22 @@
-/* Reads measurements of other frameworks on the tasks of a comparison from a table. */
+/*
+ * Reads a table of measurements that were made with other frameworks on the tasks of a comparison.
+ */
 #ifndef HM_COMPARE_MEASURED_H
 #define HM_COMPARE_MEASURED_H
 
 #include "compare_plan.h"
 
-enum { COMPARE_MEASURED_RUNS = 9 }; /* Largest number of repetitions of a run. */
+enum { COMPARE_MEASURED_RUNS = 9 }; /* Largest number of repetitions of a run in the table. */
 
-/* Runs of one framework with the same task, platform and number of workers. */
+/* Repeated runs of one framework with the same task, platform and number of workers. */
 struct compare_measured {
     const struct compare_task *task;
     const struct compare_way *way;
     char *system;         /* Name of the framework, as written in the table; owned. */
     double n;             /* Number of workers. */
-    double samples_per_s; /* Median of the samples per second over the runs. */
-    size_t runs;          /* Number of runs that were measured. */
-    double speeds[COMPARE_MEASURED_RUNS]; /* Speed of each run, in ascending order. */
+    double samples_per_s; /* Median over the runs of the samples per second. */
+    size_t runs;          /* Number of repetitions that were measured. */
+    double speeds[COMPARE_MEASURED_RUNS]; /* Samples per second of each run, in ascending order. */
 };
 
 struct compare_measured_list {

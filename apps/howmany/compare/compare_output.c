@@ -25,8 +25,8 @@ static bool result_has_n(const struct compare_result *r, double n)
     return false;
 }
 
-/* Format the rate of the busier direction of the network port of a rank; "-" if no rank has this
- * role or the rank has no messages. */
+/* Format the larger of the sent and the received bytes per second of a rank; "-" if no rank has
+ * this role or the rank has no messages. */
 static const char *rate_text(const struct compare_role *role, char text[HM_SHOWN])
 {
     double most = fmax(role->sent, role->received);
@@ -93,7 +93,7 @@ static void add_run_row(const struct compare_result *r, const struct compare_run
     hm__text_release(&published);
 }
 
-/* Add lines with the published speeds for which no run has the same number of workers. */
+/* Add a line for each published speed that was measured on a number of workers without a run. */
 static void add_published_lines(const struct compare_result *r, const struct compare_task *task,
                                 const struct hm_style *style, struct hm_text *out)
 {
@@ -110,8 +110,10 @@ static void add_published_lines(const struct compare_result *r, const struct com
     }
 }
 
-/* With fewer rows than in the survey, a full batch has less computation per message, so add the
- * speed that a run would reach with all rows of the survey. */
+/*
+ * Add the speeds that the runs would reach with all rows of the survey. With fewer rows, a full
+ * batch has less computation per message, so the speed cannot be compared with the published one.
+ */
 static void add_scaled_speeds(const struct compare_result *r, const struct compare_task *task,
                               const struct hm_style *style, struct hm_text *out)
 {
@@ -147,8 +149,9 @@ static const struct compare_run *first_run(const struct compare_result *r,
     return NULL;
 }
 
-/* Add the measurements of other frameworks: the columns up to samples per second are those of the
- * runs; then the speed divided by that of the run on the same platform, and the framework. */
+/* Add the measurements of other frameworks as rows of the table. The columns up to samples per
+ * second are the same as for the runs. They are followed by the ratio to the speed of the run on
+ * the same platform, and by the name of the framework. */
 static void add_measured_rows(const struct compare_result *r, const struct compare_task *task,
                               struct hm_text *out)
 {

@@ -1,5 +1,5 @@
 /*
- * Tasks, platforms, and the commands of their runs.
+ * Lists the tasks and the platforms, and makes the commands of their runs.
  *
  * The survey does not say how many neurons the hidden layers have, nor whether a batch belongs to
  * one worker; it used the example programs of the platforms. This file uses the layers of MXNet's
@@ -60,7 +60,7 @@ const struct compare_published compare_published[] = {
     {0},
 };
 
-/* examples/cluster-m4.yaml names the sources of these values. */
+/* The sources of these values are named in examples/cluster-m4.yaml. */
 const char compare_cluster[] = "m4.xlarge";
 const char *const compare_cluster_sets[] = {"flops=5.7 Gflop/s", "efficiency=1", NULL};
 
@@ -109,7 +109,7 @@ int compare_select_platforms(struct compare_request *request, const char *list)
 
 /* ---- sizes ---------------------------------------------------------------------------------- */
 
-/* Returns the number of rows of a task; -1: all rows of the files. */
+/* Returns the number of rows of data that a task uses; -1: all rows of the files. */
 static double task_rows(const struct compare_request *request, const struct compare_task *task)
 {
     if (task->images && request->images)
@@ -123,8 +123,8 @@ double compare_batch(const struct compare_request *request, const struct compare
     return n * (request->batch > 0 ? request->batch : task->batch);
 }
 
-/* Returns the number of iterations of a run. Full-batch iterations are slow, and all of them take
- * the same time, so a tenth of the requested number is enough. */
+/* Returns the number of iterations of a run. For full batches it is a tenth of the requested
+ * number, because such iterations are slow and all take the same time. */
 static double run_iterations(const struct compare_request *request, const struct compare_way *way)
 {
     return way->full ? ceil(request->iterations / 10) : request->iterations;
@@ -132,9 +132,10 @@ static double run_iterations(const struct compare_request *request, const struct
 
 /*
  * Returns the number of iterations between two evaluations of the objective. There are five
- * evaluations per run, except in simulated runs with ssp or async, which have one at the end: in
- * virtual time their workers start each iteration at the same time and share the links; an
- * evaluation would delay some of them, and later iterations would be faster.
+ * evaluations per run, except in simulated runs with ssp or async, which have one at the end. In
+ * these runs, all workers start each iteration at the same virtual time and share the links. An
+ * evaluation would delay some of the workers, so that they no longer share the links and later
+ * iterations would be faster.
  */
 static double evaluate_every(const struct compare_request *request, const struct compare_way *way)
 {
@@ -163,7 +164,9 @@ int compare_check(const struct compare_request *request)
 
 /* ---- commands ------------------------------------------------------------------------------- */
 
-/* A command under construction. After an error in rc, further calls do nothing. */
+/*
+ * A command under construction. After an error, which is stored in `rc`, further calls do nothing.
+ */
 struct command_builder {
     struct launch_command command;
     int rc;
@@ -186,8 +189,8 @@ static void builder_add(struct command_builder *b, const char *format, ...)
         b->rc = cli_report(&err);
 }
 
-/* Returns the number of rows to generate, a whole number of mini-batches; with additional rows,
- * each mini-batch would be smaller. */
+/* Returns the number of rows to generate. For an algorithm with mini-batches it is a multiple of
+ * the mini-batch of all workers; with additional rows, each mini-batch would be smaller. */
 static double generated_rows(const struct compare_request *request, const struct compare_task *task,
                              const struct compare_way *way, double n)
 {

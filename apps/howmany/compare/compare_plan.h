@@ -11,26 +11,27 @@
 
 struct compare_task {
     const char *name, *title;
-    const char *problem; /* Value of the option --problem of howmany train. */
-    const char *hidden;  /* Widths of the hidden layers: "128,64"; NULL: no hidden layers. */
-    bool images; /* True if the data is MNIST or generated digits like it; otherwise the rows are
-                    dense. */
-    double rows; /* Number of rows in the survey. */
+    const char
+        *problem; /* Problem of the task, as given in the option --problem of `howmany train`. */
+    const char *hidden; /* Widths of the hidden layers, such as "128,64"; NULL: no hidden layers. */
+    bool images; /* True if the data is MNIST or generated digits like it; otherwise dense rows are
+                    generated. */
+    double rows; /* Number of rows of the data in the survey. */
     double features; /* Number of features per row. */
-    double batch;    /* Number of rows in one worker's mini-batch. */
+    double batch;    /* Number of rows in the mini-batch of one worker. */
 };
 
-/* A platform with its consistency and its algorithm. */
+/* A platform of the survey with its consistency and its algorithm. */
 struct compare_way {
-    const char *name; /* Name of the platform in --platforms. */
+    const char *name; /* Name of the platform, as given in --platforms. */
     const char *platform, *consistency;
     const char *algorithm;
-    bool full; /* True if each batch contains all rows. */
+    bool full; /* True if the algorithm uses all rows in each iteration (a full batch). */
 };
 
 /* A speed published in the survey, always for 3 workers and one server or driver. */
 struct compare_published {
-    const char *task, *way; /* Names of a compare_task and a compare_way. */
+    const char *task, *way; /* Names of the task and the platform. */
     const char *system;
     double batch; /* Number of rows in one worker's mini-batch; 0: all rows. */
     double samples_per_s;
@@ -40,11 +41,11 @@ enum { COMPARE_TASKS = 4, COMPARE_WAYS = 5, COMPARE_PUBLISHED_N = 3 };
 
 extern const struct compare_task compare_tasks[COMPARE_TASKS];
 extern const struct compare_way compare_ways[COMPARE_WAYS];
-/* Speeds published in the survey; the list ends with an entry whose system is NULL. */
+/* Speeds published in the survey; the list ends with an entry whose member `system` is NULL. */
 extern const struct compare_published compare_published[];
 extern const char compare_source[];
 
-/* The options of one comparison. A number that is 0 means the task's default. */
+/* The options of one comparison. If a number is 0, the default of the task is used. */
 struct compare_request {
     bool tasks[COMPARE_TASKS], ways[COMPARE_WAYS];
     struct cli_range n;
@@ -53,7 +54,7 @@ struct compare_request {
     const char *simulate; /* Cluster to simulate; NULL: the cluster of the survey. */
     const char *const *sets;
     size_t set_count;
-    bool real; /* True to use real ranks instead of simulated ones. */
+    bool real; /* True to run the ranks as processes on this machine instead of simulating them. */
     const char *record;
 };
 
@@ -72,9 +73,10 @@ int compare_run_command(const struct compare_request *request, const struct comp
                         const struct compare_way *way, double n,
                         struct launch_command *ret_command);
 
-/* The cluster of the survey: the value of --simulate and the values of --set. */
+/* Name of the cluster of the survey, as given in --simulate; compare_cluster_sets are the
+ * assignments that change it. */
 extern const char compare_cluster[];
-/* Assignments of --set; the list ends with NULL. */
+/* Assignments to keys of the cluster of the survey, as given in --set; the list ends with NULL. */
 extern const char *const compare_cluster_sets[];
 
 #endif

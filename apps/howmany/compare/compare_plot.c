@@ -1,8 +1,8 @@
 /*
  * Writes a comparison as a gnuplot script with two rows of three panels for each task. The first
  * panel shows samples per second over the number of workers, with published speeds as crosses. The
- * others show the runs on the largest number of workers over time: computation, network and memory
- * of a worker, and the network of a server. The last panel has the legend.
+ * next four show quantities over time, for the runs on the largest number of workers: computation,
+ * network and memory of a worker, and the network of a server. The last panel has the legend.
  */
 #include <math.h>
 #include <string.h>
@@ -14,14 +14,14 @@
 
 enum { COLUMNS = 3, ROWS = 2, PANEL_WIDTH = 400, PANEL_HEIGHT = 320 };
 
-/* Returns the line type of a platform. */
+/* Returns the number of the gnuplot line type in which a platform is drawn. */
 static size_t way_type(size_t way)
 {
     return way % HM_PALETTE_SIZE + 1;
 }
 
-/* Add a line of data for the start or the end of an interval; its values are means over the
- * interval. */
+/* Add a line of data for the start or the end of a time interval of a run. Both lines have the same
+ * values, which are means over the interval. */
 static void add_interval_point(struct hm_text *out, double elapsed_s,
                                const struct compare_interval *interval)
 {
@@ -62,9 +62,9 @@ static bool has_measured(const struct compare_result *r, size_t t, size_t w)
 }
 
 /*
- * Add the data blocks of a task: $sT_W has workers and samples per second of task T and platform W,
- * $pT_W has the published speeds, $mT_W measurements of other frameworks, and $rR has the intervals
- * of run R.
+ * Add the gnuplot data blocks of a task: $sT_W has workers and samples per second of task T and
+ * platform W, $pT_W has the published speeds, $mT_W has the measurements of other frameworks, and
+ * $rR has the time intervals of run R.
  */
 static void add_task_data(struct hm_text *out, const struct compare_result *r, size_t t)
 {
@@ -111,8 +111,8 @@ static bool is_published(size_t t, size_t w)
 }
 
 /*
- * Plot samples per second of each platform; ticks are the numbers of workers of the runs and of the
- * published speeds.
+ * Plot samples per second of each platform. The ticks are at the numbers of workers of the runs and
+ * of the published speeds.
  */
 static void plot_speeds(struct hm_text *out, const struct compare_result *r, size_t t)
 {
@@ -166,7 +166,8 @@ static void plot_key(struct hm_text *out, const struct compare_result *r, size_t
     if (measured)
         hm__text_add(out, ", \\\n  NaN with points pt 6 lw 1.5 lc rgb '#444444' title "
                           "'measured frameworks'");
-    /* `set tics` would also turn on the ticks of the top and the right side. */
+    /* The axes are set one by one, because `set tics` would also turn on the ticks of the top and
+     * the right side. */
     hm__text_add(out, "\nset border 3\nset xtics nomirror out\nset ytics nomirror out\n"
                       "set nokey\n");
 }

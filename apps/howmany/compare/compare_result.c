@@ -21,7 +21,8 @@ void compare_result_release(struct compare_result *r)
     r->count = 0;
 }
 
-/* Returns the mean of a list over the ranks [first, last); NAN if the list is missing. */
+/* Returns the mean of a list that has one value per rank, over the ranks [first, last); NAN if the
+ * list is missing. */
 static double mean_over_ranks(const struct hm_value *point, const char *key, double first,
                               double last)
 {
@@ -107,8 +108,8 @@ int compare_run_read_line(struct compare_run *run, const char *line)
     return rc;
 }
 
-/* Add the means of an interval, weighted by its share of the run's time; for the memory, take the
- * maximum instead. */
+/* Add the means over a time interval, weighted by its share of the run's time, to the means of the
+ * run; for the memory, take the maximum instead. */
 static void add_role_share(struct compare_role *sum, const struct compare_role *one, double share)
 {
     sum->compute += share * one->compute;

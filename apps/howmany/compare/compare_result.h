@@ -8,7 +8,8 @@
 #include "compare_measured.h"
 #include "text.h"
 
-/* Means over the ranks of one role (workers or others). NAN: the value is not known. */
+/* Means over the ranks of one role: the workers, or the other ranks (servers or driver). NAN: the
+ * value is not known. */
 struct compare_role {
     double compute;        /* Share of the time in which a rank computes. */
     double cpu;            /* Processor time divided by wall time; NAN in a simulation. */
@@ -16,7 +17,7 @@ struct compare_role {
     double memory;         /* Memory of a rank in bytes. */
 };
 
-/* Means over the time between two evaluations of the objective. */
+/* Means over one interval between two evaluations of the objective. */
 struct compare_interval {
     double elapsed_s; /* End of the interval, in seconds since the start of the run. */
     double samples_per_s;
@@ -27,7 +28,7 @@ struct compare_interval {
 struct compare_run {
     const struct compare_task *task;
     const struct compare_way *way;
-    double n, others; /* Number of workers, and number of other ranks. */
+    double n, others; /* Number of workers, and number of other ranks (servers or driver). */
     /*
      * `batch` is the number of rows in a mini-batch of all workers together (0: all rows), `rows`
      * the number of rows of the data, and `unknowns` the number of model parameters.
@@ -38,7 +39,7 @@ struct compare_run {
     double compute_s;                /* Computation time of the slowest rank in seconds. */
     struct compare_role worker, other;
     bool diverged;
-    char data[256]; /* Name of the data, from the trace. */
+    char data[256]; /* Name of the data set, as written in the trace. */
     struct compare_interval *intervals;
     size_t interval_count;
     char *command; /* The command of the run; owned. */
@@ -46,18 +47,18 @@ struct compare_run {
 
 struct compare_result {
     const struct compare_request *request; /* Options of the comparison; borrowed. */
-    const char *cluster;                   /* Name of the cluster; NULL: real ranks. */
-    double bandwidth;                      /* Bandwidth of a node in bytes/s; 0: not known. */
+    const char *cluster; /* Name of the simulated cluster; NULL: the ranks are not simulated. */
+    double bandwidth;    /* Bandwidth of the network port of a node in bytes/s; 0: not known. */
     /* Array of runs, ordered by task, platform and n; owned. */
     struct compare_run *runs;
     size_t count;
-    struct compare_measured_list measured; /* Runs of other frameworks; owned. */
+    struct compare_measured_list measured; /* Measurements of other frameworks; owned. */
 };
 
 void compare_result_release(struct compare_result *result);
 
-/* Read a line of output; lines that do not belong to the trace are skipped. Returns 0 or
- * HM_E_NOMEM. */
+/* Read a line of the output of a run; lines that do not belong to the trace are skipped. Returns 0
+ * or HM_E_NOMEM. */
 int compare_run_read_line(struct compare_run *run, const char *line);
 /* Compute the means after the last line was read. Returns false if the trace is incomplete. */
 bool compare_run_finish(struct compare_run *run);

@@ -13,7 +13,7 @@
 #include "listing.h"
 #include "own_program.h"
 
-/* State of a run that is being made. */
+/* State of a run whose child process is running. */
 struct compare_child {
     struct compare_run *run;
     int rc; /* Exit code so far: 0, or EXIT_USAGE after a failure. */

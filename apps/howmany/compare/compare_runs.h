@@ -5,7 +5,7 @@
 #include "compare_result.h"
 
 /*
- * Make all runs of result->request and read their traces; if dry_run is set, only set their
+ * Make all runs of result->request and read their traces; if `dry_run` is true, only set their
  * commands. Returns 0, or an exit code with a message. Release the result in both cases.
  */
 int compare_make_runs(struct compare_result *result, bool dry_run);

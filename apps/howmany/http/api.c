@@ -128,7 +128,8 @@ struct api {
     const struct http_server *_Atomic server;
     atomic_bool shutting_down;
     const char *paths[ROUTES];
-    struct hm_context context; /* Context of all requests; it does not allow them to open files. */
+    struct hm_context
+        context; /* Context of all requests; it does not allow requests to open files. */
 };
 
 const struct api_route *api_routes(size_t *count)
@@ -242,8 +243,8 @@ static void refuse_missing(const struct http_request *r, struct http_response *o
     api_problem(out, 404, "path", "not found", detail, NULL, "see /openapi.json");
 }
 
-/* Respond with 405 (method not allowed). The header Allow names the method of `route`, because no
- * other route has the same path. */
+/* Respond with 405 (method not allowed). The header Allow has only the method of `route`, because
+ * no other route has the same path. */
 static void refuse_method(const struct api_route *route, struct http_response *out)
 {
     bool get = strcmp(route->method, "GET") == 0;
@@ -265,7 +266,9 @@ static bool is_loopback_host(const char *host)
            (strncmp(host, "127.", 4) == 0 && strspn(host, "0123456789.") == length);
 }
 
-/* Whether a name without its port is in a list of names separated by commas. */
+/*
+ * Whether a host name, given without its port, is in a list of names that are separated by commas.
+ */
 static bool is_listed_host(const char *hosts, const char *name, size_t length)
 {
     while (hosts && *hosts) {
@@ -278,8 +281,7 @@ static bool is_listed_host(const char *hosts, const char *name, size_t length)
 }
 
 /* Whether a host, with an optional port, is this server. If tokens are required, every numeric
- * address is accepted: an attacker can only redirect a host name, not an address (DNS
- * rebinding). */
+ * address is accepted, because DNS rebinding can redirect only a host name, not an address. */
 static bool is_own_host(const struct api *a, const char *host)
 {
     size_t length = host[0] == '[' ? strcspn(host, "]") + 1 : strcspn(host, ":");
@@ -289,8 +291,9 @@ static bool is_own_host(const struct api *a, const char *host)
            is_listed_host(a->settings.hosts, host, length);
 }
 
-/* Refuse a request whose Host or Origin is another server. Otherwise a page of that server could
- * reach this one through DNS rebinding; without tokens, it could then read and write. */
+/* Refuse a request whose header Host or Origin names another server. Otherwise a web page of that
+ * server could send requests to this server through DNS rebinding; without tokens, it could then
+ * read and write. */
 static bool check_host(const struct api *a, const struct http_request *r, struct http_response *out)
 {
     const char *origin = strstr(r->origin, "://");
@@ -312,9 +315,9 @@ static bool check_host(const struct api *a, const struct http_request *r, struct
 }
 
 /*
- * Returns the scopes of the token of a request. Sets *ret_over if its address has sent too many
- * wrong tokens, so that this token is not checked. Clients on this machine are not limited: one of
- * them may be a proxy that forwards the requests of all clients.
+ * Returns the scopes of the token of a request. Sets *ret_over if the address of the client has
+ * sent too many wrong tokens, so that this token is not checked. Clients on this machine are not
+ * limited: one of them may be a proxy that forwards the requests of all clients.
  */
 static unsigned request_scopes(const struct api *a, const struct http_request *r, bool *ret_over)
 {
@@ -401,7 +404,7 @@ static void release_text(void *text)
     hm_text_free(text);
 }
 
-/* Respond with a text, which the response owns afterwards. */
+/* Respond with a text. The response takes ownership of the text. */
 static void send_text(struct http_response *out, int status, const char *type, struct hm_text *text)
 {
     struct hm_err err = {0};
@@ -481,7 +484,8 @@ static void send_page(const struct http_request *r, struct http_response *out)
         refuse_missing(r, out);
 }
 
-/* Build the cache key of a response, which contains everything that the response depends on. */
+/* Build the key under which a response is cached; it contains everything that the response depends
+ * on. */
 static void make_key(struct hm_text *key, const struct http_request *r)
 {
     hm__text_add(key, r->path);
@@ -508,8 +512,8 @@ static bool send_from_cache(struct api *a, const struct http_request *r, struct 
     return known != NULL;
 }
 
-/* Chooses the threads for a request. Requests that write to the store wait for the disk, so they
- * must not occupy the threads for computation; small ones are written together. */
+/* Chooses the thread pool for a request. Requests that write to the store wait for the disk, so
+ * they must not occupy the threads for computation; small ones are written together. */
 static enum http_next choose_pool(const struct api_route *route, const struct http_request *r)
 {
     enum { SMALL_BODY = 4096 };
@@ -519,7 +523,8 @@ static enum http_next choose_pool(const struct api_route *route, const struct ht
     return r->length <= SMALL_BODY ? HTTP_GROUP : HTTP_WAIT;
 }
 
-/* A token is checked before the body is read, so that clients without one cannot use memory. */
+/* The token is checked before the body is read, so that a client without a valid token cannot make
+ * the server use memory for its bodies. */
 bool api_admit(void *context, const struct http_request *r, struct http_response *out)
 {
     struct api *a = context;
@@ -554,7 +559,7 @@ enum http_next api_quick(void *context, const struct http_request *r, struct htt
     return HTTP_ANSWERED;
 }
 
-/* Respond with an error; an unknown name in the path gives 404. */
+/* Respond with an error. The status is 404 if a name in the path is unknown. */
 static void send_error(const struct api_route *route, struct http_response *out,
                        const struct hm_err *err)
 {
@@ -565,7 +570,7 @@ static void send_error(const struct api_route *route, struct http_response *out,
         api_problem_err(out, err);
 }
 
-/* Respond with a text and keep it in the cache for equal requests. Takes ownership of the text. */
+/* Respond with a text and store it in the cache for equal requests. Takes ownership of the text. */
 static void send_cached(struct api *a, const struct http_request *r, const char *type, char *text,
                         size_t length, struct http_response *out)
 {
@@ -574,8 +579,8 @@ static void send_cached(struct api *a, const struct http_request *r, const char 
 
     make_key(&key, r);
     struct api_cached *answer = NULL;
-    /* The key is incomplete because memory ran out, so it could be equal to the key of another
-     * request. */
+    /* The key is incomplete, because memory ran out, and could be equal to the key of another
+     * request. So the response is not cached. */
     if (key.failed)
         hm_text_free(text);
     else

@@ -16,14 +16,15 @@
 enum { CHAINS = 1024, ENTRIES_MAX = 4096 };
 
 struct counted {
-    /* This member comes first, so that a pointer to it is also a pointer to the whole struct. */
+    /* This member must be the first, so that a pointer to it can be converted to a pointer to the
+     * whole struct. */
     struct api_cached answer;
     atomic_int references;
 };
 
 struct entry {
-    struct entry *chain; /* Next entry of the same chain. */
-    /* Neighbours in the list of entries in the order of their last use. */
+    struct entry *chain; /* Next entry of the same chain of the hash table. */
+    /* Neighbours in the list of all entries, which is ordered by the time of their last use. */
     struct entry *newer, *older;
     struct counted *counted;
     uint64_t hash;
@@ -37,7 +38,7 @@ struct api_cache {
     size_t bytes, most, count;
 };
 
-/* FNV-1a hash. Keys are compared in full, so a collision only costs time. */
+/* Returns the FNV-1a hash of a key. Keys are compared in full, so a collision only costs time. */
 static uint64_t hash_of(const char *key, size_t length)
 {
     uint64_t hash = 0xcbf29ce484222325u;

@@ -6,7 +6,7 @@
 
 /* A response body with a reference count. */
 struct api_cached {
-    const char *type; /* Content-Type of the body; a static text. */
+    const char *type; /* Content-Type of the body; a static string. */
     char *body;       /* Text of the body; owned. */
     size_t length;
 };

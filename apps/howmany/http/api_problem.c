@@ -16,8 +16,8 @@ static void release_text(void *text)
     hm_text_free(text);
 }
 
-/* Close the problem document and make it the body of the response. When memory runs out, the body
- * is a static text. */
+/* Finish the problem document and make it the body of the response. If memory runs out, the body is
+ * a static string. */
 static void problem_end(struct http_response *r, int status, struct hm_json *json)
 {
     static const char bare[] =
@@ -54,7 +54,7 @@ static void problem_begin(struct hm_json *json, int status, const char *kind, co
     hm__json_put_number(json, "status", status);
 }
 
-/* Add a member unless its text is missing or empty. */
+/* Add a member to the problem document unless its text is NULL or empty. */
 static void put_member(struct hm_json *json, const char *key, const char *text)
 {
     if (text && text[0])
@@ -81,11 +81,11 @@ static int status_of(const struct hm_err *err)
     if (err->code == HM_E_UNSUPPORTED && strcmp(err->field, "store") == 0)
         return 501;
     if (err->code == HM_E_IO && strcmp(err->field, "disk") == 0)
-        return 507; /* Status 507: the disk of the store is full. */
+        return 507; /* 507 is the status if the disk of the store is full. */
     if (err->code == HM_E_NOMEM || err->code == HM_E_IO || err->code == HM_E_BUDGET ||
         err->code == HM_E_CANCELLED)
         return 503;
-    /* The same Idempotency-Key was used for other runs. */
+    /* 409 is the status if the same Idempotency-Key was used before for other runs. */
     if (err->code == HM_E_CONFLICT && strcmp(err->source, "store") == 0)
         return 409;
     return err->code == HM_E_SYNTAX ? 400 : 422;
@@ -108,7 +108,9 @@ void api_problem_err(struct http_response *r, const struct hm_err *err)
     put_member(&json, "field", err->field);
     put_member(&json, "hint", err->hint);
     if (err->code != HM_E_IO &&
-        /* The source is left out for these errors, because the path of the store is private. */
+        /*
+         * For I/O errors the source is the path of the store, which is private, so it is left out.
+         */
         strcmp(err->source, "request") != 0)
         put_member(&json, "source", err->source);
     if (err->line > 0)

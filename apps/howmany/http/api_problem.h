@@ -7,13 +7,13 @@
 /* Respond with an error of the library: status 400 for syntax, 422 for invalid values, 501 or 503
  * for the store. */
 void api_problem_err(struct http_response *response, const struct hm_err *err);
-/* Respond with an error that is not from the library. detail, field and hint may be NULL. */
+/* Respond with an error that is not from the library. `detail`, `field` and `hint` may be NULL. */
 void api_problem(struct http_response *response, int status, const char *kind, const char *title,
                  const char *detail, const char *field, const char *hint);
 /* Respond to a request that the guard refused, or that exceeds a limit of the server. */
 void api_problem_verdict(struct http_response *response, const struct http_verdict *verdict);
 
-/* Add a header to the response; name must be a static text. */
+/* Add a header to the response; `name` must be a static string. */
 void api_extra(struct http_response *response, const char *name, const char *value);
 
 #endif

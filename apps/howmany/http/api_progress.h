@@ -1,4 +1,4 @@
-/* Writes the commands that run on this machine as JSON. */
+/* Writes the list of the commands that are running on this machine as JSON. */
 #ifndef HM_API_PROGRESS_H
 #define HM_API_PROGRESS_H
 

@@ -55,7 +55,8 @@ static int check_key(const struct api_verb *how, const char *key, struct hm_err 
 /* ---- path and query ----------------------------------------------------------------------------
  */
 
-/* For each {name} in the pattern, set the field of that name to the segment of the path. */
+/* For each {name} in the pattern of the route, set the field with this name to the text at the same
+ * place in the path. */
 static int read_path(struct hm_request *request, const char *pattern, const char *path,
                      struct hm_err *err)
 {
@@ -80,7 +81,7 @@ static int read_path(struct hm_request *request, const char *pattern, const char
     return rc;
 }
 
-/* Read one key=value of the query; a key without a value sets a flag. */
+/* Read one key=value pair of the query; a key without a value sets a flag. */
 static int read_pair(const struct api_verb *how, struct hm_request *request, const char *pair,
                      size_t length, struct hm_err *err)
 {

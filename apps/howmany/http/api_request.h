@@ -9,7 +9,7 @@
 struct api_verb {
     const struct hm_verb *verb;
     const char *refused[4]; /* Fields that this route does not accept. */
-    const char *set[2];     /* Flags that this route always sets. */
+    const char *set[2];     /* Flags that are always set in requests to this route. */
 };
 
 /* Formats of a request body. */

@@ -16,7 +16,8 @@
 
 enum { COMMIT_BATCHES = 256, POOL_MAX = 64, POOL_WAIT_S = 1 };
 
-/* A batch of runs in the queue. It is on the stack of the thread that waits for it. */
+/* A batch of runs in the queue of the writing thread. It is stored on the stack of the thread that
+ * waits until the batch is written. */
 struct queued_batch {
     struct hm_store_batch *batch;
     struct hm_err *err;
@@ -56,7 +57,7 @@ static void mark_unhealthy(struct api_store *s)
     pthread_mutex_unlock(&s->lock);
 }
 
-/* Set the error of a request that needs the store while it is unhealthy. Such a request fails at
+/* Set the error for requests that need the store while it is unhealthy. Such a request fails at
  * once, so that it does not block a thread. */
 static int fail_unhealthy(struct hm_err *err)
 {
@@ -125,9 +126,9 @@ static void pool_close(void *context, struct hm_store *store, bool failed)
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-/* Commit batches. After an I/O error, the connection is opened again, once, and the batches are
- * added again. The failed transaction may have been committed, but every run has a key, so adding
- * it a second time changes nothing. */
+/* Commit batches of runs. After an I/O error, the connection is opened again, once, and the batches
+ * are added again. The failed transaction may have been committed, but every run has a key, so
+ * adding it a second time changes nothing. */
 static int commit_batches(struct api_store *s, struct hm_store_batch *batches, size_t count,
                           struct hm_err *err)
 {
@@ -162,7 +163,8 @@ static void commit_one(struct api_store *s, struct queued_batch *w)
         atomic_fetch_add(&s->runs, w->batch->added);
 }
 
-/* Commit all batches in one transaction; if one of them is invalid, commit each batch by itself. */
+/* Commit all queued batches in one transaction; if one of them is invalid, commit each batch in its
+ * own transaction. */
 static void commit_queue(struct api_store *s, struct queued_batch *first, size_t count)
 {
     struct hm_store_batch batches[COMMIT_BATCHES];
@@ -235,8 +237,8 @@ static void *writer_run(void *context)
         pthread_mutex_unlock(&s->writing);
         for (size_t i = 0; i < count; i++) {
             struct queued_batch *next = first->next;
-            /* After this call the waiting thread may return; the batch, which is on its stack, must
-             * not be used any more. */
+            /* After this call the waiting thread may return, and the batch, which is on its stack,
+             * must not be used any more. */
             sem_post(&first->done);
             first = next;
         }
@@ -344,7 +346,7 @@ int api_store_new(const char *where, size_t most, struct api_store **ret_store, 
     int rc = (s->where = strdup(where)) ? 0 : hm__fail_nomem(err);
     if (rc == 0)
         rc = hm_store_open(where, &s->own, err);
-    if (rc == 0) /* A damaged store could give wrong answers, so it is not served. */
+    if (rc == 0) /* A damaged store could give wrong answers, so the server does not use it. */
         rc = hm__store_verify(s->own, true, NULL, err);
     if (rc == 0 && pthread_create(&s->writer, NULL, writer_run, s) != 0)
         rc = hm__fail(err, HM_E_IO, "cannot start a thread");

@@ -1,5 +1,5 @@
 /*
- * The store of runs that the server uses. Requests that read take a connection from a pool; one
+ * The store of runs that the server uses. Requests that read use a connection from a pool; one
  * thread writes. All queued batches are written in one transaction (group commit), so that many
  * clients that each add a run wait for only one sync of the disk.
  */

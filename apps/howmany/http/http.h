@@ -1,6 +1,6 @@
 /*
- * A small HTTP server. Requests (after the checks of the guard) and responses are plain structs.
- * It speaks HTTP/1.1 and HTTP/1.0, without TLS.
+ * A small HTTP server for HTTP/1.1 and HTTP/1.0, without TLS. Requests, after they were validated
+ * by the guard (http_guard.h), and responses are plain structs.
  *
  * Threads that read and write sockets call `quick`, which must not block. Requests that `quick`
  * does not answer go to one of two bounded thread pools, which call `work`. When a pool and its
@@ -14,11 +14,12 @@
 
 enum { HTTP_ID = 24, HTTP_ADDRESS = 48, HTTP_EXTRA_MAX = 4, HTTP_EXTRA = 128 };
 
-/* A request as handlers see it. All pointers are borrowed and valid during the call. */
+/* A request as it is passed to handlers. All pointers are borrowed and valid during the call. */
 struct http_request {
-    const char *method;         /* GET, HEAD or POST; the guard refuses other methods. */
-    const char *path;           /* Path of the target after percent-decoding. */
-    const char *query;          /* Text after the "?" of the target, not decoded; may be empty. */
+    const char *method; /* GET, HEAD or POST; the guard refuses other methods. */
+    const char *path;   /* Path of the request target after percent-decoding. */
+    const char *query;  /* Query of the request target (the text after the "?"), not decoded; may be
+                           empty. */
     const char *type, *accept;  /* Headers Content-Type and Accept; empty if missing. */
     const char *authorization;  /* Header Authorization; empty if missing. */
     const char *host;           /* Header Host, with the port; empty if missing. */
@@ -27,10 +28,10 @@ struct http_request {
     const char *key;            /* Header Idempotency-Key; empty if missing. */
     const char *body;           /* Body of the request, with a NUL at its end; empty if missing. */
     size_t length;              /* Number of bytes of the body. */
-    char id[HTTP_ID];           /* Name of the request in the log. */
+    char id[HTTP_ID];           /* Identifier of the request in the log. */
     char address[HTTP_ADDRESS]; /* Address of the client. */
-    /* Function that says whether work on the request should end, because the client is gone or too
-     * many long requests are running; NULL if it is not known. */
+    /* Function that returns true if work on the request should end, because the client has closed
+     * the connection or too many long requests are running; NULL if there is no such function. */
     bool (*is_over)(void *data);
     void *is_over_data;
 };
@@ -38,14 +39,14 @@ struct http_request {
 /* A response. Zero-initialise; the handler fills it in. */
 struct http_response {
     int status;
-    const char *type; /* Content-Type of the response; a static text. */
+    const char *type; /* Content-Type of the response; a static string. */
     const char *body;
     size_t length;
     /* Function that frees the body after it was sent; NULL if the body is static. */
     void (*release)(void *owner);
     void *owner;
     struct {
-        const char *name; /* Name of a further header; a static text. */
+        const char *name; /* Name of a further header; a static string. */
         char value[HTTP_EXTRA];
     } extra[HTTP_EXTRA_MAX];
     size_t extra_count;
@@ -66,8 +67,8 @@ struct http_handler {
     void *context;
     enum http_next (*quick)(void *context, const struct http_request *request,
                             struct http_response *response);
-    /* Called before the body of a request is read. Returns false if the request is refused, with
-     * the response; its body is then not read. It must not block. */
+    /* Called before the body of a request is read. Returns true to accept the request. If it
+     * returns false, it has filled in the response, and the body is not read. It must not block. */
     bool (*admit)(void *context, const struct http_request *request,
                   struct http_response *response);
     /* Called to answer a request that `quick` did not answer. */
@@ -75,8 +76,8 @@ struct http_handler {
     /* Called to answer all requests of kind HTTP_GROUP that have arrived since the last call. */
     void (*work_group)(void *context, const struct http_request *const *requests,
                        struct http_response *const *responses, size_t count);
-    /* Called to write the response to a request that the guard refused, or that exceeds a limit of
-     * the server. */
+    /* Called to fill in the response to a request that the guard refused, or that exceeds a limit
+     * of the server. */
     void (*refuse)(void *context, const struct http_request *request,
                    const struct http_verdict *verdict, struct http_response *response);
     /* Called after the response was sent, or could not be sent, for the log and the metrics. */
@@ -91,19 +92,20 @@ struct http_settings {
     int port;         /* Port to listen on; 0 means any free port. */
     int threads;      /* Number of threads that read and write sockets. */
     int workers;      /* Number of requests of kind HTTP_WORK that are computed at once. */
-    /* Number of further requests of kind HTTP_WORK that may run if they take longer than 0.1 s. */
+    /* Number of requests of kind HTTP_WORK that may run in addition because they take longer than
+     * 0.1 s. */
     int slow;
     int waiters;  /* Number of threads for requests of kind HTTP_WAIT. */
-    size_t queue; /* Number of requests that may wait for a thread of each pool. */
+    size_t queue; /* Largest number of requests that wait for a thread, in each pool. */
     size_t body_limit;
     size_t held_bytes;          /* Largest number of bytes of all bodies and responses together. */
     size_t connections;         /* Largest number of open connections. */
     size_t address_connections; /* Largest number of open connections from one address. */
     double header_s;            /* Timeout for the head of a request, in seconds. */
     double body_s;              /* Timeout for the body of a request, in seconds. */
-    /* Least rate at which a body must arrive, in bytes/s; checked after three seconds. */
+    /* Lowest rate at which a body must arrive, in bytes/s; checked after three seconds. */
     double body_rate;
-    double idle_s; /* Timeout between two requests of a connection, in seconds. */
+    double idle_s; /* Longest time between two requests of a connection, in seconds. */
 };
 
 struct http_server;

@@ -97,8 +97,8 @@ int http_address_listen(const char *host, int port, int *ret_socket, int *ret_po
     if (s < 0)
         return fail_listen(host, port, errno, err);
     setsockopt(s, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
-    /* Accepted connections inherit this: a response is sent at once, without waiting for the
-     * acknowledgement of the one before it. */
+    /* Accepted connections inherit this option. With it, a response is sent at once, without
+     * waiting for the acknowledgement of the previous response. */
     setsockopt(s, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
     if (bind(s, (struct sockaddr *)&address, size) != 0 || listen(s, 1024) != 0 ||
         getsockname(s, (struct sockaddr *)&address, &size) != 0) {

@@ -1,8 +1,9 @@
 /*
- * Installs the seccomp filter of the server: a program for the kernel's packet filter that looks at
- * the number and at some arguments of each system call, and allows those of a list. New processes
- * are recognised by the flags of clone. The flags of clone3 are in memory, where a filter cannot
- * see them, so clone3 is reported as not available, and the C library uses clone instead.
+ * Installs the seccomp filter of the server: a program for the kernel's packet filter that examines
+ * the number and some arguments of each system call, and allows only the calls in a list. New
+ * processes are recognised by the flags of clone. The flags of clone3 are in memory, where a filter
+ * cannot read them, so the filter reports clone3 as not available, and the C library uses clone
+ * instead.
  */
 #include "http_confine.h"
 
@@ -27,7 +28,8 @@
 #define FILTER_ARCH AUDIT_ARCH_AARCH64
 #endif
 
-/* Sanitizers start processes and trace their own threads. */
+/* There is no filter in builds with sanitizers, because they start processes and trace their own
+ * threads. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #undef FILTER_ARCH
 #elif defined(__has_feature)
@@ -37,7 +39,8 @@
 #endif
 
 #ifdef FILTER_ARCH
-/* System calls that exist only on some processors. */
+/* System calls that exist only on some processors. On the others, the list has SYS_read instead,
+ * which is allowed anyway. */
 #ifdef SYS_open
 #define OLD_CALLS                                                                                  \
     SYS_open, SYS_stat, SYS_lstat, SYS_access, SYS_poll, SYS_select, SYS_unlink, SYS_rename,       \
@@ -60,7 +63,7 @@ static const unsigned allowed[] = {
     SYS_clock_gettime, SYS_clock_getres, SYS_clock_nanosleep, SYS_nanosleep, SYS_gettimeofday,
     SYS_getrandom, SYS_getuid, SYS_geteuid, SYS_getgid, SYS_getegid, SYS_uname, SYS_sysinfo,
     SYS_getrusage, SYS_times, SYS_umask,
-    /* System calls for files: those of the store, and those that the C library and SQLite read. */
+    /* System calls for files: those of the store, and those that the C library and SQLite need. */
     SYS_openat, SYS_close, SYS_read, SYS_write, SYS_readv, SYS_writev, SYS_pread64, SYS_pwrite64,
     SYS_lseek, SYS_fstat, SYS_newfstatat, SYS_statx, SYS_fstatfs, SYS_faccessat, SYS_faccessat2,
     SYS_unlinkat, SYS_renameat, SYS_renameat2, SYS_mkdirat, SYS_ftruncate, SYS_fallocate, SYS_fsync,
@@ -105,8 +108,8 @@ static void filter_return(struct filter *f, unsigned action)
 }
 
 /*
- * Add an instruction to the filter that returns `action` if the loaded value, the number of a
- * system call, equals `number`.
+ * Add an instruction to the filter that returns `action` if the number of the system call equals
+ * `number`.
  */
 static void filter_on(struct filter *f, unsigned number, unsigned action)
 {
@@ -115,9 +118,9 @@ static void filter_on(struct filter *f, unsigned number, unsigned action)
 }
 
 /*
- * Allow a system call if a test of the low 32 bits of an argument has the given result. The test is
- * BPF_JEQ (the argument equals `value`) or BPF_JSET (the argument and `value` have a bit in
- * common).
+ * Allow a system call depending on the low 32 bits of one of its arguments. The test is BPF_JEQ
+ * (the argument equals `value`) or BPF_JSET (the argument and `value` have a bit in common); the
+ * call is allowed if the test has the given result.
  */
 static void filter_argument(struct filter *f, unsigned number, size_t argument, unsigned short test,
                             unsigned value, bool result)
@@ -142,7 +145,8 @@ static void filter_write(struct filter *f, bool connects)
     for (size_t i = 0; connects && i < ALLOWED_CONNECTS; i++)
         filter_on(f, allowed_connects[i], SECCOMP_RET_ALLOW);
     filter_on(f, SYS_clone3, SECCOMP_RET_ERRNO | ENOSYS);
-    /* A clone must make a thread of this process, and a signal must be for this process. */
+    /* clone is allowed only if it makes a thread of this process, and tgkill only if the signal is
+     * for this process. Memory must not be mapped as executable. */
     filter_argument(f, SYS_clone, 0, BPF_JSET, CLONE_THREAD, true);
     filter_argument(f, SYS_tgkill, 0, BPF_JEQ, (unsigned)getpid(), true);
     filter_argument(f, SYS_mmap, 2, BPF_JSET, PROT_EXEC, false);
@@ -170,7 +174,9 @@ int http_confine(bool connects, struct hm_err *err)
 {
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
         return hm__fail(err, HM_E_IO, "cannot give up privileges: %s", strerror(errno));
-    /* A kernel without seccomp, or a container that forbids it, is not an error. */
+    /*
+     * If the kernel has no seccomp, or a container forbids it, the server runs without the filter.
+     */
     if (!filter_apply(connects) && errno != EINVAL && errno != ENOSYS && errno != EPERM)
         return hm__fail(err, HM_E_IO, "cannot restrict system calls: %s", strerror(errno));
     return 0;

@@ -12,11 +12,11 @@
 #include "http_confine.h"
 
 /*
- * The interface of Landlock, which headers of older kernels lack: rights are bits, and later
- * versions of the kernel have more of them.
+ * The interface of Landlock, which the headers of older kernels do not have. Rights are bits, and
+ * later versions of the kernel have more of them.
  */
 enum {
-    LAND_VERSION = 1, /* Flag of the system call that asks for the version. */
+    LAND_VERSION = 1, /* Flag with which the system call returns the version of Landlock. */
     LAND_RULE_PATH = 1,
     LAND_EXECUTE = 1 << 0,
     LAND_WRITE_FILE = 1 << 1,
@@ -25,9 +25,11 @@ enum {
     LAND_MAKE_CHAR = 1 << 6,
     LAND_MAKE_DIR = 1 << 7,
     LAND_MAKE_REG = 1 << 8,
-    LAND_MAKE_OTHERS = 0xf << 9, /* Rights to create sockets, pipes, devices and symbolic links. */
-    LAND_REFER = 1 << 13,        /* Right to rename and link between folders; since version 2. */
-    LAND_TRUNCATE = 1 << 14,     /* Right to truncate files; since version 3. */
+    LAND_MAKE_OTHERS =
+        0xf << 9, /* Landlock rights to create sockets, pipes, devices and symbolic links. */
+    LAND_REFER =
+        1 << 13, /* Landlock right to rename and link files between folders; since version 2. */
+    LAND_TRUNCATE = 1 << 14, /* Landlock right to truncate files; since version 3. */
 };
 
 struct land_ruleset {
@@ -45,7 +47,7 @@ struct land_path {
 #define SYS_landlock_restrict_self 446
 #endif
 
-/* Returns the rights that are restricted by a version of Landlock. */
+/* Returns the rights that a version of Landlock can restrict. */
 static uint64_t land_rights(long version)
 {
     uint64_t rights = LAND_EXECUTE | LAND_WRITE_FILE | LAND_REMOVE_DIR | LAND_REMOVE_FILE |
@@ -54,7 +56,8 @@ static uint64_t land_rights(long version)
     return rights | (version >= 2 ? LAND_REFER : 0) | (version >= 3 ? LAND_TRUNCATE : 0);
 }
 
-/* Allow writing in the folder of a file. A folder that does not exist cannot be written to. */
+/* Allow writing in the folder of a file. A folder that does not exist is skipped, because nothing
+ * can be written there. */
 static bool land_allow(int rules, const char *file, uint64_t rights)
 {
     const char *slash = strrchr(file, '/');
@@ -81,7 +84,8 @@ int http_confine_files(const char *const *files, size_t count, struct hm_err *er
 
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
         return hm__fail(err, HM_E_IO, "cannot give up privileges: %s", strerror(errno));
-    if (version < 1) /* The kernel has no Landlock, or it is switched off. */
+    if (version < 1) /* The kernel has no Landlock, or Landlock is switched off, so writing is not
+                        restricted. */
         return 0;
     int rules = (int)syscall(SYS_landlock_create_ruleset, &set, sizeof(set), 0);
     bool done = rules >= 0;

@@ -1,4 +1,5 @@
-/* Counts the connections of each address in a hash table, and checks the timeouts of phases. */
+/* Counts the connections of each address in a hash table, and checks the timeout of each phase of a
+ * connection. */
 #include "http_connections.h"
 
 #include <pthread.h>
@@ -80,8 +81,8 @@ void http_connections_free(struct http_connections *w)
     free(w);
 }
 
-/* Returns the address of the pointer to the count of a client's address; the pointer is NULL if
- * there is no count. */
+/* Returns a pointer to the link, in the chain of a hash bucket, that points to the count of an
+ * address. The link is NULL if the address has no count. */
 static struct address_count **address_find(struct http_connections *w, const char *address)
 {
     size_t hash = 5381;

@@ -1,6 +1,6 @@
 /*
- * Limits connections: how many there may be, in all and from one address, and how long each phase
- * of a request may take.
+ * Limits connections: the number of all connections, the number from one address, and the time that
+ * each phase of a request may take.
  */
 #ifndef HM_HTTP_CONNECTIONS_H
 #define HM_HTTP_CONNECTIONS_H
@@ -14,39 +14,41 @@ enum http_phase {
     HTTP_PHASE_WORK,   /* The server is working on the request. */
     HTTP_PHASE_SEND,   /* The response is being sent. */
     HTTP_PHASE_IDLE,   /* The connection is idle between two requests. */
-    HTTP_PHASE_LINGER, /* The last response was sent; bytes that the client still sends are dropped.
-                        */
+    HTTP_PHASE_LINGER, /* The last response was sent; bytes that the client still sends are
+                          discarded. */
     HTTP_PHASES
 };
 
 /* Seconds that a connection may spend in each phase. */
 struct http_timeouts {
     double header_s, body_s, send_s, idle_s;
-    /* Least rate at which a body must arrive, in bytes/s; checked after HTTP_RATE_AFTER_S. */
+    /* Lowest rate at which a body must arrive, in bytes/s; checked after HTTP_RATE_AFTER_S. */
     double body_rate;
 };
 
 enum {
     HTTP_RATE_AFTER_S = 3,
     HTTP_LINGER_S = 2,
-    /* If room is needed, connections from addresses with more connections than this are closed
-     * first. */
+    /* If the limit of connections is reached, connections from addresses with more than this number
+       of connections are closed first. */
     HTTP_FEW = 8,
 };
 
 /* Whether a connection that has been in a phase for `seconds` exceeds the timeout of the phase.
- * `body` is the number of bytes of the body received so far. */
+ * `body` is the number of bytes of the body that were received so far. */
 bool http_connection_is_late(const struct http_timeouts *timeouts, enum http_phase phase,
                              double seconds, size_t body);
 
-/* The number of open connections and their addresses. Any thread may call the functions. */
+/*
+ * Counts of the open connections, in all and for each address. Any thread may call the functions.
+ */
 struct http_connections;
 
 struct http_connections *http_connections_new(size_t connections, size_t address_connections);
 void http_connections_free(struct http_connections *connections);
-/* Count one more connection. Returns false, without counting it, if there are too many from this
- * address, or in all. Some connections beyond the limit are admitted, so that their requests can be
- * answered with 503. */
+/* Count one more connection. Returns false, without counting it, if there are too many connections
+ * from this address, or in all. The total may exceed the limit by a few connections, so that their
+ * requests can be answered with 503. */
 bool http_connections_add(struct http_connections *connections, const char *address);
 void http_connections_remove(struct http_connections *connections, const char *address);
 /* Returns the number of connections from an address. */
@@ -55,7 +57,9 @@ size_t http_connections_count(struct http_connections *connections);
 /* Whether there are as many connections as the limit allows, so that another connection must be
  * closed before the next one is accepted. */
 bool http_connections_is_at_limit(struct http_connections *connections);
-/* Whether there are more connections than the limit allows. */
+/*
+ * Whether there are more connections than the limit allows, so that requests are answered with 503.
+ */
 bool http_connections_is_full(struct http_connections *connections);
 
 double http_now(void); /* Returns the monotonic time in seconds. */

@@ -41,7 +41,7 @@ static bool is_token_text(const char *text, size_t length)
     return length > 0;
 }
 
-/* Returns the length of the well-formed UTF-8 sequence at t; 0 if there is none. */
+/* Returns the length of the well-formed UTF-8 sequence at `t`; 0 if there is none. */
 static size_t utf8_length(const unsigned char *t, size_t left)
 {
     size_t more = t[0] < 0x80 ? 0 : t[0] < 0xc2 ? 9 : t[0] < 0xe0 ? 1 : t[0] < 0xf0 ? 2 : 3;

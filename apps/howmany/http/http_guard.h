@@ -1,7 +1,7 @@
 /*
- * The guard validates the head of a request before a handler sees it. HTTP libraries are lenient,
- * and a proxy may parse an ambiguous request differently (request smuggling), so ambiguous requests
- * are refused; see RFC 9110 and RFC 9112. All functions are pure.
+ * The guard validates the head of a request before a handler gets the request. HTTP libraries are
+ * lenient, and a proxy may parse an ambiguous request differently (request smuggling), so ambiguous
+ * requests are refused; see RFC 9110 and RFC 9112. All functions are pure.
  */
 #ifndef HM_HTTP_GUARD_H
 #define HM_HTTP_GUARD_H
@@ -10,14 +10,14 @@
 #include <stddef.h>
 
 enum {
-    HTTP_TARGET_MAX = 4096,   /* Largest number of bytes of path and query. */
-    HTTP_HEADERS_MAX = 64,    /* Largest number of headers. */
+    HTTP_TARGET_MAX = 4096,   /* Largest number of bytes of the request target (path and query). */
+    HTTP_HEADERS_MAX = 64,    /* Largest number of headers in a request. */
     HTTP_HEADER_MAX = 8192,   /* Largest number of bytes of a header's name and value. */
     HTTP_HEADERS_SIZE = 16384 /* Largest number of bytes of all headers. */
 };
 
 struct http_header {
-    /* Name and value of a header, borrowed; value is NULL if it is empty. */
+    /* Name and value of a header, borrowed; `value` is NULL if the header has no value. */
     const char *name, *value;
     size_t name_length, value_length;
 };
@@ -25,8 +25,8 @@ struct http_header {
 /* The head of a request before decoding. All pointers are borrowed. */
 struct http_head {
     const char *method, *target, *version;
-    const struct http_header *headers; /* The first HTTP_HEADERS_MAX headers. */
-    /* Number of headers received; may exceed HTTP_HEADERS_MAX. */
+    const struct http_header *headers; /* The first HTTP_HEADERS_MAX headers of the request. */
+    /* Number of headers in the request; may exceed HTTP_HEADERS_MAX. */
     size_t header_count;
 };
 
@@ -60,11 +60,11 @@ enum http_refusal {
 
 const char *http_refusal_name(enum http_refusal refusal);
 
-/* The result of the guard; if status is 0, the request is accepted. */
+/* The verdict of the guard on a request; if `status` is 0, the request is accepted. */
 struct http_verdict {
     int status;
     enum http_refusal refusal;
-    const char *detail; /* Explanation as one sentence without a full stop. */
+    const char *detail; /* Explanation of the refusal as one sentence without a full stop. */
     const char *field;  /* Name of the header or part of the request that is wrong; may be NULL. */
 };
 
@@ -76,12 +76,14 @@ struct http_framing {
     bool expects_continue;
 };
 
-/* Check the whole head of a request. body_limit is the largest allowed body in bytes. */
+/* Check the whole head of a request. `body_limit` is the largest number of bytes of a body that is
+ * allowed. */
 struct http_verdict http_guard_check(const struct http_head *head, size_t body_limit,
                                      struct http_framing *ret_framing);
 
-/* Decode a percent-encoded text into text[room]. Returns false unless the result is well-formed
- * UTF-8 without control characters. If `plus` is true, a + becomes a space, as in queries. */
+/* Decode a percent-encoded text into text[room]. Returns false if it does not fit, or if the result
+ * is not well-formed UTF-8 or has control characters. If `plus` is true, a + becomes a space, as in
+ * queries. */
 bool http_guard_decode(const char *piece, size_t length, bool plus, char *text, size_t room);
 
 /* Returns the first header with this name, ignoring case; NULL if there is none. */

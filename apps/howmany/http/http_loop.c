@@ -1,7 +1,8 @@
 /*
  * Implements event loops with epoll. Sockets are registered once, edge-triggered: an event sets the
- * flag `readable`, which stays set until the socket was read to its end. In each turn of the loop a
- * connection is read once, so that a connection that always has bytes does not delay the others.
+ * flag `readable`, which stays set until all bytes of the socket were read. In each iteration of
+ * the loop, a connection is read at most once, so that a connection that always has bytes does not
+ * delay the other connections.
  */
 #include "http_loop.h"
 
@@ -18,14 +19,15 @@
 #include "http_address.h"
 
 enum {
-    EVENTS = 64,      /* Largest number of events of one turn. */
-    ACCEPTS = 64,     /* Largest number of connections accepted in one turn. */
-    READ = 32768,     /* Largest number of bytes read from a socket in one turn. */
-    CHECK_MS = 200,   /* Time between two checks of timeouts. */
-    KEPT_FIRST = 512, /* First size of the buffer for an incomplete head. */
+    EVENTS = 64,      /* Largest number of events that one iteration of the loop handles. */
+    ACCEPTS = 64,     /* Largest number of connections that are accepted in one iteration. */
+    READ = 32768,     /* Largest number of bytes that are read from a socket in one iteration. */
+    CHECK_MS = 200,   /* Milliseconds between two checks of timeouts. */
+    KEPT_FIRST = 512, /* Initial size in bytes of the buffer for an incomplete head. */
 };
 
-/* Seconds after which a connection that waits for its client may be closed to make room. */
+/* When the limit of connections is reached, a connection that has waited this number of seconds for
+ * its client may be closed. */
 static const double EVICT_AFTER_S = 0.1;
 
 struct peer_list {
@@ -35,17 +37,19 @@ struct peer_list {
 struct http_loop {
     struct http_loop_shared *shared;
     pthread_t thread;
-    bool started;    /* True if the thread of the loop runs. */
-    int epoll, wake; /* Descriptors of the epoll set, and of an eventfd that ends a wait. */
+    bool started;    /* True if the thread of the loop was started. */
+    int epoll, wake; /* Descriptor of the epoll set, and descriptor of an eventfd that other threads
+                        write to in order to wake the loop up. */
     atomic_bool ending;
-    atomic_bool evict;     /* True if another loop asks this loop to close a connection. */
-    atomic_size_t waiting; /* Number of connections that wait for their clients. */
+    atomic_bool evict;     /* Set to true by another loop to make this loop close a connection. */
+    atomic_size_t waiting; /* Number of connections of this loop that wait for their clients. */
     double now, next_check;
     struct peer_list phases[HTTP_PHASES];
-    struct http_peer *ready; /* Connections that can be read again in the next turn. */
+    struct http_peer
+        *ready; /* List of connections that must be read again in the next iteration. */
     struct http_peer *dead;
     pthread_mutex_t lock;    /* Protects the inbox. */
-    struct http_peer *inbox; /* Connections that other threads hand over. */
+    struct http_peer *inbox; /* List of connections that other threads have passed to this loop. */
     char buffer[READ];
 };
 
@@ -69,7 +73,8 @@ void http_loop_unhold(struct http_loop_shared *s, size_t bytes)
 
 /* ---- phases ---------------------------------------------------------------------------------- */
 
-/* Whether connections in this phase wait for their clients. */
+/* Whether a connection in this phase waits for bytes from its client; in the other phases, the
+ * server works on a request or sends a response. */
 static bool is_waiting(enum http_phase phase)
 {
     return phase != HTTP_PHASE_WORK && phase != HTTP_PHASE_SEND;
@@ -113,7 +118,8 @@ void http_peer_close(struct http_peer *p)
     list_remove(&l->phases[p->phase], p);
     http_connections_remove(l->shared->connections, p->address);
     close(p->socket);
-    /* A connection in the ready list is freed when the loop takes it from that list. */
+    /* A connection in the ready list is not freed here, but when the loop removes it from that
+     * list. */
     if (!p->ready) {
         p->queued = l->dead;
         l->dead = p;
@@ -184,8 +190,8 @@ void http_peer_end(struct http_peer *p, bool sending)
 
 /* ---- receiving ------------------------------------------------------------------------------- */
 
-/* Make room for at least `more` further bytes. Returns false, and closes the connection, if there
- * is no memory. */
+/* Enlarge the buffer of a connection for at least `more` further bytes. Returns false, and closes
+ * the connection, if there is no memory. */
 static bool peer_make_room(struct http_peer *p, size_t more)
 {
     struct http_loop_shared *s = p->loop->shared;
@@ -206,8 +212,8 @@ static bool peer_make_room(struct http_peer *p, size_t more)
     return true;
 }
 
-/* Pass the bytes in the loop's buffer to the user of the loop, and keep those that were not
- * used. */
+/* Pass the bytes in the loop's buffer to the function `received`, and store the bytes that it did
+ * not use. */
 static void peer_offer_buffer(struct http_peer *p, size_t length)
 {
     struct http_loop_user *u = &p->loop->shared->user;
@@ -245,7 +251,7 @@ static bool peer_is_blocked(const struct http_peer *p)
     return p->dead || p->phase == HTTP_PHASE_WORK || p->phase == HTTP_PHASE_SEND;
 }
 
-/* Read once from the socket. */
+/* Read once from the socket of a connection. */
 static void peer_receive(struct http_peer *p)
 {
     bool keeps = p->kept_length > 0 && p->phase != HTTP_PHASE_LINGER;
@@ -268,7 +274,8 @@ static void peer_receive(struct http_peer *p)
         p->readable = errno == EINTR;
         return;
     }
-    /* After a short read the socket is empty. It is read again only if its client has closed it. */
+    /* A read that returns fewer bytes than requested has emptied the socket. The socket is read
+     * again only if the client has closed the connection, to find the end of the data. */
     p->readable = (size_t)got == room || atomic_load_explicit(&p->gone, memory_order_relaxed);
     if (p->phase == HTTP_PHASE_LINGER)
         return;
@@ -280,7 +287,8 @@ static void peer_receive(struct http_peer *p)
     }
 }
 
-/* Read, process and write for a connection, as far as this is possible without waiting. */
+/* Read from a connection, process the bytes and write the response, as far as this is possible
+ * without waiting. */
 static void peer_turn(struct http_peer *p)
 {
     struct http_loop_user *u = &p->loop->shared->user;
@@ -320,12 +328,12 @@ static void run_ready(struct http_loop *l)
 
 /* ---- connections that come and go ------------------------------------------------------------ */
 
-/* Find the connection in a phase that has waited longest. If `crowded` is true, only the first LOOK
- * connections of the list are considered, and only those from an address that has more than
+/* Find the connection that has been longest in a phase. If `crowded` is true, only the first LOOK
+ * connections of the phase are considered, and only those from an address that has more than
  * HTTP_FEW connections. */
 static struct http_peer *find_slowest(struct http_loop *l, enum http_phase phase, bool crowded)
 {
-    enum { LOOK = 32 }; /* Largest number of connections that are compared. */
+    enum { LOOK = 32 }; /* Largest number of connections that this search compares. */
     struct http_peer *p = l->phases[phase].first;
 
     for (int i = 0; crowded && p && i < LOOK; i++, p = p->next)
@@ -336,9 +344,8 @@ static struct http_peer *find_slowest(struct http_loop *l, enum http_phase phase
 
 /*
  * Close the connection that has waited longest for its client, if it has waited for more than
- * `seconds`, or five times as long while it sends a body. Connections from addresses that have many
- * are closed first: a healthy client that the network delays has few connections, and is served as
- * long as others have more.
+ * `seconds`, or five times as long while it sends a body. Connections from addresses with many
+ * connections are closed first, because a healthy client on a slow network has few connections.
  */
 static bool evict_one(struct http_loop *l, double seconds)
 {
@@ -421,8 +428,8 @@ static void inbox_take(struct http_loop *l)
 }
 
 /*
- * Ask the other loops to close a connection that waits. Returns false if no connection of these
- * loops waits.
+ * Ask every other loop to close a connection that waits for its client. Returns false if the other
+ * loops have no such connection.
  */
 static bool ask_others(struct http_loop *l)
 {
@@ -446,14 +453,16 @@ bool http_peer_make_room(struct http_peer *p)
            evict_one(p->loop, EVICT_AFTER_S) || ask_others(p->loop);
 }
 
-/* Add an accepted connection to the loop whose turn it is, or to this one if it has room now. */
+/* Add an accepted connection to a loop. The loops take turns, except that this loop gets the
+ * connection if it has just closed another one. */
 static void add_socket(struct http_loop *l, int socket, const struct sockaddr *address)
 {
     struct http_loop_shared *s = l->shared;
     char text[HTTP_ADDRESS];
 
     http_address_text(address, text);
-    /* If this loop closes a connection to make room, it takes the new one. */
+    /* At the limit of connections, this loop tries to close one; if it has closed one, it gets the
+     * new connection. */
     bool full = http_connections_is_at_limit(s->connections),
          stays = full && evict_one(l, EVICT_AFTER_S);
     if (full && !stays)
@@ -487,8 +496,8 @@ static void accept_some(struct http_loop *l)
             add_socket(l, socket, (struct sockaddr *)&address);
             continue;
         }
-        if (errno ==
-            EINVAL) { /* accept fails with EINVAL after http_drain has stopped listening. */
+        if (errno == EINVAL) { /* accept fails with EINVAL after http_drain has shut the listening
+                                  socket down; the loop then stops using this socket. */
             epoll_ctl(l->epoll, EPOLL_CTL_DEL, l->shared->listening, NULL);
             return;
         }
@@ -510,7 +519,9 @@ static void close_late(struct http_loop *l)
         for (struct http_peer *p = l->phases[phase].first, *next; p; p = next) {
             next = p->next;
             if (!http_connection_is_late(&s->timeouts, p->phase, l->now - p->since, p->body)) {
-                /* Later connections of the list are not late, but their bodies may be slow. */
+                /* The list is ordered by time, so the later connections have not exceeded the
+                 * timeout. Only the connections that send a body must all be checked, because their
+                 * rate may be too low. */
                 if (phase != HTTP_PHASE_BODY)
                     break;
                 continue;
@@ -536,7 +547,8 @@ static void handle_event(struct http_loop *l, const struct epoll_event *event)
             atomic_store_explicit(&p->gone, true, memory_order_relaxed);
         if (event->events & (EPOLLIN | EPOLLRDHUP | EPOLLHUP | EPOLLERR))
             p->readable = true;
-        if (!p->ready) /* A connection in the ready list has its turn later. */
+        if (!p->ready) /* A connection in the ready list is processed when the loop goes through
+                          that list. */
             peer_turn(p);
     }
 }

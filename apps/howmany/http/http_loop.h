@@ -1,10 +1,10 @@
 /*
- * Declares event loops that read and write sockets. Each loop is a thread with an epoll set and
- * connections of its own; no other thread touches them, so they need no lock. The user of a loop
- * (http_server.c) turns bytes into requests and says what is sent.
+ * Declares event loops that read and write sockets. Each loop is a thread with its own epoll set
+ * and its own connections; no other thread uses these connections, so they need no lock. The user
+ * of a loop (http_server.c) converts bytes to requests and decides what is sent.
  *
- * A connection is in one phase at a time. Each loop keeps a list for each phase, ordered by the
- * time at which the phase began, so that the connection that has waited longest is the first.
+ * A connection is in one phase at a time. Each loop has a list for each phase, ordered by the time
+ * at which the phase began, so that the connection that has waited longest is the first.
  */
 #ifndef HM_HTTP_LOOP_H
 #define HM_HTTP_LOOP_H
@@ -23,45 +23,49 @@ struct http_peer {
     struct http_loop *loop;
     struct http_peer *next,
         *previous;            /* Neighbours in the list of connections in the same phase. */
-    struct http_peer *queued; /* Next connection in the inbox, the ready list or the dead list. */
+    struct http_peer *queued; /* Next connection in the list of which this connection is an element:
+                                 the inbox, the ready list or the dead list. */
     enum http_phase phase;
-    double since; /* Time at which the phase began. */
+    double since; /* Time at which the current phase began, in seconds. */
     size_t body;  /* Number of bytes of the body received so far. */
     int socket;
     char address[HTTP_ADDRESS];
-    char *kept; /* Received bytes that were not used yet; owned. */
+    char *kept; /* Bytes that were received but not used yet; owned. */
     size_t kept_length, kept_room;
-    struct http_scan scan; /* Search for the end of the head that is being received. */
+    struct http_scan scan; /* State of the search for the end of the head that is being received. */
     /* Part of the response that was not sent yet; the user of the loop owns the bytes. */
     struct iovec out[2];
-    void *exchange; /* The request being processed; NULL if there is none. */
-    /* True if the client has closed the connection or its side of it; a worker may read this. */
+    void *exchange; /* The request that is being processed and its response (an exchange); NULL if
+                       there is none. */
+    /* True if the client has closed the connection, or its sending direction; a worker thread may
+     * read this. */
     atomic_bool gone;
     bool readable; /* True if the socket may have bytes that were not read yet. */
-    bool offer;    /* True if the kept bytes may contain a whole request. */
-    bool ready;    /* True if the connection is in the ready list. */
-    bool adopted;  /* True if the connection was added to its loop. */
-    /* True if the connection is closed; its memory is freed at the end of the turn. */
+    bool offer;    /* True if the stored bytes may contain a whole request. */
+    bool ready;    /* True if the connection is in the loop's list of connections that must be read
+                      again. */
+    bool adopted;  /* True if the connection was added to the lists of its loop. */
+    /* True if the connection is closed; its memory is freed at the end of the iteration. */
     bool dead;
 };
 
 /* Functions that a loop calls, always in its own thread. */
 struct http_loop_user {
     void *context;
-    /* Uses received bytes and returns their number. Bytes that were not used are passed again,
-     * together with further ones. */
+    /* Called with received bytes; returns how many of them were used. The other bytes are passed
+     * again, together with further bytes. */
     size_t (*received)(void *context, struct http_peer *peer, const char *data, size_t length);
     void (*sent)(void *context,
-                 struct http_peer *peer); /* Called when the whole response was sent. */
-    /* Called in the loop's thread after http_peer_resume. */
+                 struct http_peer *peer); /* Called after the whole response was sent. */
+    /* Called in the thread of the loop after another thread called http_peer_resume. */
     void (*resumed)(void *context, struct http_peer *peer);
-    /* Called when the connection was closed. */
+    /* Called after the connection was closed. */
     void (*closed)(void *context, struct http_peer *peer);
-    /* Called when a connection was refused, or closed before its request was complete. */
+    /* Called after a connection was refused, or closed before its request was complete. */
     void (*refused)(void *context, const char *address, enum http_refusal refusal);
 };
 
-/* State that all loops of a server share. */
+/* State that is shared by all loops of a server. */
 struct http_loop_shared {
     struct http_loop_user user;
     struct http_timeouts timeouts;
@@ -71,21 +75,24 @@ struct http_loop_shared {
     size_t held_max;
     struct http_loop **loops;
     size_t loop_count;
-    atomic_size_t next; /* Number of accepted connections, which go to the loops in turn. */
+    atomic_size_t next; /* Number of accepted connections; it determines the loop that gets the next
+                           connection. */
 };
 
 /* Make a loop. Returns NULL if there is no memory or no descriptor. */
 struct http_loop *http_loop_new(struct http_loop_shared *shared);
-/* Start the thread of a loop, after all loops were made. */
+/* Start the thread of a loop. Call this only after all loops were made. */
 bool http_loop_start(struct http_loop *loop);
 /* End the thread of a loop, if it runs. */
 void http_loop_stop(struct http_loop *loop);
 /* Close the connections of a loop whose thread has ended, and free it. */
 void http_loop_free(struct http_loop *loop);
-double http_loop_now(const struct http_loop
-                         *loop); /* Returns the time at which the current turn of the loop began. */
+double http_loop_now(const struct http_loop *loop); /* Returns the time at which the current
+                                                       iteration of the loop began, in seconds. */
 
-/* Count bytes towards held_max. Returns false if they do not fit. */
+/*
+ * Add bytes to the memory in use (`held`). Returns false if the limit held_max would be exceeded.
+ */
 bool http_loop_hold(struct http_loop_shared *shared, size_t bytes);
 void http_loop_unhold(struct http_loop_shared *shared, size_t bytes);
 
@@ -94,14 +101,18 @@ void http_peer_enter(struct http_peer *peer, enum http_phase phase);
  * all of it was sent at once; `sent` is then not called. If the connection fails, it is closed. */
 bool http_peer_send(struct http_peer *peer, char *head, size_t head_length, const char *body,
                     size_t length);
-/* Close a connection whose response was sent. If the client may still be sending, the connection is
- * read for a while, because closing it at once could destroy the response on its way. */
+/* Close a connection after its response was sent. If the client may still be sending, the
+ * connection is read for some time, because closing it at once could prevent the client from
+ * receiving the response. */
 void http_peer_end(struct http_peer *peer, bool sending);
 void http_peer_close(struct http_peer *peer);
-/* If there are more connections than the limit allows, close one that waits for its client, because
- * this one has sent a whole request. Returns false if there is none. */
+/*
+ * If there are more connections than the limit allows, close one that waits for its client, so that
+ * `peer`, which has sent a whole request, can stay. Returns false if no connection can be closed.
+ */
 bool http_peer_make_room(struct http_peer *peer);
-/* Let the loop of a connection call `resumed`. Any thread may call this, once for each request. */
+/* Make the loop of a connection call `resumed`. Any thread may call this function, once for each
+ * request. */
 void http_peer_resume(struct http_peer *peer);
 /* Do the same in two steps, so that several connections can be handed over before their loops wake
  * up. The first function returns the loop to wake, or NULL if it will wake anyway. */

@@ -7,7 +7,7 @@
 
 /* ---- the end of a head ----------------------------------------------------------------------- */
 
-/* Handle the LF of a line. Returns HTTP_SCAN_MORE if the head goes on. */
+/* Handle the LF at the end of a line. Returns HTTP_SCAN_MORE if the head is not complete yet. */
 static enum http_scan_result scan_line_end(struct http_scan *s)
 {
     s->after_cr = false;
@@ -16,7 +16,7 @@ static enum http_scan_result scan_line_end(struct http_scan *s)
     if (s->length == 0 && s->begin > 0)
         return HTTP_SCAN_BAD;
     if (s->length == 0)
-        s->begin = s->at; /* RFC 9112, 2.2: one empty line before a request is ignored. */
+        s->begin = s->at; /* One empty line before a request is ignored (RFC 9112, 2.2). */
     else
         s->lines++;
     s->length = 0;
@@ -52,7 +52,8 @@ static struct http_verdict bad_head(enum http_refusal refusal, const char *detai
     return (struct http_verdict){400, refusal, detail, NULL};
 }
 
-/* Split off the text up to `end`, which becomes a NUL. Returns NULL if there is no such text. */
+/* Split off the text before the next character `end`, which is replaced by a NUL. Returns NULL if
+ * there is no such character or the text is empty. */
 static char *split_off(char **at, char end)
 {
     char *text = *at, *stop = strchr(text, end);
@@ -115,8 +116,8 @@ static bool contains_close(const char *list)
 }
 
 /*
- * Replace an absolute target by its path (RFC 9112, 3.2.2). Its host must be that of the header
- * Host, so that a proxy and this server cannot use different ones.
+ * Replace an absolute target by its path (RFC 9112, 3.2.2). The host of the target must equal the
+ * header Host, because otherwise a proxy and this server could use different hosts.
  */
 static struct http_verdict parse_absolute(struct http_parsed *p)
 {
@@ -168,7 +169,7 @@ struct http_verdict http_parse_head(char *text, size_t length, struct http_parse
 
 /* ---- chunked bodies -------------------------------------------------------------------------- */
 
-/* Returns the value of a hexadecimal digit; -1 if it is none. */
+/* Returns the value of a hexadecimal digit; -1 if the character is not a digit. */
 static int digit_value(char c)
 {
     if (c >= '0' && c <= '9')
@@ -182,7 +183,8 @@ static enum http_chunk_state chunk_size(struct http_chunks *k, char c)
     int digit = digit_value(c);
 
     if (digit >= 0) {
-        /* 15 digits fit in 64 bits; limits of size are checked by the caller. */
+        /* More than 15 digits are refused, so that the size fits in 64 bits; the caller compares
+         * the size with its own limit. */
         if (++k->digits > 15)
             return HTTP_CHUNK_BAD;
         k->left = 16 * k->left + (size_t)digit;
@@ -193,7 +195,7 @@ static enum http_chunk_state chunk_size(struct http_chunks *k, char c)
     return c == ';' ? HTTP_CHUNK_EXTENSION : c == '\r' ? HTTP_CHUNK_SIZE_END : HTTP_CHUNK_BAD;
 }
 
-/* Whether a character may be part of an extension or of the value of a trailer field. */
+/* Whether a character may be part of a chunk extension or of the value of a trailer field. */
 static bool is_field_text(char c)
 {
     return c == '\t' || ((unsigned char)c >= 0x20 && c != 0x7f);
@@ -224,7 +226,9 @@ static enum http_chunk_state chunk_trailer(struct http_chunks *k, char c)
     }
 }
 
-/* Returns the state after a character that is not part of the data of a chunk. */
+/*
+ * Returns the state of the chunk parser after a character that is not part of the data of a chunk.
+ */
 static enum http_chunk_state chunk_next(struct http_chunks *k, char c)
 {
     switch (k->state) {

@@ -1,8 +1,8 @@
 /*
- * The parser of requests: pure functions over buffers, without sockets and memory of their own. It
- * accepts only what RFC 9112 requires a sender to write: every line ends with CR LF, one space is
- * between the parts of the request line, no line is folded, and there is no NUL. The guard
- * (http_guard.h) then checks what the parts mean.
+ * The parser of requests. It consists of pure functions over buffers, which use no sockets and
+ * allocate no memory. It accepts only what RFC 9112 requires a sender to write: every line ends
+ * with CR LF, one space is between the parts of the request line, no line is folded, and there is
+ * no NUL. The guard (http_guard.h) then checks what the parts mean.
  */
 #ifndef HM_HTTP_PARSE_H
 #define HM_HTTP_PARSE_H
@@ -10,20 +10,21 @@
 #include "http_guard.h"
 
 enum {
-    /* Largest number of bytes of a request line; the method and the version need a few. */
+    /* Largest number of bytes of a request line; 64 bytes are for the method and the version. */
     HTTP_LINE_MAX = HTTP_TARGET_MAX + 64,
-    /* Largest number of bytes of a whole head. The last term is for the ": " and CR LF of headers.
-     */
+    /* Largest number of bytes of a whole head. The last term is for the ": " and CR LF of each
+       header. */
     HTTP_HEAD_MAX = HTTP_LINE_MAX + HTTP_HEADERS_SIZE + 8 * HTTP_HEADERS_MAX,
-    /* Largest number of bytes of the extensions of one chunk, and of all trailer fields. */
+    /* Largest number of bytes of the extensions of one chunk, and largest number of bytes of all
+       trailer fields. */
     HTTP_EXTENSION_MAX = 256,
     HTTP_TRAILER_MAX = 4096,
 };
 
 enum http_scan_result {
     HTTP_SCAN_MORE, /* The head is not complete yet. */
-    HTTP_SCAN_DONE, /* The head is complete; `at` is its length. */
-    HTTP_SCAN_BAD,  /* The head contains NUL, or CR or LF alone. */
+    HTTP_SCAN_DONE, /* The head is complete; the member `at` of struct http_scan is its length. */
+    HTTP_SCAN_BAD,  /* The head contains a NUL, a CR without LF, or an LF without CR. */
     HTTP_SCAN_LONG_LINE,
     HTTP_SCAN_LONG_HEAD,
 };
@@ -37,26 +38,26 @@ struct http_scan {
     bool after_cr;
 };
 
-/* Examine data[length], which contains the bytes of earlier calls and further ones. A byte is
+/* Examine data[length], which contains the bytes of earlier calls and further bytes. Each byte is
  * examined once, so the work does not depend on how the bytes were divided into packets. */
 enum http_scan_result http_scan_head(struct http_scan *scan, const char *data, size_t length);
 
-/* The elements of a request head, each as a text of its own. */
+/* The parts of a request head, each as a string. */
 struct http_parsed {
-    struct http_head head; /* Parts of the head; the texts are in the buffer that was parsed. */
+    struct http_head head; /* Parts of the head; the strings are in the buffer that was parsed. */
     struct http_header headers[HTTP_HEADERS_MAX];
     bool close; /* True if the header Connection contains "close". */
 };
 
-/* Parse a complete head, text[length], that http_scan_head has found, beginning with the request
- * line. NUL characters are written into text after each part. An absolute target
- * (http://host/path) becomes its path. */
+/* Parse the complete head text[length], which begins with the request line and whose end
+ * http_scan_head has found. NUL characters are written into `text` after each part. An absolute
+ * target (http://host/path) is replaced by its path. */
 struct http_verdict http_parse_head(char *text, size_t length, struct http_parsed *ret_parsed);
 
 enum http_chunk_state {
     HTTP_CHUNK_SIZE,
     HTTP_CHUNK_EXTENSION,
-    HTTP_CHUNK_SIZE_END, /* A CR ended the size line; LF must follow. */
+    HTTP_CHUNK_SIZE_END, /* The CR at the end of the size line was read; LF must follow. */
     HTTP_CHUNK_DATA,
     HTTP_CHUNK_DATA_CR,
     HTTP_CHUNK_DATA_LF,
@@ -72,16 +73,18 @@ enum http_chunk_state {
 /* State of a chunked body; zero-initialise it for each body. */
 struct http_chunks {
     enum http_chunk_state state;
-    size_t left;   /* Size of the chunk so far, or number of bytes of the chunk that are missing. */
+    size_t left;   /* Size of the chunk as far as its digits were read, or number of bytes of the
+                      chunk that are still missing. */
     size_t digits; /* Number of hexadecimal digits of the chunk size so far. */
-    size_t extra;  /* Number of bytes of extensions of this chunk, or of the trailer. */
+    size_t extra;  /* Number of bytes of the extensions of this chunk, or of all trailer fields, so
+                      far. */
 };
 
 /*
- * Decode data[length]. Returns the number of bytes used. These bytes end after at most one piece of
- * the body, *ret_piece with *ret_size bytes (which may be 0), at the end of the body (state
- * HTTP_CHUNK_DONE), or at an error (HTTP_CHUNK_BAD). Chunk extensions and trailer fields are
- * checked and ignored.
+ * Decode data[length]. Returns the number of bytes that were used. The function returns after one
+ * piece of the body (*ret_piece with *ret_size bytes), at the end of the body (state
+ * HTTP_CHUNK_DONE), at an error (HTTP_CHUNK_BAD), or at the end of the data; without a piece,
+ * *ret_size is 0. Chunk extensions and trailer fields are checked and ignored.
  */
 size_t http_chunks_decode(struct http_chunks *chunks, const char *data, size_t length,
                           const char **ret_piece, size_t *ret_size);

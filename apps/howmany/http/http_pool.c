@@ -1,7 +1,7 @@
 /*
- * Implements a thread pool whose queue is a ring buffer. A thread whose task declares that it takes
- * long starts another thread in its place, continues with a lower priority, and ends with its task:
- * a process without privileges cannot raise a priority again.
+ * Implements a thread pool whose queue is a ring buffer. If a task declares that it takes long, its
+ * thread starts another thread as a replacement, continues with a lower priority, and ends with the
+ * task. It is not used again, because a process without privileges cannot raise a priority.
  */
 #include "http_pool.h"
 
@@ -15,16 +15,19 @@ enum { SLOW_NICE = 10 };
 
 struct http_pool {
     pthread_mutex_t lock;
-    /* Signalled when there is a task, when a thread may run, or when the pool ends. */
+    /* Condition that is signalled when there is a task, when a thread may run, or when the pool
+     * ends. */
     pthread_cond_t more;
-    pthread_cond_t gone; /* Signalled when the last thread has ended. */
+    pthread_cond_t gone; /* Condition that is signalled when the last thread has ended. */
     size_t threads;      /* Number of threads of the pool. */
     void **ring;
     size_t room, first, waiting;
-    atomic_size_t taken; /* Number of tasks that are reserved, waiting or running. */
+    atomic_size_t
+        taken; /* Number of tasks that have a reserved place in the queue, wait in it, or run. */
     bool ending;
-    int slow, slow_max; /* Number of running tasks that are declared as long, and its limit. */
-    size_t group;       /* Largest number of tasks that a thread takes at once. */
+    int slow, slow_max; /* Number of running tasks that were declared as long, and the limit of this
+                           number. */
+    size_t group;       /* Largest number of tasks that a thread takes from the queue at once. */
     bool (*run)(void **tasks, size_t count);
 };
 
@@ -65,7 +68,9 @@ static void *worker_run(void *context)
     return NULL;
 }
 
-/* Start one more thread. The caller holds the lock, or no other thread knows the pool. */
+/*
+ * Start one more thread. The caller must hold the lock, unless no other thread uses the pool yet.
+ */
 static bool add_thread(struct http_pool *w)
 {
     pthread_t thread;
@@ -109,7 +114,7 @@ bool http_pool_slow(struct http_pool *w)
     bool may = w->slow < w->slow_max && add_thread(w);
     w->slow += may;
     pthread_mutex_unlock(&w->lock);
-    if (may) /* On Linux, this call sets the priority of the calling thread only. */
+    if (may) /* On Linux, setpriority sets the priority of the calling thread only. */
         setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + SLOW_NICE);
     return may;
 }

@@ -8,8 +8,8 @@
 struct http_pool;
 
 /*
- * Number of threads of a pool. At most `quick` tasks run at the same time and, in addition, at most
- * `slow` tasks that are declared as long, so that long tasks do not block others.
+ * Numbers of threads of a pool. At most `quick` tasks run at the same time, plus at most `slow`
+ * tasks that were declared as long, so that long tasks do not block other tasks.
  */
 struct http_pool_size {
     int quick, slow;
@@ -19,13 +19,14 @@ struct http_pool_size {
 
 enum { HTTP_GROUP_MAX = 256 }; /* Largest value of `group`. */
 
-/* Start a pool whose threads call run(tasks, count) with tasks from the queue; run returns true if
- * a task has called http_pool_slow with success. Returns NULL if no thread can be started. */
+/* Start a pool whose threads call run(tasks, count) with tasks from the queue; `run` returns true
+ * if a task has successfully called http_pool_slow. Returns NULL if no thread can be started. */
 struct http_pool *http_pool_new(const struct http_pool_size *size,
                                 bool (*run)(void **tasks, size_t count));
 /*
- * Called by a running task, once, to declare that the task takes long; it continues with a lower
- * priority. Returns false if too many such tasks are running; the task should then end.
+ * Declare that the running task takes long; each task may call this once. The task then continues
+ * with a lower priority. Returns false if too many such tasks are running; the task should then
+ * end.
  */
 bool http_pool_slow(struct http_pool *pool);
 /*
@@ -34,7 +35,7 @@ bool http_pool_slow(struct http_pool *pool);
  */
 bool http_pool_reserve(struct http_pool *pool);
 void http_pool_push(struct http_pool *pool, void *task);
-/* Returns the number of tasks that are reserved, waiting or running. */
+/* Returns the number of tasks that have a reserved place in the queue, wait in it, or run. */
 size_t http_pool_count(struct http_pool *pool);
 /* Run the tasks that were already pushed, then end the threads and free the pool. */
 void http_pool_free(struct http_pool *pool);

@@ -1,9 +1,10 @@
 /*
- * Implements the HTTP server. The loops (http_loop.h) give it the bytes of connections; the parser
- * (http_parse.h) and the guard turn them into requests; the handler answers them, at once or in a
- * thread of a pool. An exchange is a request and its response: it is created when a head is
- * complete or refused, and freed when the response was sent. While a thread of a pool works on a
- * request, the connection is in the phase HTTP_PHASE_WORK and nothing is read from it.
+ * Implements the HTTP server. The event loops (http_loop.h) pass the bytes of connections to this
+ * file; the parser (http_parse.h) and the guard convert them to requests; the handler answers the
+ * requests, at once or in a thread of a pool. An exchange is a request and its response: it is
+ * created when a head is complete or refused, and freed after the response was sent. While a thread
+ * of a pool works on a request, the connection is in the phase HTTP_PHASE_WORK and nothing is read
+ * from it.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -24,13 +25,13 @@
 #include "http_write.h"
 
 enum {
-    /* Responses of at most this many bytes do not count towards held_bytes. */
+    /* Responses of at most this number of bytes do not count towards the limit held_bytes. */
     SHORT_RESPONSE = 4096,
 };
 
 /*
- * Seconds after which a request counts as long. Before this time, a client that has closed its side
- * of the connection still gets its answer.
+ * Seconds after which a request counts as long. Before this time, a client that has closed its
+ * sending direction still gets its response.
  */
 static const double LONG_S = 0.1;
 
@@ -38,7 +39,8 @@ struct http_server {
     struct http_settings settings;
     struct http_handler handler;
     struct http_loop_shared shared;
-    struct http_pool *work, *wait, *group; /* Threads for HTTP_WORK, HTTP_WAIT and HTTP_GROUP. */
+    /* Thread pools for requests of the kinds HTTP_WORK, HTTP_WAIT and HTTP_GROUP. */
+    struct http_pool *work, *wait, *group;
     atomic_bool draining;
     atomic_size_t open; /* Number of exchanges that are not freed yet. */
     atomic_ullong next_id;
@@ -56,16 +58,18 @@ struct exchange {
     double started_s;
     char *body;
     size_t length, room;
-    size_t held;            /* Number of bytes of this exchange that the server's count includes. */
-    bool answered;          /* True if a worker has handed the response over to the event loop. */
-    bool close;             /* True if the connection ends after this exchange. */
-    bool unread;            /* True if the client may still be sending when the connection ends. */
+    size_t held;   /* Number of bytes of this exchange that are included in the server's count of
+                      memory in use. */
+    bool answered; /* True if a worker thread has passed the response to the event loop. */
+    bool close;    /* True if the connection is closed after this exchange. */
+    bool unread;   /* True if the client may still be sending when the connection is closed. */
     struct http_pool *pool; /* Pool whose thread works on the request; NULL if there is none. */
-    double work_s;          /* Time at which the work began. */
-    bool slow;    /* True if the request has announced to its pool that it will take long. */
-    bool crowded; /* True if the request takes long, but too many such requests are running. */
+    double work_s; /* Time at which a thread of a pool began to work on the request, in seconds. */
+    bool slow;     /* True if the request was declared as long to its pool (http_pool_slow). */
+    bool crowded; /* True if the request takes long and must end, because too many long requests are
+                     running. */
     char head[HTTP_WRITE_ROOM]; /* Head of the response. */
-    char text[];                /* Head of the request, and then the decoded path. */
+    char text[];                /* Head of the request, followed by the decoded path. */
 };
 
 /* ---- memory --------------------------------------------------------------------------------- */
@@ -116,8 +120,8 @@ static struct exchange *exchange_new(struct http_server *s, struct http_peer *p,
     memcpy(x->request.address, p->address, HTTP_ADDRESS);
     atomic_fetch_add(&s->open, 1);
     p->exchange = x;
-    /* From here on, the server does not wait for the client, and does not close the connection to
-     * make room. */
+    /* In the phase HTTP_PHASE_WORK, a connection has no timeout and is not closed when the limit of
+     * connections is reached. */
     http_peer_enter(p, HTTP_PHASE_WORK);
     return x;
 }
@@ -145,7 +149,9 @@ static void exchange_free(struct exchange *x)
 static const struct http_verdict no_memory = {
     503, HTTP_REFUSAL_MEMORY, "the requests and answers of all clients need too much memory", NULL};
 
-/* Replace a response by a short error if all responses together would need too much memory. */
+/*
+ * Replace a response by a short error if the responses of all requests would need too much memory.
+ */
 static void limit_response(struct exchange *x)
 {
     struct http_response *r = &x->response;
@@ -158,7 +164,8 @@ static void limit_response(struct exchange *x)
     h->refuse(h->context, &x->request, &no_memory, r);
 }
 
-/* Continues after a response was sent: with the next request, or with the end of the connection. */
+/* Continues after a response was sent: handles the next request of the connection, or closes the
+ * connection. */
 static void exchange_finish(struct exchange *x)
 {
     struct http_peer *p = x->peer;
@@ -184,7 +191,8 @@ static void send_response(struct exchange *x)
         exchange_finish(x);
 }
 
-/* Refuse a request and end its connection, because the end of the request may not be known. */
+/* Refuse a request and close its connection, because the position at which the next request begins
+ * may be unknown. */
 static void send_refusal(struct exchange *x, const struct http_verdict *verdict)
 {
     struct http_server *s = x->server;
@@ -201,7 +209,8 @@ static const struct http_verdict too_busy = {503, HTTP_REFUSAL_OVERLOAD,
 static const struct http_verdict too_many_long = {
     503, HTTP_REFUSAL_OVERLOAD, "the server has too many requests that take long", NULL};
 
-/* Whether the work on a request should end. The thread that works on it calls this function. */
+/* Whether work on a request should end. The thread of the pool that works on the request calls this
+ * function. */
 static bool exchange_is_over(void *data)
 {
     struct exchange *x = data;
@@ -232,7 +241,7 @@ static bool run_exchange(void **tasks, size_t count)
         h->refuse(h->context, &x->request, &too_many_long, &x->response);
     }
     slow = x->slow;
-    http_peer_resume(x->peer); /* From here on, the exchange may be freed. */
+    http_peer_resume(x->peer); /* After this call the exchange may be freed. */
     return slow;
 }
 
@@ -287,7 +296,7 @@ static const struct http_verdict too_large = {413, HTTP_REFUSAL_SIZE, "the body 
 static const struct http_verdict bad_chunks = {
     400, HTTP_REFUSAL_FRAMING, "the body is not in valid chunks", "Transfer-Encoding"};
 
-/* Whether the body may grow by this number of bytes. */
+/* Whether the body of a request may grow by `length` bytes. */
 static bool append_fits(const struct exchange *x, size_t length)
 {
     return length <= x->server->settings.body_limit - x->length;
@@ -316,7 +325,8 @@ static bool append_body(struct exchange *x, const char *piece, size_t length)
     return true;
 }
 
-/* Use bytes of a chunked body. The exchange may be freed. Returns the number of bytes used. */
+/* Use received bytes of a chunked body. Returns the number of bytes that were used. The exchange
+ * may have been freed when this function returns. */
 static size_t receive_chunks(struct exchange *x, const char *data, size_t length)
 {
     size_t used = 0;
@@ -331,7 +341,7 @@ static size_t receive_chunks(struct exchange *x, const char *data, size_t length
         }
         if (size > 0 && !append_body(x, piece, size))
             break;
-        /* A chunk that is too large is refused before it arrives. */
+        /* A chunk that is too large is refused before its data arrive. */
         if (x->chunks.state == HTTP_CHUNK_DATA && !append_fits(x, x->chunks.left)) {
             send_refusal(x, &too_large);
             break;
@@ -394,14 +404,15 @@ static struct http_verdict check_head(struct exchange *x, size_t length)
 
     if (verdict.status == 0)
         verdict = http_guard_check(&parsed.head, x->server->settings.body_limit, &x->framing);
-    if (parsed.head.method) /* A response to HEAD has no body, also if it is an error. */
+    if (parsed.head.method) /* The method is set first, because a response to HEAD has no body, even
+                               if the response is an error. */
         x->request.method = parsed.head.method;
     if (verdict.status != 0)
         return verdict;
     bool old = strcmp(parsed.head.version, "HTTP/1.0") == 0;
     x->close = parsed.close || old;
     x->framing.expects_continue = x->framing.expects_continue && !old;
-    /* There is room for the path, because decoding never makes a text longer. */
+    /* The path fits after the head, because decoding never makes a text longer. */
     set_request(x, &parsed.head, x->text + length + 1);
     if (!http_peer_make_room(x->peer))
         verdict = (struct http_verdict){503, HTTP_REFUSAL_CONNECTIONS,
@@ -409,7 +420,7 @@ static struct http_verdict check_head(struct exchange *x, size_t length)
     return verdict;
 }
 
-/* Handles a head that has arrived. `more` says whether further bytes have arrived with it. */
+/* Handles a complete head. `more` is true if further bytes have arrived with it. */
 static void handle_head(struct exchange *x, size_t length, bool more)
 {
     static const char go_on[] = "HTTP/1.1 100 Continue\r\n\r\n";
@@ -430,7 +441,8 @@ static void handle_head(struct exchange *x, size_t length, bool more)
         handle_complete(x);
         return;
     }
-    /* The buffer of the socket has room for this line, because earlier responses were sent. */
+    /* This short line can be sent without waiting, because earlier responses were sent and the
+     * buffer of the socket is empty. */
     if (x->framing.expects_continue)
         send(x->peer->socket, go_on, sizeof(go_on) - 1, MSG_NOSIGNAL | MSG_DONTWAIT);
     http_peer_enter(x->peer, HTTP_PHASE_BODY);
@@ -447,7 +459,7 @@ static struct http_verdict scan_verdict(enum http_scan_result result)
                                  "the head has a line that does not end with CR LF, or NUL", NULL};
 }
 
-/* Look for a whole head in data. Returns the number of bytes used. */
+/* Look for a complete head in `data`. Returns the number of bytes that were used. */
 static size_t receive_head(struct http_server *s, struct http_peer *p, const char *data,
                            size_t length)
 {
@@ -519,7 +531,8 @@ static void loop_refused(void *context, const char *address, enum http_refusal r
 
 /* ---- starting and stopping ------------------------------------------------------------------- */
 
-/* Raise the limit on open files to the number that the connections need, if this is allowed. */
+/* Raise the limit on open files of this process to the number that the connections need, if this is
+ * allowed. */
 static void raise_files(size_t wanted)
 {
     struct rlimit files;
@@ -656,8 +669,8 @@ bool http_drain(struct http_server *s, double seconds)
 
     atomic_store(&s->draining, true);
     /*
-     * From now on the kernel refuses new connections, and accept fails in the loops, which then
-     * stop using this socket.
+     * After this call the kernel refuses new connections, and accept fails in the event loops,
+     * which then stop using the listening socket.
      */
     shutdown(s->shared.listening, SHUT_RD);
     /* A thread ends its work shortly after the response was sent and the connection closed. */

@@ -1,6 +1,6 @@
 /*
- * Writes the head of a response: its status, the headers of every response, and those of the
- * handler.
+ * Writes the head of a response: its status, the headers of every response, and the headers that
+ * the handler has set.
  */
 #include "http_write.h"
 
@@ -45,8 +45,8 @@ static const char *status_text(int status)
     return "Unknown";
 }
 
-/* Returns the current time as RFC 9110 writes it. The names of days and months do not depend on the
- * locale. It is written once a second by each thread. */
+/* Returns the current time in the format of RFC 9110, with names of days and months that do not
+ * depend on the locale. Each thread formats the time at most once a second. */
 static const char *date_text(void)
 {
     static const char days[][4] = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"},
@@ -71,7 +71,7 @@ size_t http_write_head(char *text, const struct http_response *r, const char *id
     int used = snprintf(text, HTTP_WRITE_ROOM, "HTTP/1.1 %d %s\r\nDate: %s\r\n", r->status,
                         status_text(r->status), date_text());
 
-    /* A response without content has no length (RFC 9110, 8.6). */
+    /* A response without a body has no Content-Length (RFC 9110, 8.6). */
     if (r->status != 304 && r->status != 204)
         used += snprintf(text + used, HTTP_WRITE_ROOM - (size_t)used, "Content-Length: %zu\r\n",
                          r->length);

@@ -4,11 +4,13 @@
 
 #include "http.h"
 
-/* Room for the longest head: the fixed lines, and the further headers of a response. */
+/*
+ * Number of bytes of the longest head: the fixed lines, and the headers that the handler may add.
+ */
 enum { HTTP_WRITE_ROOM = 512 + HTTP_EXTRA_MAX * (HTTP_EXTRA + 64) };
 
-/* Write the head of a response into text[HTTP_WRITE_ROOM]. `close` announces the end of the
- * connection. Returns the number of bytes. */
+/* Write the head of a response into text[HTTP_WRITE_ROOM]. If `close` is true, the head announces
+ * that the connection will be closed. Returns the number of bytes. */
 size_t http_write_head(char *text, const struct http_response *response, const char *id,
                        bool close);
 

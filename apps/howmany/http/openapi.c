@@ -12,7 +12,8 @@
 #include "schemas.h"
 #include "stored.h"
 
-/* Write the name of the schema of a verb's request: "runs import" becomes "runs_import_request". */
+/* Write the name of the schema for the request of a verb: "runs import" becomes
+ * "runs_import_request". */
 static void request_name(const struct hm_verb *verb, char *text, size_t room)
 {
     snprintf(text, room, "%s_request", verb->name);
@@ -71,8 +72,8 @@ static void put_key_type(struct hm_json *json, const struct hm_field *f)
             hm__json_put_text(json, NULL, f->choices[i]);
         hm__json_close(json);
         break;
-    case HM_FIELD_OTHER: /* The value may be a text, number, object or list (docs/reference/job.md).
-                          */
+    case HM_FIELD_OTHER: /* The value may be a string, number, object or list
+                            (docs/reference/job.md). */
         break;
     }
 }
@@ -100,8 +101,8 @@ static void put_keys(struct hm_json *json, const char *name, const struct hm_fie
     hm__json_close(json);
 }
 
-/* Write the schema of a run that a client sends. The run may have further columns, which the store
- * keeps. */
+/* Write the schema of a run that a client sends. The run may have further columns, which are stored
+ * too. */
 static void put_sent_run(struct hm_json *json)
 {
     hm__json_open(json, "sent_run", HM_JSON_OBJECT);
@@ -110,7 +111,7 @@ static void put_sent_run(struct hm_json *json)
     hm__json_put_text(json, NULL, "n");
     hm__json_close(json);
     hm__json_open(json, "properties", HM_JSON_OBJECT | HM_JSON_LINES);
-    /* The id and `more` are left out: they are the first and the last column. */
+    /* The first and the last column, `id` and `more`, are left out. */
     for (size_t i = 1; i + 1 < HM_STORE_COLUMNS; i++) {
         const struct hm_store_column *c = &hm__store_columns[i];
         hm__json_open(json, c->name, HM_JSON_OBJECT);
@@ -155,8 +156,8 @@ static void put_request(struct hm_json *json, const struct api_verb *how)
     hm__json_close(json);
 }
 
-/* Write the other forms that a body may have instead of an object with the fields of the request: a
- * job by itself, or one run or a list of runs. */
+/* Write the schemas of a body that is not an object with the fields of the request: the body may
+ * also be a job alone, one run, or a list of runs. */
 static void put_bare(struct hm_json *json, const struct hm_verb *verb)
 {
     bool job = strcmp(verb->operand, "job") == 0;

@@ -1,8 +1,7 @@
 /*
  * Serves the web page and its files, which are embedded in the program. File names do not change
- * between versions, so browsers revalidate each file with its ETag and get 304 if the bytes are the
- * same. The content security policy allows only scripts, files and requests that stay on this
- * server.
+ * between versions, so browsers revalidate each file with its ETag and get 304 if the file has not
+ * changed. The content security policy allows only scripts, files and requests of this server.
  */
 #include "serve_page.h"
 
@@ -50,8 +49,8 @@ static const struct hm_embedded *find_file(const char *path)
     return NULL;
 }
 
-/* Whether the value of the header If-None-Match contains the tag. The value is a list of "tag" or
- * W/"tag", or * for any tag. */
+/* Whether the value of the header If-None-Match contains the tag. The value is a list of tags of
+ * the forms "tag" and W/"tag", or * for any tag. */
 static bool is_known(const char *asked, const char *tag)
 {
     return strcmp(asked, "*") == 0 || strstr(asked, tag) != NULL;

@@ -10,7 +10,7 @@ enum { ENTRIES = 4096 };
 struct token_limit {
     pthread_mutex_t lock;
     struct token_count {
-        double since_s; /* Time of the first wrong token that is counted. */
+        double since_s; /* Time in seconds of the first token that `wrong` counts. */
         unsigned wrong;
     } entries[ENTRIES];
 };

@@ -1,8 +1,8 @@
 /*
- * Limits how often clients of one address may send wrong tokens. After TOKEN_LIMIT_WRONG of them
- * within TOKEN_LIMIT_S seconds, no token of this address is checked until these seconds have
- * passed. Addresses share a fixed table by their hash, so the memory is bounded. Any thread may
- * call these functions.
+ * Limits how often clients of one address may send wrong tokens. After TOKEN_LIMIT_WRONG wrong
+ * tokens within TOKEN_LIMIT_S seconds, no token of this address is checked until these seconds have
+ * passed. The counts are in a table of fixed size, indexed by the hash of the address, so the
+ * memory is bounded. Any thread may call these functions.
  */
 #ifndef HM_TOKEN_LIMIT_H
 #define HM_TOKEN_LIMIT_H
@@ -17,9 +17,9 @@ struct token_limit;
 /* Makes an empty table of counts. Returns NULL if there is no memory. */
 struct token_limit *token_limit_new(void);
 void token_limit_free(struct token_limit *limit);
-/* Whether tokens of this address must not be checked now; now_s is a time in seconds. */
+/* Whether tokens of this address must not be checked at the time now_s, in seconds. */
 bool token_limit_is_over(struct token_limit *limit, const char *address, double now_s);
-/* Count a wrong token. */
+/* Count a wrong token of an address. */
 void token_limit_count(struct token_limit *limit, const char *address, double now_s);
 
 #endif

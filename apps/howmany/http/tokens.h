@@ -16,7 +16,7 @@ void tokens_free(struct tokens *tokens);
 /* Returns the scopes of the token in the header "Authorization: Bearer …"; 0 if the token is
  * unknown. */
 unsigned tokens_scopes(const struct tokens *tokens, const char *authorization);
-/* Returns the scopes that "read", "write" or "read,write" means; 0 for any other text. */
+/* Returns the set of scopes for the text "read", "write" or "read,write"; 0 for any other text. */
 unsigned tokens_scope_find(const char *text, size_t length);
 
 enum { TOKEN_TEXT = 65 };

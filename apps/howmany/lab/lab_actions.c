@@ -1,5 +1,6 @@
 /*
- * Implements the actions of `howmany lab`.
+ * Implements the actions of `howmany lab`, the command for clusters that are emulated by network
+ * namespaces on one machine (labs).
  *
  * `lab run` and `lab agent` enter a node and then replace this process by the command, so that
  * signals, streams and the exit code need not be passed on.
@@ -110,7 +111,9 @@ int lab_action_status(const struct lab_request *r)
 
 /* ---- up ------------------------------------------------------------------------------------- */
 
-/* Choose the mechanism for latency and loss; a lab with neither needs none. */
+/*
+ * Choose the mechanism that emulates latency and loss; a lab without latency and loss needs none.
+ */
 static int choose_way(struct lab_request *r)
 {
     struct hm_err err = {0};
@@ -144,8 +147,8 @@ static int print_plan(const struct lab_plan *plan)
 }
 
 /*
- * Returns the name of a namespace that conflicts with the lab: it is named like a namespace of this
- * lab, but does not belong to any lab.
+ * Returns the name of an existing namespace that the lab needs but that does not belong to any lab;
+ * NULL if there is none.
  */
 static const char *foreign_space(const struct lab_request *r, const struct lab_found *found,
                                  char *text)
@@ -154,7 +157,7 @@ static const char *foreign_space(const struct lab_request *r, const struct lab_f
                           : lab_net(r->spec.name, text);
 }
 
-/* Check that no namespace and no folder of a lab with this name exists. */
+/* Check that the lab does not exist yet, not even a namespace or the folder of it. */
 static int check_name_free(const struct lab_request *r)
 {
     struct lab_found found = {0};
@@ -179,7 +182,7 @@ static int check_name_free(const struct lab_request *r)
     return rc;
 }
 
-/* Add the folders of system programs to PATH; root's PATH may lack them. */
+/* Add the folders of system programs to PATH, because the PATH of root may not contain them. */
 static int extend_path(void)
 {
     const char *path = getenv("PATH");
@@ -271,7 +274,7 @@ int lab_action_down(const struct lab_request *r)
 static int exec_command(char *const *argv)
 {
     fflush(NULL);
-    /* This process ignores SIGPIPE, and the command would inherit that. */
+    /* This process ignores SIGPIPE. The command would inherit this, so the default is restored. */
     signal(SIGPIPE, SIG_DFL);
     execvp(argv[0], argv);
     return cli_complain("lab: cannot start '%s': %s", argv[0], strerror(errno));
@@ -350,8 +353,8 @@ int lab_action_run(const struct lab_request *r)
     return rc;
 }
 
-/* Run a command like ssh does: the arguments after the node are joined with blanks and run by the
- * shell. */
+/* Run a command as ssh does: the arguments after the node are joined with blanks, and a shell runs
+ * the result. */
 int lab_action_agent(const struct lab_request *r)
 {
     struct lab_found found = {0};

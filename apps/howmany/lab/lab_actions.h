@@ -10,18 +10,20 @@
 /* The options of one call of `howmany lab`. Zero-initialise and set spec.name. */
 struct lab_request {
     const char *verb; /* Name of the action, for messages; borrowed. */
-    /* Description of the lab; `up` uses all fields, the other actions only the name. */
+    /* Description of the lab; the action `up` uses all members, the other actions use only the
+     * name. */
     struct lab_spec spec;
     double n;         /* Number of nodes from --n; 0: not given. */
-    const char *node; /* Node of --on; NULL: node 1. Borrowed. */
+    const char *node; /* Name of the node from --on; NULL: node 1. Borrowed. */
     bool way_given, dry_run, json;
-    bool dashes;                   /* True if the command was preceded by `--`. */
-    struct launch_command command; /* Command of `run`; node and command of `agent`. */
+    bool dashes; /* True if the command was preceded by `--`. */
+    struct launch_command
+        command; /* Command of the action `run`; node and command of the action `agent`. */
 };
 
-/* Each function returns an exit code; if it is not 0, a message has been printed. */
+/* Each function returns an exit code; if the code is not 0, a message has been printed. */
 
-/* Make a lab and show its status; if dry_run is set, print the commands instead. */
+/* Make a lab and show its status; if `dry_run` is true, print the commands instead. */
 int lab_action_up(struct lab_request *request);
 /* Replace this process by a command that runs on a node. */
 int lab_action_run(const struct lab_request *request);

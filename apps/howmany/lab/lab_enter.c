@@ -1,9 +1,9 @@
 /*
- * Moves this process to a node of a laboratory.
+ * Moves this process to a node of a laboratory (a cluster of network namespaces on this machine).
  *
- * A node differs from the machine in three things: the network namespace, which `lab up` made; the
- * host name, by which programs tell nodes apart; and /etc/hosts, which names the nodes. Host name
- * and /etc/hosts need namespaces that belong to the process and vanish with it.
+ * A node differs from the machine in three things: the network namespace, which `lab up` has
+ * created; the host name, by which programs distinguish nodes; and /etc/hosts, which lists the
+ * nodes. Host name and /etc/hosts need namespaces that belong to the process and end with it.
  */
 #include "lab_enter.h"
 
@@ -38,8 +38,8 @@ static int enter_network(const char *space, struct hm_err *err)
     return rc;
 }
 
-/* Give this process its own host name and /etc/hosts. With MS_SLAVE its mounts stay private, while
- * unmounts on the machine still reach it. */
+/* Give this process its own host name and /etc/hosts. With MS_SLAVE, its mounts are not visible to
+ * other processes, but unmounts on the machine still take effect for this process. */
 static int enter_host_names(const char *name, struct hm_err *err)
 {
     char hosts[LAB_TEXT];
@@ -101,9 +101,10 @@ int lab_agent_command(const char *name, struct hm_text *out, struct hm_err *err)
 }
 
 /*
- * Set Open MPI 4 to use the nodes by name with one slot each, the agent instead of ssh, and only
- * the lab's network (ob1 is the layer that uses TCP). Ranks are not bound to cores: every node sees
- * all cores of the machine, so all ranks would be bound to the first core.
+ * Set the environment variables of Open MPI 4: it uses the nodes by name with one slot each, the
+ * agent instead of ssh, and only the lab's network (ob1 is the layer that uses TCP). Ranks are not
+ * bound to cores, because every node has all cores of the machine, so all ranks would be bound to
+ * the first core.
  */
 int lab_environment(const char *name, size_t n, struct hm_err *err)
 {

@@ -1,15 +1,16 @@
 /*
- * Finds the namespaces, interfaces and processes of a laboratory from the state of the system, not
- * from a file:
+ * Finds the namespaces, interfaces and processes of a laboratory (a cluster of network namespaces
+ * on one machine) from the state of the system, not from a file:
  *
  *     namespaces   by their names, below /run/netns
- *     interfaces   are all in these namespaces and vanish with them
- *     processes    by their namespace; if its name is gone, switches (vde_switch) and wires
+ *     interfaces   are all in these namespaces and are removed with them
+ *     processes    by their namespace; if it has no name any more, switches (vde_switch) and wires
  *                  (wirefilter) by the path of the lab's folder among their arguments
  *
  * So a lab can be removed after any damage, or after a `lab up` that was killed. A namespace with
- * the name of a part of the lab belongs to the lab if the lab has a folder, which is made first and
- * removed last, or if the namespace has an interface with a name that only labs use.
+ * the name of a node or of the network of the lab belongs to the lab if the lab has a folder, which
+ * is created first and removed last, or if the namespace has an interface with a name that only
+ * labs use.
  */
 #include "lab_find.h"
 
@@ -33,7 +34,7 @@
 #include "memory.h"
 #include "processes.h"
 
-/* Seconds to wait for processes to end after SIGTERM, and then after SIGKILL. */
+/* Seconds to wait after SIGTERM and after SIGKILL until processes have ended. */
 static const double TERM_S = 1, KILL_S = 10;
 
 /* ---- finding -------------------------------------------------------------------------------- */
@@ -104,7 +105,8 @@ static bool is_same_inode(const struct stat *a, const struct stat *b)
     return a->st_ino == b->st_ino && a->st_dev == b->st_dev;
 }
 
-/* Returns the index of the lab's namespace in which a process runs; -1: none. */
+/* Returns the index of the namespace of the lab in which a process runs; -1: it runs in none of
+ * them. */
 static int space_of_process(const struct process_search *s, long pid)
 {
     char path[LAB_TEXT];
@@ -112,7 +114,7 @@ static int space_of_process(const struct process_search *s, long pid)
 
     snprintf(path, sizeof(path), "/proc/%ld/ns/net", pid);
     if (stat(path, &own) != 0)
-        return -1; /* The process has ended in the meantime. */
+        return -1; /* The process has ended since it was listed, so it is in no namespace. */
     for (int i = 0; i <= LAB_NODES_MAX; i++)
         if (s->found->spaces[i] && is_same_inode(&own, &s->spaces[i]))
             return i;
@@ -170,7 +172,8 @@ static int find_processes(const char *name, struct lab_found *found, struct hm_e
     for (size_t i = 0; i <= LAB_NODES_MAX; i++)
         if (found->spaces[i] &&
             stat(lab_namespace(space_name_at(name, i, space), path), &s.spaces[i]))
-            found->spaces[i] = false; /* The namespace was deleted after find_spaces found it. */
+            found->spaces[i] = false; /* The namespace was deleted after find_spaces found it, so it
+                                         does not exist any more. */
     launch_each_process(note_process, &s);
     return s.failed ? hm__fail_nomem(err) : 0;
 }
@@ -214,10 +217,10 @@ void lab_each(void (*visit)(void *context, const char *name), void *context)
 /* ---- removing ------------------------------------------------------------------------------- */
 
 /*
- * Signal the processes of a lab. Processes on nodes get SIGTERM first, and SIGKILL if `late` is
- * set; switches and wires (wirefilter processes) get SIGKILL at once. All switches and wires are
- * stopped before any of them is killed, because a wire whose switch has ended uses a whole core, at
- * a higher priority than this process.
+ * Signal the processes of a lab. Processes on nodes get SIGTERM if `terminated` is false, and
+ * SIGKILL if `late` is true; switches (vde_switch) and wires (wirefilter) get SIGKILL at once. All
+ * switches and wires are stopped before any of them is killed, because a wire whose switch has
+ * ended uses a whole core, at a higher priority than this process.
  */
 static void signal_processes(const struct lab_found *found, bool terminated, bool late)
 {
@@ -232,8 +235,8 @@ static void signal_processes(const struct lab_found *found, bool terminated, boo
     }
 }
 
-/* Signal the processes of a lab until none is left, because processes may start others in the
- * meantime. */
+/* Signal the processes of a lab until none is left. Several rounds are needed, because processes
+ * may start other processes in the meantime. */
 static int end_processes(const char *name, struct hm_err *err)
 {
     const struct timespec pause = {.tv_nsec = 10000000};
@@ -255,7 +258,8 @@ static int end_processes(const char *name, struct hm_err *err)
     }
 }
 
-/* Remove a namespace as `ip netns delete` does, even if it was not mounted yet. */
+/* Remove a network namespace as `ip netns delete` does, even if its file was created but not
+ * mounted yet. */
 static int remove_space(const char *space, struct hm_err *err)
 {
     char path[LAB_TEXT];
@@ -293,6 +297,7 @@ int lab_remove(const char *name, struct hm_err *err)
     if (nftw(lab_path(name, NULL, path), remove_entry, 8, FTW_DEPTH | FTW_PHYS) != 0 &&
         errno != ENOENT)
         return hm__fail(err, HM_E_IO, "cannot remove %s: %s", path, strerror(errno));
-    rmdir(LAB_FOLDER); /* While other labs exist, the folder is not empty and stays. */
+    rmdir(LAB_FOLDER); /* This removes the folder of all labs only if it is empty, that is, if no
+                          other lab exists. */
     return 0;
 }

@@ -11,26 +11,26 @@
 
 struct lab_process {
     pid_t pid;
-    /* Number of the node of the process; 0: the process is in the namespace NAME-net, or it is a
-     * switch or wire (wirefilter) outside of all namespaces of the lab. */
+    /* Number of the node on which the process runs; 0: the process is in the namespace NAME-net, or
+     * it is a switch (vde_switch) or wire (wirefilter) outside all namespaces of the lab. */
     size_t space;
 };
 
 /*
- * The namespaces, processes and folder of one lab that exist. Zero-initialise; release with
- * lab_found_release.
+ * What exists of one lab: its namespaces, its processes and its folder. Zero-initialise; release
+ * with lab_found_release.
  */
 struct lab_found {
     bool folder; /* True if the lab's folder in /run/howmany exists. */
     bool known;  /* True if the folder has a valid lab.json, from which `spec` is set. */
     struct lab_spec spec;
-    /* Namespaces that exist: NAME-net at index 0, node i at index i. */
+    /* True for each namespace that exists: NAME-net at index 0, node i at index i. */
     bool spaces[LAB_NODES_MAX + 1];
     size_t space_count;
-    size_t highest; /* Highest number of a node that has a namespace; 0: none. */
+    size_t highest; /* Largest number of a node whose namespace exists; 0: there is none. */
     /*
-     * If the lab has no folder: index of a namespace that is named like one of this lab but does
-     * not belong to a lab; -1: there is none.
+     * Index of a namespace that has the name of a namespace of this lab but does not belong to a
+     * lab; -1: there is none. Set only if the lab has no folder.
      */
     int foreign;
     struct lab_process *all; /* Processes in the lab's namespaces, except this process; owned. */
@@ -45,11 +45,12 @@ void lab_found_release(struct lab_found *found);
 bool lab_found_any(const struct lab_found *found);
 
 /*
- * End the processes of a lab and remove its namespaces and folder; whatever is missing is skipped.
+ * End the processes of a lab and remove its namespaces and folder; those that do not exist are
+ * skipped.
  */
 int lab_remove(const char *name, struct hm_err *err);
 
-/* Call visit with the name of each lab that has a folder. */
+/* Call `visit` with the name of each lab that has a folder. */
 void lab_each(void (*visit)(void *context, const char *name), void *context);
 
 #endif

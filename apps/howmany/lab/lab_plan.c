@@ -1,6 +1,6 @@
 /*
- * Lists the commands that create a laboratory (a cluster of network namespaces) as data, so that
- * --dry-run prints exactly what would run.
+ * Lists the commands that create a laboratory (a cluster of network namespaces on one machine) as
+ * data, so that --dry-run prints exactly what would run.
  *
  *     A veth pair connects lab0 in NAME-1 with lab1 in NAME-net, and so on for each node.
  *
@@ -10,12 +10,13 @@
  *             wirefilter connects to another vde_switch, the hub
  *
  * The whole latency is applied to packets that go to a node, and none to packets that come from it.
- * So it is applied once between any two nodes, and wirefilter, which takes whole milliseconds, can
- * produce it exactly.
+ * So it is applied once between any two nodes, and wirefilter, which accepts only whole
+ * milliseconds, can produce it exactly.
  *
  * Bandwidth is limited by a token bucket (tbf) at both ends of a veth pair: for the packets that
- * leave the node, and for those that arrive from all other nodes together. A bucket holds the bytes
- * of one millisecond; further packets queue, and are dropped when the queue holds 50 ms.
+ * leave the node, and for those that arrive from all other nodes together. A bucket contains the
+ * bytes of one millisecond; further packets wait in a queue, and are dropped when the queue
+ * contains the bytes of 50 ms.
  */
 #include "lab_plan.h"
 
@@ -35,7 +36,8 @@ static const double LATENCY_MAX_S = 10;
 /* Range of the bandwidth in bytes/s: 10 kbit/s to 1 Tbit/s. */
 static const double BANDWIDTH_MIN = 1250, BANDWIDTH_MAX = 125e9;
 static const double BURST_S = 1e-3, QUEUE_S = 50e-3;
-static const double QUEUE_MIN = 256 * 1024; /* Least size of the queue in bytes. */
+static const double QUEUE_MIN =
+    256 * 1024; /* Smallest size of the queue of a token bucket in bytes. */
 
 static const char *const way_names[] = {
     [LAB_PLAIN] = "plain", [LAB_NETEM] = "netem", [LAB_VDE] = "vde"};
@@ -83,8 +85,8 @@ const char *lab_way_name(enum lab_way way)
     return way_names[way];
 }
 
-/* Returns the number in a text that is a whole number from 1 to LAB_NODES_MAX; 0 for any other
- * text. */
+/* Returns the number that a text contains, if it is a whole number from 1 to LAB_NODES_MAX; 0 for
+ * any other text. */
 static size_t read_node_number(const char *text)
 {
     double number;
@@ -146,7 +148,8 @@ static int fail_range(struct hm_err *err, const char *field, const char *range)
     return HM_E_RANGE;
 }
 
-/* Check the latency for wirefilter, which takes whole milliseconds: 2.5 ms would become 2 ms. */
+/* Check that the latency is a whole number of milliseconds, because wirefilter would round it: 2.5
+ * ms would become 2 ms. */
 static int check_vde_latency(const struct lab_spec *s, struct hm_err *err)
 {
     double ms = s->latency_s * 1e3, whole = floor(ms + 1e-9);
@@ -160,7 +163,8 @@ static int check_vde_latency(const struct lab_spec *s, struct hm_err *err)
     return HM_E_RANGE;
 }
 
-/* Check the ranges of all values, and whether the mechanism can produce this latency and loss. */
+/* Check the ranges of all values, and whether the mechanism can produce the latency and the loss of
+ * the lab. */
 static int check_spec(const struct lab_spec *s, struct hm_err *err)
 {
     int rc = lab_name_check(s->name, err);
@@ -186,7 +190,8 @@ static int check_spec(const struct lab_spec *s, struct hm_err *err)
 
 /* ---- the plan ------------------------------------------------------------------------------- */
 
-/* A plan under construction. After an error in rc, further calls do nothing. */
+/* A list of commands (plan) under construction. After an error, which is stored in `rc`, further
+ * calls do nothing. */
 struct plan_maker {
     const struct lab_spec *spec;
     struct lab_plan plan;
@@ -228,7 +233,8 @@ HM_PRINTF(2, 3) static void plan_step(struct plan_maker *m, const char *format, 
     m->rc = launch_command_split(&s->command, line, m->err);
 }
 
-/* Mark the last command as running in the background; it is ready when `file` exists. */
+/* Mark the last command of the plan as one that keeps running in the background; the command is
+ * ready when `file` exists. */
 static void plan_keep_running(struct plan_maker *m, const char *file)
 {
     if (m->rc)
@@ -273,7 +279,8 @@ static void add_token_bucket(struct plan_maker *m, const char *space, const char
 static void add_netem(struct plan_maker *m, const char *device)
 {
     const struct lab_spec *s = m->spec;
-    /* The queue has room for the packets in flight at full bandwidth, and as many for bursts. */
+    /* The queue is long enough for the packets in flight at full bandwidth, and for as many packets
+     * again in bursts. */
     double packets = s->bandwidth > 0 ? ceil(2 * s->bandwidth * s->latency_s / PACKET) : 100e3;
     char loss[40] = "";
 
@@ -283,7 +290,7 @@ static void add_netem(struct plan_maker *m, const char *device)
               m->net, device, fmax(1000, packets), 1e3 * s->latency_s, loss);
 }
 
-/* Limit the bandwidth of node i and, with netem, add latency and loss. */
+/* Limit the bandwidth of node i and, if netem is used, add latency and loss. */
 static void add_traffic_control(struct plan_maker *m, size_t i)
 {
     char node[LAB_TEXT], outer[LAB_TEXT];

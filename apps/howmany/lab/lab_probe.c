@@ -30,19 +30,22 @@ enum { PORT = 9, ROUNDS = 4 };
 
 /* Timeout of a round of attempts in seconds, in addition to four times the latency. */
 static const double ROUND_TIMEOUT_S = 0.5;
-/* No third or fourth round begins after this number of seconds. */
+/* The third and the fourth round of attempts are left out if this number of seconds has passed. */
 static const double ROUNDS_LIMIT_S = 2;
-/* Seconds between the connection attempts of a round, so that they do not delay each other. */
+/*
+ * Seconds between the connection attempts of a round; without this gap they would delay each other.
+ */
 static const double SPACING_S = 0.5e-3;
 
 struct probe {
     size_t n;
     double latency_s;
-    /* Round-trip time of each node, in memory that is shared with the parent process. */
+    /* Round-trip time from node 1 to each node in seconds, in memory that is shared with the parent
+     * process. */
     double *seconds;
 };
 
-/* Start connecting to a node; returns the socket, or -1. */
+/* Start a connection attempt to a node. Returns the socket, or -1. */
 static int probe_connect(size_t node)
 {
     struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(PORT)};
@@ -51,7 +54,7 @@ static int probe_connect(size_t node)
 
     inet_pton(AF_INET, lab_address(node, address), &to.sin_addr);
     if (fd >= 0)
-        /* The result of the attempt is read later with SO_ERROR. */
+        /* The call returns at once; the result of the attempt is read later with SO_ERROR. */
         connect(fd, (struct sockaddr *)&to, sizeof(to));
     return fd;
 }
@@ -66,12 +69,12 @@ static bool probe_was_answered(int fd)
            (code == 0 || code == ECONNREFUSED);
 }
 
-/* State of one round: one connection attempt to each node. */
+/* State of one round of the measurement: one connection attempt to each node. */
 struct probe_round {
     struct pollfd ends[LAB_NODES_MAX];
-    double begun[LAB_NODES_MAX]; /* Start time of each attempt. */
-    size_t count;                /* Number of attempts so far. */
-    size_t left;                 /* Number of attempts without an answer. */
+    double begun[LAB_NODES_MAX]; /* Time at which each attempt began, in seconds. */
+    size_t count;                /* Number of attempts that were begun in this round. */
+    size_t left;                 /* Number of attempts that have no answer yet. */
 };
 
 static void collect_answers(const struct probe *p, struct probe_round *r, double until)
@@ -85,7 +88,7 @@ static void collect_answers(const struct probe *p, struct probe_round *r, double
             if (r->ends[i].fd < 0 || !r->ends[i].revents)
                 continue;
             if (probe_was_answered(r->ends[i].fd))
-                /* fmin ignores NAN, the value before the first answer. */
+                /* fmin ignores NAN, which is the value before the first answer. */
                 p->seconds[i] = fmin(p->seconds[i], now - r->begun[i]);
             close(r->ends[i].fd);
             r->ends[i].fd = -1;

@@ -1,4 +1,5 @@
-/* Checks whether a laboratory is complete, and describes it as text and JSON. */
+/* Checks whether all namespaces and processes of a laboratory (a cluster of network namespaces on
+ * one machine) exist, and describes the laboratory as text and JSON. */
 #include "lab_status.h"
 
 #include <math.h>

@@ -36,10 +36,10 @@
 #include "memory.h"
 #include "text.h"
 
-/* Seconds that a switch or a wire (wirefilter) may take to become ready. */
+/* Seconds to wait until a switch (vde_switch) or a wire (wirefilter) is ready. */
 static const double START_S = 10;
 
-/* The Debian package of each program. */
+/* Names of the programs that a lab may need, each with its Debian package. */
 static const char *const packages[][2] = {
     {"ip", "iproute2"},     {"tc", "iproute2"},     {"unshare", "util-linux"},
     {"vde_switch", "vde2"}, {"wirefilter", "vde2"},
@@ -87,7 +87,7 @@ int lab_check_programs(const struct lab_plan *plan, struct hm_err *err)
 
 /* ---- foreground commands -------------------------------------------------------------------- */
 
-/* Returns the last line of a program's standard error, for a message. */
+/* Returns the last line of the standard error of a program, for a message. */
 static const char *last_line(char *tail)
 {
     size_t length = strlen(tail);
@@ -152,7 +152,8 @@ int lab_has_netem(bool *ret_has, struct hm_err *err)
 /* Set real-time priority if that is allowed, otherwise the highest ordinary priority. */
 static void raise_priority(void)
 {
-    /* Limit of processor time without sleeping, in microseconds. */
+    /* Limit of processor time that a process may use without sleeping, in microseconds; beyond it,
+     * the kernel ends the process. */
     const struct rlimit busy = {.rlim_cur = 3000000, .rlim_max = 3000000};
     const struct sched_param lowest = {.sched_priority = 1};
 
@@ -161,9 +162,9 @@ static void raise_priority(void)
 }
 
 /*
- * Execute a background command. Its standard input is a pipe whose write end it holds itself, so
- * that it never sees the end of the input, at which a switch would exit. Its output is written to a
- * file.
+ * Execute a background command. Its standard input is a pipe, and the command itself has the write
+ * end, so that it never reads an end of file, at which a switch would exit. Its output is written
+ * to a file.
  */
 _Noreturn static void exec_step(const struct lab_step *step, const char *log)
 {
@@ -176,8 +177,8 @@ _Noreturn static void exec_step(const struct lab_step *step, const char *log)
         signal(i, SIG_DFL);
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
-    /* If the command inherited the write end of a pipe, the reader would never see the end of
-     * file. */
+    /* If the command inherited the write end of a pipe of this process, the reader of that pipe
+     * would never read an end of file. */
     close_range(STDERR_FILENO + 1, ~0U, 0);
     int file = open(log, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     if (file < 0 || pipe(ends) != 0 || chdir("/") != 0)
@@ -237,7 +238,7 @@ static int write_lab_file(const char *name, const char *file, struct hm_text *te
     int rc = text->failed ? hm__fail_nomem(err) : 0;
     FILE *out = rc ? NULL : fopen(lab_path(name, file, path), "we");
 
-    /* Programs on a node must be able to read these files without root. */
+    /* These files are readable by everyone, because programs on a node may run without root. */
     bool written = out && fchmod(fileno(out), 0644) == 0 &&
                    fwrite(text->data, 1, text->length, out) == text->length;
     if (out)
@@ -319,14 +320,14 @@ static int make_lab_folder(const struct lab_spec *spec, struct hm_err *err)
 {
     char path[LAB_TEXT];
 
-    /* mkdir fails, without harm, if the folder exists already because of other labs. */
+    /* mkdir fails if the folder exists already because of other labs; this is not an error. */
     mkdir(LAB_FOLDER, 0755);
     if (mkdir(lab_path(spec->name, NULL, path), 0755) == 0)
         return 0;
     return hm__fail(err, HM_E_IO, "cannot make %s: %s", path, strerror(errno));
 }
 
-/* Remove an unfinished lab; called by the guard after this process was killed. */
+/* Remove a lab that is not complete; called by the guard process after this process was killed. */
 static void remove_unfinished(const char *name)
 {
     char path[LAB_TEXT];

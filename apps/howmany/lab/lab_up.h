@@ -1,6 +1,6 @@
 /*
- * Makes a laboratory, a cluster of network namespaces: runs the commands of a plan, and undoes them
- * when one fails.
+ * Makes a laboratory (a cluster of network namespaces on one machine): runs the commands of a plan,
+ * and removes the laboratory if a command fails.
  */
 #ifndef HM_LAB_UP_H
 #define HM_LAB_UP_H
@@ -13,14 +13,14 @@
  */
 int lab_up(const struct lab_spec *spec, const struct lab_plan *plan, struct hm_err *err);
 
-/* Find out whether the kernel has netem, by a test in a temporary network namespace. */
+/* Find out whether the kernel has the netem queue, by a test in a temporary network namespace. */
 int lab_has_netem(bool *ret_has, struct hm_err *err);
 /* Check that all programs of the plan are installed; the error names the package of a missing
  * program. */
 int lab_check_programs(const struct lab_plan *plan, struct hm_err *err);
 
 /* Lock the lab's folder. Returns a descriptor, which the caller closes, or -1 if another process
- * holds the lock. */
+ * has locked it. */
 int lab_lock(const char *name);
 
 #endif

@@ -70,7 +70,7 @@ int launch_append(int file, const char *text, size_t length, bool sync)
         length -= (size_t)put;
     }
     if (sync)
-        fsync(file); /* fsync fails for a pipe or a terminal, which is harmless. */
+        fsync(file); /* fsync fails for a pipe or a terminal; this is not an error. */
     return 0;
 }
 

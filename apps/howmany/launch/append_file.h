@@ -15,7 +15,7 @@ bool launch_append_continues(const char *path, const char *header);
  * with a message.
  */
 int launch_append_open(const char *path, const char *header, int *ret_file);
-/* Append a text; if `sync` is set, the text has reached the disk when this function returns. */
+/* Append a text; if `sync` is true, the text is on the disk when this function returns. */
 int launch_append(int file, const char *text, size_t length, bool sync);
 
 #endif

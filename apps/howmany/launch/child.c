@@ -35,8 +35,10 @@
 #include "processes.h"
 
 static const double GRACE_S = 2; /* Seconds between SIGTERM and SIGKILL. */
-static const double LOOK_S = 1;  /* Seconds between searches for unreaped children. */
-/* Seconds to continue reading pipes that other processes hold open after the command has ended. */
+static const double LOOK_S = 1;  /* Seconds between two searches for children of the command that
+                                    have ended and were not reaped. */
+/* Seconds for which pipes are still read after the command has ended, if other processes have them
+ * open. */
 static const double DRAIN_S = 0.5;
 
 /* The state of a running command. Times are in seconds of the monotonic clock; the time of an event
@@ -47,18 +49,21 @@ struct child_run {
     /* Read ends of the pipes for standard output and standard error; -1 after end of file. */
     int out, err;
     double started_s, terminated_s, killed_s, ended_s;
-    double looked_s;   /* Time of the last search for an unreaped child of the command. */
-    double unreaped_s; /* Time at which the current unreaped child was first seen. */
-    long unreaped;     /* Process id of an unreaped child of the command; 0: there is none. */
+    double looked_s;   /* Time of the last search for a child of the command that has ended and was
+                          not reaped. */
+    double unreaped_s; /* Time at which the child `unreaped` was first found. */
+    long unreaped;     /* Process id of a child of the command that has ended and was not reaped; 0:
+                          there is none. */
     /* Reason why this program ended the command; LAUNCH_CHILD_EXITED: this program did not end
      * it. */
     enum launch_child_end reason;
-    sigset_t before, waiting; /* Signal mask of the caller, and signal mask during ppoll. */
+    sigset_t before, waiting; /* Signal mask of this thread before the command was started, and
+                                 signal mask during ppoll. */
     struct sigaction before_chld;
-    size_t length; /* Number of bytes of the current line so far. */
-    bool partial;  /* True if a line has begun and its newline has not arrived. */
+    size_t length; /* Number of bytes of the current output line so far. */
+    bool partial;  /* True if a part of an output line has arrived without its newline. */
     char line[LAUNCH_CHILD_LINE + 1];
-    char chunk[64 * 1024]; /* Buffer with the capacity of a pipe. */
+    char chunk[64 * 1024]; /* Buffer for one read from a pipe; it has the size of a full pipe. */
 };
 
 static void close_fd(int *fd)
@@ -70,7 +75,7 @@ static void close_fd(int *fd)
 
 /* ---- interruption --------------------------------------------------------------------------- */
 
-/* The interrupt flag is global, because signal handlers belong to the whole process. */
+/* The flag for interruptions is global, because signal handlers belong to the whole process. */
 static volatile sig_atomic_t interrupted;
 static struct sigaction before_int, before_term, before_hup;
 static bool interrupt_begun;
@@ -81,7 +86,9 @@ static void interrupt_note(int signal_number)
     interrupted = 1;
 }
 
-/* Catch a signal unless it is ignored: nohup and background jobs rely on ignored signals. */
+/*
+ * Catch a signal unless it is ignored, because nohup and background jobs rely on ignored signals.
+ */
 static void interrupt_catch(int signal_number, struct sigaction *ret_before)
 {
     struct sigaction action = {.sa_handler = interrupt_note, .sa_flags = SA_RESTART};
@@ -128,7 +135,8 @@ void launch_interrupt_end(void)
 
 static void signal_wake(int signal_number)
 {
-    (void)signal_number; /* The handler exists only so that ppoll returns. */
+    (void)signal_number; /* The handler does nothing; it exists so that a signal makes ppoll return.
+                          */
 }
 
 static void block_signals(void)
@@ -173,7 +181,8 @@ static void deliver_pending_signals(const struct child_run *r)
 
 struct child_pipes {
     int out[2], err[2];
-    int report[2]; /* A successful exec closes this pipe; otherwise the child writes errno to it. */
+    int report[2]; /* Pipe that a successful exec closes; if exec fails, the child process writes
+                      errno to it. */
 };
 
 static void close_pipes(struct child_pipes *p)
@@ -211,7 +220,8 @@ static void reset_signals(void)
     sigset_t none;
 
     for (int i = 1; i < NSIG; i++)
-        signal(i, SIG_DFL); /* Errors for SIGKILL and SIGSTOP do not matter. */
+        signal(i, SIG_DFL); /* SIGKILL and SIGSTOP cannot be changed; the errors for these signals
+                               are ignored. */
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
@@ -239,13 +249,13 @@ _Noreturn static void child_exec(char *const *argv, const struct child_pipes *p,
     launch_guard_tell_session(getpid());
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (getppid() != parent)
-        _exit(127); /* The parent has ended already. */
+        _exit(127); /* The parent process has ended already, so the command must not be started. */
     reset_signals();
     if (set_streams(p))
         execvp(argv[0], argv);
     int code = errno;
     ssize_t ignored = write(p->report[1], &code, sizeof(code));
-    (void)ignored; /* If this write fails, there is no way to report it. */
+    (void)ignored; /* A failure of this write cannot be reported. */
     _exit(127);
 }
 
@@ -303,13 +313,13 @@ static void copy_to_stderr(const char *bytes, size_t count)
         if (done < 0 && errno == EINTR)
             continue;
         if (done <= 0)
-            return; /* Standard error is closed, so nothing can be shown. */
+            return; /* Standard error is closed, so the output cannot be shown. */
         bytes += done;
         count -= (size_t)done;
     }
 }
 
-/* Replace NUL bytes, because lines are passed on as C strings, which end at the first NUL. */
+/* Replace NUL bytes, because each line is passed as a C string, which ends at the first NUL. */
 static void replace_nuls(char *bytes, size_t count)
 {
     for (size_t i = 0; i < count; i++)
@@ -400,7 +410,7 @@ static void note_if_unreaped(void *run, long pid)
         r->unreaped = pid;
 }
 
-/* Whether a child of the command has ended and the command has not reaped it for too long. */
+/* Whether a child of the command ended long ago and the command still has not reaped it. */
 static bool child_is_stuck(struct child_run *r, double now)
 {
     long before = r->unreaped;
@@ -408,7 +418,8 @@ static bool child_is_stuck(struct child_run *r, double now)
     if (r->child->stuck_s <= 0 || now < r->looked_s + LOOK_S)
         return false;
     r->looked_s = now;
-    r->unreaped = 0; /* The search sets the id again if the child still exists. */
+    r->unreaped =
+        0; /* The id is set to 0; the search below sets it again if the child still exists. */
     launch_each_process(note_if_unreaped, r);
     if (r->unreaped == 0 || r->unreaped != before)
         r->unreaped_s = now;
@@ -447,7 +458,7 @@ static void child_end_when_due(struct child_run *r, double now)
     }
 }
 
-/* Returns the next time at which the loop must act even without an event. */
+/* Returns the time until which the loop may wait for an event; then it must act without one. */
 static double child_next_deadline(const struct child_run *r)
 {
     if (isfinite(r->ended_s))
@@ -466,12 +477,13 @@ static void child_wait_and_read(struct child_run *r)
                              {.fd = r->err, .events = POLLIN},
                              {.fd = launch_guard_descriptor(), .events = POLLIN}};
     double left = fmin(fmax(child_next_deadline(r) - cli_now_s(), 0),
-                       1e6); /* The limit of 1e6 s fits time_t; afterwards the loop waits again. */
+                       1e6); /* The wait is at most 1e6 s, which fits into time_t; after that time
+                                the loop waits again. */
     struct timespec wait = {.tv_sec = (time_t)left};
 
     wait.tv_nsec = (long)((left - (double)wait.tv_sec) * 1e9);
     if (ppoll(ends, 3, &wait, &r->waiting) <= 0)
-        return; /* A signal arrived or the deadline passed; the loop handles both. */
+        return; /* A signal arrived or the deadline passed; the calling loop handles both. */
     if (ends[0].revents)
         read_pipe(r, &r->out, split_output);
     if (ends[1].revents)
@@ -501,7 +513,7 @@ static double timeval_seconds(struct timeval t)
     return (double)t.tv_sec + 1e-6 * (double)t.tv_usec;
 }
 
-/* Kill the remaining processes of the session, reap the command and set the results. */
+/* Kill the remaining processes of the session, reap the command and set the results of the run. */
 static void child_reap(struct child_run *r)
 {
     struct launch_child *c = r->child;
@@ -510,7 +522,8 @@ static void child_reap(struct child_run *r)
 
     kill(-r->pid, SIGKILL);
     launch_session_signal(r->pid, SIGKILL);
-    launch_guard_session(0); /* The session id can be reused after wait4. */
+    launch_guard_session(0); /* The guard must forget the session, because the session id can be
+                                reused after wait4. */
     while (wait4(r->pid, &status, 0, &usage) < 0 && errno == EINTR)
         ;
     c->end = WIFSIGNALED(status) ? LAUNCH_CHILD_SIGNALLED : LAUNCH_CHILD_EXITED;
@@ -547,7 +560,7 @@ int launch_child_run(struct launch_child *child, struct hm_err *err)
         child->end = LAUNCH_CHILD_INTERRUPTED;
     else
         rc = child_start(r, &pipes, err);
-    /* If the command has been started, wait for its end. */
+    /* Wait for the end of the command, if it has been started. */
     if (rc == 0 && child->end == LAUNCH_CHILD_EXITED) {
         child_watch(r);
         child_reap(r);

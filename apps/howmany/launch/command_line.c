@@ -17,7 +17,7 @@
 #include "memory.h"
 #include "text.h"
 
-enum { NAME_SHOWN = 48 }; /* Largest number of characters of a name in a message. */
+enum { NAME_SHOWN = 48 }; /* Names in messages are cut after this number of characters. */
 
 static bool is_blank(char c)
 {
@@ -34,7 +34,7 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* Whether c is in a set of characters; unlike strchr, this function never finds NUL. */
+/* Whether `c` is in a set of characters. A NUL is never in the set, unlike with strchr. */
 static bool is_char_of(char c, const char *set)
 {
     return c && strchr(set, c);
@@ -42,8 +42,8 @@ static bool is_char_of(char c, const char *set)
 
 /* ---- lists of arguments --------------------------------------------------------------------- */
 
-/* Move the text of `argument` to the end of the list. The list doubles whenever count + 1 is a
- * power of two. */
+/* Move the text of `argument` to the end of the list of arguments. The capacity doubles whenever
+ * count + 1 is a power of two. */
 static int command_push(struct launch_command *command, struct hm_text *argument,
                         struct hm_err *err)
 {
@@ -83,13 +83,13 @@ void launch_command_release(struct launch_command *command)
 /* ---- splitting ------------------------------------------------------------------------------ */
 
 struct splitter {
-    const char *text, *at; /* The whole text and the current position; borrowed. */
-    struct hm_text word;   /* The part of the current argument that was read so far. */
+    const char *text, *at; /* The whole command line and the current position in it; borrowed. */
+    struct hm_text word;   /* Text of the current argument, as far as it was read. */
     struct hm_err *err;
 };
 
-/* Returns the position of a character, counted from 1; a UTF-8 character of several bytes counts
- * once. */
+/* Returns the position of a character in the command line, counted from 1; a UTF-8 character of
+ * several bytes counts once. */
 static size_t character_position(const struct splitter *s, const char *at)
 {
     size_t characters = 1;
@@ -129,7 +129,7 @@ static int read_single_quoted(struct splitter *s)
     return 0;
 }
 
-/* Whether a shell would expand this $ within double quotes. */
+/* Whether a shell would expand this $ in double quotes. */
 static bool dollar_expands(const char *dollar)
 {
     return is_name_start(dollar[1]) || is_digit(dollar[1]) || is_char_of(dollar[1], "({?#@*!$-");
@@ -144,7 +144,7 @@ static int read_double_quoted(struct splitter *s)
             return quote_not_closed(s, open);
         if (*s->at == '`' || (*s->at == '$' && dollar_expands(s->at)))
             return refuse_character(s);
-        /* A backslash at the end of a line continues the line. */
+        /* A backslash at the end of a line joins the line with the next one. */
         if (s->at[0] == '\\' && s->at[1] == '\n') {
             s->at++;
             continue;
@@ -196,7 +196,7 @@ static int read_argument(struct splitter *s)
     return rc;
 }
 
-/* Skip blanks, and pairs of a backslash and a newline. */
+/* Skip blanks, and each backslash that is followed by a newline. */
 static void skip_blanks(struct splitter *s)
 {
     while (is_blank(*s->at) || (s->at[0] == '\\' && s->at[1] == '\n'))
@@ -229,7 +229,8 @@ int launch_command_split(struct launch_command *command, const char *text, struc
 /* ---- filling in ----------------------------------------------------------------------------- */
 
 struct piece {
-    /* Text of the piece, borrowed from the argument; a name is stored without its braces. */
+    /* A part of an argument: plain text, or the name of a placeholder without its braces; borrowed
+     * from the argument. */
     const char *text;
     size_t length;
     bool is_name;
@@ -247,9 +248,9 @@ static size_t name_length(const char *at)
 }
 
 /*
- * Read the piece of text or placeholder that starts at `at`, which must not be the end of the text.
- * Returns the start of the next piece. }} means } only after a {{ in the same argument, because
- * nested JSON ends in }} and must not change.
+ * Read the plain text or the placeholder that starts at `at`, which must not be the end of the
+ * argument. Returns the start of the next one. }} means } only after a {{ in the same argument,
+ * because nested JSON ends in }} and must not change.
  */
 static const char *next_piece(const char *at, size_t *doubled, struct piece *ret_piece)
 {
@@ -278,7 +279,7 @@ static bool piece_is_name(const struct piece *piece, const char *name)
 }
 
 struct placeholders {
-    const struct launch_placeholder *placeholders; /* Known placeholders; borrowed. */
+    const struct launch_placeholder *placeholders; /* Placeholders that have a value; borrowed. */
     size_t count;
 };
 
@@ -382,8 +383,9 @@ bool launch_command_uses(const struct launch_command *command, const char *name)
 
 /* ---- quoting -------------------------------------------------------------------------------- */
 
-/* Whether a shell reads the argument unchanged. In the first argument, = would mean an
- * assignment. */
+/*
+ * Whether a shell would not change the argument. In the first argument, = would mean an assignment.
+ */
 static bool needs_no_quotes(const char *word, bool first)
 {
     for (const char *p = word; *p; p++)
@@ -400,7 +402,8 @@ static void quote_argument(struct hm_text *out, const char *word)
         size_t length = strcspn(word, "'");
         hm__text_add_n(out, word, length);
         word += length;
-        if (*word) { /* A single quote cannot be escaped within single quotes. */
+        if (*word) { /* A single quote cannot be escaped within single quotes, so the quotes are
+                        closed before it and opened again after it. */
             hm__text_add(out, "'\\''");
             word++;
         }

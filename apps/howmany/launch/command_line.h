@@ -9,17 +9,18 @@
 
 struct hm_text;
 
-/* The arguments of a command in the form that execvp takes. Zero-initialise. */
+/* The arguments of a command in the form that execvp needs. Zero-initialise. */
 struct launch_command {
-    /* Array of arguments; the array and each argument are owned. argv[count] is NULL; argv is NULL
-     * while count is 0. */
+    /* Array of arguments; the array and each argument are owned. argv[count] is NULL; `argv` is
+     * NULL if `count` is 0. */
     char **argv;
     size_t count;
 };
 
-/* A value that replaces {name}. Both texts are borrowed. */
+/* A value that replaces the placeholder {name}. Both strings are borrowed. */
 struct launch_placeholder {
-    const char *name; /* Name: a letter or _, followed by letters, digits, _ and -. */
+    const char
+        *name; /* Name of the placeholder: a letter or _, followed by letters, digits, _ and -. */
     const char *value;
 };
 

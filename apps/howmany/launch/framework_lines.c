@@ -30,8 +30,9 @@
 #define NUMBER "([0-9]+[.]?[0-9]*([eE][+-]?[0-9]+)?)"
 
 /*
- * A form of line. The first group of `time` is the number; its unit is `unit`, or the third group
- * if `unit` is NULL. The first group of `loss` is the loss.
+ * A form of output line. The first group of the regular expression `time` is the number; its unit
+ * is `unit`, or the third group if `unit` is NULL. The first group of the regular expression `loss`
+ * is the loss.
  */
 struct framework_form {
     const char *framework, *word, *time, *unit, *loss;
@@ -89,7 +90,9 @@ void launch_frameworks_free(struct launch_frameworks *f)
     free(f);
 }
 
-/* Copy a group of a match; an empty text if the group did not match. */
+/*
+ * Copy a group of a match of a regular expression; the result is empty if the group did not match.
+ */
 static void copy_group(const char *line, const regmatch_t *group, char *text, size_t room)
 {
     text[0] = '\0';
@@ -97,7 +100,7 @@ static void copy_group(const char *line, const regmatch_t *group, char *text, si
         snprintf(text, room, "%.*s", (int)(group->rm_eo - group->rm_so), line + group->rm_so);
 }
 
-/* Read the number in a group; NaN if the group is empty or is not a number. */
+/* Read the number in a group of a match; NaN if the group is empty or is not a number. */
 static double read_group(const char *line, const regmatch_t *group)
 {
     char text[64];
@@ -108,7 +111,7 @@ static double read_group(const char *line, const regmatch_t *group)
     return used > 0 && text[used] == '\0' ? value : NAN;
 }
 
-/* Returns the seconds of an iteration, given as a number with a unit. */
+/* Converts a time or a rate with its unit to the seconds of one iteration. */
 static double seconds_of(double value, const char *unit)
 {
     if (strcmp(unit, "ms") == 0)

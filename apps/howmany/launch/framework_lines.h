@@ -4,20 +4,22 @@
 
 #include <stdbool.h>
 
-struct launch_frameworks; /* The compiled regular expressions; opaque to the caller. */
+struct launch_frameworks; /* The compiled regular expressions for the lines of frameworks; opaque to
+                             the caller. */
 
-/* Values that one line of output reports. */
+/* Values that one line of the output of a framework reports. */
 struct launch_framework_line {
-    const char *framework; /* Name of the framework; static. */
+    const char *framework; /* Name of the framework; a static string. */
     double seconds;        /* Seconds of one iteration that the line reports. */
     double loss;           /* Loss that the line reports; NaN: none. */
 };
 
-/* Compile the expressions. Returns NULL when out of memory. */
+/* Compile the regular expressions. Returns NULL if memory runs out. */
 struct launch_frameworks *launch_frameworks_new(void);
 void launch_frameworks_free(struct launch_frameworks *frameworks);
 
-/* Read a line. Returns false, and leaves *ret_line unchanged, if no framework writes such lines. */
+/* Read a line of output. Returns false, and leaves *ret_line unchanged, if no known framework
+ * writes such lines. */
 bool launch_frameworks_read(const struct launch_frameworks *frameworks, const char *line,
                             struct launch_framework_line *ret_line);
 

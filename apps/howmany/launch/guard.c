@@ -1,12 +1,12 @@
 /*
- * The guard is a forked copy of this process that reads messages from a socket until the end of
- * file, which comes when this process has ended for whatever reason: the kernel closes the socket,
- * and no other process has its other end after an exec. Messages carry function pointers, which are
- * valid because both processes have the same image.
+ * The guard is a forked copy of this process. It reads messages from a socket until the end of
+ * file, which it gets when this process has ended for any reason: the kernel then closes this
+ * process's end of the socket, and no other process has that end open after an exec. Messages
+ * contain function pointers, which are valid because both processes have the same image.
  *
- * The guard leads a session of its own, so that neither Ctrl-C nor the end of an outer command's
- * session reaches it: if howmany study is killed, its guard kills howmany train, and the guard of
- * howmany train ends the ranks.
+ * The guard has its own session, so that neither Ctrl-C nor the end of an outer command's session
+ * ends it: if howmany study is killed, its guard kills howmany train, and the guard of howmany
+ * train ends the ranks.
  */
 #include "guard.h"
 
@@ -27,35 +27,40 @@
 #include "processes.h"
 
 static const double GRACE_S = 2; /* Seconds between SIGTERM and SIGKILL. */
-static const double KILL_S = 5;  /* Seconds to repeat SIGKILL, for processes that start others. */
+static const double KILL_S = 5;  /* Seconds during which SIGKILL is repeated, because processes may
+                                    start others before they end. */
 
 /* Number of functions that can be registered at the same time. */
 enum { CLEANUPS = 4 };
 
 struct cleanup {
-    void (*clean)(const char *name); /* Function to call; NULL: this entry is free. */
+    void (*clean)(const char *name); /* Function that the guard calls when this process has ended;
+                                        NULL: this entry of the table is free. */
     char name[LAUNCH_GUARD_NAME];
 };
 
-/* The actions of the guard when the guarded process ends. */
+/* The actions that the guard takes when the guarded process ends. */
 struct duties {
     pid_t session;
     struct cleanup cleanups[CLEANUPS];
 };
 
-/* One message to the guard: a new session, or a function to add or to drop. */
+/* One message to the guard: a new session, or a function to register or to remove. */
 struct message {
     enum { MESSAGE_SESSION, MESSAGE_ADD, MESSAGE_DROP } kind;
     pid_t session;
     struct cleanup cleanup;
 };
 
-/* The guard is global, because it belongs to the whole process, as signal handlers do. */
+/* State of the guard. It is global, because the guard belongs to the whole process, as signal
+ * handlers do. */
 static struct {
-    pid_t owner; /* The process that started the guard; a forked copy of it has no guard. */
+    pid_t owner; /* The process that started the guard; in a forked copy of this process, the guard
+                    must not be used. */
     pid_t pid;
     int socket;
-    struct duties duties; /* Arguments that are needed to start another guard. */
+    struct duties
+        duties; /* Actions of the current guard; if it is killed, another guard gets them. */
 } guard;
 
 static void duties_change(struct duties *d, const struct message *m)
@@ -130,7 +135,8 @@ _Noreturn static void guard_run(int own, struct duties *duties)
 
 /* ---- the guarded process -------------------------------------------------------------------- */
 
-/* A forked copy of the process that has a guard has no guard itself, so the state is cleared. */
+/* In a forked copy of the process that started the guard, clear the state, because the copy has no
+ * guard. */
 static void forget_guard_of_parent(void)
 {
     if (guard.owner == 0 || guard.owner == getpid())
@@ -151,7 +157,7 @@ static bool guard_is_running(void)
     return false;
 }
 
-/* Move a descriptor above those of the standard streams, which the guard replaces. */
+/* Move a descriptor above 2, because the guard replaces the standard streams. */
 static int move_up(int fd)
 {
     if (fd < 0 || fd > STDERR_FILENO)
@@ -170,7 +176,8 @@ void launch_guard_start(void)
         return;
     ends[0] = move_up(ends[0]);
     ends[1] = move_up(ends[1]);
-    /* Signals must not end the guard before it ignores them and has left this session. */
+    /* All signals are blocked, so that none can end the guard before it ignores signals and has
+     * left this session. */
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, &before);
     pid_t pid = ends[0] < 0 || ends[1] < 0 ? -1 : fork();
@@ -194,11 +201,11 @@ void launch_guard_start(void)
 static void guard_send(const struct message *m)
 {
     ssize_t ignored = send(guard.socket, m, sizeof(*m), MSG_NOSIGNAL);
-    (void)ignored; /* If the guard has died, launch_guard_start passes the actions to another guard.
-                    */
+    (void)ignored; /* If the write fails because the guard has died, launch_guard_start passes the
+                      actions to another guard. */
 }
 
-/* Change the list of actions here and in the guard. */
+/* Change the list of the guard's actions, both in this process and in the guard. */
 static void guard_change(const struct message *m)
 {
     bool running = guard_is_running();

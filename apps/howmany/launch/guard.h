@@ -1,19 +1,20 @@
 /*
- * The guard is a process that cleans up after this process is killed: SIGKILL leaves this process
- * no time to end its commands and to remove its temporary files. The guard is started when it is
- * first needed. It waits until this process has ended, ends the command that was running, calls the
- * functions that were registered, and exits. If the guard itself is killed, another one is started.
+ * The guard is a process that cleans up after this process is killed, because SIGKILL leaves this
+ * process no time to end its commands and to remove its temporary files. The guard is started when
+ * it is first needed. It waits until this process has ended, ends the command that was running,
+ * calls the functions that were registered, and exits. If the guard itself is killed, another one
+ * is started.
  */
 #ifndef HM_GUARD_H
 #define HM_GUARD_H
 
 #include <sys/types.h>
 
-/* Longest name that can be passed to launch_guard_add, with its NUL byte. */
+/* Largest number of bytes of a name that is passed to launch_guard_add, including its NUL. */
 enum { LAUNCH_GUARD_NAME = 1024 };
 
-/* Start the guard unless it is running. Nothing is reported if that fails, because the guard is
- * needed only if this process is killed. */
+/* Start the guard unless it is running. A failure is not reported, because the guard is needed only
+ * if this process is killed. */
 void launch_guard_start(void);
 
 /*
@@ -28,16 +29,16 @@ void launch_guard_session(pid_t session);
  */
 void launch_guard_tell_session(pid_t session);
 
-/* Register a function to be called with this name if this process ends without
- * launch_guard_drop. The function runs in the guard. */
+/* Register a function that the guard calls with `name` if this process ends without a call of
+ * launch_guard_drop. */
 void launch_guard_add(void (*clean)(const char *name), const char *name);
 void launch_guard_drop(void (*clean)(const char *name), const char *name);
 
-/* A function for launch_guard_add: removes a folder and everything in it. */
+/* Removes a folder and everything in it; a function that can be passed to launch_guard_add. */
 void launch_guard_remove_folder(const char *path);
 
-/* Returns a descriptor that becomes readable when the guard dies; -1: there is no guard. Call
- * launch_guard_start then. */
+/* Returns a descriptor that becomes readable when the guard dies, so that launch_guard_start can be
+ * called again; -1: there is no guard. */
 int launch_guard_descriptor(void);
 
 #endif

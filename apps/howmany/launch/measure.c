@@ -20,12 +20,13 @@ struct report {
     const struct launch_measure_settings *settings;
     double *seconds; /* Seconds of each reported iteration; owned. */
     size_t count, room;
-    bool json; /* True if a JSON line with an iteration was read. */
+    bool json; /* True if an iteration was read from a JSON line. */
     double loss;
     struct launch_frameworks *frameworks; /* Compiled expressions of the known frameworks; owned.
-                                             NULL if a regular expression is given. */
-    const char *framework; /* The framework whose lines are read; NULL: none, or JSON lines. */
-    bool failed;           /* True if memory ran out. */
+                                             NULL if the user gave a regular expression. */
+    const char *framework; /* The framework whose lines are read; NULL: none is recognised, or the
+                              command writes JSON lines. */
+    bool failed;           /* True if an allocation failed. */
 };
 
 static void note_iteration(struct report *a, double seconds)
@@ -45,7 +46,7 @@ static void note_iteration(struct report *a, double seconds)
     a->seconds[a->count++] = seconds;
 }
 
-/* Replace NaN and Infinity, which some programs write although they are not JSON, by empty
+/* Replace NaN and Infinity, which some programs write although JSON does not allow them, by empty
  * strings. */
 static void replace_nan(char *line)
 {
@@ -59,8 +60,9 @@ static void replace_nan(char *line)
 }
 
 /*
- * Read a JSON line with an iteration. Once there is such a line, lines of a framework are ignored,
- * because they may summarise the same iterations. Returns whether the line has an iteration.
+ * Read a JSON line that reports an iteration. After the first such line, lines of a framework are
+ * ignored, because they may summarise the same iterations. Returns whether the line reports an
+ * iteration.
  */
 static bool read_json_line(struct report *a, const char *written)
 {
@@ -71,8 +73,8 @@ static bool read_json_line(struct report *a, const char *written)
 
     if (line)
         replace_nan(line);
-    /* Most lines are ordinary output of the command; skip lines that are not an object with an
-     * iteration. */
+    /* Lines that are not a JSON object with an iteration are skipped, because most lines are
+     * ordinary output of the command. */
     if (line && hm__json_parse(arena, line, strlen(line), "output", &object, NULL) == 0 &&
         object->kind == HM_VALUE_MAP && hm__value_get(object, "iteration")) {
         if (a->framework)
@@ -89,9 +91,7 @@ static bool read_json_line(struct report *a, const char *written)
     return found;
 }
 
-/*
- * Read a line of a known framework. Only lines of the framework that was recognised first are used.
- */
+/* Read a line of a known framework. Lines of a second framework are ignored. */
 static void read_framework_line(struct report *a, const char *line)
 {
     struct launch_framework_line found;
@@ -146,7 +146,7 @@ static double median_of(double *values, size_t count)
     return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
 }
 
-/* Copy the last non-blank line of a text into out[room]. */
+/* Copy the last line of a text that is not blank into out[room]. */
 static void last_line(const char *text, char *out, size_t room)
 {
     size_t end = strlen(text), start;
@@ -156,7 +156,8 @@ static void last_line(const char *text, char *out, size_t room)
     for (start = end; start > 0 && text[start - 1] != '\n'; start--)
         ;
     snprintf(out, room, "%.*s", (int)(end - start), text + start);
-    for (char *c = out; *c; c++) /* Control characters could change the state of the terminal. */
+    for (char *c = out; *c; c++) /* Control characters are replaced, because they could change the
+                                    state of the terminal. */
         if ((unsigned char)*c < 0x20)
             *c = ' ';
 }
@@ -191,8 +192,8 @@ static void measurement_set_status(const struct launch_child *child, struct laun
 }
 
 /*
- * Sets the seconds of an iteration from those that were reported. The first of several iterations
- * often includes preparations, so it is left out.
+ * Sets the seconds of an iteration from the reported iterations. If there are several, the first is
+ * left out, because it often includes preparations.
  */
 static void measurement_set_seconds(struct launch_measurement *m, const struct report *report,
                                     double whole_s)
@@ -227,7 +228,7 @@ void launch_measurement_subtract(struct launch_measurement *m, double long_count
     }
 }
 
-/* Take the iterations from the log of a Spark program that printed none. */
+/* Read the iterations from the event log of a Spark program that has printed none. */
 static void read_spark_log(struct report *a, const struct launch_spark_log *log)
 {
     double *seconds = NULL;

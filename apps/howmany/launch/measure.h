@@ -1,4 +1,5 @@
-/* Measures one run of a command: seconds per iteration from its output, or its wall time. */
+/* Measures one run of a command. The result is the seconds per iteration that the output reports,
+ * or else the wall time. */
 #ifndef HM_MEASURE_H
 #define HM_MEASURE_H
 
@@ -9,38 +10,39 @@
 #include "howmany_fit.h"
 
 struct launch_measure_settings {
-    double timeout_s; /* Time limit in seconds; 0: no limit. */
-    /* A line that matches this expression reports one iteration; its first group is the time in
+    double timeout_s; /* Time limit of a run in seconds; 0: no limit. */
+    /* Regular expression for lines that report one iteration; its first group is the time in
      * seconds or with a unit. NULL: iterations are lines of the form
-     * {"iteration":…,"seconds":…,"loss":…}, or, if there are none, lines of a known framework. */
+     * {"iteration":…,"seconds":…,"loss":…} or, if there are none, lines of a known framework. */
     const regex_t *iteration;
     bool show; /* True to copy the command's output to standard error. */
 };
 
 /*
- * Names of the methods by which the seconds of an iteration were determined; they are the values of
- * the column `timing` of a record.
+ * Names of the methods by which the seconds of an iteration were determined; the column `timing` of
+ * recorded runs contains them.
  */
 
 /* The command reported the times of its iterations. */
 #define LAUNCH_TIMING_ITERATIONS "iterations"
 /* The difference of two runs with different numbers of iterations was used. */
 #define LAUNCH_TIMING_DIFFERENCE "difference"
-/* The time of the whole run was used, with its start-up. */
+/* The wall time of the whole run was used, including its start-up. */
 #define LAUNCH_TIMING_WHOLE HM_TIMING_WHOLE
 
 /* The result of one run. Unknown values are NaN. */
 struct launch_measurement {
-    /* Result: "ok", "exit 3", "signal 9", "timeout", "interrupted" or "not started". */
+    /* How the run ended: "ok", "exit 3", "signal 9", "timeout", "interrupted" or "not started". */
     char status[24];
     double seconds;    /* Median seconds of one iteration; total_s if no iteration was reported. */
     double total_s;    /* Wall time of the run in seconds. */
     double iterations; /* Number of iterations that the command reported. */
     double loss;       /* Last loss that the command reported. */
-    double startup_s;  /* Seconds of the start-up that are not in `seconds`; NaN: unknown. */
+    double
+        startup_s; /* Seconds of the start-up, which are not included in `seconds`; NaN: unknown. */
     /*
-     * Name of the method by which `seconds` was determined, one of those above; NULL: `seconds` is
-     * unknown.
+     * Name of the method by which `seconds` was determined, one of the names above; NULL: `seconds`
+     * is unknown.
      */
     const char *timing;
     const char *framework; /* The framework whose lines were read; NULL: none. */
@@ -48,14 +50,14 @@ struct launch_measurement {
                           did not start. */
 };
 
-/* Run the command once. Returns 0 whatever the result of the command, or EXIT_USAGE with a message
- * if a process, a pipe or memory cannot be allocated. */
+/* Run the command once. Returns 0 whatever the exit status of the command is, or EXIT_USAGE with a
+ * message if a process, a pipe or memory cannot be allocated. */
 int launch_measure(char *const *argv, const struct launch_measure_settings *settings,
                    struct launch_measurement *ret_measurement);
 /*
- * Separate the start-up from a run that reported no iterations, with a second run of fewer
- * iterations: an iteration takes (T_long - T_short) / (long_count - short_count), and the rest of
- * the time is the start-up. `m` is the long run. Its status becomes "no difference" if it took no
+ * Compute the start-up of a run that reported no iterations, with a second run of fewer iterations:
+ * an iteration takes (T_long - T_short) / (long_count - short_count) seconds, and the rest of the
+ * time is the start-up. `m` is the long run. Its status becomes "no difference" if it took no
  * longer than the short run; if the short run failed, it becomes the status of the short run.
  */
 void launch_measurement_subtract(struct launch_measurement *m, double long_count,

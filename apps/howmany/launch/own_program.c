@@ -1,6 +1,6 @@
 /*
- * Runs this same program as a child process. /proc/self/exe is the running executable, in whatever
- * folder it is installed and whatever its name is.
+ * Runs this same program as a child process. /proc/self/exe is the path of the running executable,
+ * whatever its folder and its name are.
  */
 #include "own_program.h"
 

@@ -23,7 +23,8 @@ void launch_each_process(void (*visit)(void *context, long pid), void *context)
         closedir(processes);
 }
 
-/* A line of /proc/PID/stat begins with "pid (name) state parent group session". */
+/* A line of /proc/PID/stat begins with "pid (name) state parent group session". The name may
+ * contain spaces and parentheses. */
 bool launch_process_read(long pid, struct launch_process *process)
 {
     char path[300], line[512] = "";

@@ -24,8 +24,8 @@ static const char *const result_columns[] = {"repeat",  "seconds", "total", "ite
                                              "startup", "timing"};
 
 /*
- * Tables of earlier versions have only the first EARLIER_RESULTS columns; new rows of such a table
- * have the same columns.
+ * Tables that earlier versions of this program wrote have only the first EARLIER_RESULTS columns;
+ * rows that are added to such a table have the same columns.
  */
 enum { RESULTS = sizeof(result_columns) / sizeof(result_columns[0]), EARLIER_RESULTS = 8 };
 
@@ -38,7 +38,7 @@ static void add_csv_header(const struct launch_record *r, size_t results, struct
     hm__text_add(out, "\n");
 }
 
-/* Copy the rows of an earlier session into the table. */
+/* Copy the runs that an earlier session has written into the table. */
 static void copy_earlier_runs(struct launch_record *r, const struct hm_runs *before)
 {
     for (size_t i = 0; i < before->count; i++) {
@@ -62,7 +62,8 @@ static int read_earlier_runs(struct launch_record *r, const char *path)
     struct hm_err err = {0};
     struct hm_runs *before;
 
-    if (hm_runs_load(path, &before, &err)) /* A CSV with only a header is valid and has no runs. */
+    if (hm_runs_load(path, &before, &err)) /* hm_runs_load fails for a CSV file with only a header,
+                                              but such a file is valid and has no runs. */
         return err.code == HM_E_MISSING && !r->json_lines ? 0 : cli_report(&err);
     for (size_t i = 0; i < r->axes; i++)
         if (!hm_runs_column(before, r->names[i])) {
@@ -75,7 +76,8 @@ static int read_earlier_runs(struct launch_record *r, const char *path)
     return 0;
 }
 
-/* Opens a CSV file to append rows, with the columns that it has if an earlier version wrote it. */
+/* Opens a CSV file to append rows. If an earlier version of this program wrote the file, the rows
+ * have the columns of that version. */
 static int open_csv(struct launch_record *r, const char *path)
 {
     struct hm_text header = {0};
@@ -111,7 +113,7 @@ int launch_record_begin(struct launch_record *r, const char *path)
     return rc;
 }
 
-/* Add a number to a row, as CSV and as JSON; an unknown number is an empty field in CSV. */
+/* Add a number to a row, both as CSV and as JSON; an unknown number is an empty field in CSV. */
 static void row_put_number(struct hm_text *csv, struct hm_json *json, const char *key, double value)
 {
     hm__text_add(csv, csv->length ? "," : "");
@@ -120,7 +122,7 @@ static void row_put_number(struct hm_text *csv, struct hm_json *json, const char
     hm__json_put_number(json, key, value);
 }
 
-/* Add a text, which must not contain a comma or a quote, to a row, as CSV and as JSON. */
+/* Add a string, which must not contain a comma or a quote, to a row, both as CSV and as JSON. */
 static void row_put_text(struct hm_text *csv, struct hm_json *json, const char *key,
                          const char *text)
 {
@@ -177,8 +179,8 @@ static int add_row_to_store(const struct launch_record *r, const struct hm_text 
 }
 
 /*
- * Appends a row to the file. For a table of an earlier version, the columns that it does not have
- * are cut off.
+ * Appends a row to the file. If an earlier version of this program wrote the file, the columns that
+ * the file does not have are left out.
  */
 static int append_row(const struct launch_record *r, const struct hm_text *csv,
                       const struct hm_text *line)

@@ -1,6 +1,6 @@
 /*
- * Keeps a growing table of measured runs. It is kept in memory as CSV, and each run is appended to
- * a file or store at once.
+ * A table of measured runs to which runs are added. The table is in memory as CSV, and each run is
+ * also appended to a file or store at once.
  */
 #ifndef HM_RUN_RECORD_H
 #define HM_RUN_RECORD_H
@@ -10,25 +10,25 @@
 #include "own_store.h"
 #include "text.h"
 
-/* Zero-initialise; set names and axes. */
+/* State of a record. Zero-initialise; set `names` and `axes`. */
 struct launch_record {
     const char *names[CLI_AXES_MAX]; /* Names of the quantities that vary; borrowed. */
-    size_t axes;                     /* Number of quantities that vary. */
+    size_t axes;                     /* Number of quantities that vary (axes). */
     struct hm_text csv;              /* The whole table as CSV, with its header. */
-    int file;                        /* Descriptor of the file; -1: no file. */
-    bool json_lines;                 /* True if the file holds JSON lines; false if it is CSV. */
-    bool earlier;                    /* True if the file has the columns of an earlier version. */
-    size_t rows;                     /* Number of runs in csv. */
-    struct hm_store *store;          /* Store that is used instead of a file; NULL: no store. */
+    int file;        /* Descriptor of the file to which runs are appended; -1: no file. */
+    bool json_lines; /* True if the file contains JSON lines; false if it is CSV. */
+    bool earlier;    /* True if the file has the columns of an earlier version of this program. */
+    size_t rows;     /* Number of runs in `csv`. */
+    struct hm_store *store; /* Store that is used instead of a file; NULL: no store. */
 };
 
 /*
- * Begin a record. `path` is a file, a store or NULL. An existing file must have the same columns,
- * or those of an earlier version; its runs are read and not made again. Runs that a store already
- * holds are not read. Returns 0 or EXIT_USAGE.
+ * Begin to record runs. `path` is a file, a store or NULL. An existing file must have the same
+ * columns, or those of an earlier version of this program; its runs are read and are not made
+ * again. Runs that a store already contains are not read. Returns 0 or EXIT_USAGE.
  */
 int launch_record_begin(struct launch_record *record, const char *path);
-/* Add a run; the run has reached the disk when this function returns. */
+/* Add a run; the run is on the disk when this function returns. */
 int launch_record_add(struct launch_record *record, const double *values, size_t repeat,
                       const struct launch_measurement *measurement);
 /* Returns all runs in `csv`. Returns NULL without an error if there are no runs, and NULL with an

@@ -21,28 +21,31 @@
 #include "text.h"
 
 /*
- * Settings with which SimGrid's times depend only on the platform. SimGrid's defaults describe one
+ * SimGrid settings with which the times depend only on the platform file. The defaults describe one
  * TCP network of 2013, and measure the computation on this machine.
  */
 static const char *const settings[] = {
-    /* Messages share the bandwidth evenly, and no other effect is simulated. */
+    /* With these settings, messages share the bandwidth evenly, and no other effect of a network is
+       simulated. */
     "network/model:CM02", "network/latency-factor:1", "network/bandwidth-factor:1",
-    "network/TCP-gamma:1e18", /* The TCP window does not limit messages. */
-    "network/crosstraffic:0", /* Acknowledgements use no bandwidth. */
+    "network/TCP-gamma:1e18", /* With this setting, the TCP window does not limit messages. */
+    "network/crosstraffic:0", /* With this setting, acknowledgements use no bandwidth. */
     "network/weight-S:0",
-    /* Only the floating-point operations that a rank declares take time. */
+    /* With these settings, only the floating-point operations that a rank declares take time. */
     "smpi/simulate-computation:no", "smpi/wtime:0", "smpi/init:0",
-    "smpi/test:0", /* MPI_Test takes no time. */
-    /* A message of any size starts only when both sides are ready. */
+    "smpi/test:0", /* With this setting, MPI_Test takes no time. */
+    /* With these settings, a message of any size starts only when both sides are ready. */
     "smpi/async-small-thresh:0", "smpi/send-is-detached-thresh:0",
-    /* Use the collectives of Open MPI; SimGrid's default ones are far slower. */
+    /* Use the collective algorithms of Open MPI, because SimGrid's default ones are far slower. */
     "smpi/coll-selector:ompi",
-    /* Ranks share the program's variables, which are constant; each rank has its own stack. */
+    /* The ranks run in one process and share its global variables, which never change; each rank
+       has its own stack. */
     "smpi/privatization:no",
     "contexts/stack-size:1024", /* Size of a stack in KiB; only the pages in use take memory. */
 };
 
-/* SimGrid's warnings about failed ranks would hide the error messages of the ranks themselves. */
+/* Show only errors in SimGrid's log, because its warnings about failed ranks would hide the error
+ * messages of the ranks themselves. */
 static const char quiet_log[] = "--log=root.thres:error";
 
 /* ---- checks --------------------------------------------------------------------------------- */
@@ -99,8 +102,8 @@ static int check_size(const struct hm_cluster *cluster, double n, double nodes, 
     return 0;
 }
 
-/* Check that the cluster has the bandwidths that a run needs: of the network if there are several
- * nodes, and of the link within a node if n workers share `filled` nodes. */
+/* Check that the cluster specifies the bandwidths that a run needs: that of the network if there
+ * are several nodes, and that of the link within a node if n workers share `filled` nodes. */
 static int check_links(const struct hm_cluster *cluster, double n, double filled, double nodes,
                        struct hm_err *err)
 {
@@ -131,7 +134,8 @@ static void add_cluster(struct hm_text *out, const struct hm_cluster *cluster,
     const struct hm_node *node = &cluster->node;
     struct hm_link port = cluster->fabric;
 
-    /* A single node needs no network, so any bandwidth and latency can be written. */
+    /* A single node needs no network, but the platform file must have one, so any bandwidth and
+     * latency are written. */
     if (!(port.bandwidth_bytes_per_s > 0))
         port = (struct hm_link){1e9, 0};
     hm__text_add(out, "<?xml version='1.0'?>\n"
@@ -143,7 +147,7 @@ static void add_cluster(struct hm_text *out, const struct hm_cluster *cluster,
     hm__text_addf(out, "\n    bw=\"%.17gBps\" lat=\"%.17gs\" sharing_policy=\"SPLITDUPLEX\"",
                   port.bandwidth_bytes_per_s, port.latency_s / 2);
     struct hm_link within = node->link;
-    /* Without a link, the ranks of a node communicate through memory. */
+    /* If the node has no link, its ranks communicate through memory. */
     if (!(within.bandwidth_bytes_per_s > 0))
         within = (struct hm_link){10e9, 0};
     if (platform->ranks > platform->nodes)

@@ -1,21 +1,23 @@
-/* Describes a cluster for SimGrid in files, and makes the command that runs ranks on it. */
+/* Writes the files that describe a cluster to SimGrid, and makes the command that runs ranks on the
+ * simulated cluster. */
 #ifndef HM_SIMGRID_PLATFORM_H
 #define HM_SIMGRID_PLATFORM_H
 
 #include "command_line.h"
 #include "howmany.h"
 
-/* The ranks of a run. Workers fill the nodes one after another; the other ranks (servers or a
- * driver) come after the workers. */
+/* The ranks of a run. Workers fill the nodes one after another; the numbers of the other ranks
+ * (servers or a driver) follow those of the workers. */
 struct launch_ranks {
     double workers;
     double others; /* Number of ranks that are not workers. */
     /* True to place the ranks that are not workers round robin on the workers' nodes; otherwise
-     * each gets a node of its own. */
+     * each of them gets its own node. */
     bool beside;
 };
 
-/* Paths of the files of a platform, numbers of its ranks and nodes, and speed of a worker. */
+/* A simulated cluster (platform): the paths of its files, the numbers of its ranks and nodes, and
+ * the speed of a worker. */
 struct simgrid_platform {
     char *file;  /* Path of the platform description in XML; owned. */
     char *hosts; /* Path of a file with the node of each rank, one per line; owned. */
@@ -24,16 +26,17 @@ struct simgrid_platform {
 };
 
 /*
- * Write platform.xml and hosts.txt for these ranks into an existing folder. A worker has the peak
- * speed at that precision (16, 32 or 64 bits) times the efficiency. A node has one full-duplex port
- * to the network, and only the ports limit the traffic between nodes. Workers of one node
- * communicate over its link; if a node has no link, a server on the node of a worker communicates
- * with it at 10 GB/s. Fails with HM_E_MISSING if a speed, network or link is needed and not given.
+ * Write platform.xml and hosts.txt for these ranks into an existing folder. The speed of a worker
+ * is the peak speed at the given precision (16, 32 or 64 bits) times the efficiency. A node has one
+ * full-duplex port to the network, and only the ports limit the traffic between nodes. Workers of
+ * one node communicate over its link; if a node has no link, a worker and a server on the same node
+ * communicate at 10 GB/s. Fails with HM_E_MISSING if a speed, network or link is needed and not
+ * given.
  */
 int simgrid_platform_write(const char *folder, const struct hm_cluster *cluster,
                            const struct launch_ranks *ranks, int precision,
                            struct simgrid_platform *ret_platform, struct hm_err *err);
-/* Free the memory; the files stay. */
+/* Free the memory of the struct; the files are not removed. */
 void simgrid_platform_release(struct simgrid_platform *platform);
 
 /*

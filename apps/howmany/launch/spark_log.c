@@ -24,7 +24,7 @@ void launch_spark_log_begin(struct launch_spark_log *log, char *const *argv)
     char options[LAUNCH_FOLDER + 1200];
 
     *log = (struct launch_spark_log){0};
-    /* A path with other characters would have to be quoted. */
+    /* No log is written if the path contains a character that would have to be quoted. */
     if (!may_be_spark(argv) || strpbrk(parent, " \t\n'\"\\$`%") ||
         (before && strlen(before) > 1000))
         return;
@@ -41,7 +41,8 @@ void launch_spark_log_begin(struct launch_spark_log *log, char *const *argv)
         launch_spark_log_end(log);
 }
 
-/* Find the log in the folder: a file, or a folder if the log is split. False: there is none. */
+/* Find the event log in the folder; it is a file, or a folder if Spark has split the log. Returns
+ * false if there is none. */
 static bool find_log(const char *folder, char *path, size_t room)
 {
     DIR *open = opendir(folder);
@@ -56,7 +57,9 @@ static bool find_log(const char *folder, char *path, size_t room)
     return found;
 }
 
-/* The columns of a job and of its seconds in the runs of an imported log. */
+/*
+ * Columns of the job's name and of its seconds in the table of runs that the import of a log makes.
+ */
 enum { JOB = 0, SECONDS = 2 };
 
 static const struct hm_import_cell *row_cells(const struct hm_import_table *runs, size_t row)
@@ -64,7 +67,9 @@ static const struct hm_import_cell *row_cells(const struct hm_import_table *runs
     return &runs->cells[row * runs->column_count];
 }
 
-/* Returns the name of the repeated job that took longest in all; NULL if no job repeats. */
+/*
+ * Returns the name of the job whose repetitions took longest in total; NULL if no job was repeated.
+ */
 static const char *longest_job(const struct hm_import_table *runs)
 {
     const char *longest = NULL;
@@ -86,7 +91,10 @@ static const char *longest_job(const struct hm_import_table *runs)
 
 size_t launch_spark_log_read(const struct launch_spark_log *log, double **ret_seconds)
 {
-    enum { JOBS_MOST = 5000 }; /* Largest number of Spark jobs that are grouped. */
+    enum {
+        JOBS_MOST = 5000
+    }; /* A log with more Spark jobs than this number is not used, because grouping them would take
+          too long. */
     char path[LAUNCH_FOLDER + 300];
     struct hm_import_from from = {.name = path, .as = hm__importer_find("spark")};
     struct hm_imported *im = NULL;

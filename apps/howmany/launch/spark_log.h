@@ -1,6 +1,6 @@
 /*
- * Finds the times of the iterations of a Spark program that prints none: Spark writes its event log
- * into a temporary folder, and the log is read after the run.
+ * Finds the times of the iterations of a Spark program that does not print them: Spark writes its
+ * event log into a temporary folder, and the log is read after the run.
  */
 #ifndef HM_SPARK_LOG_H
 #define HM_SPARK_LOG_H
@@ -11,23 +11,24 @@
 #include "temporary.h"
 
 struct launch_spark_log {
-    char folder[LAUNCH_FOLDER]; /* Folder of the log; empty: no log is written. */
-    char *before;               /* SPARK_SUBMIT_OPTS before the run; owned. NULL: not set. */
+    char folder[LAUNCH_FOLDER]; /* Folder of the event log; empty: no log is written. */
+    char *before; /* Value of the variable SPARK_SUBMIT_OPTS before the run; owned. NULL: it was not
+                     set. */
 };
 
 /*
- * Make Spark write a log, by SPARK_SUBMIT_OPTS in the environment, if the command may be a Spark
- * program: one of its words contains "spark" or ".py". Settings of the program itself take
- * precedence. If anything fails, no log is written.
+ * Make Spark write an event log, by the variable SPARK_SUBMIT_OPTS, if the command may be a Spark
+ * program, that is, if one of its arguments contains "spark" or ".py". Settings of the program
+ * itself take precedence. If anything fails, no log is written.
  */
 void launch_spark_log_begin(struct launch_spark_log *log, char *const *argv);
 /*
- * Read the seconds of the jobs that repeat, which are the iterations. If there are several groups
- * of such jobs, the group with the longest total time is read. Returns the number of jobs; the
- * caller frees *ret_seconds.
+ * Read the seconds of the Spark jobs that repeat, which are the iterations. If several jobs repeat,
+ * the one with the longest total time is read. Returns the number of its repetitions; the caller
+ * frees *ret_seconds.
  */
 size_t launch_spark_log_read(const struct launch_spark_log *log, double **ret_seconds);
-/* Remove the folder and restore the environment. */
+/* Remove the folder of the log and restore SPARK_SUBMIT_OPTS. */
 void launch_spark_log_end(struct launch_spark_log *log);
 
 #endif

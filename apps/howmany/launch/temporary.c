@@ -1,4 +1,4 @@
-/* Temporary folders, which the guard removes if this process is killed. */
+/* Makes temporary folders, which the guard process removes if this process is killed. */
 #include "temporary.h"
 
 #include <stdbool.h>

@@ -1,13 +1,14 @@
 /*
- * Makes the command lines of the pieces of a steered training; a piece is one child process.
+ * Makes the command lines of a steered training. Each piece of a training run is one child process.
  * `howmany train` gets the options of the study's file, and resumes with --adopt, so that the
- * checkpoint may be of another algorithm. In a command of the user these placeholders are replaced:
+ * checkpoint may come from another algorithm. In a command of the user these placeholders are
+ * replaced:
  *
  *     {n} {algorithm} {checkpoint} {iterations} {seconds} {seed}   values
- *     {resume}      nothing when a piece starts anew, else the text of --resume-with
+ *     {resume}      nothing if the run starts from scratch, else the text of --resume-with
  *
- * {iterations} and {seconds} are limits of this piece. A command with neither is ended by SIGTERM
- * at the end of the frame.
+ * {iterations} and {seconds} are limits of this child process. A command with neither is ended by
+ * SIGTERM at the end of the frame.
  */
 #include "steer_command.h"
 
@@ -60,7 +61,8 @@ static int add_word(struct launch_command *command, const char *word)
     return launch_command_add(command, word, &err) ? cli_report(&err) : 0;
 }
 
-/* Add the loss at which the run ends, relative to the least possible loss P* if that is known. */
+/* Add the option for the loss at which the run ends, relative to the least possible loss P* if that
+ * is known. */
 static int add_target(const struct steer_task *task, struct launch_command *command)
 {
     double best = isnan(task->best) ? 0 : task->best;
@@ -81,7 +83,7 @@ static int make_train_command(const struct steer_source *source, const struct st
         rc = add_number(command, "within", piece->within_s, "s");
     rc = rc ? rc : add_target(task, command);
     rc = rc ? rc : add_text(command, "checkpoint", piece->checkpoint);
-    /* Simulated ranks do not die, so a checkpoint is needed only at the end. */
+    /* Simulated ranks do not die, so a checkpoint is written only at the end. */
     rc = rc ? rc : add_word(command, task->virtual_time ? "--every=1000000000" : own_restarts);
     if (rc == 0 && piece->resume)
         rc = add_word(command, "--resume");
@@ -93,8 +95,8 @@ static int make_train_command(const struct steer_source *source, const struct st
 /* ---- a command of the user ------------------------------------------------------------------- */
 
 /*
- * Copy the command. {resume} is replaced by the arguments in source->resume if `resume` is true,
- * else by nothing.
+ * Copy the command of the user. {resume} is replaced by the arguments in source->resume if `resume`
+ * is true, else by nothing.
  */
 static int expand_resume(const struct steer_source *source, bool resume,
                          struct launch_command *ret_command, struct hm_err *err)
@@ -154,7 +156,7 @@ int steer_source_check(const struct steer_source *source, const struct steer_tas
                             "continue from the checkpoint");
     if (task->algorithm_count > 1 && !launch_command_uses(&source->program, "algorithm"))
         return cli_complain("--command: it has no {algorithm}, but --algorithms names several");
-    /* Making a command reports unknown names in braces before anything runs. */
+    /* A command is made only to report unknown placeholders before anything runs. */
     const struct steer_line line = {0};
     const struct steer_piece piece = {.line = &line, .checkpoint = "", .resume = true};
     struct launch_command command = {0};

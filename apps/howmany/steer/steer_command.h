@@ -1,5 +1,5 @@
-/* Makes the command line of each piece of a steered training: `howmany train …`, or a program of
- * the user. */
+/* Makes the command line of each child process of a steered training: `howmany train …`, or a
+ * program of the user. */
 #ifndef HM_STEER_COMMAND_H
 #define HM_STEER_COMMAND_H
 
@@ -8,41 +8,45 @@
 #include "steer_types.h"
 #include "study_commands.h"
 
-/* The program that the pieces run: `howmany train` if `study` is set, else `program`. */
+/*
+ * The program that the child processes run: `howmany train` if `study` is not NULL, else `program`.
+ */
 struct steer_source {
-    struct study_commands *study;  /* Options of `howmany train`; borrowed. NULL: not used. */
-    double seed;                   /* Random seed of all pieces. */
+    struct study_commands
+        *study;  /* Options of `howmany train`; borrowed. NULL: `howmany train` is not used. */
+    double seed; /* Random seed of all child processes. */
     struct launch_command program; /* Command of the user, with placeholders; owned. */
     /*
-     * Arguments that replace {resume} if a piece continues from a checkpoint, as one text that is
-     * split like a command.
+     * Arguments that replace {resume} if a child process continues from a checkpoint; they are one
+     * string, which is split like a command.
      */
     const char *resume;
     /*
-     * Pattern of the lines that report an iteration; its first group is the loss. NULL: the lines
-     * are JSON.
+     * Regular expression for the output lines that report an iteration; its first group is the
+     * loss. NULL: the lines are JSON.
      */
     const regex_t *pattern;
 };
 
-/* Description of a piece of the training that is to be made. */
+/* Description of the next piece of a training run, which one child process makes. */
 struct steer_piece {
     const struct steer_line *line;
-    const char *checkpoint; /* Path of the checkpoint of the piece. */
-    bool resume; /* True if the checkpoint exists, so that the piece continues from it. */
+    const char *checkpoint; /* Path of the checkpoint that the child process writes, and reads if it
+                               resumes. */
+    bool resume; /* True if the checkpoint exists, so that the child process continues from it. */
     /*
-     * Largest number of iterations and seconds since the training first started, as the program
+     * Largest number of iterations and of seconds since the start of the run, as the program itself
      * counts them.
      */
     double iterations, within_s;
-    double more; /* Maximum number of iterations of this piece alone. */
+    double more; /* Maximum number of iterations of this child process alone. */
 };
 
-/* Whether pieces are runs of `howmany train`. */
+/* Whether the child processes are `howmany train`. */
 bool steer_source_is_train(const struct steer_source *source);
 /*
- * Make the arguments of a piece; with `howmany train`, those after `howmany`. Returns 0, or
- * EXIT_USAGE with a message.
+ * Make the arguments of a child process; for `howmany train`, the arguments after `howmany`.
+ * Returns 0, or EXIT_USAGE with a message.
  */
 int steer_command_make(const struct steer_source *source, const struct steer_task *task,
                        const struct steer_piece *piece, struct launch_command *ret_command);

@@ -1,15 +1,18 @@
 /*
- * Reads and writes the folder of a steered training.
+ * Reads and writes the folder of a steered training, which consists of training runs; each run is
+ * made in pieces, and each piece is one child process.
  *
  *     problem.txt        what is trained, the choices and the limits
- *     piece-0000.jsonl   a piece: what runs, its points, and how it ended; if it exists, it is
- *                        complete
- *     piece-0000.ck      the checkpoint at its end; older ones of the same line of training are
- * removed decisions.jsonl    the decisions: why, expected, achieved report.html        the report
+ *     piece-0000.jsonl   a piece: its algorithm and number of workers, its points, and how it
+ *                        ended; if the file exists, it is complete
+ *     piece-0000.ck      the checkpoint at the end of the piece; older ones of the same run are
+ *                        removed
+ *     decisions.jsonl    the decisions: the reason, and the expected and achieved results
+ *     report.html        the report
  *
- * The points of a piece are kept in memory until its process ends, then written under another name
- * and renamed. All decisions follow from the pieces, so the folder is the whole state: after a kill
- * -9 only the piece in progress is made again, from the checkpoint it started from.
+ * The points of a piece are collected in memory until its process ends, then written under another
+ * name and renamed. All decisions follow from the pieces, so the folder is the whole state: after a
+ * kill -9 only the piece in progress is made again, from the checkpoint it started from.
  */
 #include "steer_folder.h"
 
@@ -128,25 +131,28 @@ static int copy_file(const char *from, const char *to)
 
 /* ---- reading the output of a piece ----------------------------------------------------------- */
 
-/* State of a piece that is being made. */
+/* State of a piece of a run whose child process is running. */
 struct piece_run {
     struct steer_folder *folder;
     const struct steer_task *task;
     struct steer_line *line;
     struct launch_child *child;
-    struct hm_text lines; /* Contents of the file of the piece. */
-    double start_s;       /* Start of the piece, in seconds since the start of the training. */
-    double last_s;        /* Run time of the processes of the piece at the last point. */
-    /* Iterations and seconds at the last point, as the program counts them. */
+    struct hm_text
+        lines; /* Text that is written to the file of this piece (piece-0000.jsonl) at its end. */
+    double start_s; /* Start of the piece, in seconds since the start of the training. */
+    double
+        last_s; /* Run time of the child processes of this piece at the last point, in seconds. */
+    /* Iterations and seconds at the last point, as the program itself counts them. */
     double raw_count, raw_s;
     double begin_count, begin_s; /* Values of raw_count and raw_s at the start of the piece. */
     double most;                 /* Maximum number of iterations of this piece. */
-    double offset; /* Number of iterations that its line of training had made before this piece. */
-    double earlier_s; /* Run time of earlier processes of this piece, which died. */
-    /* Offset that is added to the iteration numbers that the program reports. */
+    double offset;               /* Number of iterations that the run had made before this piece. */
+    double earlier_s; /* Run time of the child processes of this piece that died and were restarted,
+                         in seconds. */
+    /* Number that is added to the iteration numbers that the program reports. */
     double shift;
     size_t points;
-    const char *ended;   /* Reason why the run ended; NULL: the program did not give one. */
+    const char *ended; /* Reason why the child process ended; NULL: the program did not give one. */
     bool times_reported; /* True if the program reports the seconds of its iterations. */
     bool failed;         /* True if memory ran out. */
 };
@@ -156,15 +162,16 @@ static const char *const END_LIMIT = "limit";
 static const char *const END_FINISHED = "finished";
 static const char *const END_FAILED = "failed";
 
-/* A point as the program reports it; an unknown number is NaN. */
+/* A measured point as the program reports it; an unknown number is NaN. */
 struct raw_point {
     double iteration, loss, seconds, elapsed_s;
 };
 
-/* Add a point. Iterations that a restarted run repeats are dropped. */
+/* Add a measured point to the run. Iterations that a restarted program repeats are ignored. */
 static void piece_take(struct piece_run *r, const struct raw_point *raw, double wall_s)
 {
-    /* A program that counts its iterations anew in every process starts with 1 again. */
+    /* A program that does not continue the count of iterations after a restart reports iteration 1
+     * first. */
     if (r->points == 0 && raw->iteration == 1)
         r->shift = r->begin_count;
     double iteration = isnan(raw->iteration) ? r->raw_count + 1 : r->shift + raw->iteration;
@@ -190,8 +197,8 @@ static void piece_take(struct piece_run *r, const struct raw_point *raw, double 
     if (raw->loss <= r->task->target)
         r->ended = END_REACHED;
     /*
-     * A program of the user may not know the target and the limit of iterations, so it is ended
-     * here.
+     * A program of the user may not know the target loss and the limit of iterations, so it is
+     * ended here.
      */
     bool done = r->ended == END_REACHED || iteration - r->begin_count >= r->most;
     if (done && !steer_source_is_train(r->folder->source))
@@ -293,9 +300,9 @@ static void write_points(struct piece_run *r)
 }
 
 /*
- * Separate the start-up of a program from its first iteration, if the program does not report
- * times: the first iteration is assumed to take as long as the second. Returns the seconds of the
- * start-up; NaN: unknown.
+ * Compute the start-up of a program that does not report times: its first iteration is assumed to
+ * take as long as the second, and the rest is the start-up. Returns the seconds of the start-up;
+ * NaN: unknown.
  */
 static double separate_startup(struct piece_run *r)
 {
@@ -324,7 +331,7 @@ static void write_end(struct piece_run *r, const char *ended, double end_s, doub
     hm__text_add(&r->lines, "\n");
 }
 
-/* Returns how a process ended; NULL: the process died and may be started again. */
+/* Returns how a child process ended; NULL: the process died and may be started again. */
 static const char *process_end(const struct piece_run *r, const struct launch_child *child)
 {
     bool train = steer_source_is_train(r->folder->source);
@@ -390,8 +397,8 @@ static void complain_of_failure(const struct piece_run *r, const struct launch_c
             (int)length, child->tail);
 }
 
-/* Run the process that makes one piece of the training; if the user's program dies, run it again.
- */
+/* Run the child process that makes one piece of a run; if the program of the user dies, start it
+ * again. */
 static int run_processes(struct piece_run *r, struct steer_piece *piece, const char **ret_ended,
                          double *ret_wall_s)
 {
@@ -427,7 +434,7 @@ static int run_processes(struct piece_run *r, struct steer_piece *piece, const c
     return rc;
 }
 
-/* Copy the checkpoint from which the piece starts to its path. */
+/* Copy the checkpoint from which a piece starts to the path of the checkpoint of the piece. */
 static int prepare_checkpoint(const struct steer_folder *f, const struct steer_state *state,
                               const struct steer_line *line, const char *path, bool *ret_resume)
 {
@@ -437,7 +444,8 @@ static int prepare_checkpoint(const struct steer_folder *f, const struct steer_s
     char old[PATH_MAX];
 
     *ret_resume = from >= 0;
-    if (from < 0) /* A killed process may have left a checkpoint of this piece. */
+    if (from < 0) /* The piece starts from scratch, so a checkpoint that a killed process may have
+                     left is removed. */
         return unlink(path) == 0 || errno == ENOENT
                    ? 0
                    : cli_complain("steer: %s cannot be removed: %s", path, strerror(errno));
@@ -492,7 +500,8 @@ static int piece_damaged(const char *path)
                         path);
 }
 
-/* Apply the last record of the file of a piece to its line of training and to the state. */
+/* Apply the last record of the file of a piece, which says how the piece ended, to its run and to
+ * the state of the training. */
 static void apply_end(struct steer_folder *f, struct steer_state *state, struct steer_line *line,
                       const struct hm_value *end)
 {
@@ -506,7 +515,7 @@ static void apply_end(struct steer_folder *f, struct steer_state *state, struct 
     line->raw_s = hm__value_number(end, "raw_s");
     line->piece = f->pieces;
     state->last_m = (long)line->m;
-    /* fmax returns the other number if one is NaN. */
+    /* If one of the numbers is NaN, fmax returns the other one. */
     f->bytes = fmax(f->bytes, hm__value_number(end, "checkpoint_bytes"));
     line->state = strcmp(why, END_FAILED) == 0     ? STEER_FAILED
                   : strcmp(why, END_FINISHED) == 0 ? STEER_FINISHED
@@ -516,7 +525,7 @@ static void apply_end(struct steer_folder *f, struct steer_state *state, struct 
         state->startup_s = state->startup_s > 0 ? fmin(state->startup_s, startup) : startup;
 }
 
-/* Read one record of the file of a piece. Returns 0, or EXIT_USAGE with a message. */
+/* Read one record (a line) of the file of a piece. Returns 0, or EXIT_USAGE with a message. */
 static int piece_read_line(struct steer_folder *f, struct steer_state *state,
                            struct steer_line *line, const char *text, const char *path, bool points,
                            bool *ended)
@@ -541,7 +550,8 @@ static int piece_read_line(struct steer_folder *f, struct steer_state *state,
     return rc;
 }
 
-/* Read the file of a piece. If `points` is true, its points are added to its line of training. */
+/* Read the file of a piece (one child process) of a run. If `points` is true, the measured points
+ * are added to the run. */
 static int piece_read(struct steer_folder *f, struct steer_state *state, struct steer_line *line,
                       const char *path, bool points)
 {
@@ -564,8 +574,8 @@ static int piece_read(struct steer_folder *f, struct steer_state *state, struct 
 }
 
 /*
- * Remove a checkpoint that its line of training no longer needs. A line that started from this
- * checkpoint has a copy.
+ * Remove a checkpoint that its run no longer needs. A run that started from this checkpoint has a
+ * copy.
  */
 static void drop_checkpoint(const struct steer_folder *f, long piece)
 {

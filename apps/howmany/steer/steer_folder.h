@@ -1,6 +1,7 @@
 /*
- * Reads and writes the folder of a steered training. The folder holds the points and checkpoints of
- * all pieces; existing pieces are read, and missing ones are made.
+ * Reads and writes the folder of a steered training. Its runs are made in pieces; each piece is one
+ * child process. The folder contains the measured points and the checkpoints of all pieces;
+ * existing pieces are read, and missing ones are made.
  */
 #ifndef HM_STEER_FOLDER_H
 #define HM_STEER_FOLDER_H
@@ -8,32 +9,35 @@
 #include "cli.h"
 #include "steer_command.h"
 
-/* The caller sets the first three members, all of which are borrowed. */
+/*
+ * Folder of a steered training. The caller sets the first three members, all of which are borrowed.
+ */
 struct steer_folder {
     const char *path;                  /* Path of the folder. */
-    const struct steer_source *source; /* The program that the pieces run. */
-    /* Text that identifies the training; the same for all pieces of the folder. */
+    const struct steer_source *source; /* The program that the child processes run. */
+    /* Text that identifies the training; all pieces of the folder belong to this training. */
     const char *identity;
 
-    long pieces;  /* Number of pieces of the training so far. */
-    long made;    /* Number of pieces that this process made. */
+    long pieces;  /* Number of pieces in the folder so far. */
+    long made;    /* Number of pieces that this process has made. */
     double bytes; /* Bytes of the largest checkpoint; NaN: unknown. */
     struct cli_progress progress;
 };
 
-/* Limits of a piece; INFINITY: no limit. */
+/* Limits of one piece of a run (one child process); INFINITY: no limit. */
 struct steer_limits {
-    double iterations; /* Maximum number of iterations of the piece. */
-    double seconds;    /* Maximum seconds of the piece, without its switch. */
+    double iterations; /* Maximum number of iterations of this piece of the run. */
+    double seconds; /* Maximum seconds of the piece, without the time for a change of the algorithm
+                       or of the number of workers. */
 };
 
-/* Make the folder, or check that it belongs to this training. Returns 0, or EXIT_USAGE with a
- * message. */
+/* Create the folder, or check that an existing one belongs to this training. Returns 0, or
+ * EXIT_USAGE with a message. */
 int steer_folder_open(struct steer_folder *folder);
 /*
- * Make the next piece, which continues the line of training `number` at the time line->clock_s, and
- * add its points to that line. If an earlier process made the piece, it is only read. Returns 0 or
- * an exit code.
+ * Make the next piece of run `number`, which continues at the time line->clock_s, and add its
+ * points to the run. If an earlier process made the piece, it is only read. Returns 0 or an exit
+ * code.
  */
 int steer_folder_piece(struct steer_folder *folder, struct steer_state *state, size_t number,
                        const struct steer_limits *limits);

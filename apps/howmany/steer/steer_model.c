@@ -1,14 +1,15 @@
 /*
- * Fits loss curves to the lines of a steered training (steer_types.h). A line that started anew is
- * a trace from iteration 1 on. A line that continued from another one is placed at the iteration at
- * which a new run of the same algorithm on the same number of workers m is expected to have the
- * loss that the line started from. So its points improve the fitted loss g(i, m) after i
- * iterations, where the loss is small. Like Hemingway's loop (Pan, Venkataraman, Tai, Gonzalez
- * 2016), this assumes that the progress of a run depends only on its loss.
+ * Fits loss curves to the runs of a steered training (steer_types.h). A run that started from
+ * scratch is a trace from iteration 1 on. A run that started from the checkpoint of another run is
+ * shifted to the iteration at which a run from scratch, with the same algorithm on the same number
+ * of workers m, is expected to have the loss of the checkpoint. So its points improve the fitted
+ * loss g(i, m) after i iterations, where the loss is small. Like Hemingway's loop (Pan,
+ * Venkataraman, Tai, Gonzalez 2016), this assumes that the progress of a run depends only on its
+ * loss.
  *
  * The time from a loss L to the target is T(target) - T(L), where T is the time of a whole run as
- * `howmany advise` computes it. With few points the fit may extrapolate badly, so a line with fewer
- * than FIT_POINTS points is judged by its recent rate: the mean slope of ln(P - P*) over the later
+ * `howmany advise` computes it. With few points the fit may extrapolate badly, so for a run with
+ * fewer than FIT_POINTS points the recent rate is used: the mean slope of ln(P - P*) over the later
  * half of its time, where P is the loss and P* the least possible loss.
  */
 #include "steer_model.h"
@@ -20,20 +21,20 @@
 #include "memory.h"
 
 /*
- * FIT_POINTS is the number of points that a line, or the longest line of an algorithm, must have
+ * FIT_POINTS is the number of points that a run, or the longest run of an algorithm, must have
  * before the fit is used. BISECTIONS is the maximum number of steps of a bisection.
  */
 enum { FIT_POINTS = 5, BISECTIONS = 60 };
 
 /*
- * The recent rate of a line is used at another loss only if the excess loss P - P* of the line is
- * at most NEAR times the excess loss there.
+ * The recent rate of a run is used to estimate the time from another loss only if the excess loss P
+ * - P* of the run is at most NEAR times that at the other loss.
  */
 static const double NEAR = 10;
 
 /*
- * Maximum factor by which the number of workers of a choice may lie outside the range of those that
- * have points.
+ * Largest factor by which a number of workers may be above or below the numbers of workers that
+ * were measured.
  */
 static const double BEYOND_M = 2;
 
@@ -63,7 +64,7 @@ static int trace_fill(struct hm_trace *t, struct hm_arena *arena, const struct s
     return 0;
 }
 
-/* Add a line as a trace whose iterations are counted from `offset` on. */
+/* Add a run as a trace; `offset` is added to its iteration numbers. */
 static int model_add_line(struct steer_model *m, const struct steer_line *line, double offset,
                           struct hm_err *err)
 {
@@ -111,7 +112,8 @@ static const struct hm_g *model_g(const struct steer_model *m, size_t algorithm,
 }
 
 /*
- * Returns the iteration at which the fitted loss g(i, m) falls to an excess loss; at most `most`.
+ * Returns the iteration at which the fitted loss g(i, m) has decreased to a given excess loss; at
+ * most `most`.
  */
 static double model_iteration_at(const struct steer_model *model, size_t algorithm, double m,
                                  double excess, double most)
@@ -129,8 +131,8 @@ static double model_iteration_at(const struct steer_model *model, size_t algorit
 }
 
 /*
- * Returns the number of iterations after which a new run is expected to have the loss with which a
- * line of training started.
+ * Returns the number of iterations after which a run from scratch is expected to have the loss with
+ * which this run started.
  */
 static double model_offset(const struct steer_model *model, const struct steer_line *line)
 {
@@ -147,8 +149,8 @@ static double model_offset(const struct steer_model *model, const struct steer_l
 /* ---- fitting --------------------------------------------------------------------------------- */
 
 /*
- * Returns the least possible loss P* for the rates of lines while there is no fit: the given one
- * or, if none is given, a tenth below the target.
+ * Returns the least possible loss P* that is used for the rates of runs while there is no fit: the
+ * given one or, if none is given, a tenth below the target.
  */
 static double assumed_best(const struct steer_state *state)
 {
@@ -198,8 +200,9 @@ void steer_model_release(struct steer_model *m)
 /* ---- estimates ------------------------------------------------------------------------------- */
 
 /*
- * Estimates the time in which a whole run of an algorithm on m workers reaches an excess loss. The
- * time is NaN if the models cannot tell, and INFINITY if the run is not expected to reach the loss.
+ * Estimates the time in which an algorithm on m workers reaches a given excess loss, if it starts
+ * from scratch. The time is NaN if it cannot be estimated, and INFINITY if the loss is not expected
+ * to be reached.
  */
 static struct steer_estimate model_whole(const struct steer_model *model, size_t algorithm,
                                          size_t m, double excess)
@@ -240,8 +243,8 @@ static struct steer_estimate model_between(const struct steer_model *model, size
 }
 
 /*
- * Returns the seconds in which a line of training made its first `count` points, without the time
- * for which it was paused.
+ * Returns the seconds in which a run measured its first `count` points, without the time for which
+ * it was paused.
  */
 static double line_active_s(const struct steer_line *line, size_t count)
 {
@@ -254,8 +257,8 @@ static double line_active_s(const struct steer_line *line, size_t count)
 }
 
 /*
- * Returns the rate at which ln(P - P*) falls, in 1/s, over the later half of the line's time, where
- * P is the loss and P* the least possible loss; NaN: unknown.
+ * Returns the rate at which ln(P - P*) of a run decreases, in 1/s, over the later half of its time,
+ * where P is the loss and P* the least possible loss; NaN: unknown.
  */
 static double line_rate(const struct steer_model *model, const struct steer_line *line,
                         size_t count)
@@ -265,8 +268,8 @@ static double line_rate(const struct steer_model *model, const struct steer_line
     size_t from = 0;
 
     /*
-     * Find the last point in the first half of the time, or else the first point. A line with only
-     * one point is measured from its start.
+     * Find the last point in the first half of the run's time, or else the first point. If there is
+     * only one point, the rate is measured from the start of the run.
      */
     for (size_t i = 1; i < count; i++)
         if (line_active_s(line, i) <= 0.5 * all || i == 1) {
@@ -281,7 +284,9 @@ static double line_rate(const struct steer_model *model, const struct steer_line
     return first > 0 && last > 0 && all > since ? log(first / last) / (all - since) : NAN;
 }
 
-/* Returns the seconds in which an excess loss falls to the target at a constant rate. */
+/*
+ * Returns the seconds in which an excess loss decreases to that of the target at a constant rate.
+ */
 static double rate_time(const struct steer_model *model, double from, double rate)
 {
     double target = model->state->task->target - model->best;
@@ -306,15 +311,15 @@ struct steer_estimate steer_model_line(const struct steer_model *model,
         fitted = model_between(model, line->algorithm, line->m, last->loss);
     if (!isfinite(fitted.time_s))
         fitted.time_s = rate_time(model, last->loss - model->best, line_rate(model, line, count));
-    /* A line of training needs at least one more iteration. */
+    /* The estimate is at least the time of one more iteration. */
     if (isfinite(fitted.time_s))
         fitted.time_s = fmax(fitted.time_s, last->seconds);
     return fitted;
 }
 
 /*
- * Returns the last line of an algorithm on m workers whose loss is near an excess loss; NULL: there
- * is none.
+ * Returns the last run of an algorithm on m workers whose excess loss is near the given one; NULL:
+ * there is none.
  */
 static const struct steer_line *find_near_line(const struct steer_model *model, size_t algorithm,
                                                size_t m, double excess)
@@ -334,7 +339,7 @@ bool steer_model_near(const struct steer_model *model, size_t algorithm, size_t 
     return find_near_line(model, algorithm, m, from_loss - model->best) != NULL;
 }
 
-/* Returns the largest number of points that a line of the algorithm has. */
+/* Returns the number of points of the longest run of an algorithm. */
 static size_t most_points(const struct steer_model *model, size_t algorithm)
 {
     size_t most = 0;

@@ -1,50 +1,51 @@
 /*
- * Estimates the time to the target loss from the lines of training so far. It uses f(m), the
- * seconds of an iteration on m workers, and g(i, m), the loss after i iterations, both fitted as in
- * `howmany advise`, and the recent rate at which the loss of each line falls.
+ * Estimates the time to the target loss from the measured points of all runs so far. It uses f(m),
+ * the seconds of an iteration on m workers, and g(i, m), the loss after i iterations, both fitted
+ * as in `howmany advise`, and the recent rate at which the loss of each run decreases.
  */
 #ifndef HM_STEER_MODEL_H
 #define HM_STEER_MODEL_H
 
 #include "steer_types.h"
 
-/* Zero-initialise; release on every path. */
+/* Models that are fitted to the runs. Zero-initialise; release on every path. */
 struct steer_model {
-    const struct steer_state *state;    /* State of the training; borrowed. */
-    double until_s;                     /* Points after this time are not used. */
-    struct hm_traces traces;            /* Points of the lines of training, as traces. */
+    const struct steer_state *state; /* State of the training; borrowed. */
+    double until_s;                  /* Points that were measured after this time are not used. */
+    struct hm_traces traces;         /* Measured points of all runs, as traces. */
     struct hm_convergence *convergence; /* Fit of the traces; NULL: they cannot be fitted yet. */
-    double best;                        /* Least possible loss P*: given, estimated or assumed. */
-    void *memory;                       /* Owns the traces. */
+    double best;  /* Least possible loss P*, which is given, estimated by the fit, or assumed. */
+    void *memory; /* Memory in which the traces are stored; owned. */
 };
 
-/* An expected time to the target, in seconds. */
+/* An expected time until the target loss is reached, in seconds. */
 struct steer_estimate {
-    /* Expected seconds; INFINITY: the target is not expected to be reached; NaN: unknown. */
+    /* Expected seconds to the target loss; INFINITY: the target is not expected to be reached; NaN:
+     * unknown. */
     double time_s;
     double high_s; /* Upper end of the interval of time_s; NaN: unknown. */
 };
 
 /*
- * Fit the points up to the time until_s. It is not an error if the points cannot be fitted. Returns
- * 0 or a negative code.
+ * Fit the points up to the time `until_s`. It is not an error if the points cannot be fitted.
+ * Returns 0 or a negative code.
  */
 int steer_model_fit(struct steer_model *model, const struct steer_state *state, double until_s,
                     struct hm_err *err);
 void steer_model_release(struct steer_model *model);
 
-/* Estimates the time that a line needs from its last known point to the target. */
+/* Estimates the time that a run needs from its last known point to the target loss. */
 struct steer_estimate steer_model_line(const struct steer_model *model,
                                        const struct steer_line *line);
 /*
- * Whether an algorithm on m workers has a line with a loss near from_loss, so that its rate there
- * is known.
+ * Whether an algorithm on m workers has a run with a loss near `from_loss`, so that its rate at
+ * this loss is known.
  */
 bool steer_model_near(const struct steer_model *model, size_t algorithm, size_t m,
                       double from_loss);
 /*
- * Estimates the time that an algorithm on m workers needs from from_loss to the target, without the
- * switch.
+ * Estimates the time that an algorithm on m workers needs from the loss `from_loss` to the target
+ * loss, without the time for the change to this algorithm and number of workers.
  */
 struct steer_estimate steer_model_choice(const struct steer_model *model, size_t algorithm,
                                          size_t m, double from_loss);

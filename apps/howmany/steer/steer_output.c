@@ -13,8 +13,8 @@ static const char *show_known_time(double seconds, char *text)
 }
 
 /*
- * Show a loss, relative to the least possible loss if that is known; an empty text if the loss is
- * unknown.
+ * Format a loss, relative to the least possible loss if that is known; an empty string if the loss
+ * is unknown.
  */
 static const char *show_task_loss(const struct steer_task *task, double loss, char *text)
 {
@@ -24,14 +24,15 @@ static const char *show_task_loss(const struct steer_task *task, double loss, ch
 }
 
 /*
- * Returns the words that say what shown losses are relative to; an empty text if they are absolute.
+ * Returns the words that say what the printed losses are relative to; an empty string if they are
+ * absolute.
  */
 static const char *loss_words(const struct steer_task *task)
 {
     return isnan(task->best) ? "" : " above the least loss";
 }
 
-/* Add a phrase such as "cocoa+ on 8 workers". */
+/* Add a phrase that describes a choice, such as "cocoa+ on 8 workers". */
 static void add_choice(const struct steer_task *task, size_t algorithm, size_t m,
                        struct hm_text *out)
 {
@@ -135,7 +136,7 @@ int steer_output_log(const struct steer_folder *folder, const struct steer_state
 
 /* ---- the result ------------------------------------------------------------------------------ */
 
-/* Returns the number of decisions that changed the chosen line. */
+/* Returns the number of decisions that changed the chosen run. */
 static size_t count_switches(const struct steer_state *state)
 {
     size_t count = 0;
@@ -197,7 +198,8 @@ static void text_frames(const struct steer_state *state, struct hm_text *out)
     for (size_t i = 0; i < state->decision_count; i++)
         any = any || (state->decisions[i].why != STEER_WHY_TRY &&
                       state->decisions[i].why != STEER_WHY_CHALLENGE);
-    if (!any) /* There were only trials: one of them reached the target. */
+    if (!any) /* If there were only trials, one of them reached the target loss, and no table of
+                 decisions is printed. */
         return;
     hm__text_addf(out, "\n%5s %10s  %-24s %10s %10s %10s %10s  %s\n", "frame", "at", "runs", "loss",
                   "expected", "achieved", "left", "why");
@@ -219,7 +221,7 @@ static void text_frames(const struct steer_state *state, struct hm_text *out)
     hm__text_release(&reason);
 }
 
-/* Returns the number of lines that began as trials. */
+/* Returns the number of runs that began as trials. */
 static size_t count_trials(const struct steer_state *state)
 {
     bool tried[STEER_LINES] = {false};

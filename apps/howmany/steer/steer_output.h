@@ -13,7 +13,7 @@ void steer_output_json(const struct steer_state *state, struct hm_text *out);
 /* Write the report, one HTML page. */
 void steer_report_html(const struct steer_state *state, struct hm_text *out);
 
-/* Describe why a line runs in a frame, in a few words. */
+/* Describe why a run was chosen for a frame, in a few words. */
 void steer_output_reason(const struct steer_state *state, const struct steer_decision *decision,
                          struct hm_text *out);
 /* Describe the result in one sentence. */

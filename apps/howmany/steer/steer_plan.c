@@ -1,10 +1,10 @@
 /*
  * Makes the decisions of a steered training. Choices (an algorithm and a number of workers) are
- * compared by their expected time to the target, including the switch; for the goal cost, this time
- * is multiplied by the number of workers. The present line is kept unless another choice is better
- * by MARGIN, and a choice that no line has tried must be better even at the upper end of its
- * interval: gains of a few per cent are not reliable, because the progress of a run depends on more
- * than its loss.
+ * compared by their expected time to the target loss, including the time for the change; for the
+ * goal cost, this time is multiplied by the number of workers. The current run continues unless
+ * another choice is better by MARGIN, and a choice that was never tried must be better even at the
+ * upper end of its interval: gains of a few per cent are not reliable, because the progress of a
+ * run depends on more than its loss.
  */
 #include "steer_plan.h"
 
@@ -15,15 +15,15 @@ static const double MARGIN = 0.1;
 
 /*
  * Maximum time of a trial, as a share of the expected time to the target: TRIAL_SHARE for a trial
- * of another algorithm, and MOVE_SHARE for a trial of another number of workers. The rate of the
- * first iterations is larger than that of later ones, so the time that is left is usually longer
- * than expected.
+ * of another algorithm, and MOVE_SHARE for a trial of another number of workers. The loss decreases
+ * faster in the first iterations than later, so the time to the target is usually longer than
+ * expected.
  */
 static const double TRIAL_SHARE = 0.25, MOVE_SHARE = 0.25;
 
 /*
  * Limits of a trial after frame 0: RETRY_SHARE is its maximum time, as a share of the expected time
- * to the target, and RETRY_ITERATIONS is the number of iterations of the present line that must fit
+ * to the target, and RETRY_ITERATIONS is the number of iterations of the current run that must fit
  * into this time.
  */
 static const double RETRY_SHARE = 0.1;
@@ -33,8 +33,9 @@ static const double LOST_SHARE = 0.5;
 enum { RETRY_ITERATIONS = 3 };
 
 /*
- * A challenger goes on while it has fewer than CHALLENGER_POINTS points, or while it is expected to
- * need at most SLOWER times as long as the leader.
+ * A challenger is a run that continues beside the chosen run (the leader) on idle nodes. It goes on
+ * while it has fewer than CHALLENGER_POINTS points, or while it is expected to need at most SLOWER
+ * times as long as the leader.
  */
 enum { CHALLENGER_POINTS = 12 };
 static const double SLOWER = 3;
@@ -49,8 +50,8 @@ double steer_plan_switch_s(const struct steer_state *state, long from_m, size_t 
     if (isnan(state->task->switch_s))
         return state->startup_s;
     /*
-     * In a simulation, another algorithm on the same workers finds the state in their memory, so
-     * the change takes no time.
+     * In a simulation, the state is still in the memory of the workers if only the algorithm
+     * changes, so the change takes no time.
      */
     return state->task->moves_only && from_m == (long)m ? 0 : state->task->switch_s;
 }
@@ -82,8 +83,9 @@ size_t steer_plan_first(const struct steer_task *task)
 
 /*
  * Algorithms in the order in which they are tried one after another: those that usually need fewer
- * passes over the data come first. CoCoA+ needs at most as many as CoCoA (Ma et al. 2015); both and
- * L-BFGS need fewer than gradient steps. Other names keep their order, after these.
+ * passes over the data come first. CoCoA+ needs at most as many passes as CoCoA (Ma et al. 2015);
+ * both and L-BFGS need fewer than gradient methods. Algorithms that are not listed come last, in
+ * their given order.
  */
 static const char *const usual_order[] = {"cocoa+",    "cocoa",    "lbfgs",     "splash", "adam",
                                           "mini-sdca", "momentum", "local-sgd", "sgd",    "gd"};
@@ -112,8 +114,8 @@ size_t steer_plan_algorithm(const struct steer_task *task, size_t place)
 }
 
 /*
- * Whether the nodes suffice to try every algorithm at the same time on the number of workers with
- * index m and, if `smaller` is true, on all smaller ones.
+ * Whether there are enough nodes to try every algorithm at the same time on the number of workers
+ * with index m and, if `smaller` is true, on all smaller numbers too.
  */
 static bool nodes_suffice(const struct steer_task *task, size_t m, bool smaller)
 {
@@ -161,7 +163,8 @@ static bool trial_exists(const struct steer_state *state, size_t algorithm, size
 }
 
 /*
- * Returns the time of the first trial, as an estimate for further trials; 0 before the first trial.
+ * Returns the time of the first trial in seconds, which is used as an estimate for further trials;
+ * 0 before the first trial.
  */
 static double trial_seconds(const struct steer_state *state)
 {
@@ -169,8 +172,8 @@ static double trial_seconds(const struct steer_state *state)
 }
 
 /*
- * Returns the line that is expected to reach the target first, or -1 if no such time is known.
- * *ret_s is its expected time.
+ * Returns the run that is expected to reach the target loss first, or -1 if no expected time is
+ * known. *ret_s is its expected time.
  */
 static long find_first_line(const struct steer_state *state, const struct steer_model *model,
                             double *ret_s)
@@ -189,8 +192,8 @@ static long find_first_line(const struct steer_state *state, const struct steer_
 }
 
 /*
- * Choose another number of workers for the best algorithm: the number two places above or two
- * places below the middle of the list of numbers. Returns false if both were tried.
+ * Choose another number of workers for the best algorithm. In the list of numbers, it is two places
+ * above or two places below the number of the first trials. Returns false if both were tried.
  */
 static bool next_workers(const struct steer_state *state, size_t algorithm,
                          struct steer_trial *ret_trial)
@@ -234,8 +237,8 @@ bool steer_plan_retry(const struct steer_state *state, const struct steer_model 
     const struct steer_task *task = state->task;
     long ahead = steer_plan_best_state(state);
     /*
-     * The time so far is a second estimate of the time that is left; the larger estimate is used.
-     * If the present line of training makes no progress, a trial may take longer.
+     * The time so far is used as a second estimate of the time that is left; the larger estimate
+     * counts. If no time can be estimated for the current run, a trial may take longer.
      */
     double seconds = isfinite(leader->expected_s)
                          ? RETRY_SHARE * fmax(leader->expected_s, state->now_s)
@@ -249,8 +252,8 @@ bool steer_plan_retry(const struct steer_state *state, const struct steer_model 
     if (RETRY_ITERATIONS * last->seconds + change > seconds)
         return false;
     /*
-     * If the present line of training is expected to reach the target before a switch and the trial
-     * would end, no choice can be faster. The comparison is false if its time is unknown (NaN).
+     * If the current run is expected to reach the target before the change and the trial would end,
+     * no choice can be faster. The comparison is false if the expected time is unknown (NaN).
      */
     if (leader->expected_s <= change + seconds)
         return false;
@@ -294,24 +297,22 @@ static double choice_score(const struct steer_state *state, double seconds, size
     return state->task->goal == HM_GOAL_COST ? seconds * state->task->m[m] : seconds;
 }
 
-/* Returns the seconds of a switch to a line; 0 if the line runs at present. */
+/* Returns the seconds needed to change to a run; 0 if the run is already active. */
 static double line_switch_s(const struct steer_state *state, const struct steer_line *line)
 {
     return line->state == STEER_RUNNING ? 0 : steer_plan_switch_s(state, state->last_m, line->m);
 }
 
 /*
- * Compare a choice with the best one so far. The better one is kept in *best, with the best of all
- * other choices as its rival.
+ * Compare a choice with the best choice so far. The better one is stored in *best; its member
+ * `rival` is the second best.
  */
 static void choice_offer(const struct steer_state *state, struct steer_choice *best,
                          const struct steer_choice *offer, double *best_score, double *rival_score)
 {
     double score = choice_score(state, offer->expected_s, offer->m);
 
-    /*
-     * The score of the present line is lowered, so that only a clearly better choice replaces it.
-     */
+    /* The score of the current run is reduced, so that only a clearly better choice replaces it. */
     if (offer->line >= 0 && offer->line == state->leader)
         score *= 1 - MARGIN;
     if (!isfinite(score))
@@ -331,8 +332,8 @@ static void choice_offer(const struct steer_state *state, struct steer_choice *b
 }
 
 /*
- * Consider the lines that can continue: those that run at the same time, the present one, and the
- * one with the smallest loss. Any other line would repeat work that one of these has done.
+ * Consider the runs that can continue: those that run at the same time, the current one, and the
+ * one with the smallest loss. Any other run would repeat work that one of these has done.
  */
 static void offer_lines(const struct steer_state *state, const struct steer_model *model,
                         struct steer_choice *best, double *best_score, double *rival_score)
@@ -349,8 +350,8 @@ static void offer_lines(const struct steer_state *state, const struct steer_mode
         size_t known = steer_line_known(line, state->now_s);
         struct steer_estimate e = steer_model_line(model, line);
         /*
-         * A simulated line that runs has already worked on the iteration after its last point; this
-         * time is subtracted. A real one starts again from its checkpoint.
+         * A simulated run that is active has already worked on the iteration after its last point;
+         * this time is subtracted. A run that is not simulated starts again from its checkpoint.
          */
         if (state->task->virtual_time && line->state == STEER_RUNNING && known > 0 &&
             isfinite(e.time_s))
@@ -369,7 +370,9 @@ static void offer_lines(const struct steer_state *state, const struct steer_mode
     }
 }
 
-/* Whether an algorithm on m workers was already tried from the present state of line `parent`. */
+/*
+ * Whether an algorithm on m workers was already tried from the current checkpoint of run `parent`.
+ */
 static bool was_tried(const struct steer_state *state, size_t algorithm, size_t m, long parent)
 {
     const struct steer_line *from = &state->lines[parent];
@@ -396,7 +399,7 @@ static void offer_new_lines(const struct steer_state *state, const struct steer_
                 continue;
             double loss = from->points[from->count - 1].loss;
             /*
-             * A new line must wait until its parent has finished its present iteration and saved a
+             * A new run must wait until its parent has finished its current iteration and saved a
              * checkpoint.
              */
             double change = steer_plan_switch_s(state, (long)from->m, m);
@@ -410,7 +413,7 @@ static void offer_new_lines(const struct steer_state *state, const struct steer_
                                          .switch_s = change,
                                          .expected_s = e.time_s + cost,
                                          .rival_s = NAN};
-            /* The comparison is false if the interval is unknown (NaN). */
+            /* The comparison is false if the upper end of the interval is unknown (NaN). */
             bool sure = choice_score(state, e.high_s + cost, m) < *best_score;
             if (sure || isinf(*best_score))
                 choice_offer(state, best, &offer, best_score, rival_score);
@@ -418,7 +421,7 @@ static void offer_new_lines(const struct steer_state *state, const struct steer_
 }
 
 /*
- * If no time can be estimated, choose the line with the smallest loss. Returns false if no line can
+ * If no time can be estimated, choose the run with the smallest loss. Returns false if no run can
  * continue.
  */
 static bool choose_by_loss(const struct steer_state *state, struct steer_choice *best)
@@ -460,8 +463,8 @@ bool steer_plan_choose(const struct steer_state *state, const struct steer_model
 /* ---- challengers ----------------------------------------------------------------------------- */
 
 /*
- * Returns the expected time of a line to the target. If the line is not expected to reach it, the
- * result is very large, and even larger if nothing is known.
+ * Returns the expected time of a run to the target loss. The result is 1e299 if the run is not
+ * expected to reach it, and 1e300 if the time is unknown.
  */
 static double challenger_rank(const struct steer_model *model, const struct steer_line *line)
 {
@@ -478,8 +481,8 @@ static bool challenger_worth(const struct steer_state *state, const struct steer
 }
 
 /*
- * Find the best running line that is not in the list `lines`; if `other` is true, its algorithm
- * must not be in the list either. Returns -1 if there is none.
+ * Find the best active run that is not in the list `lines`; if `other` is true, its algorithm must
+ * not be in the list either. Returns -1 if there is none.
  */
 static long find_challenger(const struct steer_state *state, const struct steer_model *model,
                             const struct steer_choice *leader, const long *lines, size_t count,

@@ -1,6 +1,6 @@
 /*
  * Writes the report of a steered training: one HTML page that loads no other files, with the
- * result, the loss of every line over time, and a table of the decisions.
+ * result, the loss of every run over time, and a table of the decisions.
  */
 #include <math.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@ enum { REPORT_LINES = 12 };
 
 /* ---- the chart ------------------------------------------------------------------------------- */
 
-/* The lines of the chart, and the memory that holds their points. */
+/* The curves of the chart, and the memory in which their points are stored. */
 struct report_chart {
     struct hm_svg_series series[REPORT_LINES];
     char names[REPORT_LINES][80];
@@ -23,9 +23,7 @@ struct report_chart {
     size_t count, used;
 };
 
-/*
- * Whether a line was chosen in a frame. The chart draws chosen lines first, then the other lines.
- */
+/* Whether a run was chosen in a frame. The chart draws chosen runs first, then the other runs. */
 static bool line_was_chosen(const struct steer_state *state, size_t line)
 {
     for (size_t i = 0; i < state->decision_count; i++)

@@ -1,16 +1,18 @@
 /*
  * Runs the loop of Hemingway's Figure 2 (Pan, Venkataraman, Tai, Gonzalez 2016) for a training job.
+ * A frame is the time between two decisions.
  *
- * Frame 0 makes trials. If lines may run at the same time on different nodes, all trials start
- * together, and the frame ends when every algorithm has made TRIAL_TOGETHER iterations on the
- * middle number of workers; otherwise trials of TRIAL_ALONE iterations run one after another.
- * Before each later frame, the models are fitted to all points so far, and the line that is
- * expected to reach the target first is chosen to run. A frame lasts a third of the time that is
+ * Frame 0 makes trials. If several runs may be active at the same time on different nodes, all
+ * trials start together, and the frame ends when every algorithm has made TRIAL_TOGETHER iterations
+ * on the middle number of workers; otherwise trials of TRIAL_ALONE iterations run one after
+ * another. Before each later frame, the models are fitted to all points so far, and the run that is
+ * expected to reach the target loss first is chosen. A frame lasts a third of the time that is
  * left.
  *
  * All times are those of one clock. In a simulation, it counts the time of the simulated
- * iterations, and a switch takes the time to move the checkpoint to one node and from there to the
- * new ranks. With real ranks, it counts the wall time of all processes, including their start.
+ * iterations, and a change of the number of workers takes the time to move the checkpoint to one
+ * node and from there to the new ranks. If the ranks are not simulated, it counts the wall time of
+ * all processes, including their start.
  */
 #include "steer_session.h"
 
@@ -30,7 +32,8 @@ enum {
 
 /*
  * FRAME_SHARE is the length of a frame as a share of the expected time to the target. STARTUPS is
- * the minimum length of a frame with real ranks, as a multiple of the time that their start takes.
+ * the minimum length of a frame if the ranks are not simulated, as a multiple of the time to start
+ * them.
  */
 static const double FRAME_SHARE = 1.0 / 3, STARTUPS = 20;
 
@@ -48,7 +51,8 @@ void steer_session_release(struct steer_session *s)
 
 /* ---- time and limits ------------------------------------------------------------------------- */
 
-/* Returns the time of the first point of a line at or below the target; INFINITY: there is none. */
+/* Returns the time of a run's first point whose loss is at or below the target; INFINITY: there is
+ * none. */
 static double line_reached_s(const struct steer_state *state, const struct steer_line *line)
 {
     for (size_t i = 0; i < line->count; i++)
@@ -57,7 +61,7 @@ static double line_reached_s(const struct steer_state *state, const struct steer
     return INFINITY;
 }
 
-/* Returns the time at which the first of all lines reaches the target; INFINITY: none does. */
+/* Returns the time at which the first of all runs reaches the target loss; INFINITY: none does. */
 static double session_reached_s(const struct steer_state *state)
 {
     double first = INFINITY;
@@ -72,7 +76,7 @@ static double money_spent(const struct steer_state *state)
     return isnan(state->task->price_per_s) ? 0 : state->worker_s * state->task->price_per_s;
 }
 
-/* Whether the training ends now; if so, sets the reason. */
+/* Whether the training ends now; if so, sets state->stopped to the reason. */
 static bool session_stops(struct steer_state *state)
 {
     double reached = session_reached_s(state);
@@ -93,7 +97,8 @@ static bool session_stops(struct steer_state *state)
 }
 
 /*
- * Returns the seconds that a line on m workers may still run within the limits of time and money.
+ * Returns the seconds for which a run on m workers may continue within the limits of time and
+ * money.
  */
 static double limit_s(const struct steer_state *state, double from_s, double m)
 {
@@ -106,8 +111,8 @@ static double limit_s(const struct steer_state *state, double from_s, double m)
 }
 
 /*
- * Set the time of a switch in a simulation: the state moves to one node, and from there to the new
- * ranks.
+ * Set the time to change the number of workers in a simulation: the checkpoint moves to one node,
+ * and from there to the new ranks.
  */
 static void session_price_switch(struct steer_session *s)
 {
@@ -142,7 +147,7 @@ static struct steer_decision *decision_add(struct steer_state *state, size_t lin
     return d;
 }
 
-/* Run the line of a decision, and fill in the results of the decision. */
+/* Continue the run of a decision, and store the result in the decision. */
 static int session_piece(struct steer_session *s, struct steer_decision *d,
                          const struct steer_limits *limits)
 {
@@ -206,8 +211,8 @@ static int session_try_together(struct steer_session *s)
 }
 
 /*
- * Add a line of training for a trial. It continues from the best state so far, so that earlier
- * iterations are not lost.
+ * Add a run for a trial. It starts from the checkpoint with the smallest loss so far, so that
+ * earlier iterations are not lost.
  */
 static size_t session_add_trial(struct steer_session *s, const struct steer_trial *trial)
 {
@@ -226,8 +231,8 @@ static size_t session_add_trial(struct steer_session *s, const struct steer_tria
 }
 
 /*
- * Discard a simulated trial whose first iteration ends only after `end_s`, the end of its time: the
- * trial counts as failed and is not continued.
+ * Discard a simulated trial whose first iteration ends after its time limit `end_s`: the trial
+ * counts as failed and is not continued.
  */
 static void trial_cut(const struct steer_task *task, struct steer_line *line, double end_s)
 {
@@ -279,7 +284,8 @@ static int session_try_alone(struct steer_session *s)
 /* ---- later frames ---------------------------------------------------------------------------- */
 
 /*
- * Start or continue the chosen line, after the time of its switch. Returns the number of the line.
+ * Start or continue the chosen run, after the time that the change takes. Returns the index of the
+ * run.
  */
 static size_t session_follow(struct steer_session *s, const struct steer_choice *choice)
 {
@@ -300,7 +306,7 @@ static size_t session_follow(struct steer_session *s, const struct steer_choice 
 }
 
 /*
- * Returns the expected seconds of an iteration of a new line: those of the last line with the same
+ * Returns the expected seconds of an iteration of a new run: those of the last run with the same
  * algorithm and number of workers or, if there is none, those of its parent.
  */
 static double new_line_seconds(const struct steer_state *state, const struct steer_line *line)
@@ -320,7 +326,7 @@ static double frame_length(const struct steer_session *s, const struct steer_cho
 {
     const struct steer_state *state = s->state;
     /*
-     * The loss may rise in the first iterations after a switch, so a new line gets more iterations.
+     * The loss may rise in the first iterations after a change, so a new run gets more iterations.
      */
     double least = line->count > 0 ? FRAME_ITERATIONS * line->points[line->count - 1].seconds
                                    : NEW_ITERATIONS * new_line_seconds(state, line);
@@ -330,15 +336,15 @@ static double frame_length(const struct steer_session *s, const struct steer_cho
         return s->task.frame_s;
     if (!s->task.virtual_time)
         least = fmax(least, STARTUPS * state->startup_s);
-    /* A frame that was too short for an iteration is followed by one of twice the length. */
+    /* A frame that was too short for an iteration is followed by a frame of twice the length. */
     least = ldexp(least, line->idle < IDLE_DOUBLINGS ? line->idle : IDLE_DOUBLINGS);
     /* If the time to the target is unknown, a frame is as long as the training so far. */
     return fmax(isfinite(left) && left > 0 ? FRAME_SHARE * left : state->now_s, fmax(least, 1e-9));
 }
 
 /*
- * Returns the loss that is expected after `after_s` seconds if ln(P - P*) falls evenly to the
- * target, where P is the loss and P* the least possible loss.
+ * Returns the loss that is expected after `after_s` seconds if ln(P - P*) decreases linearly to its
+ * value at the target, where P is the loss and P* the least possible loss.
  */
 static double expected_loss(const struct steer_model *model, double from_loss, double expected_s,
                             double after_s)
@@ -378,7 +384,8 @@ static int session_run_leader(struct steer_session *s, const struct steer_model 
     return rc;
 }
 
-/* Let the challengers run until `until_s`, the end of the leader's piece. */
+/* Continue the challengers, which are the runs on idle nodes, until `until_s`, when the child
+ * process of the chosen run ends. */
 static int session_run_challengers(struct steer_session *s, const long *lines, size_t count,
                                    double until_s)
 {
@@ -409,8 +416,8 @@ static void pause_others(struct steer_state *state, const long *lines, size_t co
 }
 
 /*
- * Make a trial after frame 0, while no other line runs: the present line waits and continues from
- * its checkpoint after the trial.
+ * Make a trial after frame 0, while no other run is active: the current run waits and continues
+ * from its checkpoint after the trial.
  */
 static int session_retry(struct steer_session *s, const struct steer_trial *trial, double seconds)
 {

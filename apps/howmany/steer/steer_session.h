@@ -1,22 +1,24 @@
-/* Makes one steered training from start to end: trials, then frames with a decision before each. */
+/* Makes one steered training from start to end: trials first, then frames with a decision before
+ * each frame. */
 #ifndef HM_STEER_SESSION_H
 #define HM_STEER_SESSION_H
 
 #include "steer_folder.h"
 #include "steer_plan.h"
 
-/* Zero-initialise; set task, source and folder; release on every path. */
+/* A steered training. Zero-initialise; set `task`, `source` and `folder`; release on every path. */
 struct steer_session {
     struct steer_task task;
     struct steer_source source;
     struct steer_folder folder;
     struct steer_state *state; /* State of the training; owned. */
     /*
-     * Bandwidth and latency of the fabric over which the state moves in a simulated switch; NaN:
-     * unknown.
+     * Bandwidth and latency of the network over which the checkpoint moves in a simulated change of
+     * the number of workers; NaN: unknown.
      */
     double bandwidth_bytes_per_s, latency_s;
-    bool switch_given; /* True if the user gave the time of a switch. */
+    bool switch_given; /* True if the user gave the time of a change of the algorithm or of the
+                          number of workers. */
 };
 
 /*

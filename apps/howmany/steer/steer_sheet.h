@@ -7,9 +7,9 @@
 
 #include "steer_types.h"
 
-/* Values of the specification sheet for one worker and the fabric; NaN: unknown. */
+/* Values of the specification sheet for one worker and the network; NaN: unknown. */
 struct steer_sheet {
-    double flops; /* Flop per second of a worker. */
+    double flops; /* Speed of a worker in flop/s. */
     double bandwidth_bytes_per_s, latency_s;
 };
 
@@ -20,8 +20,8 @@ struct steer_sheet {
  */
 void steer_sheet_fill(struct steer_task *task, double entries, double features,
                       const struct steer_sheet *sheet);
-/* Set the seconds as steer_sheet_fill does, for the training data with the name `data`, which are
- * read to count their values and columns. Returns 0, or EXIT_USAGE with a message. */
+/* Set the seconds as steer_sheet_fill does. The training data with the name `data` are read to
+ * count their values and columns. Returns 0, or EXIT_USAGE with a message. */
 int steer_sheet_read(struct steer_task *task, const char *data, const struct steer_sheet *sheet);
 
 #endif

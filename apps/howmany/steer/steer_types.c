@@ -1,4 +1,4 @@
-/* Stores lines of training (steer_types.h) and their measured points. */
+/* Stores the runs of a steered training (steer_types.h) and their measured points. */
 #include "steer_types.h"
 
 #include <math.h>
@@ -48,7 +48,7 @@ size_t steer_line_known(const struct steer_line *line, double until_s)
 {
     size_t count = line->count;
 
-    /* The tolerance covers the rounding of sums of times. */
+    /* The tolerance allows for rounding errors in sums of times. */
     while (count > 0 && line->points[count - 1].clock_s > until_s + 1e-9 * fabs(until_s))
         count--;
     return count;

@@ -1,10 +1,10 @@
 /*
- * Declares the state of a steered training: the possible choices, the lines of training so far, and
- * the decisions.
+ * Declares the state of a steered training: the possible choices, the runs so far, and the
+ * decisions.
  *
- * A line is a part of the training with one algorithm on one number of workers. It starts anew or
- * from the checkpoint of another line, and is made in pieces. Each piece is one child process,
- * which ends with a checkpoint.
+ * A run (struct steer_line) is a part of the training with one algorithm on one number of workers.
+ * It starts from scratch or from the checkpoint of another run, and is made in pieces. Each piece
+ * is one child process, which ends with a checkpoint. A frame is the time between two decisions.
  */
 #ifndef HM_STEER_TYPES_H
 #define HM_STEER_TYPES_H
@@ -18,7 +18,7 @@ struct steer_task {
     const char *title;                        /* Title of the report; borrowed. */
     const char *algorithms[STEER_ALGORITHMS]; /* Names of the algorithms; borrowed. */
     size_t algorithm_count;                   /* Number of algorithms, at least 1. */
-    double m[STEER_M];                        /* Numbers of workers, strictly increasing. */
+    double m[STEER_M]; /* Numbers of workers that may be chosen, strictly increasing. */
     size_t m_count;
     double target;      /* Target loss, which ends the training. */
     double best;        /* Least possible loss P*; NaN: the fit estimates it. */
@@ -26,86 +26,101 @@ struct steer_task {
     double cost;        /* Maximum money that the training may cost; INFINITY: no limit. */
     double price_per_s; /* Price of a worker per second; NaN: unknown. */
     enum hm_goal goal;  /* Quantity to minimise: HM_GOAL_TIME or HM_GOAL_COST. */
-    /* Maximum number of iterations of a line, including those of the lines that it continues. */
+    /* Maximum number of iterations of a run. If the run started from a checkpoint, the iterations
+     * before the checkpoint count too. */
     double iterations;
-    double explore_s; /* Maximum length of frame 0 in seconds; INFINITY: no limit. */
-    /* Length of later frames in seconds; NaN: a share of the expected time to the target. */
+    double explore_s; /* Maximum length of frame 0, in which the trials run, in seconds; INFINITY:
+                         no limit. */
+    /* Length of the frames (the time between two decisions) after frame 0 in seconds; NaN: a share
+     * of the expected time to the target. */
     double frame_s;
-    double nodes;      /* Number of nodes that may be used at once. */
-    bool together;     /* True if several candidate trainings may run at the same time, on different
-                          nodes. */
-    bool virtual_time; /* True if the times are those of a simulation. */
+    double nodes;  /* Number of nodes that may be used at once. */
+    bool together; /* True if several runs may be active at the same time, on different nodes. */
+    bool virtual_time; /* True if the ranks are simulated, so that times are virtual. */
     /*
      * Seconds that a change of the algorithm or of the number of workers takes; NaN: the measured
      * time to start a program.
      */
     double switch_s;
-    bool moves_only; /* True if only a change of the number of workers takes switch_s. */
-    /* Seconds of an iteration on each number of workers by the specification sheet. */
+    bool moves_only; /* True if only a change of the number of workers takes the time switch_s, and
+                        a change of the algorithm takes none. */
+    /* Seconds of an iteration on each number of workers, predicted from the specification sheet. */
     double sheet_s[STEER_M];
-    bool has_sheet; /* True if sheet_s is known. */
+    bool has_sheet; /* True if the predictions in sheet_s are known. */
 };
 
-/* A measured point of a line of training. */
+/* A measured point of a run. */
 struct steer_point {
-    double iteration; /* Number of iterations since the line started. */
+    double iteration; /* Number of iterations since the run started. */
     double loss;
     double seconds; /* Seconds of one iteration at this point. */
     double clock_s; /* Time of the point, in seconds since the start of the training. */
 };
 
 enum steer_line_state {
-    STEER_RUNNING,  /* The line of training runs, or would continue in the next frame. */
-    STEER_PAUSED,   /* The line can be continued from its checkpoint. */
-    STEER_FINISHED, /* The algorithm of the line finds no further improvement. */
-    STEER_FAILED    /* The line diverged or its program failed. */
+    STEER_RUNNING,  /* The run is active, or would continue in the next frame. */
+    STEER_PAUSED,   /* The run is paused and can be continued from its checkpoint. */
+    STEER_FINISHED, /* The run has ended, because its algorithm finds no further improvement. */
+    STEER_FAILED    /* The run diverged or its program failed. */
 };
 
 struct steer_line {
-    size_t algorithm, m; /* Indices of algorithm and number of workers in the lists of the task. */
-    long parent;         /* Line whose checkpoint this line started from; -1: none. */
-    double started_s;    /* Time at which the line started, after its switch. */
-    double from_loss;    /* Loss of the parent at the start; NaN without a parent. */
+    size_t algorithm,
+        m; /* Indices of the run's algorithm and number of workers in the lists of the task. */
+    long parent;      /* Index of the run from whose checkpoint this run started; -1: none. */
+    double started_s; /* Time at which the run started, after the change to its algorithm and number
+                         of workers. */
+    double from_loss; /* Loss of the run `parent` at the checkpoint from which this run started; NaN
+                         without a parent. */
     struct steer_point *points; /* Measured points in the order of time; owned. */
     size_t count, room;
-    int idle; /* Number of the line's last frames that ended before they measured a point. */
+    int idle; /* Number of consecutive frames, up to the last one, in which the run measured no
+                 point. */
     enum steer_line_state state;
-    long piece; /* Number of the line's last piece, whose checkpoint holds the state; -1: none. */
+    long piece; /* Number of the run's last piece, whose checkpoint contains the state; -1: none. */
     double clock_s;   /* Time of the checkpoint of the last piece, in seconds since the start of the
                          training. */
-    double raw_s;     /* Seconds up to the checkpoint, as the program itself counts them. */
-    double raw_count; /* Iterations up to the checkpoint, as the program itself counts them. */
+    double raw_s;     /* Seconds of the run up to its last checkpoint, as the program itself counts
+                         them. */
+    double raw_count; /* Iterations of the run up to its last checkpoint, as the program itself
+                         counts them. */
 };
 
 /* The reason for a decision. */
 enum steer_why {
-    STEER_WHY_TRY, /* A trial: a new choice of algorithm and number of workers is tested for a short
-                      time. */
-    STEER_WHY_STAY,  /* The present line is expected to be the best choice. */
-    STEER_WHY_LEADS, /* Another line is ahead of the present one. */
-    STEER_WHY_MODEL, /* The models expect a new line to be better than all lines so far. */
-    STEER_WHY_ONLY,  /* No time to the target can be estimated; the smallest loss so far decides. */
-    STEER_WHY_CHALLENGE, /* The line runs beside the chosen one, on idle nodes. */
+    STEER_WHY_TRY,  /* The run is a trial: a new choice of algorithm and number of workers is tested
+                       for a short time. */
+    STEER_WHY_STAY, /* The current run is expected to be the best choice. */
+    STEER_WHY_LEADS, /* Another run is expected to reach the target earlier than the current one. */
+    STEER_WHY_MODEL, /* The models expect a new run to be better than all runs so far. */
+    STEER_WHY_ONLY,  /* The time to the target loss cannot be estimated for any run, so the run with
+                        the smallest loss continues. */
+    STEER_WHY_CHALLENGE, /* The run continues beside the chosen run, on idle nodes. */
     STEER_WHYS
 };
 
-/* A decision: what runs in a frame, why, what was expected and what was achieved. */
+/* A decision: which run continues in a frame, why, what was expected and what was achieved. */
 struct steer_decision {
     size_t frame;
     size_t line;
     enum steer_why why;
-    double at_s;       /* Time of the decision, in seconds since the start of the training. */
-    double from_loss;  /* Loss at the time of the decision; NaN: unknown. */
-    double switch_s;   /* Seconds of the switch; 0: there is no switch. */
-    double expected_s; /* Expected time from the decision to the target; NaN: unknown. */
-    double rival_s;    /* Expected time of the best other choice; NaN: there is none. */
-    size_t rival;      /* Best other choice: index of its algorithm * m_count + index of its m. */
+    double at_s;      /* Time of the decision, in seconds since the start of the training. */
+    double from_loss; /* Loss at the time of the decision; NaN: unknown. */
+    double switch_s; /* Seconds needed to change to another algorithm or number of workers; 0 if the
+                        current run continues. */
+    double expected_s; /* Expected time from the decision until the target loss is reached; NaN:
+                          unknown. */
+    double rival_s; /* Expected time to the target loss with the second best choice; NaN: there is
+                       none. */
+    size_t rival;   /* Second best choice, as algorithm_index * m_count + m_index. */
     /* Expected loss at the end of the frame; NaN: unknown. */
     double expected_loss;
-    double until_s; /* Planned end of the frame, in seconds since the start of the training. */
-    /* Time at which the piece of this decision ended; NaN: the piece did not run. */
+    double until_s; /* Planned end of the frame that begins with this decision, in seconds since the
+                       start of the training. */
+    /* Time at which the child process of this decision ended; NaN: it did not run. */
     double ended_s;
-    double achieved_loss; /* Loss at the end of the piece (ended_s); NaN: unknown. */
+    double
+        achieved_loss; /* Loss at the time ended_s, when the child process ended; NaN: unknown. */
 };
 
 struct steer_state {
@@ -114,26 +129,28 @@ struct steer_state {
     size_t line_count;
     struct steer_decision decisions[STEER_DECISIONS];
     size_t decision_count;
-    size_t frame;     /* Number of the present frame; 0: the frame of the trials. */
-    double now_s;     /* Present time, in seconds since the start of the training. */
-    double worker_s;  /* Worker-seconds of all pieces so far. */
+    size_t frame;     /* Number of the current frame; 0: the frame of the trials. */
+    double now_s;     /* Current time, in seconds since the start of the training. */
+    double worker_s;  /* Worker-seconds of all child processes so far. */
     double explore_s; /* Time at the end of frame 0, in seconds since the start of the training. */
     double startup_s; /* Shortest measured time to start a program; 0 in a simulation. */
-    long last_m;      /* Index of the number of workers that ran last; -1: none. */
-    long leader;      /* Line of training that was chosen last; -1: none. */
-    long reached;     /* Line of training that reached the target; -1: none. */
+    long last_m;  /* Number of workers of the run that was active last, as an index in the list of
+                     the task; -1: none. */
+    long leader;  /* Index of the run that was chosen last; -1: none. */
+    long reached; /* Index of the run that reached the target loss; -1: none. */
     const char *stopped; /* Reason why the training ended; NULL: the training continues. */
 };
 
 const char *steer_why_name(enum steer_why why);
 
-/* Add a line. Returns its number, or -1 if there are too many lines. */
+/* Add a run. Returns its index, or -1 if there are too many runs. */
 long steer_line_add(struct steer_state *state, size_t algorithm, size_t m, long parent);
-/* Add a point to a line. Returns false when memory runs out. */
+/* Add a measured point to a run. Returns false if memory runs out. */
 bool steer_line_point(struct steer_line *line, const struct steer_point *point);
-/* Returns the number of points of a line whose time is at most `until_s`. */
+/* Returns the number of points of a run that were measured at the time `until_s` or before. */
 size_t steer_line_known(const struct steer_line *line, double until_s);
-/* Returns the loss of the last point at or before `until_s`; NaN: there is no such point. */
+/* Returns the loss of the last point of a run that was measured at the time `until_s` or before;
+ * NaN: there is no such point. */
 double steer_line_loss(const struct steer_line *line, double until_s);
 double steer_line_m(const struct steer_state *state, const struct steer_line *line);
 void steer_state_release(struct steer_state *state);

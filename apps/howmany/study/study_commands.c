@@ -20,17 +20,18 @@
 #include "memory.h"
 #include "train_options.h"
 
-/* Fractions of the target loss. GAP_SHARE gives the duality gap at which the reference run stops;
- * LBFGS_SHARE gives the distance of P* (the least possible objective) below the least objective
- * that L-BFGS reached. */
+/* Fractions of the target loss. The reference run stops when its duality gap is GAP_SHARE times the
+ * target loss. If the reference run uses L-BFGS, the least possible objective P* is assumed to be
+ * LBFGS_SHARE times the target loss below the smallest objective that it reached. */
 static const double GAP_SHARE = 1.0 / 20, LBFGS_SHARE = 1.0 / 100;
-/* Limits of iterations, as multiples of the study's limit: for the reference run, and for a run
- * that checks the answer. */
+/* Maximum numbers of iterations, as multiples of the study's limit: REFERENCE_ITERATIONS for the
+ * reference run, CHECK_ITERATIONS for a run that checks the answer. */
 static const double REFERENCE_ITERATIONS = 10, CHECK_ITERATIONS = 4;
 
 /* ---- keys ----------------------------------------------------------------------------------- */
 
-/* Returns a hint if the study itself sets this option of `howmany train`; NULL if it does not. */
+/* Returns a hint if `key` is an option of `howmany train` that the study itself sets; NULL if it is
+ * not. */
 static const char *study_key_hint(const char *key)
 {
     static const char *const own[][2] = {
@@ -93,7 +94,7 @@ static int train_option_find(const char *key)
     return -1;
 }
 
-/* Report "file:3: train.lambda: message" and a hint. */
+/* Report an error such as "file:3: train.lambda: message", and a hint. */
 static int fail_option(const struct hm_study_option *option, const char *where, const char *message,
                        const char *hint)
 {
@@ -192,8 +193,8 @@ static const struct hm_study_option *find_train_option(const struct hm_study_spe
     return NULL;
 }
 
-/* Check the options of all algorithms. All runs have the same problem and data; they are taken from
- * the first algorithm, which is checked last. */
+/* Check the options of all algorithms. All runs have the same problem and data, which are those of
+ * the first algorithm, because it is checked last. */
 static int check_options(struct study_commands *w, bool *ret_made)
 {
     const struct hm_study_option *problem = find_train_option(w->spec, "problem");
@@ -215,7 +216,7 @@ static int check_options(struct study_commands *w, bool *ret_made)
 
 /* ---- commands ------------------------------------------------------------------------------- */
 
-/* Add --name=value, or --name when value is NULL. */
+/* Add --name=value to a command, or --name if `value` is NULL. */
 static int add_option(struct launch_command *command, const char *name, const char *value)
 {
     struct hm_text option = {0};
@@ -411,9 +412,9 @@ static double least_loss(const struct hm_trace *trace)
 
 /*
  * P* is the least possible objective. With a duality gap, it is between objective - gap and
- * objective. The lower end is used: no run can get below it, and a run that reaches the target loss
- * relative to it has really reached that loss. This makes runs look worse by at most a twentieth of
- * the target loss.
+ * objective. The lower end is used, because no run can get below it, and a run that reaches the
+ * target loss relative to the lower end has certainly reached it relative to the true P*. The
+ * losses of runs are overestimated by at most a twentieth of the target loss.
  */
 double study_commands_best(const struct study_commands *w, const struct hm_trace *trace)
 {

@@ -11,9 +11,10 @@ struct hm_arena;
 /* Methods to find P*, the least possible objective. */
 enum study_reference {
     STUDY_GIVEN, /* P* is given in the study's file. */
-    /* P* comes from a run that ends when its duality gap is small; it is known up to that gap. */
+    /* P* is found by a run that ends when its duality gap is small; P* is then known up to that
+       gap. */
     STUDY_GAP,
-    STUDY_LBFGS,    /* P* comes from a long run of L-BFGS. */
+    STUDY_LBFGS,    /* P* is found by a long run of L-BFGS. */
     STUDY_ESTIMATED /* P* is not known; the fit estimates it. */
 };
 
@@ -21,42 +22,45 @@ enum study_reference {
 struct study_commands {
     const struct hm_study_spec *spec; /* Description of the study; borrowed. */
     enum study_reference reference;
-    const char *problem, *data;   /* Names of the problem and the data of all runs. */
-    const char *simulate;         /* Path or name of the cluster to simulate; NULL: real ranks. */
+    const char *problem, *data; /* Names of the problem and the data of all runs. */
+    const char
+        *simulate; /* Path or name of the cluster to simulate; NULL: the ranks are not simulated. */
     struct launch_command common; /* Arguments that all runs share. */
-    struct hm_arena *arena;       /* Owns the texts of this struct. */
+    struct hm_arena *arena;       /* Owns the strings of this struct. */
 };
 
-/* Check every option of the study's file that concerns runs. Returns 0, or EXIT_USAGE with a
+/* Check every option in the study's file that is passed to runs. Returns 0, or EXIT_USAGE with a
  * message. */
 int study_commands_prepare(struct study_commands *commands, const struct hm_study_spec *spec);
 void study_commands_release(struct study_commands *commands);
 
-/* Make the arguments after `howmany` for one run. best is P*, the least possible objective; NaN
+/* Make the arguments after `howmany` for one run. `best` is P*, the least possible objective; NaN
  * while it is not known. Returns 0, or EXIT_USAGE with a message. */
 int study_commands_run(const struct study_commands *commands, const struct study_run *run,
                        double best, struct launch_command *ret_command);
-/* Make the arguments of a run without its limits and outputs: the options that all runs share, the
- * algorithm with its options, n and the seed. They are added to *command. Returns 0, or EXIT_USAGE
- * with a message. */
+/*
+ * Add the arguments of a run without its limits and outputs to *command: the options that all runs
+ * share, the algorithm with its options, n and the seed. Returns 0, or EXIT_USAGE with a message.
+ */
 int study_commands_start(const struct study_commands *commands, const struct study_run *run,
                          struct launch_command *command);
-/* Make the arguments of the run that finds P*, the least possible objective; only with STUDY_GAP
- * and STUDY_LBFGS. */
+/* Make the arguments of the run that finds P*, the least possible objective. Call it only for the
+ * methods STUDY_GAP and STUDY_LBFGS. */
 int study_commands_reference(const struct study_commands *commands,
                              struct launch_command *ret_command);
 /* Compute P*, the least possible objective, from the trace of the reference run. */
 double study_commands_best(const struct study_commands *commands, const struct hm_trace *trace);
-/* Returns P*, the least possible objective; with STUDY_LBFGS it is lowered if the objective of any
- * run comes near or below it. */
+/* Returns P*, the least possible objective. With the method STUDY_LBFGS, P* is lowered if the
+ * objective of any run comes near or below it. */
 double study_commands_best_of_all(const struct study_commands *commands, double best,
                                   const struct hm_traces *traces);
 
-/* Write the name of a run's trace: "cocoa+-16-1", with the algorithm's options after its name. */
+/* Write the name of a run's trace, such as "cocoa+-16-1"; the options of the algorithm follow its
+ * name. */
 void study_commands_name(const struct study_commands *commands, const struct study_run *run,
                          struct hm_text *ret_name);
-/* Write a text that identifies the problem of all runs in a folder. Returns 0, or EXIT_USAGE with a
- * message. */
+/* Write a text that identifies the problem, which all runs in a folder share. Returns 0, or
+ * EXIT_USAGE with a message. */
 int study_commands_identity(const struct study_commands *commands, struct hm_text *ret_text);
 
 #endif

@@ -2,13 +2,13 @@
  * Reads and writes the folder of a study.
  *
  *     problem.txt                options and limits that all its runs share
- *     reference.jsonl            trace of the run that finds P*, the least objective
+ *     reference.jsonl            trace of the run that finds P*, the least possible objective
  *     ALGORITHM-M-SEED.jsonl     trace of a run; if the file exists, it is complete
  *     ALGORITHM-M-SEED.failed    reason why a run has no trace or must not be made again
  *
- * A run is a child process, `howmany train`. Its trace is kept in memory until the summary arrives,
- * then written under another name and renamed. So the folder is the whole state of a study, and
- * when this process is killed, only the run in progress is lost.
+ * A run is a child process, `howmany train`. Its trace is collected in memory until the summary
+ * arrives, then written under another name and renamed. So the folder is the whole state of a
+ * study, and when this process is killed, only the run in progress is lost.
  */
 #include "study_folder.h"
 
@@ -29,13 +29,13 @@
 #include "own_program.h"
 #include "value.h"
 
-/* The trace of a diverged run is kept if it has at least this many points. */
+/* The trace of a diverged run is used if it has at least this number of points. */
 enum { DIVERGED_POINTS = 3 };
 
 /* ---- files ---------------------------------------------------------------------------------- */
 
-/* Write the path FOLDER/NAME followed by ENDING into path; false with a message if it is too
- * long. */
+/* Write the path FOLDER/NAME followed by ENDING into `path`. Returns false with a message if it is
+ * too long. */
 static bool folder_file(const struct study_folder *f, const char *name, const char *ending,
                         char path[PATH_MAX])
 {
@@ -60,7 +60,7 @@ static bool run_file(const struct study_folder *f, const struct study_run *run, 
 
 /* ---- a run as a child process --------------------------------------------------------------- */
 
-/* The output of a run in progress. */
+/* The output of a run that is in progress. */
 struct study_child {
     struct study_folder *folder;
     const char *what; /* Description of the run, such as "cocoa+ on 16 workers". */
@@ -69,7 +69,7 @@ struct study_child {
     bool summary, diverged;
 };
 
-/* Show what is being run, with the share of the budget that earlier runs have used. */
+/* Show which run is in progress, with the share of the budget that earlier runs have used. */
 static void say_run(struct study_folder *f, const char *what)
 {
     double budget = f->commands->spec->budget_s, used = study_table_spent(&f->table);
@@ -99,7 +99,7 @@ static void read_output_line(void *context, const char *line, double seconds)
     (void)seconds;
     if (!arena)
         m->lines.failed = true;
-    /* Lines that are not JSON are skipped; libraries may print them to standard output. */
+    /* Lines that are not JSON are skipped, because libraries may print them to standard output. */
     if (arena && line[0] == '{' &&
         hm__json_parse(arena, line, strlen(line), "output", &object, NULL) == 0) {
         const struct hm_value *stopped = hm__value_get(object, "stopped_by");
@@ -228,7 +228,7 @@ static struct study_entry entry_of_trace(const struct hm_trace *trace)
                                 .objective = trace->loss[last]};
 }
 
-/* Set the entry of a run in the table from the files of the run. */
+/* Set the entry of a run in the table of results from the files of the run. */
 static int read_run(struct study_folder *f, const struct study_run *run)
 {
     struct study_entry *entry = study_table_at(&f->table, run);
@@ -283,7 +283,7 @@ int study_folder_load(const struct study_folder *f, struct hm_traces **ret_trace
 
     for (size_t i = 0; rc == 0 && study_table_each(&f->table, i, &run); i++) {
         if (study_table_at(&f->table, &run)->iterations <= 0)
-            continue; /* The run has no trace to load. */
+            continue; /* The run has no trace that could be loaded. */
         if (!run_file(f, &run, ".jsonl", path))
             rc = EXIT_USAGE;
         else if (!(paths[count] = strdup(path)))
@@ -301,7 +301,8 @@ int study_folder_load(const struct study_folder *f, struct hm_traces **ret_trace
 
 /* ---- P* ------------------------------------------------------------------------------------- */
 
-/* Read P*, the least possible objective, and its error from the trace of the reference run. */
+/* Read P*, the least possible objective, and its possible error from the trace of the reference
+ * run. */
 static int read_reference(struct study_folder *f, const char *path)
 {
     struct hm_traces *traces = NULL;
@@ -351,7 +352,7 @@ int study_folder_reference(struct study_folder *f)
         launch_command_release(&arguments);
         rc = rc ? rc : find_reference(f);
     }
-    /* Without P* (the least possible objective), runs cannot stop at the target loss. */
+    /* Without P*, the least possible objective, a run cannot stop at the target loss. */
     if (rc == 0 && isnan(f->best))
         f->commands->reference = STUDY_ESTIMATED;
     return rc;

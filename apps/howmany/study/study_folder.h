@@ -1,6 +1,6 @@
 /*
- * Reads and writes the folder of a study. The folder holds the traces of the runs; existing traces
- * are read, and missing runs are made.
+ * Reads and writes the folder of a study. The folder contains the traces of the runs; existing
+ * traces are read, and missing runs are made.
  */
 #ifndef HM_STUDY_FOLDER_H
 #define HM_STUDY_FOLDER_H
@@ -8,7 +8,8 @@
 #include "cli.h"
 #include "study_commands.h"
 
-/* Set path and commands; call study_folder_open; call study_folder_close on every path. */
+/* Folder of a study. Set `path` and `commands`; call study_folder_open; call study_folder_close on
+ * every path. */
 struct study_folder {
     const char *path;                /* Path of the folder; borrowed. */
     struct study_commands *commands; /* Command lines of the runs; borrowed. */
@@ -19,11 +20,11 @@ struct study_folder {
     double best; /* P*, the least possible objective; NaN: not known. */
     /* Largest amount by which the true P* may be larger than `best`; 0: not known. */
     double best_error;
-    size_t made; /* Number of runs that this process started. */
+    size_t made; /* Number of runs that this process has made. */
     struct cli_progress progress;
 };
 
-/* Read the traces in the folder; if `make` is set, a missing folder is made. Returns 0, or
+/* Read the traces in the folder; if `make` is true, a missing folder is created. Returns 0, or
  * EXIT_USAGE with a message. */
 int study_folder_open(struct study_folder *folder, bool make);
 void study_folder_close(struct study_folder *folder);
@@ -31,13 +32,13 @@ void study_folder_close(struct study_folder *folder);
 /* Make the reference run unless P*, the least possible objective, is known. Returns 0 or an exit
  * code. */
 int study_folder_reference(struct study_folder *folder);
-/* Make a run of the table unless its trace exists; a run that fails is marked as failed. Returns 0
- * or an exit code. */
+/* Execute one of the runs that the study may make, unless its trace exists; a run that fails is
+ * marked as failed. Returns 0 or an exit code. */
 int study_folder_make(struct study_folder *folder, const struct study_run *run);
 /* Load the traces of all runs that have one. Returns 0, or EXIT_USAGE with a message. */
 int study_folder_load(const struct study_folder *folder, struct hm_traces **ret_traces);
-/* Make a run that is not in the table unless its trace exists, and load the trace; *ret_traces is
- * NULL if the run failed. */
+/* Execute a run that checks the answer and is not one of the study's runs, unless its trace exists,
+ * and load the trace; *ret_traces is NULL if the run failed. */
 int study_folder_check(struct study_folder *folder, const struct study_run *run,
                        struct hm_traces **ret_traces);
 

@@ -30,15 +30,15 @@ static int check_is_inside(const struct hm_study_check *check)
            check->achieved_s <= check->predicted_high_s;
 }
 
-/* Returns the value that a check run achieved: seconds, or worker-seconds if the goal is the
- * cost. */
+/* Returns the result of a run that checks the answer: its seconds, or its worker-seconds if the
+ * goal is the cost. */
 static double check_value(const struct hm_study_spec *spec, const struct hm_study_check *check)
 {
     return check->achieved_s * (spec->goal == HM_GOAL_COST ? check->m : 1);
 }
 
-/* Whether the chosen configuration took at most the time (or cost) of the runner-up: 1 or 0; -1:
- * not known. */
+/* Returns 1 if the chosen configuration took at most the time (or cost) of the runner-up, 0 if it
+ * took more, and -1 if this is not known. */
 static int chosen_was_better(const struct hm_study_spec *spec, const struct study_result *r)
 {
     if (r->check_count < STUDY_CHECKS)
@@ -51,7 +51,7 @@ static int chosen_was_better(const struct hm_study_spec *spec, const struct stud
 
 /* ---- the data of the report ----------------------------------------------------------------- */
 
-/* A list of texts; `failed` is set when memory runs out or the list is full. */
+/* A list of strings; `failed` is true if memory ran out or the list is full. */
 struct text_list {
     struct hm_arena *arena;
     const char **all;
@@ -331,7 +331,7 @@ void study_output_text(const struct study_folder *f, const struct study_result *
 
 /* ---- JSON ----------------------------------------------------------------------------------- */
 
-/* Add a JSON member: true for 1, false for 0, null for -1. */
+/* Add a JSON member that is true if `truth` is 1, false if it is 0, and null if it is -1. */
 static void put_maybe(struct hm_json *json, const char *key, int truth)
 {
     if (truth < 0)
@@ -380,7 +380,7 @@ static void put_checks(struct hm_json *json, const struct study_result *r)
     hm__json_close(json);
 }
 
-/* Add the advice, which is JSON already, without the newlines at its end. */
+/* Add the advice, which is already JSON, without the newlines at its end. */
 static void put_advice(struct hm_json *json, const char *advice)
 {
     struct hm_text text = {0};

@@ -13,23 +13,23 @@ struct study_result {
     /* Test of the fit on runs that were held out; NULL: there were too few runs. */
     struct hm_holdout *holdout;
     struct hm_advice *advice;
-    /* P* (least possible objective) that the fit was given; NaN: the fit estimated it. */
+    /* Least possible objective P* that was given to the fit; NaN: the fit estimated it. */
     double best;
     enum study_verdict verdict; /* The reason why no further run was made. */
     struct hm_study_check checks[STUDY_CHECKS];
     size_t check_count;
-    char holdout_note[160]; /* Why no runs were held out; empty: runs were held out. */
+    char holdout_note[160]; /* Reason why no runs were held out; empty: runs were held out. */
 };
 
 void study_result_release(struct study_result *result);
 
-/* Collect the data of the report; its texts are stored in the arena. Returns 0, or EXIT_USAGE with
- * a message. */
+/* Collect the data of the report; its strings are stored in the arena. Returns 0, or EXIT_USAGE
+ * with a message. */
 int study_output_fill(const struct study_folder *folder, const struct study_result *result,
                       const char *command, struct hm_arena *arena, struct hm_study *ret_study);
 
-/* Write the result as text or as JSON. `advice` is the rendered advice in the same format, `report`
- * the path of the HTML report. */
+/* Write the result as text or as JSON. `advice` is the advice in the same format, `report` is the
+ * path of the HTML report. */
 void study_output_text(const struct study_folder *folder, const struct study_result *result,
                        const struct hm_study *study, const char *advice, const char *report,
                        const struct hm_style *style, struct hm_text *out);

@@ -2,10 +2,10 @@
  * Chooses the runs of a study.
  *
  * Initial runs: each algorithm on a middle number of workers m (the middle of ln m), on the largest
- * and on the smallest. The middle comes first for all algorithms: it is seldom the most expensive,
- * and even with a small budget each algorithm then has one run. After that the advice names the run
- * that helps most, while the budget lasts. No run begins after the budget is spent, so at most one
- * run exceeds the budget.
+ * and on the smallest. The middle number comes first for all algorithms, because it is seldom the
+ * most expensive, and even with a small budget each algorithm then has one run. After that the
+ * advice names the run that helps most, until the budget is spent. No run begins after the budget
+ * is spent, so at most one run exceeds the budget.
  */
 #include "study_plan.h"
 
@@ -15,7 +15,7 @@
 #include "err.h"
 #include "memory.h"
 
-enum { INITIAL_M = 3 }; /* The initial runs use up to this many numbers of workers. */
+enum { INITIAL_M = 3 }; /* Largest number of different numbers of workers in the initial runs. */
 
 int study_table_init(struct study_table *table, const struct hm_study_spec *spec,
                      struct hm_err *err)
@@ -42,7 +42,8 @@ struct study_entry *study_table_at(const struct study_table *table, const struct
 /* ---- the initial runs ----------------------------------------------------------------------- */
 
 /* Find the numbers of workers m of the initial runs, as indices in the study's list: the one
- * nearest to the middle of ln m, the last and the first. Returns how many of them are different. */
+ * nearest to the middle of ln m, the last and the first. Returns how many different indices there
+ * are. */
 static size_t initial_m(const struct hm_study_spec *spec, size_t places[INITIAL_M])
 {
     double middle = 0.5 * (log(spec->m[0]) + log(spec->m[spec->m_count - 1]));
@@ -72,8 +73,8 @@ bool study_is_initial(const struct hm_study_spec *spec, const struct study_run *
     return false;
 }
 
-/* Find run `number` among the runs whose number of workers has one of the given indices. Returns
- * false if `number` is too large. */
+/* Find a run by its position in the list of all runs whose number of workers has one of the indices
+ * in `places`. Returns false if `number`, the position, is too large. */
 static bool run_by_number(const struct hm_study_spec *spec, const size_t *places, size_t count,
                           size_t number, struct study_run *ret_run)
 {
@@ -213,17 +214,18 @@ enum study_verdict study_plan_any(const struct study_table *table, struct study_
     return budget_left_s(table) > 0 ? STUDY_GO : STUDY_BUDGET;
 }
 
-/* Whether a candidate is expected to reach the target loss; otherwise a run of this candidate would
- * be of little use. */
+/* Whether a candidate (an algorithm on a number of workers) is expected to reach the target loss;
+ * otherwise a run of this candidate would be of little use. */
 static bool candidate_arrives(const struct hm_candidate *candidate)
 {
     return candidate->why != HM_WHY_NEVER && isfinite(candidate->time_s);
 }
 
 /*
- * Find the best candidate with a missing run, and its time. A candidate is skipped if its
- * probability of being the best is 0 or if it is not expected to reach the target loss. STUDY_ALL:
- * no candidate has a missing run; STUDY_REPEATS: only skipped candidates have missing runs.
+ * Find the best candidate (an algorithm on a number of workers) that has a missing run, and the
+ * time of the run. A candidate is skipped if its probability of being the best is 0 or if it is not
+ * expected to reach the target loss. Returns STUDY_ALL if no candidate has a missing run, and
+ * STUDY_REPEATS if only skipped candidates have missing runs.
  */
 static enum study_verdict find_best_missing(const struct study_table *table,
                                             const struct hm_advice *advice,
@@ -261,7 +263,7 @@ enum study_verdict study_plan_more(const struct study_table *table, const struct
         if (verdict != STUDY_GO)
             return verdict;
     }
-    /* The comparison is false for an unknown time (NaN), so such a run is made. */
+    /* If the time of the run is unknown (NaN), the comparison is false and the run is made. */
     return takes > left ? STUDY_BUDGET : STUDY_GO;
 }
 

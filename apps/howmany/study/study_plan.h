@@ -9,13 +9,14 @@
 
 /* A run of a study: an algorithm on a number of workers m with a seed. */
 struct study_run {
-    size_t algorithm, m; /* Indices in the study's lists of algorithms and numbers of workers. */
-    double seed;         /* Seed of the run, from 1 on. */
+    size_t algorithm,
+        m;       /* Indices of the algorithm and the number of workers in the lists of the study. */
+    double seed; /* Seed of the run, from 1 on. */
 };
 
 enum study_run_state { STUDY_MISSING, STUDY_COMPLETE, STUDY_FAILED };
 
-/* The result of a run. */
+/* The result of one run of a study. */
 struct study_entry {
     enum study_run_state state;
     /* Iterations, seconds and objective at the end of the run; 0 if the run has no trace. */
@@ -40,8 +41,8 @@ double study_table_spent(const struct study_table *table);
 /* Returns the number of complete runs. */
 size_t study_table_count(const struct study_table *table);
 /*
- * Set *ret_run to the run with this number in a fixed order: first the initial runs, then all other
- * runs. Returns false after the last run.
+ * Set *ret_run to the run at position `number` in a fixed order: first the initial runs, then all
+ * other runs. Returns false after the last run.
  */
 bool study_table_each(const struct study_table *table, size_t number, struct study_run *ret_run);
 /* Whether a run is one of the initial runs. */
@@ -49,18 +50,17 @@ bool study_is_initial(const struct hm_study_spec *spec, const struct study_run *
 
 /* The decision about the next run. */
 enum study_verdict {
-    STUDY_GO,      /* Make the chosen run. */
-    STUDY_FITS,    /* The initial runs are done; the fit decides about the next run. */
-    STUDY_BUDGET,  /* Stop: the budget is spent. */
-    STUDY_ENOUGH,  /* Stop: no further run is expected to help. */
-    STUDY_REPEATS, /* Stop: only runs with more seeds would help. */
-    STUDY_ALL      /* Stop: all runs were made. */
+    STUDY_GO,      /* The study continues: make the chosen run. */
+    STUDY_FITS,    /* The initial runs are complete; the fit decides about the next run. */
+    STUDY_BUDGET,  /* The study stops, because the budget is spent. */
+    STUDY_ENOUGH,  /* The study stops, because no further run is expected to help. */
+    STUDY_REPEATS, /* The study stops, because only runs with more seeds would help. */
+    STUDY_ALL      /* The study stops, because all runs were made. */
 };
 
-/* Returns the reason why a verdict stops the study, such as "the budget has no room for another
- * run". */
+/* Returns the reason why the study stops, such as "the budget has no room for another run". */
 const char *study_verdict_text(enum study_verdict verdict);
-/* Choose the next initial run; STUDY_FITS: all initial runs were made. */
+/* Choose the next initial run. Returns STUDY_FITS if all initial runs were made. */
 enum study_verdict study_plan_first(const struct study_table *table, struct study_run *ret_run);
 /* Choose the next run after the initial runs, according to the advice. */
 enum study_verdict study_plan_more(const struct study_table *table, const struct hm_advice *advice,
@@ -68,17 +68,16 @@ enum study_verdict study_plan_more(const struct study_table *table, const struct
 /* Choose the next run if the runs so far cannot be fitted: the first run that is missing. */
 enum study_verdict study_plan_any(const struct study_table *table, struct study_run *ret_run);
 
-/* Returns the candidate of the advice with this rank (0: the best), counting only candidates that
- * are expected to reach the target loss and have no failed runs; NULL: none. */
+/* Returns the candidate of the advice with rank `rank` (0: the best) among those that are expected
+ * to reach the target loss and have no failed runs; NULL: there is none. */
 const struct hm_candidate *study_plan_check(const struct study_table *table,
                                             const struct hm_advice *advice, size_t number);
-/* Find the first run of an algorithm on m workers; false if this configuration is not part of the
- * study. */
+/* Find the first run of an algorithm on m workers. Returns false if the study has no such runs. */
 bool study_plan_find(const struct hm_study_spec *spec, const char *algorithm, double m,
                      struct study_run *ret_run);
 
-/* Returns the index of the first point of a trace with at most this loss; the number of points if
- * there is none. */
+/* Returns the index of the first point of a trace whose loss is at most `loss`; the number of
+ * points if there is none. */
 size_t study_reached(const struct hm_trace *trace, double loss);
 
 #endif

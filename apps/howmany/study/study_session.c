@@ -54,8 +54,8 @@ static int session_advise(const struct study_session *s, struct study_result *r,
 }
 
 /*
- * Fit all traces. Returns 0; EXIT_USAGE with a message if traces cannot be read; -1 with the error
- * if they cannot be fitted.
+ * Fit all traces. Returns 0, EXIT_USAGE with a message if traces cannot be read, or -1 with the
+ * error set if they cannot be fitted.
  */
 static int session_fit(struct study_session *s, struct study_result *r, struct hm_err *err)
 {
@@ -133,12 +133,13 @@ static int session_answer(struct study_session *s, enum study_verdict verdict)
     return 0;
 }
 
-/* If a check run reached the target loss, set the time and the iterations at which it did. */
+/* If a run that checks the answer reached the target loss, set the time and the number of
+ * iterations at which it reached the loss. */
 static void check_compare(struct hm_study_check *check, const struct hm_trace *trace, double best,
                           double loss)
 {
-    /* Runs stop at P - P* <= loss, with the objective P and its least value P*; the factor covers
-     * the rounding of P* + loss. */
+    /* Runs stop at P - P* <= loss, where P is the objective and P* its least possible value; the
+     * factor allows for the rounding of P* + loss. */
     size_t at = study_reached(trace, best + loss * (1 + 1e-9));
 
     check->loss = trace->loss[trace->count - 1] - best;

@@ -4,7 +4,7 @@
 
 #include "study_output.h"
 
-/* The state of a study. Zero-initialise; set spec. */
+/* The state of a study. Zero-initialise and set `spec`. */
 struct study_session {
     struct hm_study_spec *spec; /* Description of the study; owned. */
     struct study_commands commands;
@@ -12,11 +12,12 @@ struct study_session {
     struct study_result result;
 };
 
-/* Check the options of all runs and read the folder; if `make` is set, a missing folder is made. */
+/* Check the options of all runs and read the folder; if `make` is true, a missing folder is
+ * created. */
 int study_session_open(struct study_session *session, const char *folder, bool make);
 void study_session_release(struct study_session *session);
 
-/* Print the commands of the runs that do not depend on the results of other runs. */
+/* Print the commands of those runs that do not depend on the results of other runs. */
 int study_session_print_commands(const struct study_session *session);
 /* Make runs, fit them, and check the answer with two further runs. Returns 0 or an exit code. */
 int study_session_run(struct study_session *session);

@@ -1,11 +1,12 @@
 /*
  * Makes the command that starts the ranks.
  *
- *     real ranks        [mpirun -n N] howmany-train --options…       (one rank needs no launcher)
+ *     MPI ranks         [mpirun -n N] howmany-train --options…       (one rank needs no launcher)
  *     simulated ranks   smpimain howmany-train-sim.so --cfg=… platform.xml --options…
  *
- * The programs are searched for in the folder of this program, where they are in a build or if all
- * programs are installed in one folder, and in the folders of an installation.
+ * The programs are searched for in the folder of this program, which is right for a build and for
+ * an installation with all programs in one folder, and then in the other folders of an
+ * installation.
  */
 #include "train_launch.h"
 
@@ -59,7 +60,7 @@ static void clear_rank_environment(void)
         unsetenv(names[i]);
 }
 
-/* Returns the number of workers and other ranks together. */
+/* Returns the number of all ranks: workers, servers and driver. */
 static double rank_count(const struct train_launch *l)
 {
     return l->ranks.workers + l->ranks.others;
@@ -86,10 +87,10 @@ static int add_launcher(struct train_launch *l, const char *text)
 }
 
 /*
- * Give Open MPI folders of this run for its files, which are removed even if mpirun or a rank is
- * killed and leaves them: its files in /tmp, and the memory that ranks share in /dev/shm. Under a
- * batch system mpirun may start ranks on other machines, which do not have these folders. Without
- * the folders Open MPI uses its own, so failures are not errors.
+ * Make Open MPI write its files to folders of this run: its files in /tmp, and the memory that
+ * ranks share in /dev/shm. These folders are removed even if mpirun or a rank is killed. Under a
+ * batch system this is not done, because mpirun may start ranks on other machines, which do not
+ * have these folders. A failure is not an error, because Open MPI then uses its own folders.
  */
 static void set_mpi_folders(struct train_launch *l)
 {
@@ -102,15 +103,15 @@ static void set_mpi_folders(struct train_launch *l)
     if (launch_folder_make(launch_temporary_parent(), l->folder) == 0)
         setenv("OMPI_MCA_orte_tmpdir_base", l->folder, 0);
     if (launch_folder_make("/dev/shm", l->shared) == 0) {
-        setenv("OMPI_MCA_btl_vader_backing_directory", l->shared, 0); /* Open MPI 4 */
-        setenv("OMPI_MCA_btl_sm_backing_directory", l->shared, 0);    /* Open MPI 5 */
+        setenv("OMPI_MCA_btl_vader_backing_directory", l->shared, 0); /* Variable of Open MPI 4. */
+        setenv("OMPI_MCA_btl_sm_backing_directory", l->shared, 0);    /* Variable of Open MPI 5. */
     }
 }
 
 /*
- * Choose the command that starts the ranks. mpirun of Open MPI refuses to run as root and to start
- * more ranks than cores; both are allowed here. With more ranks than cores the result of an
- * algorithm is right, but its time is unreliable.
+ * Choose the command that starts the ranks. By default, mpirun of Open MPI refuses to run as root
+ * and to start more ranks than cores; both are allowed here. With more ranks than cores the result
+ * of an algorithm is right, but its time is unreliable.
  */
 static int choose_launcher(struct train_launch *l)
 {

@@ -1,4 +1,4 @@
-/* Starts the ranks of a training run: real ranks with a launcher, simulated ranks on SimGrid. */
+/* Starts the ranks of a training run: as processes with a launcher, or simulated on SimGrid. */
 #ifndef HM_TRAIN_LAUNCH_H
 #define HM_TRAIN_LAUNCH_H
 
@@ -7,41 +7,44 @@
 #include "temporary.h"
 
 /*
- * Zero-initialise; set the members before the empty line; call train_launch_prepare; release on
- * every path.
+ * Command that starts the ranks of a run. Zero-initialise; set the members before the empty line;
+ * call train_launch_prepare; release on every path.
  */
 struct train_launch {
-    /* Name of the program that each rank runs, unless it is simulated; NULL: howmany-train.
+    /* Name of the program that each rank runs if ranks are not simulated; NULL: howmany-train.
      * Borrowed. */
     const char *program;
-    /* True if this process is itself a rank and its only child takes its place, so that there is no
-     * launcher. */
+    /* True if this process is itself an MPI rank. It then starts one child process without a
+     * launcher, which does the work of this rank. */
     bool inside;
     struct launch_ranks ranks;
-    /* Command that starts the ranks, with {n}; NULL: train_launch_prepare chooses it. Borrowed. */
+    /* Command that starts the ranks, in which {n} is replaced by their number; NULL:
+     * train_launch_prepare chooses it. Borrowed. */
     const char *launcher;
-    const struct hm_cluster *cluster; /* Cluster to simulate; NULL: real ranks. Borrowed. */
-    int precision;                    /* Precision of the simulated computation in bits. */
-    const char *platform_folder;      /* Folder for SimGrid's files; NULL: a temporary folder. */
+    const struct hm_cluster
+        *cluster;  /* Cluster to simulate; NULL: the ranks are not simulated. Borrowed. */
+    int precision; /* Precision of the simulated computation in bits. */
+    const char *platform_folder; /* Folder for SimGrid's files; NULL: a temporary folder. */
 
-    /* The part of the command before the arguments of the program. */
+    /* First part of the command, before the arguments of the program that each rank runs. */
     struct launch_command prefix;
     struct launch_command arguments; /* The arguments of the program that each rank runs. */
     struct simgrid_platform platform;
-    char *module; /* Path of the program for simulated ranks; owned. */
+    char *module; /* Path of the module that simulated ranks run; owned. */
     /* Path of the temporary folder for files of SimGrid or of mpirun; empty: none. */
     char folder[LAUNCH_FOLDER];
-    /* Path of the folder in /dev/shm for memory that ranks share; empty: none. */
+    /* Path of the folder in /dev/shm for the memory that ranks share; empty: none. */
     char shared[LAUNCH_FOLDER];
     /* True if there are more ranks than cores, so that times are unreliable. */
     bool oversubscribed;
 };
 
-/* Find the programs and write the platform. Returns 0, or EXIT_USAGE with a message. */
+/* Find the programs and write the platform file of a simulation. Returns 0, or EXIT_USAGE with a
+ * message. */
 int train_launch_prepare(struct train_launch *launch);
-/* Pass an option on to the ranks; value is NULL for an option without a value. */
+/* Add an option to the arguments of the ranks; `value` is NULL for an option without a value. */
 int train_launch_option(struct train_launch *launch, const char *name, const char *value);
-/* Make the whole command, with --resume if `resume` is set. */
+/* Make the whole command, with --resume if `resume` is true. */
 int train_launch_command(const struct train_launch *launch, bool resume,
                          struct launch_command *ret_command);
 void train_launch_release(struct train_launch *launch);

@@ -1,7 +1,7 @@
 /*
  * Handles the lines of a trace. With --json they are printed unchanged. Otherwise they are printed
- * as a table with all of the first iterations, fewer and fewer of the later ones, and a summary at
- * the end.
+ * as a table with all of the first iterations, a decreasing share of the later ones, and a summary
+ * at the end.
  */
 #include "train_output.h"
 #include "load.h"
@@ -19,8 +19,8 @@
 #include "value.h"
 
 /*
- * Columns of a recorded CSV: first the values of the head line, then the values of each iteration,
- * then those of the tail.
+ * Columns of a recorded CSV file: first the values of the head line of the trace, then the values
+ * of each iteration, then tail_columns.
  */
 static const char *const tail_columns[] = {"staleness", "backups", "rows"};
 static const char *const head_columns[] = {"algorithm", "problem", "data",     "n",
@@ -30,7 +30,8 @@ static const char *const point_columns[] = {
     "elapsed_s", "objective",  "suboptimality", "gap",       "change",
     "accuracy",  "test_error", "samples_per_s", "bytes",     "flop"};
 
-/* Percentiles of iterations are shown if the 95th is more than this multiple of the 5th. */
+/* The percentiles of the iteration times are shown if the 95th is more than this multiple of the
+ * 5th. */
 static const double SPREAD_SHOWN = 1.02;
 
 enum {
@@ -57,8 +58,8 @@ static void add_csv_header(struct hm_text *header, int tail)
 }
 
 /*
- * Finds how many columns of the tail a file has that an earlier version wrote; all columns for any
- * other file.
+ * Finds how many of the columns in tail_columns an existing CSV file has: an earlier version of
+ * this program wrote fewer of them. For a new file, it is all of them.
  */
 static int find_tail(const struct train_output *o, int *ret_tail)
 {
@@ -77,8 +78,8 @@ static int find_tail(const struct train_output *o, int *ret_tail)
     return rc;
 }
 
-/* Open a CSV record. A file that an earlier version began without some columns is continued without
- * them; this is an error if this run needs them. */
+/* Open a CSV file to record the run. If an earlier version of this program began the file without
+ * some columns, rows are added without them; this is an error if this run needs these columns. */
 static int open_csv_record(struct train_output *o)
 {
     struct hm_text header = {0};
@@ -112,8 +113,8 @@ int train_output_begin(struct train_output *o)
     return o->csv ? open_csv_record(o) : launch_append_open(o->record, NULL, &o->file);
 }
 
-/* End the run as Ctrl-C does, even if that signal is ignored. This is called if output cannot be
- * written: the reader has closed the pipe, or the disk is full. */
+/* End the run as Ctrl-C does, even if SIGINT is ignored. This function is called if output cannot
+ * be written, because the reader has closed the pipe or the disk is full. */
 static void output_fail(struct train_output *o)
 {
     o->failed = true;
@@ -122,7 +123,8 @@ static void output_fail(struct train_output *o)
 
 static void output_put(struct train_output *o, const char *text)
 {
-    /* If standard output is not a terminal, progress and output do not share a line. */
+    /* The progress line is cleared only if standard output is a terminal too; otherwise output and
+     * progress do not share a line. */
     if (cli_is_terminal())
         cli_progress_end(&o->progress);
     if (!o->failed && !cli_put_wrapped(text))
@@ -178,7 +180,7 @@ static void record_point(struct train_output *o, const struct hm_value *point)
 
 /* ---- the table ------------------------------------------------------------------------------ */
 
-/* Add a description such as " and 2 servers by ssp 3". */
+/* Add a description of the platform to a text, such as " and 2 servers by ssp 3". */
 static void add_platform_text(struct hm_text *text, const struct hm_value *head)
 {
     double servers = hm__value_number(head, "servers"), bound = hm__value_number(head, "staleness");
@@ -328,7 +330,8 @@ static void handle_object(struct train_output *o, const struct hm_value *object)
                      : hm__value_get(object, "vertices") ? "change"
                                                          : "gap";
         o->limit = fmax(
-            0, hm__value_number(object, "iteration_limit")); /* NAN (no limit) is stored as 0. */
+            0, hm__value_number(object, "iteration_limit")); /* The limit is 0 if the trace gives
+                                                                none, because fmax ignores NAN. */
         cli_progress_end(&o->progress);
         o->progress = cli_progress_start("iteration", (size_t)o->limit);
         o->simulated = strcmp(value_text(object, "simulated"), "true") == 0;
@@ -359,7 +362,7 @@ void train_output_line(void *output, const char *line, double seconds)
     if (o->failed || !arena ||
         hm__json_parse(arena, line, strlen(line), "output", &object, NULL) != 0 ||
         object->kind != HM_VALUE_MAP) {
-        hm__arena_free(arena); /* The line is not part of the trace; a library printed it. */
+        hm__arena_free(arena); /* The line was printed by a library and is not part of the trace. */
         return;
     }
     if (o->json) {

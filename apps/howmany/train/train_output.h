@@ -12,35 +12,37 @@
  */
 struct train_output {
     bool json;          /* True to print the lines of JSON; otherwise a table is printed. */
-    const char *record; /* File or store that records the run; NULL: none. Borrowed. */
+    const char *record; /* File or store to which the run is recorded; NULL: none. Borrowed. */
     bool stale;         /* True if the run may use stale parameters (ssp or async). */
     bool backups;       /* True if the run has backup workers. */
 
     struct hm_store *store; /* Store that is used instead of a file; NULL: no store. */
-    struct hm_text lines;   /* The trace so far, kept for the store. */
+    struct hm_text lines;   /* The trace so far, which is added to the store at the end. */
     int file;               /* Descriptor of the file that records the run; -1: none. */
     bool csv;               /* True if the file is CSV; false if it has JSON lines. */
     /*
      * Number of the columns staleness, backups and rows that the file has, in this order. A file
-     * that an earlier version began may have none of them, or the first.
+     * that an earlier version of this program began may have none of them, or only the first.
      */
     int tail;
     char ends[96];       /* Last fields of every CSV row, each with a comma before it. */
     struct hm_text head; /* First fields of every CSV row: values of the run's head line. */
     struct cli_progress progress;
-    double iteration;    /* Last iteration that was reported. */
-    double limit;        /* Largest possible number of iterations; 0: not known. */
-    struct hm_text held; /* Last row of the table if it was not printed. */
-    const char *measure; /* Measure of convergence: suboptimality, gap or change. */
+    double iteration; /* Number of the last iteration that was reported. */
+    double limit;     /* Largest possible number of iterations; 0: not known. */
+    struct hm_text
+        held; /* Last row of the table, if it was not printed yet; it is printed if the run ends. */
+    const char *measure; /* Name of the measure of convergence: suboptimality, gap or change. */
     bool simulated;
-    bool finished; /* True if the summary line has arrived. */
+    bool finished; /* True if the summary line of the trace has arrived. */
     bool failed;   /* True if writing failed and the run is being ended. */
 };
 
 int train_output_begin(struct train_output *output);
 /* Callback for launch_child.line; `output` is a struct train_output. */
 void train_output_line(void *output, const char *line, double seconds);
-/* Report restart `number` of the run after the failure of a rank; rank is -1 if it is not known. */
+/* Report that the run was restarted after the failure of a rank. `number` counts the restarts;
+ * `rank` is -1 if the failed rank is not known. */
 void train_output_restart(struct train_output *output, double number, int rank);
 /* Add the trace to the store, if there is one. Returns 0, or EXIT_USAGE with a message. */
 int train_output_store(struct train_output *output);

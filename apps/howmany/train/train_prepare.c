@@ -51,8 +51,8 @@ static double available_memory(void)
 }
 
 /*
- * Returns the bytes of memory that a run needs for the rows of all ranks, and for each rank's
- * vectors that are as long as the weights.
+ * Returns the bytes of memory that a run needs. They contain the rows of all ranks, and the vectors
+ * of each rank that have as many elements as the weights.
  */
 static double memory_needed(const struct train_session *s, const struct hm_data_shape *shape)
 {
@@ -63,10 +63,12 @@ static double memory_needed(const struct train_session *s, const struct hm_data_
     double unknowns = shape->features * outputs, vectors = 6 + 2 * pairs;
     double ranks = s->launch.ranks.workers;
 
-    if (o->platform == HM_PLATFORM_SERVER) /* The servers buffer two messages of each worker. */
+    if (o->platform ==
+        HM_PLATFORM_SERVER) /* The servers have buffers for two messages of each worker. */
         vectors += 5;
 
-    if (o->problem == TRAIN_PERCEPTRON) /* The first layer has most of the parameters. */
+    if (o->problem == TRAIN_PERCEPTRON) /* Only the first layer is counted, because it has most of
+                                           the parameters. */
         return 12 * all + 8 * vectors * ranks * shape->features * (double)o->layers.hidden[0];
     double rows = train_keeps_sparse(o, shape) ? 12 * shape->entries + 16 * shape->rows : 8 * all;
     return rows + 8 * vectors * ranks * unknowns;
@@ -173,7 +175,7 @@ static bool is_resume(int option)
     return strcmp(train_table[option].name, "resume") == 0;
 }
 
-/* Pass the slowness (stragglers) of a simulated cluster on to the ranks. */
+/* Pass the description of the stragglers of a simulated cluster to the ranks. */
 static int pass_slowness(struct train_session *s)
 {
     const struct hm_slowness *slowness = s->cluster ? &s->cluster->slowness : NULL;
@@ -188,7 +190,7 @@ static int pass_slowness(struct train_session *s)
     return rc;
 }
 
-/* Set the number of ranks and check it. */
+/* Set the number of ranks, and check that it is allowed. */
 static int set_ranks(struct train_session *s)
 {
     struct launch_ranks *ranks = &s->launch.ranks;

@@ -10,7 +10,7 @@
 
 #include "child.h"
 
-/* Seconds after which mpirun counts as stuck; normally it reacts to a dead rank at once. */
+/* Seconds after which mpirun is considered stuck; normally it reacts to a dead rank at once. */
 static const double LAUNCHER_STUCK_S = 5;
 
 void train_session_init(struct train_session *s)
@@ -30,7 +30,7 @@ void train_session_release(struct train_session *s)
     cli_machine_release(&s->cluster_job);
 }
 
-/* Returns the rank that mpirun names as dead in its standard error; -1: none. */
+/* Returns the rank that mpirun reports as dead on its standard error; -1: it reports none. */
 static int read_dead_rank(const char *tail)
 {
     static const char phrase[] = "process rank ";
@@ -42,8 +42,8 @@ static int read_dead_rank(const char *tail)
     return (int)rank;
 }
 
-/* Print the error messages of the ranks without the messages of the launcher; false if the ranks
- * wrote none. */
+/* Print the error messages of the ranks without the messages of the launcher. Returns false if the
+ * ranks wrote none. */
 static bool print_rank_errors(const char *tail)
 {
     bool any = false, ours = false;
@@ -59,7 +59,7 @@ static bool print_rank_errors(const char *tail)
     return any;
 }
 
-/* Report how an unfinished run ended. Returns the rank that died; -1: not known. */
+/* Report how a run that did not finish has ended. Returns the rank that died; -1: not known. */
 static int report_death(const struct train_session *s, const struct launch_child *child)
 {
     int rank = read_dead_rank(child->tail);
@@ -148,7 +148,8 @@ int train_session_print_command(const struct train_session *s)
     return rc;
 }
 
-/* Whether workers may compute with parameters that are not the newest. */
+/* Whether workers may compute with stale parameters, that is, with parameters that are not the
+ * newest. */
 static bool may_be_stale(const struct train_options *o)
 {
     const struct hm_serving *serving = &o->serving;

@@ -1,4 +1,4 @@
-/* Makes one training run of `howmany train`: holds its options, prepares it and runs it. */
+/* Makes one training run of `howmany train`: stores its options, prepares it and runs it. */
 #ifndef HM_TRAIN_SESSION_H
 #define HM_TRAIN_SESSION_H
 
@@ -7,17 +7,18 @@
 #include "train_options.h"
 #include "train_output.h"
 
-/* Call train_session_init; set the options; prepare; run; release on every path. */
+/* A training run. Call train_session_init; set the options; prepare; run; release on every path. */
 struct train_session {
     struct train_options options;
     struct train_launch launch;
     struct train_output output;
-    struct cli_machine cluster_job; /* The catalog and the assignments of --set. */
-    struct hm_cluster *cluster;     /* The loaded cluster; owned. NULL: real ranks. */
-    const char *simulate;           /* Name of the cluster to simulate; NULL: real ranks. */
-    double restarts;                /* Largest number of restarts after the death of a rank. */
+    struct cli_machine cluster_job; /* The catalog and the assignments of --set to the cluster. */
+    struct hm_cluster
+        *cluster; /* Cluster to simulate, as loaded; owned. NULL: the ranks are not simulated. */
+    const char *simulate; /* Name of the cluster to simulate; NULL: the ranks are not simulated. */
+    double restarts;      /* Largest number of restarts after the death of a rank. */
     bool dry_run, precision_given;
-    /* Indices of the options that are passed on to the ranks, in the order of the command line. */
+    /* Indices of the options that are passed to the ranks, in the order of the command line. */
     int given[TRAIN_RANKS * 2];
     const char *values[TRAIN_RANKS * 2];
     size_t given_count;

@@ -1,6 +1,5 @@
 /*
- * Opens training data with the functions of their format, stores rows in blocks, and scans all
- * rows.
+ * Opens training data with the functions of the format, stores rows in blocks, and scans all rows.
  */
 #include "data.h"
 

@@ -17,8 +17,8 @@ enum {
     SIDE = 28,
     PIXELS = SIDE * SIDE,
     CLASSES = 10,
-    SHAPES = 2, /* Number of shapes of each class. */
-    POINTS = 6, /* Number of points of a path. */
+    SHAPES = 2, /* Number of pen strokes (shapes) for each class of images. */
+    POINTS = 6, /* Number of points through which a pen stroke passes. */
     STEPS = 14, /* Number of steps of the pen between two points of a path. */
 };
 

@@ -40,7 +40,8 @@ bool hm__data_made_row(struct hm_data *data, struct hm_random *ret_random)
     return true;
 }
 
-/* Returns the label of a row, -1 or 1: the sign of `side`, reversed with probability `noise`. */
+/* Returns the label of a row, -1 or 1: the sign of `side`, which is x.w*, reversed with probability
+ * `noise`. */
 static double draw_label(const struct hm_data *data, double side, struct hm_random *random)
 {
     double label = side < 0 ? -1 : 1;

@@ -124,7 +124,8 @@ static int parse_folder(const char *folder, bool test, struct hm_data_spec *spec
 static const struct recipe {
     const char *name, *example;
     enum hm_data_format format;
-    double rows, features, density, noise; /* Default values of the recipe. */
+    double rows, features, density, noise; /* Default numbers of rows and features, density and
+                                              noise of the recipe. */
 } recipes[] = {
     {"dense", "rows x features, such as dense:1000x20", HM_DATA_DENSE, 1000, 20, 0, 0.05},
     {"sparse", "rows x features : density, such as sparse:10000x1000:0.01", HM_DATA_SPARSE, 10000,

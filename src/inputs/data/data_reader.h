@@ -30,12 +30,13 @@ extern const struct hm_data_reader hm__data_idx, hm__data_libsvm, hm__data_csv, 
 struct hm_data {
     struct hm_data_spec spec;
     const struct hm_data_reader *reader;
-    void *state;     /* State of the reader; owned. */
+    void *state;     /* State of the reader of this format; owned. */
     double row;      /* Number of the next row, from 0. */
     size_t features; /* Number of features from the header; for LIBSVM, the largest index so far. */
     int line;        /* Line of the last row, or of the row that is being read. */
     double read;     /* Number of rows read so far, including those that a sample leaves out. */
-    struct hm_rows left_out; /* The last row that a sample leaves out; owned. */
+    struct hm_rows left_out; /* Storage for a row that is read and checked but does not belong to
+                                the sample; owned. */
 };
 
 /* Reports an error at the current line; the hint may be "". Returns `code`. */

@@ -233,7 +233,8 @@ int hm__degree_count_add(struct hm_degree_count *c, uint64_t id, struct hm_err *
 {
     uint64_t page = id >> PAGE_BITS;
 
-    /* In most cases the page with the count of this id exists already. */
+    /* In most cases the page with the count of this id exists already, so this case is handled
+     * first. */
     if (!c->sorted && page < c->page_room && c->pages[page]) {
         uint32_t *count = &c->pages[page][id & (PAGE - 1)];
         c->distinct += *count == 0;

@@ -114,8 +114,8 @@ static inline bool read_plain_number(const char **at, uint64_t *value)
 static inline bool read_plain_pair(struct graph_lines *in, uint64_t ids[2])
 {
     /*
-     * Largest number of bytes of any pair of numbers; if as many bytes are in the buffer, the whole
-     * pair is.
+     * Largest number of bytes that a pair of numbers can take. If the buffer has at least as many
+     * bytes, it contains the whole pair.
      */
     enum { LONGEST = 48 };
     const char *start = in->bytes.buffer + in->bytes.at, *at = start;
@@ -331,7 +331,8 @@ static int read_metis_line(struct graph_lines *in, struct numbers *n)
 /* The first line of a METIS file: vertices edges [format [weights of a vertex]]. */
 struct metis_header {
     uint64_t vertices, edges;
-    /* Number of values before the neighbours, which are skipped: size and weights of the vertex. */
+    /* Number of values that are skipped before the neighbours: the size and the weights of the
+     * vertex. */
     size_t skip;
     bool edge_weights; /* True if each neighbour is followed by a weight. */
 };

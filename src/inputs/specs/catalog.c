@@ -26,8 +26,8 @@ struct catalog_tree {
  * or three of several hundred entries. Threads may parse the same entry; the first tree is kept.
  */
 struct catalog_block {
-    const char *name; /* Name of the entry. */
-    const char *text; /* Lines of the entry; not terminated. */
+    const char *name; /* Name of the catalog entry. */
+    const char *text; /* Text of the entry, which does not end with NUL. */
     size_t length;
     const char *source;
     _Atomic(struct catalog_tree *) tree; /* Tree of the entry; NULL until it is parsed. */
@@ -36,7 +36,8 @@ struct catalog_block {
 
 struct catalog_entry {
     const char *name;
-    const struct hm_value *value; /* Tree of the entry; NULL if the entry is in `block`. */
+    const struct hm_value *value; /* Parsed tree of the entry; NULL if the entry is in `block`,
+                                     which is parsed when it is needed. */
     struct catalog_block *block;
 };
 
@@ -83,7 +84,8 @@ static int list_entries(struct hm_catalog *catalog, enum hm_catalog_kind kind,
         return hm__fail_nomem(err);
     for (size_t i = 0; i < count; i++) {
         entries[i] = (struct catalog_entry){section->keys[i], &section->items[i], NULL};
-        if (kind == HM_CATALOG_MACHINE) /* Earlier versions used another name for this key. */
+        if (kind == HM_CATALOG_MACHINE) /* Earlier versions used the key `network` instead of
+                                           `fabric`. */
             hm__value_rename(&section->items[i], "network", "fabric");
     }
     for (size_t i = 0; i < old; i++)
@@ -157,8 +159,8 @@ static size_t entry_name_length(const char *line, size_t length)
 }
 
 /*
- * Adds the block of an entry to the list of blocks; its text reaches to the end of the file until
- * the next entry is found. Returns NULL if memory runs out.
+ * Adds the block of an entry to the list of blocks. Until the next entry is found, the text of the
+ * block extends to the end of the file. Returns NULL if memory runs out.
  */
 static struct catalog_block *add_block(struct hm_catalog *catalog, const struct hm_embedded *file,
                                        const char *line, size_t name)
@@ -199,7 +201,7 @@ static int list_blocks(struct hm_catalog *catalog, enum hm_catalog_kind kind,
     struct catalog_entry *entries = hm__arena_alloc(catalog->arena, count + old, sizeof(*entries));
     if (!entries)
         return hm__fail_nomem(err);
-    /* The list begins with the last entry of the file. */
+    /* The list begins with the last entry of the file, so the array is filled from its end. */
     struct catalog_block *block = catalog->blocks;
     for (size_t i = count; i-- > 0; block = block->next)
         entries[i] = (struct catalog_entry){block->name, NULL, block};
@@ -417,7 +419,8 @@ int hm_catalog_machine(const struct hm_catalog *catalog, const char *name,
     int rc = cluster ? hm__read_machine(&reader, entry, name, cluster) : hm__fail_nomem(err);
     if (rc == 0 && !(cluster->fabric.bandwidth_bytes_per_s > 0) &&
         entry == hm__catalog_find(catalog, HM_CATALOG_ACCELERATOR, name))
-        cluster->max_nodes = 1; /* A bare accelerator has no fabric, so it is a single node. */
+        cluster->max_nodes = 1; /* An accelerator that is not part of a machine has no fabric, so it
+                                   is a single node. */
     if (rc) {
         hm__arena_free(arena);
         return rc;

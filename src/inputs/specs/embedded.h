@@ -21,7 +21,8 @@ extern const struct hm_embedded hm__catalog_files[];
 extern const struct hm_embedded hm__example_files[];
 extern const struct hm_embedded hm__data_files[];
 
-/* Finds the table of measurements with a base name; its name is NULL if there is none. */
+/* Finds the built-in table of measurements with this base name; the name of the result is NULL if
+ * there is none. */
 static inline const struct hm_embedded *hm__data_file(const char *name)
 {
     const struct hm_embedded *file = hm__data_files;

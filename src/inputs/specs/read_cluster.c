@@ -146,7 +146,8 @@ const struct hm_field *hm__cluster_fields(size_t *count)
 
 enum { CLUSTER_FIELDS = sizeof(cluster_fields) / sizeof(cluster_fields[0]) };
 
-/* Leading fields that an entry of the catalog does not have: machine, kinds, shares. */
+/* Number of leading elements of cluster_fields that an entry of the catalog does not have: machine,
+ * kinds, shares. */
 enum { CLUSTER_ONLY = 3 };
 
 static const struct hm_field link_fields[] = {
@@ -211,7 +212,7 @@ static int read_flops(struct hm_reader *reader, const struct hm_value *value, st
         return rc;
     }
     int rc = hm__read_field(reader, value, &fields[0], node);
-    /* One rate applies to all precisions. */
+    /* A single number is the rate in all precisions. */
     node->flops_32 = node->flops_64 = node->flops_bf16 = node->flops_16;
     return rc;
 }
@@ -264,7 +265,7 @@ static int read_threads(struct hm_reader *reader, const struct hm_value *value,
     return hm__read_field(reader, value, &field, cluster);
 }
 
-/* Reads the keys whose values are not single quantities. */
+/* Reads the keys that need a reading function of their own, such as `flops` and `fabric`. */
 static int read_parts(struct hm_reader *reader, const struct hm_value *map,
                       struct hm_cluster *cluster)
 {
@@ -306,7 +307,8 @@ static int read_base(struct hm_reader *reader, const struct hm_value *value,
             reader, value,
             hm__catalog_unknown(catalog, HM_CATALOG_MACHINE, value->text, reader->err));
     rc = hm__read_machine(reader, entry, value->text, cluster);
-    /* A bare accelerator has no fabric: it is one node until a fabric is given. */
+    /* An accelerator that is not part of a machine has no fabric: it is one node until a fabric is
+     * given. */
     if (rc == 0 && !(cluster->fabric.bandwidth_bytes_per_s > 0) &&
         entry == hm__catalog_find(catalog, HM_CATALOG_ACCELERATOR, value->text))
         cluster->max_nodes = 1;
@@ -376,7 +378,8 @@ int hm__read_machine(struct hm_reader *reader, const struct hm_value *value, con
     int rc = read_card(reader, value, cluster);
     if (rc)
         return rc;
-    /* A machine cannot start from another machine. */
+    /* An entry of the catalog cannot start from another machine, so the leading fields are left
+     * out. */
     rc = hm__read_map(reader, value, cluster_fields + CLUSTER_ONLY, CLUSTER_FIELDS - CLUSTER_ONLY,
                       cluster);
     if (rc == 0)

@@ -11,7 +11,8 @@
 
 #define AT(member) offsetof(struct hm_dataflow, member)
 
-/* Names for enum hm_recovery, and for the place of the model, as written in a specification. */
+/* Names for enum hm_recovery, and for the place where the model is stored, as written in a
+ * specification. */
 static const char *const recoveries[] = {"auto", "lineage", "checkpoint", NULL};
 static const char *const places[] = {"driver", "distributed", NULL};
 

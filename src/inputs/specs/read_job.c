@@ -497,8 +497,8 @@ static int read_job_tokens(struct job_reader *r, const struct hm_value *value)
     return 0;
 }
 
-/* Reads the keys that are not single values. `where` is read first, because formulas use its
- * names. */
+/* Reads the keys that need a reading function of their own, such as `network`. `where` is read
+ * first, because formulas use its names. */
 static int read_parts(struct job_reader *r, const struct hm_value *root)
 {
     static const struct {

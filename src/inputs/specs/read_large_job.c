@@ -43,7 +43,9 @@ static const struct hm_field root_fields[] = {
     {.name = "global_batch_size", .kind = HM_FIELD_OTHER},
     {.name = "train_batch_size", .kind = HM_FIELD_OTHER},
     {.name = "tokens", .kind = HM_FIELD_OTHER, .doc = "tokens of the whole job, such as 15T"},
-    {.name = "dataset", .kind = HM_FIELD_OTHER, .doc = "sequences of the data set, such as 50000, or tokens, such as 10B tokens"},
+    {.name = "dataset",
+     .kind = HM_FIELD_OTHER,
+     .doc = "sequences of the data set, such as 50000, or tokens, such as 10B tokens"},
     {.name = "epochs", .kind = HM_FIELD_QUANTITY, .offset = AT(epochs), .above = true, .max = 1e9},
     {.name = "iterations",
      .kind = HM_FIELD_QUANTITY,
@@ -201,7 +203,8 @@ static int read_sequence(struct hm_reader *reader, const struct hm_value *root,
         return fail_missing(reader, root, "sequence", "tokens of one sequence, such as 8192");
     size_t mark = hm__reader_enter(reader, "sequence");
     rc = hm__read_amount(reader, value, &keys->job.work.sequence, &unit);
-    if (rc == 0 && strchr(value->text, 'k')) /* In a sequence, 8k tokens means 8,192. */
+    if (rc == 0 && strchr(value->text, 'k')) /* In the length of a sequence, 8k means 8,192
+                                                tokens. */
         keys->job.work.sequence *= 1.024;
     hm__reader_leave(reader, mark);
     return rc;
@@ -290,7 +293,7 @@ static double lora_share(const struct hm_transformer *x, double rank)
     return fmin(1, rank * adapters / weights);
 }
 
-/* Reads `train`: all, a fraction, or {lora: {rank}}; or `lora` itself. */
+/* Reads the key `train` (all, a fraction, or {lora: {rank: R}}) or the key `lora`. */
 static int read_train(struct hm_reader *reader, const struct hm_value *root,
                       struct hm_large_keys *keys)
 {
@@ -316,6 +319,7 @@ static int read_train(struct hm_reader *reader, const struct hm_value *root,
         hm__reader_leave(reader, mark);
         if (rc == 0)
             keys->job.work.trained = lora_share(&keys->job.network, value);
+        keys->job.work.adapters = true;
         return rc;
     }
     if (!train || (train->kind == HM_VALUE_SCALAR && strcmp(train->text, "all") == 0))
@@ -415,7 +419,7 @@ static int read_network(struct hm_reader *reader, const struct hm_value *network
 
     hm_transformer_init(&keys->job.network);
     int rc = hm__read_transformer(reader, map, &keys->job.network);
-    /* Keys beside the name change the entry of the catalog. */
+    /* Keys that are given in addition to the name override those of the catalog entry. */
     if (rc == 0 && map != network && network->kind == HM_VALUE_MAP)
         rc = hm__read_transformer(reader, network, &keys->job.network);
     if (rc == 0 && name && name->kind == HM_VALUE_SCALAR &&

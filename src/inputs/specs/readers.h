@@ -8,7 +8,7 @@
 #include "howmany_advise.h"
 #include "schema.h"
 
-/* Note of a cluster whose description has the key `network`. */
+/* Note of a cluster whose description has the key `network`, the old name of `fabric`. */
 #define HM_OLD_FABRIC                                                                              \
     "the key network of a cluster is called fabric now; the old name is still read"
 
@@ -16,7 +16,8 @@
 struct hm_spec {
     const char *text; /* Text of the specification; borrowed, need not end with NUL. */
     size_t length;
-    const char *source; /* Name for messages; if it ends in .json, the text is JSON. */
+    const char *source; /* Name of the specification in messages; if it ends in .json, the text is
+                           JSON. */
     /* Parsed tree to use instead of `text`, or NULL; must outlive the result. */
     struct hm_value *tree;
     const struct hm_override *overrides;
@@ -91,8 +92,9 @@ int hm__reader_catalog(struct hm_reader *reader, const struct hm_catalog **ret_c
 /* Frees the built-in catalog, if it was loaded. */
 void hm__reader_release(struct hm_reader *reader);
 
-/* Whether a machine may hold several of an accelerator. False if the machine has one accelerator or
- * none, or names another one; the entry of the machine is not parsed for this. */
+/* Whether a machine of the catalog may hold several units of an accelerator. Returns false if the
+ * machine has at most one accelerator, or names another one. The entry of the machine is not parsed
+ * for this. */
 bool hm__catalog_may_hold_several(const struct hm_catalog *catalog, size_t machine,
                                   const char *accelerator);
 /* Returns the tree of a catalog entry, or NULL if there is no such entry. */

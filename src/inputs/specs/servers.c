@@ -1,5 +1,5 @@
-/* Finds the servers of the catalog that hold several of an accelerator that was named without a
- * fabric. */
+/* Finds the servers of the catalog that hold several units of an accelerator. They are suggested if
+ * the accelerator was named without a fabric. */
 #include "servers.h"
 
 #include <ctype.h>
@@ -10,7 +10,8 @@
 
 /*
  * Whether two machines have the same accelerator, judging by its rates and memory. PCIe cards and
- * modules with the same peak differ in the fraction of the peak that they reach.
+ * modules with the same peak differ in the fraction of the peak that they reach, so this fraction
+ * is compared too.
  */
 static bool same_accelerator(const struct hm_node *a, const struct hm_node *b)
 {

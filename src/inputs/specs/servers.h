@@ -11,11 +11,12 @@
 
 /* Names of machines of the catalog, owned by it; NULL if there is none. */
 struct hm_servers {
-    const char *owned;  /* Name of a machine without a price: the design of a vendor. */
+    const char *owned;  /* Name of a machine without a price, such as the reference system of a
+                           vendor. */
     const char *rented; /* Name of a machine with a price, which can be rented. */
 };
 
-/* Whether a machine is one node only because nothing connects it to others. */
+/* Whether a cluster is limited to one node because it has no fabric. */
 bool hm__cluster_is_alone(const struct hm_cluster *cluster);
 
 /*
@@ -27,8 +28,8 @@ void hm__catalog_servers(const struct hm_catalog *catalog, const char *accelerat
                          struct hm_servers *ret_servers);
 
 /*
- * Converts the name that the driver of a device gives to the form of names in the catalog: "NVIDIA
- * A100-SXM4-80GB" becomes a100-sxm4-80gb, "NVIDIA GeForce RTX 4090" becomes rtx-4090.
+ * Converts the name of a device, as its driver reports it, to the form of names in the catalog:
+ * "NVIDIA A100-SXM4-80GB" becomes a100-sxm4-80gb, "NVIDIA GeForce RTX 4090" becomes rtx-4090.
  */
 void hm__catalog_device_name(const char *driver, char *text, size_t room);
 

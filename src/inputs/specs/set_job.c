@@ -38,7 +38,7 @@ static int find_cluster(const struct hm_catalog *catalog, const char *machine, c
 
     if (rc == 0 && fabric) {
         rc = hm_catalog_fabric(catalog, fabric, &cluster->fabric, err);
-        /* The name is borrowed here and copied when the caller copies the cluster. */
+        /* The name of the fabric is borrowed here and copied when the caller copies the cluster. */
         cluster->fabric_name = fabric;
     }
     if (rc)

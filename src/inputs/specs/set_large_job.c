@@ -1,6 +1,6 @@
 /*
- * Makes jobs that train transformers in memory: the sizes come from the caller or from the catalog,
- * and the defaults are those of jobs that are read from files.
+ * Makes, in memory, jobs that train transformers: the sizes come from the caller or from the
+ * catalog, and the defaults are those of jobs that are read from files.
  */
 #include <math.h>
 #include <string.h>
@@ -49,7 +49,7 @@ int hm_catalog_transformer(const struct hm_catalog *catalog, const char *name,
     return rc;
 }
 
-/* Returns NaN for a degree that is not given: 0 or NaN. */
+/* Returns a degree of parallelism; NaN if it is 0 or NaN, that is, not given. */
 static double given_degree(double degree)
 {
     return degree > 0 || degree < 0 ? degree : NAN;

@@ -18,7 +18,7 @@ enum { BUFFER = 64 * 1024 };
 struct hm_csv {
     struct hm_source *source; /* Open file, owned; NULL when reading from memory. */
     char name[256];
-    char *buffer;       /* BUFFER bytes, owned; NULL when reading from memory. */
+    char *buffer;       /* Buffer of BUFFER bytes; owned. NULL when reading from memory. */
     const char *data;   /* Bytes to parse: the buffer, or the caller's text. */
     size_t length, at;  /* Number of bytes in `data`, and index of the next byte to read. */
     int line;           /* Line number of the next byte, from 1. */

@@ -12,7 +12,7 @@
 #include "names.h"
 #include "text.h"
 
-/* Largest number of rows of a table. */
+/* Largest number of rows of a table of measured steps. */
 enum { ROWS_MOST = 4096 };
 
 /* Kinds of columns: the allowed values, and how they are stored. */
@@ -24,9 +24,11 @@ enum large_column_kind {
     COLUMN_GIB,       /* Like COLUMN_UNKNOWN, but in GiB. */
     COLUMN_FLAG,      /* The cells hold 0 or 1. */
     COLUMN_CHOICE,    /* The cells hold one of the words in `choices`. */
-    COLUMN_RECOMPUTE, /* One of the words in `choices`; empty: unknown. */
+    COLUMN_RECOMPUTE, /* The cells hold one of the words in `choices`, or are empty if it is
+                         unknown. */
     COLUMN_FLAGS,     /* The cells hold words of `choices`, joined by +. */
-    COLUMN_SLASHES,   /* Numbers joined by slashes, stored in consecutive members. */
+    COLUMN_SLASHES,   /* The cells hold numbers joined by slashes, which are stored in consecutive
+                         members. */
 };
 
 struct column {
@@ -34,7 +36,7 @@ struct column {
     enum large_column_kind kind;
     size_t offset;
     const char *const *choices;
-    int count; /* Number of numbers in a cell, for COLUMN_SLASHES only. */
+    int count; /* How many numbers a cell holds; for COLUMN_SLASHES only. */
 };
 
 static const char *const outcomes[] = {"ran", "oom", "failed", NULL};

@@ -65,7 +65,7 @@ static int read_positive(const struct hm_csv *csv, const char *column, const cha
     return 0;
 }
 
-/* Adds the line of the table to an error that the reader of jobs or clusters found in a row. */
+/* Adds the line of the table to an error that the reader of jobs or clusters reports for a row. */
 static int place_row(const struct hm_csv *csv, int rc, struct hm_err *err)
 {
     if (rc && err) {
@@ -76,7 +76,8 @@ static int place_row(const struct hm_csv *csv, int rc, struct hm_err *err)
     return rc;
 }
 
-/* Makes the job of a row. Scaling is weak, because the column batch is that of one worker. */
+/* Makes the job that a row of the table describes. Scaling is weak, because the column `batch`
+ * counts the samples of one worker. */
 static int step_job(const struct hm_catalog *catalog, const struct hm_csv *csv, char **cells,
                     struct hm_job **ret_job, struct hm_err *err)
 {
@@ -178,7 +179,8 @@ static int read_collective(const struct hm_catalog *catalog, const struct hm_csv
     return place_row(csv, rc, err);
 }
 
-/* Puts the cells of the next row into the order of the columns; a missing column is empty. */
+/* Reads the next row and puts its cells into the order of `columns`; the cell of a missing column
+ * is empty. */
 static int next_cells(struct hm_csv *csv, const int *columns, size_t count, char **cells,
                       struct hm_err *err)
 {

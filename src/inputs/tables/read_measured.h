@@ -9,7 +9,7 @@
 
 struct hm_measured_step {
     const char *source, *network, *machine, *precision,
-        *software; /* Texts of the cells of the row. */
+        *software; /* Cells of the row that are texts. */
     double n;      /* Number of workers. */
     /* Number of samples of one worker in a step. */
     double batch;
@@ -21,19 +21,19 @@ struct hm_measured_step {
      */
     double held_out_s;
     struct hm_way way;  /* Platform; HM_PLATFORM_JOB for an all-reduce of the gradients. */
-    struct hm_job *job; /* The job of the row, with its cluster; owned. */
+    struct hm_job *job; /* The job that the row describes, with its cluster; owned. */
 };
 
 struct hm_measured_collective {
     const char *source, *machine;
     double n, bytes, seconds;
-    struct hm_cluster *cluster; /* The cluster of the row; owned. */
+    struct hm_cluster *cluster; /* The cluster that the row describes; owned. */
 };
 
 struct hm_measured_steps {
     struct hm_measured_step *rows;
     size_t count;
-    void *memory; /* Arena of the texts; owned. */
+    void *memory; /* Arena that holds the texts of the table; owned. */
 };
 
 struct hm_measured_collectives {

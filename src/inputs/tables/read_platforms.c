@@ -18,7 +18,7 @@
 #include "text.h"
 
 enum { ROWS_MAX = 100000, JOB_TEXT = 1024 };
-static const double STALENESS = 3; /* Staleness of SSP, as in the measurements. */
+static const double STALENESS = 3; /* Staleness bound of SSP in the measurements. */
 
 enum column {
     SOURCE,
@@ -62,7 +62,7 @@ static int row_number(const struct hm_csv *csv, enum column column, char **cells
     return 0;
 }
 
-/* Reads the platform of a row; an empty cell means one worker without a platform. */
+/* Reads the platform of a row of the table; an empty cell means one worker without a platform. */
 static int row_way(const struct hm_csv *csv, char **cells, struct hm_way *way, struct hm_err *err)
 {
     if (!*cells[PLATFORM])
@@ -81,7 +81,8 @@ static int row_way(const struct hm_csv *csv, char **cells, struct hm_way *way, s
     return *cells[SERVERS] ? row_number(csv, SERVERS, cells, &way->servers, err) : 0;
 }
 
-/* Makes the job of a row. Scaling is weak, because the column batch is that of one worker. */
+/* Makes the job that a row of the table describes. Scaling is weak, because the column `batch`
+ * counts the samples of one worker. */
 static int row_job(const struct hm_catalog *catalog, const struct hm_csv *csv, char **cells,
                    struct hm_job **ret_job, struct hm_err *err)
 {

@@ -8,8 +8,8 @@
 #include "howmany.h"
 
 struct hm_platform_row {
-    const char *source, *framework, *network, *machine; /* Texts of the cells of the row. */
-    /* Platform; HM_PLATFORM_JOB: one worker alone. */
+    const char *source, *framework, *network, *machine; /* Cells of the row that are texts. */
+    /* Platform of the measurement; HM_PLATFORM_JOB: one worker alone. */
     struct hm_way way;
     double n; /* Number of workers. */
     /* Number of samples of one worker in an iteration. */
@@ -17,16 +17,16 @@ struct hm_platform_row {
     double seconds;     /* Measured time of an iteration in seconds. */
     double held_out_s;  /* Seconds predicted with model constants that were fitted while this neural
                            network was held out; NaN: unknown. */
-    struct hm_job *job; /* The job of the row, with its cluster; owned. */
+    struct hm_job *job; /* The job that the row describes, with its cluster; owned. */
 };
 
 struct hm_platform_rows {
     struct hm_platform_row *rows;
     size_t count;
-    void *memory; /* Arena of the texts; owned. */
+    void *memory; /* Arena that holds the texts of the table; owned. */
 };
 
-/* Reads a table; if text is NULL, the built-in table. */
+/* Reads a table; if text is NULL, the built-in table is read. */
 int hm__platform_rows_read(const struct hm_catalog *catalog, const char *text, size_t length,
                            const char *source, struct hm_platform_rows *ret_rows,
                            struct hm_err *err);

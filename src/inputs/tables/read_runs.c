@@ -222,7 +222,8 @@ static int put_number(struct run_table *t, struct run_column *c, size_t row, con
         hm__fail(t->err, HM_E_TYPE, "'%.60s' is not a number", text);
         return fail_cell(t, c, line, HM_E_TYPE);
     }
-    if (!c->known && !isfinite(value)) /* A label can look like a number, such as 12e45678. */
+    if (!c->known && !isfinite(value)) /* A label can look like a number that is too large, such as
+                                          12e45678. */
         return put_label(t, c, row, text);
     int rc = check_unit(t, c, text, has_unit, dim, line);
     if (rc)

@@ -20,7 +20,7 @@
 #include "trace_table.h"
 
 enum {
-    NAMES = 64,  /* Number of keys in a line whose resolved meanings are cached. */
+    NAMES = 64,  /* Number of positions in a line for which the meaning of the key is cached. */
     LISTED = 12, /* Largest number of candidate loss columns that a hint lists. */
 };
 
@@ -31,7 +31,8 @@ struct trace_reader {
     struct hm_trace_cells head;        /* Cells of the last head line. */
     struct hm_arena *head_arena; /* Owns the texts of the head line; NULL: there is no head line. */
     bool again;          /* True if a line before the next point says that the run restarted. */
-    size_t rows, listed; /* Number of points in the file, and of measures listed in file->have. */
+    size_t rows, listed; /* Number of points in the file, and number of loss measures listed in
+                            file->have. */
 };
 
 static int fail_missing(struct trace_reader *r, enum hm_trace_role role, int line,
@@ -76,7 +77,7 @@ static struct hm_trace_key trace_key(const struct hm_trace_cells *cells,
     return key;
 }
 
-/* Returns the value of the measure that the settings ask for ("accuracy" is converted to 1 -
+/* Returns the value of the loss measure that the settings ask for ("accuracy" is converted to 1 -
  * accuracy), or the loss if they ask for none. */
 static double row_measure(const struct hm_trace_table *t, const struct hm_trace_cells *cells)
 {
@@ -137,7 +138,7 @@ static int add_row(struct trace_reader *r, const struct hm_trace_cells *cells,
     return rc;
 }
 
-/* Adds a column that could be a measure to the list that hints show. */
+/* Adds a column that could be a loss measure to the list that hints show. */
 static int list_measure(struct trace_reader *r, const struct hm_trace_name *name, const char *text)
 {
     struct hm_text *have = &r->t->file->have;

@@ -11,7 +11,7 @@ enum { HM_RUN_NAME = 128 }; /* Number of bytes for the name of a column, includi
 /* A column with a known meaning. */
 struct hm_known_column {
     const char *name;
-    struct hm_dim dim; /* Dimension of the values. */
+    struct hm_dim dim; /* Dimension of the values of the column. */
     double min;
     bool above; /* True if values must be greater than min; otherwise min itself is allowed. */
     bool label; /* True if the values are texts instead of numbers. */

@@ -38,13 +38,14 @@ struct hm_trace_name {
     enum hm_trace_role role;
     double factor;     /* Factor that converts the unit in the name to SI; 0: no unit. */
     struct hm_dim dim; /* Dimension of the unit in the name. */
-    bool measure;      /* True if the column is the measure that the settings ask for. */
+    bool measure;      /* True if the column is the loss measure that the settings ask for. */
     bool time;         /* True if the column is named `time`; it is ambiguous, so it is not used. */
 };
 
 struct hm_trace_cells {
-    const char *labels[HM_TRACE_LABELS]; /* Borrowed labels; NULL: not given. */
-    const char *stopped_by;              /* Why the run stopped; borrowed. NULL: not given. */
+    const char *labels[HM_TRACE_LABELS]; /* Labels of the row; borrowed. NULL: not given. */
+    const char *stopped_by;              /* Reason why the run stopped; borrowed. NULL: not
+                                            given. */
     double numbers[HM_TRACE_ROLES];
     bool has[HM_TRACE_ROLES]; /* True for each role for which the row has a column. */
     double measure;
@@ -59,7 +60,8 @@ struct hm_trace_units {
 
 /* Returns the name of a role in messages, such as "m" or "elapsed_s". */
 const char *hm__trace_role_name(enum hm_trace_role role);
-/* Resolves the name of a column. `measure` is the measure that the settings ask for, or NULL. */
+/* Resolves the name of a column. `measure` is the loss measure that the settings ask for, or
+ * NULL. */
 struct hm_trace_name hm__trace_name_resolve(const char *written, const char *measure);
 /* Fails if the unit in the name of a column does not fit its role. */
 int hm__trace_name_check(const struct hm_trace_name *name, const char *source, int line,

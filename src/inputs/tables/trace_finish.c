@@ -23,8 +23,9 @@ struct finish {
     struct hm_trace_table *table;
     struct hm_traces *traces;
     struct hm_trace_notes notes;
-    bool objective; /* True if the measure is the objective; otherwise it is hm_trace_row.other. */
-    bool bests;     /* True if the files give the optimal value P* of this measure. */
+    bool objective; /* True if the loss measure is the objective; otherwise it is
+                       hm_trace_row.other. */
+    bool bests;     /* True if the files give the optimal value P* of this loss measure. */
     bool diverged;  /* True if at least one trace diverged. */
 };
 
@@ -102,7 +103,8 @@ static double first_seconds(const struct hm_trace_raw *raw, const struct hm_trac
 
     if (isnan(seconds))
         return raw->resumed_at > 0 ? NAN : elapsed / rows[0].at;
-    /* If the seconds equal the elapsed time, they are the time of all iterations so far. */
+    /* If the seconds equal the elapsed time, they are the time of all iterations so far, not of one
+     * iteration. */
     if (has_elapsed && apart > 1 && raw->resumed_at == 0 &&
         fabs(seconds - elapsed) <= 1e-9 * elapsed)
         return elapsed / apart;

@@ -21,10 +21,10 @@
 #include "err.h"
 
 struct hm_trace_group {
-    /* Key that the traces share; its texts are in the arena of the groups. */
+    /* Key that the traces of this group share; its texts are in the arena of the groups. */
     struct hm_trace_key key;
     uint64_t hash;
-    struct hm_trace_group *next; /* Next group in the same bucket. */
+    struct hm_trace_group *next; /* Next group of traces in the same bucket of the hash table. */
     const char *algorithm;       /* Name of the algorithm; in the arena of the traces. */
     size_t trace;                /* Index of the latest trace of the group; SIZE_MAX: none. */
     bool fresh;                  /* True if the next row begins a new trace. */

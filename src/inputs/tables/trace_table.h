@@ -24,14 +24,15 @@ enum hm_trace_label {
 };
 
 struct hm_trace_key {
-    const char *labels[HM_TRACE_LABELS]; /* Borrowed labels; "" if not given. */
+    const char *labels[HM_TRACE_LABELS]; /* Labels of the trace; borrowed. "" if not given. */
     double m, seed;                      /* Number of workers and random seed; NaN if not given. */
     double staleness; /* Staleness; 0: synchronous or not given; INFINITY: async. */
     double backups;   /* Number of backup workers; 0 if not given. */
     double rows;      /* Number of rows of the training data; NaN if not given. */
 };
 
-/* A row as it was read. A number that is not given is NaN; a loss that diverged is INFINITY. */
+/* A row of a trace as it was read. A number that is not given is NaN; a loss that diverged is
+ * INFINITY. */
 struct hm_trace_row {
     double at; /* Progress in iterations or epochs, whichever the settings ask for. */
     /* Number of the iteration, which orders the rows; equal to `at` if not given. */
@@ -39,11 +40,12 @@ struct hm_trace_row {
     double seconds;   /* Seconds of one iteration, or of one epoch if there are no iterations. */
     double elapsed_s; /* Seconds since the start of the run. */
     double objective;
-    double other; /* The measure that the settings ask for; the loss if they ask for none. */
+    double other; /* The loss measure that the settings ask for; the column `loss` if they ask for
+                     none. */
     int line;
 };
 
-/* The values of a row that give the optimum P* or a bound on P*; NaN if not given. */
+/* The values of a row of a trace that give the optimum P* or a bound on P*; NaN if not given. */
 struct hm_trace_bests {
     double best, suboptimality, gap;
 };
@@ -57,14 +59,16 @@ struct hm_trace_raw {
     size_t count, room;
     double best;       /* Optimum P*; NaN: not given. */
     double best_slack; /* Rounding error of `best`: smaller differences are ignored. */
-    bool best_differs; /* True if the rows contradict each other about P*. */
+    bool best_differs; /* True if the rows of the trace contradict each other about the optimum
+                          P*. */
     double bound;      /* Largest lower bound on P*, from duality gaps; -INFINITY: none. */
     size_t restarts;
     double restart_at; /* Iteration or epoch of the first row after the last restart. */
     int restart_line;  /* Line of the first row after the last restart. */
     double resumed_at; /* Number of iterations of the run that this run resumes; 0: none. */
     bool diverged;     /* True if the summary of the run says that the run diverged. */
-    /* True if the rows are not in the order of iterations; they are sorted at the end. */
+    /* True if the rows of the trace are not in the order of iterations; they are sorted at the
+     * end. */
     bool unsorted;
 };
 
@@ -78,7 +82,7 @@ struct hm_trace_file {
     bool empty_ends; /* True if an empty loss in the last row of a trace means that the trace
                         diverged. */
     int line; /* Line number of the header or, in a file of JSON lines, of the first point. */
-    struct hm_text have; /* Names of columns that could be a measure, for hints. */
+    struct hm_text have; /* Names of columns that could be a loss measure, for hints. */
     bool bare_time;      /* True if the file has a column named `time`, which is ambiguous. */
     bool cut;            /* True for a CSV file without a newline at its end. */
 };
@@ -87,10 +91,10 @@ struct hm_trace_table {
     struct hm_traces_settings settings;
     struct hm_arena *arena;      /* Owns the texts of the traces, and at the end all results. */
     struct hm_arena *groups;     /* Owns the groups of the current file. */
-    struct hm_trace_file *files; /* All files that were begun; owned. */
+    struct hm_trace_file *files; /* All files whose reading has begun; owned. */
     size_t file_count;
     struct hm_trace_file *file;      /* The file that is being read. */
-    struct hm_trace_group **buckets; /* Hash table of the groups; owned. */
+    struct hm_trace_group **buckets; /* Hash table of the groups of traces; owned. */
     size_t bucket_count, group_count;
     struct hm_trace_group *last; /* Group of the previous row; NULL: none. */
     struct hm_trace_raw *traces; /* Traces of all files; owned. */
@@ -111,13 +115,13 @@ void hm__trace_table_release(struct hm_trace_table *t);
  * existing trace if `again` is true or resumed_at > 0. */
 int hm__trace_table_head(struct hm_trace_table *t, const struct hm_trace_key *key, bool again,
                          double resumed_at);
-/* Adds a row. `again` is true if a line before the row says that the run restarted. */
+/* Adds a row of a trace. `again` is true if a line before the row says that the run restarted. */
 int hm__trace_table_add(struct hm_trace_table *t, const struct hm_trace_key *key, bool again,
                         const struct hm_trace_row *row, const struct hm_trace_bests *bests);
 /* Processes the summary line of a run. */
 int hm__trace_table_end(struct hm_trace_table *t, const struct hm_trace_key *key, bool diverged);
 
-/* Converts the rows to traces; see trace_finish.c. */
+/* Converts the collected rows to traces; see trace_finish.c. */
 int hm__trace_table_finish(struct hm_trace_table *t, struct hm_traces **ret_traces);
 
 #endif

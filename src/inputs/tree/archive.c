@@ -15,7 +15,7 @@
 #include "memory.h"
 #include "unpack.h"
 
-/* Sizes of the fixed parts of the records, and limits of what is read. */
+/* Sizes of the fixed parts of the records in a zip archive, and limits of what is read. */
 enum {
     LOCAL_SIZE = 30,
     ENTRY_SIZE = 46,
@@ -47,7 +47,7 @@ static bool is_packed_tar(const char *head, size_t length)
     if (!hm__codec_find((const unsigned char *)head, length) ||
         hm__source_open_memory(head, length, "", &source, NULL))
         return false;
-    /* The bytes end somewhere inside the file, so the last read may fail. */
+    /* Only the first bytes of the file are available, so the last read may fail. */
     while (have < sizeof(first) && got > 0 &&
            hm__source_read(source, first + have, sizeof(first) - have, &got, NULL) == 0)
         have += got;
@@ -83,7 +83,7 @@ static uint64_t read_uint(const unsigned char *p, unsigned size)
     return value;
 }
 
-/* Reads bytes at a position; false if some of them are outside the archive. */
+/* Reads bytes at a position; returns false if some of them are outside the archive. */
 static bool read_at(const struct hm_archive *a, uint64_t at, void *buffer, size_t size)
 {
     if (at > a->length || size > a->length - at)
@@ -104,7 +104,7 @@ static bool read_at(const struct hm_archive *a, uint64_t at, void *buffer, size_
 /* ---- the directory ----------------------------------------------------------------------------
  */
 
-/* Position, size and number of entries of the directory. */
+/* Position, size and number of entries of the archive's directory. */
 struct directory {
     uint64_t at, size, entries;
 };

@@ -16,7 +16,7 @@
 bool hm__archive_magic(const char *head, size_t length);
 bool hm__archive_is(const char *path);
 /* Open standard input. If it is an archive, it is copied to a temporary file and opened as an
- * archive; otherwise it is a source. */
+ * archive; otherwise it is opened as a source. */
 int hm__archive_stdin(struct hm_archive **ret_archive, struct hm_source **ret_source,
                       struct hm_err *err);
 /* Open the file `path`, or, if `memory` is not NULL, the bytes in memory. */

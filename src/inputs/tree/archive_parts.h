@@ -12,7 +12,8 @@
 struct hm_archive_member {
     const char *name;
     uint64_t header; /* Position of the member's own header; for tar, of its data. */
-    uint64_t packed; /* Number of (compressed) bytes in the archive. */
+    uint64_t packed; /* Number of bytes that the data of the member, compressed or not, take in the
+                        archive. */
     unsigned method; /* Method of compression: 0 stored, 8 deflated. */
     bool encrypted;
 };
@@ -24,10 +25,11 @@ struct hm_archive {
     int file;           /* Open file; -1 for bytes in memory. */
     const char *memory; /* Bytes of the archive; borrowed. NULL: they are in the file. */
     uint64_t length;
-    struct hm_archive_member *members; /* Files, without folders; in the arena. */
+    struct hm_archive_member *members; /* Members that are files; folders are left out. In the
+                                          arena. */
     size_t count;
     bool cut;               /* True if the archive is truncated. */
-    struct hm_arena *arena; /* Arena of the members; owned. */
+    struct hm_arena *arena; /* Arena that holds the list of members; owned. */
 };
 
 /* Whether bytes are the beginning of a tar archive that is not compressed. */

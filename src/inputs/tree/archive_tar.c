@@ -56,10 +56,10 @@ bool hm__tar_magic(const char *head, size_t length)
 /* The name and the size of the next member, which a special member before it may give. */
 struct tar_extra {
     char name[NAME_MOST];
-    uint64_t size; /* Size in bytes; UINT64_MAX: not given. */
+    uint64_t size; /* Size of the next member in bytes; UINT64_MAX: not given. */
 };
 
-/* Reads records "LENGTH KEY=VALUE\n" of pax. */
+/* Reads the records "LENGTH KEY=VALUE\n" of a pax header. */
 static void read_pax(const char *text, size_t length, struct tar_extra *extra)
 {
     const char *end = text + length;
@@ -145,12 +145,13 @@ static int add_file(struct hm_archive *a, const char *name, uint64_t at, uint64_
 struct tar_list {
     struct hm_archive *archive;
     struct hm_source *source;
-    uint64_t at; /* Position after the last header. */
+    uint64_t at; /* Position after the last header that was read. */
     struct tar_extra extra;
     bool ended; /* True if the blocks of zeros at the end were found. */
 };
 
-/* Reads the member after a header. Returns 0, or a negative code; HM_E_IO if the archive is cut. */
+/* Reads the member after a header. Returns 0, or a negative code; HM_E_IO if the archive is
+ * truncated. */
 static int list_member(struct tar_list *l, const unsigned char *block, struct hm_err *err)
 {
     uint64_t size = tar_number(block + 124, 12), skipped = 0;
@@ -170,7 +171,7 @@ static int list_member(struct tar_list *l, const unsigned char *block, struct hm
         header_name(block, name);
         rc = add_file(l->archive, l->extra.name[0] ? l->extra.name : name, data, size, err);
     } else if (type >= '1' && type <= '6') {
-        size = 0; /* Links, devices and folders have no data. */
+        size = 0; /* Links, devices and folders have no data, whatever size their header gives. */
     }
     if (type != 'g' && type != 'K') {
         l->extra.name[0] = '\0';
@@ -181,7 +182,7 @@ static int list_member(struct tar_list *l, const unsigned char *block, struct hm
     uint64_t padded = (size + BLOCK - 1) / BLOCK * BLOCK;
     rc = hm__source_skip(l->source, padded, &skipped, err);
     l->at += padded;
-    /* The last block may lack its padding. */
+    /* The padding of the last block may be missing, which is not an error. */
     if (rc == 0 && skipped < size)
         rc = hm__fail(err, HM_E_IO, "the archive is cut short");
     return rc;

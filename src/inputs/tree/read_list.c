@@ -61,8 +61,8 @@ static int read_items(struct hm_reader *r, const struct hm_value *list, enum hm_
     return 0;
 }
 
-/* Finds the list under a key and adds the key to the path; the caller removes the key from the path
- * with *ret_mark. */
+/* Finds the list under a key and adds the key to the path; the caller removes the key with
+ * hm__reader_leave and *ret_mark. */
 static int enter_list(struct hm_reader *r, const struct hm_value *map, const char *key,
                       const struct hm_value **ret_list, size_t *ret_mark)
 {

@@ -33,7 +33,7 @@ int hm__read_rectangle(struct hm_reader *r, const struct hm_value *map, const ch
 int hm__read_texts(struct hm_reader *r, const struct hm_value *map, const char *key,
                    const char ***ret_texts, size_t *ret_count);
 
-/* A function that reads the members of an object that a table of fields cannot describe. */
+/* A function that reads those members of an object that a table of fields cannot describe. */
 typedef int (*hm_read_rest)(struct hm_reader *r, const struct hm_value *map, void *object);
 
 /* Reads a list of maps into an array of objects of `size` bytes. A list of more than `most` entries

@@ -23,7 +23,7 @@ struct hm_field {
     size_t offset;   /* Offset of the member in the struct; unused with HM_FIELD_OTHER. */
     const char *doc; /* Meaning of the key, which the hints of errors show. */
     struct hm_dim dim;
-    double min, max; /* The allowed range, both ends included; max 0 means no upper limit. */
+    double min, max; /* The allowed range, both ends included; `max` = 0 means no upper limit. */
     bool above; /* True if the value must be greater than min; otherwise min itself is allowed. */
     bool whole; /* True if the value must be an integer. */
     bool required; /* True if a map without the key is an error. */
@@ -44,7 +44,8 @@ struct hm_reader {
     char path[HM_PATH_MAX]; /* Dotted path of the value that is being read, for errors. */
 };
 
-/* Extend the path by a key or index, and shorten it: mark = enter(…); …; leave(…, mark). */
+/* hm__reader_enter extends the path by a key or an index and returns a mark; hm__reader_leave
+ * shortens the path to that mark. */
 size_t hm__reader_enter(struct hm_reader *reader, const char *key);
 size_t hm__reader_enter_index(struct hm_reader *reader, size_t index);
 void hm__reader_leave(struct hm_reader *reader, size_t mark);
@@ -59,10 +60,10 @@ int hm__reader_place(struct hm_reader *reader, const struct hm_value *at, int co
  * key leaves its member unchanged, so the caller sets the defaults before the call. */
 int hm__read_map(struct hm_reader *reader, const struct hm_value *map,
                  const struct hm_field *fields, size_t count, void *object);
-/* Reads one value as the field describes. */
+/* Reads one value as `field` describes it. */
 int hm__read_field(struct hm_reader *reader, const struct hm_value *value,
                    const struct hm_field *field, void *object);
-/* Reads a finite number of any sign; if `unknown`, null is allowed and read as NaN. */
+/* Reads a finite number of any sign; if `unknown` is true, null is allowed and read as NaN. */
 int hm__read_real(struct hm_reader *reader, const struct hm_value *value, bool unknown,
                   double *out);
 /* Fails unless a value has the given kind; in the hint, `name` says what to write instead. */

@@ -29,7 +29,8 @@ enum { HEAD_BYTES = 64 * 1024 };
 static const uint64_t BOMB_BYTES = (uint64_t)32 << 20, BOMB_RATIO = 200;
 
 struct hm_source {
-    struct hm_source *inner; /* Source of the bytes if it is not a file or memory; owned. */
+    struct hm_source *inner; /* Another source from which the bytes are read, instead of a file or
+                                memory; owned. */
     uint64_t file_left;      /* Bytes that may still be read from the file or from `inner`. */
     bool inflate;            /* True if the bytes are a deflate stream without a header. */
     int file;                /* Open file; -1 for bytes in memory. */
@@ -42,7 +43,8 @@ struct hm_source {
                                 has ended. */
     const struct hm_codec *codec;
     void *state;
-    bool between, ended; /* Meaning as in struct hm_unpack_step. */
+    bool between, ended; /* State of the codec, as in the members of the same names in struct
+                            hm_unpack_step. */
     uint64_t consumed, produced;
 };
 
@@ -197,7 +199,8 @@ static int source_start(struct hm_source *s, struct hm_err *err)
     s->raw_ended = got == 0;
     s->started = true;
     s->codec = s->inflate ? &hm__codec_deflate : hm__codec_find(s->raw, s->raw_length);
-    s->between = !s->inflate; /* Without any bytes, a deflate stream is incomplete. */
+    s->between = !s->inflate; /* An empty file is a complete file, but not a complete deflate
+                                 stream. */
     if (s->codec && s->codec->needs) {
         hm__fail(err, HM_E_UNSUPPORTED, "%s files need %s, which this build leaves out",
                  s->codec->name, s->codec->needs);

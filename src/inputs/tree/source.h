@@ -16,7 +16,7 @@ int hm__source_open_memory(const char *data, size_t length, const char *name,
                            struct hm_source **ret_source, struct hm_err *err);
 /* A range of a file or of bytes in memory: a member of an archive. */
 struct hm_source_part {
-    const char *path;    /* The file; it is opened if `memory` is NULL. */
+    const char *path;    /* Path of the file, which is opened if `memory` is NULL. */
     const char *memory;  /* First byte of the range, which must outlive the source. */
     uint64_t at, length; /* Position of the range in the file, and its number of bytes. */
     bool deflated;       /* True if the bytes are a deflate stream without a header. */
@@ -61,7 +61,7 @@ void hm__source_close(struct hm_source *source);
 /* A buffered stream that is read byte by byte. hm__bytes_open initialises it. All fields are
  * private except `at`, which a caller may decrease by one after a successful read. */
 struct hm_bytes {
-    struct hm_source *source; /* File to read; owned. */
+    struct hm_source *source; /* Open file that is read; owned. */
     char *buffer;             /* Buffer of `room` bytes; owned. */
     /* Size of the buffer, number of bytes in it, and index of the next byte. */
     size_t room, length, at;

@@ -32,7 +32,7 @@ struct hm_codec {
 /* The longest magic of a codec, in bytes. */
 enum { HM_CODEC_MAGIC = 8 };
 
-/* All codecs; NULL after the last. */
+/* All codecs; the last entry is NULL. */
 extern const struct hm_codec *const hm__codecs[];
 extern const struct hm_codec hm__codec_gzip, hm__codec_zstd, hm__codec_lz4, hm__codec_snappy,
     hm__codec_lzf;

@@ -21,9 +21,9 @@
 
 enum { BLOCK_MOST = 1 << 25 };
 
-/* One block as its header describes it. */
+/* Properties of one block, as its header gives them. */
 struct block {
-    size_t header;       /* Number of bytes before the data. */
+    size_t header;       /* Number of bytes of the header, before the data. */
     size_t packed, size; /* Number of bytes of the data, and number of bytes that they decode to. */
     bool stored;         /* True if the data are not compressed. */
     bool skipped;        /* True if the block is a header without data. */
@@ -37,7 +37,7 @@ struct block_format {
      * bytes that the header needs if it is longer, 0 if *block is complete, or a negative code.
      */
     long (*parse)(const unsigned char *data, size_t have, struct block *block);
-    /* Decode the data of a block; false: they are damaged. */
+    /* Decode the data of a block; returns false if they are damaged. */
     bool (*decode)(const unsigned char *data, const struct block *block, unsigned char *out);
 };
 
@@ -138,7 +138,7 @@ static bool lzf_decode(const unsigned char *data, const struct block *b, unsigne
 
 /* ---- the common part ------------------------------------------------------------------------ */
 
-/* Collects input until the block has `needed` bytes; false if the input ends before. */
+/* Collects input until the block has `needed` bytes; returns false if the input ends before. */
 static bool block_collect(struct block_state *s, struct hm_unpack_step *step, size_t needed)
 {
     size_t missing = s->have < needed ? needed - s->have : 0;

@@ -1,4 +1,4 @@
-/* Decoders of single blocks: lz4, snappy and lzf, and the checksum xxHash32. */
+/* Declares decoders of single blocks (lz4, snappy and lzf), and the checksum xxHash32. */
 #ifndef HM_UNPACK_RAW_H
 #define HM_UNPACK_RAW_H
 
@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Decode a block to exactly `size` bytes; false if the data are damaged. */
+/* Decode a block to exactly `size` bytes; returns false if the data are damaged. */
 bool hm__lz4_decode(const unsigned char *in, size_t length, unsigned char *out, size_t size);
 bool hm__snappy_decode(const unsigned char *in, size_t length, unsigned char *out, size_t size);
 bool hm__lzf_decode(const unsigned char *in, size_t length, unsigned char *out, size_t size);

@@ -21,7 +21,7 @@ struct hm_value {
     bool quoted; /* True if the scalar was in quotes, so that it is a text and not a number. */
     struct hm_value *items; /* Entries of a list or map. */
     const char **keys;      /* Keys of a map; all NULL for a list. */
-    size_t count;           /* Number of entries. */
+    size_t count;           /* Number of entries of the list or map. */
 };
 
 enum { HM_VALUE_DEPTH = 64, HM_VALUE_ENTRIES = 10000, HM_VALUE_BYTES = 4 * 1024 * 1024 };
