@@ -118,7 +118,7 @@ static struct answer references[QUESTIONS];
 static long allocations[QUESTIONS]; /* Allocations of each request without failures. */
 static long trials, wrong, refused, closed, added;
 static long serial; /* Number of requests so far. */
-static int size;    /* Replaces SIZE in bodies; differs between rounds. */
+static int largest; /* Replaces SIZE in bodies; differs between rounds. */
 
 /* Result of each request that adds runs; the index is the number of the request. */
 static unsigned char *acknowledged;
@@ -148,7 +148,7 @@ static size_t write_request(const struct question *q, long number, char *text)
         memcpy(body, q->body, length + 1);
         if (hole)
             length = (size_t)snprintf(body, sizeof(body), "%.*s%d%s", (int)(hole - q->body),
-                                      q->body, size, hole + 4);
+                                      q->body, largest, hole + 4);
         for (long left = number; left > 0; left /= 2)
             body[length++] = " \t"[left % 2];
     }
@@ -408,7 +408,7 @@ int main(int argc, char **argv)
     signal(SIGPIPE, SIG_IGN);
     if (!(acknowledged = calloc(1 << 22, 1)))
         child_give_up("calloc");
-    size = 16;
+    largest = 16;
     map_control(file);
     pid_t pid = start(argv[1], store, argv[2], file);
     ask_all();
@@ -422,7 +422,7 @@ int main(int argc, char **argv)
     double from = client_now();
     do {
         sweep(wanted > 0 && wanted < whole ? whole / wanted : 1, &seed);
-        size = 4 + rand_r(&seed) % 60;
+        largest = 4 + rand_r(&seed) % 60;
         ask_all();
     } while (wrong == 0 && trials < wanted);
     child_server_stop(pid, SIGTERM);
