@@ -370,13 +370,13 @@ static bool series_add_candidates(struct hm_page *page, const struct hm_advice *
                                   const char *algorithm, struct hm_svg_series *series)
 {
     double *values = page_alloc(page, 4 * a->candidate_count, sizeof(*values));
-    double *x = values, *y = x + a->candidate_count, *low = y + a->candidate_count,
-           *high = low + a->candidate_count;
     bool times = hm__advice_asks_loss(a);
     const struct hm_candidate *c = NULL;
 
     if (!values)
         return false;
+    double *x = values, *y = x + a->candidate_count, *low = y + a->candidate_count,
+           *high = low + a->candidate_count;
     while ((c = candidate_next(a, algorithm, c ? c->m : 0))) {
         x[series->count] = c->m;
         y[series->count] = times ? c->time_s : c->loss;

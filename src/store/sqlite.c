@@ -45,7 +45,9 @@ struct statement {
 
 struct sqlite {
     sqlite3 *db;
+    sqlite3_stmt *rollback; /* Compiled statement ROLLBACK; NULL before the file was opened. */
     struct statement statements[STATEMENTS];
+    const char *where; /* Name of the file while it is opened, borrowed; NULL afterwards. */
     /*
      * Number of uses of cached statements so far, by which the least recently used statement is
      * found.
@@ -76,10 +78,66 @@ static const char *error_reason(int code)
     }
 }
 
+/* Returns the error with which the system refuses a new file beside the store, or 0. If SQLite
+ * cannot make a file, it opens it for reading and keeps only the error of this second attempt. */
+static int find_refusal(const char *where)
+{
+    struct hm_text name = {0};
+
+    hm__text_addf(&name, "%s-XXXXXX", where);
+    if (name.failed)
+        return ENOMEM;
+    int file = mkstemp(name.data), number = file < 0 ? errno : 0;
+    if (file >= 0) {
+        if (write(file, "", 1) != 1)
+            number = errno;
+        close(file);
+        unlink(name.data);
+    }
+    hm__text_release(&name);
+    return number;
+}
+
+/* Returns the last error of the system on the file of the store, or on its log. */
+static int file_error(sqlite3 *db, int which)
+{
+    sqlite3_file *file = NULL;
+    int number = 0;
+
+    sqlite3_file_control(db, "main", which, &file);
+    if (file && file->pMethods)
+        file->pMethods->xFileControl(file, SQLITE_FCNTL_LAST_ERRNO, &number);
+    return number;
+}
+
+/* An error of the system that is not known: a file could not be made. */
+enum { NOT_MADE = -1 };
+
+/* Returns the error of the system that SQLite met; 0 if there is none. SQLite reports EIO of a read
+ * as damage. */
+static int error_number(const struct sqlite *c, int code)
+{
+    int number = c->db ? sqlite3_system_errno(c->db) : 0;
+
+    if (c->db && (code & 0xff) == SQLITE_CORRUPT)
+        return file_error(c->db, SQLITE_FCNTL_FILE_POINTER) == EIO ||
+                       file_error(c->db, SQLITE_FCNTL_JOURNAL_POINTER) == EIO
+                   ? EIO
+                   : 0;
+    if ((code & 0xff) == SQLITE_IOERR && !number)
+        return EIO;
+
+    if ((code & 0xff) != SQLITE_CANTOPEN || number != ENOENT)
+        return number;
+    const char *where = c->where ? c->where : sqlite3_db_filename(c->db, "main");
+    int refusal = where && *where ? find_refusal(where) : 0;
+    return refusal ? refusal : NOT_MADE;
+}
+
 static int sqlite_fail(struct sqlite *c, int code, struct hm_err *err)
 {
     const char *known = error_reason(code);
-    int number = c->db ? sqlite3_system_errno(c->db) : 0;
+    int number = error_number(c, code);
 
     if ((code & 0xff) == SQLITE_NOMEM)
         return hm__fail_nomem(err);
@@ -95,10 +153,11 @@ static int sqlite_fail(struct sqlite *c, int code, struct hm_err *err)
         hm__err_field(err, "disk");
         return HM_E_IO;
     }
-    if (known)
+    if (known && number != EIO)
         return hm__fail(err, HM_E_IO, "cannot use the store: %s", known);
-    if (((code & 0xff) == SQLITE_CANTOPEN || (code & 0xff) == SQLITE_IOERR) && number)
-        return hm__fail(err, HM_E_IO, "cannot use the store: %s", strerror(number));
+    if (number && (known || (code & 0xff) == SQLITE_CANTOPEN || (code & 0xff) == SQLITE_IOERR))
+        return hm__fail(err, HM_E_IO, "cannot use the store: %s",
+                        number == NOT_MADE ? "the file could not be made" : strerror(number));
     return hm__fail(err, HM_E_IO, "SQLite: %.200s",
                     c->db ? sqlite3_errmsg(c->db) : sqlite3_errstr(code));
 }
@@ -255,10 +314,22 @@ static int sqlite_query(void *connection, const char *sql, const struct hm_sql_v
     return rc;
 }
 
+/* Ends a transaction that was begun. The statement was compiled when the file was opened, because
+ * a transaction must also end if memory has run out; otherwise it would keep its lock. */
+static int roll_back(struct sqlite *c)
+{
+    if (sqlite3_get_autocommit(c->db) || !c->rollback)
+        return 0; /* SQLite has ended the transaction itself, because of an error. */
+    int code = sqlite3_step(c->rollback);
+    sqlite3_reset(c->rollback);
+    return code == SQLITE_DONE ? 0 : code;
+}
+
 static int sqlite_exec(void *connection, const char *sql, struct hm_err *err)
 {
     struct sqlite *c = connection;
-    int code = sqlite3_exec(c->db, sql, NULL, NULL, NULL);
+    int code =
+        strcmp(sql, "ROLLBACK") == 0 ? roll_back(c) : sqlite3_exec(c->db, sql, NULL, NULL, NULL);
 
     return code ? sqlite_fail(c, code, err) : 0;
 }
@@ -276,6 +347,7 @@ static void close_file(void *connection)
     /* Update the statistics of the query planner; errors are ignored. */
     if (c->db && !c->failed_before && !c->read_only)
         sqlite3_exec(c->db, "PRAGMA analysis_limit=1000; PRAGMA optimize", NULL, NULL, NULL);
+    sqlite3_finalize(c->rollback);
     sqlite3_close(c->db);
     hm__free(c);
 }
@@ -384,6 +456,10 @@ static int configure_file(struct sqlite *c, const char *where, struct hm_err *er
     int rc = sqlite_exec(c, "SELECT count(*) FROM sqlite_master", &why);
     if ((rc || sqlite3_db_readonly(c->db, "main") == 1) && is_write_protected(where))
         return open_read_only(c, where, err);
+    if (rc == 0 && sqlite3_db_readonly(c->db, "main") == 1)
+        return hm__fail(err, HM_E_IO,
+                        "cannot use the store: it could be opened for reading only, although its "
+                        "permissions allow writing (an error of the disk?)");
     if (rc && err)
         *err = why;
     if (rc == 0)
@@ -416,8 +492,14 @@ static int open_file(const char *where, void **ret_connection, char **ret_label,
     if (!c || !label)
         rc = hm__fail_nomem(err);
     if (rc == 0) {
+        c->where = where;
         int code = sqlite3_open_v2(where, &c->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL);
         rc = code ? sqlite_fail(c, code, err) : configure_file(c, where, err);
+        c->where = NULL;
+    }
+    if (rc == 0) {
+        int code = sqlite3_prepare_v2(c->db, "ROLLBACK", -1, &c->rollback, NULL);
+        rc = code ? sqlite_fail(c, code, err) : 0;
     }
     if (rc) {
         hm__err_at(err, where, 0);

@@ -299,6 +299,17 @@ static int checkpoint_refuse(struct hm_err *err, const char *path, int line, con
     return rc;
 }
 
+/* Refuse a file of which something was read that is wrong, or that could not be read at all. */
+static int checkpoint_refuse_read(FILE *file, struct hm_err *err, const char *path, int line,
+                                  const char *why)
+{
+    if (!ferror(file))
+        return checkpoint_refuse(err, path, line, why);
+    int rc = hm__fail(err, HM_E_IO, "cannot read: %s", strerror(errno));
+    hm__err_at(err, path, 0);
+    return rc;
+}
+
 /* Verify the checksum of the whole file before any of its values is used. */
 static int checkpoint_verify(FILE *file, const char *path, struct hm_err *err)
 {
@@ -307,8 +318,8 @@ static int checkpoint_verify(FILE *file, const char *path, struct hm_err *err)
     size_t got = fread(chunk, 1, sizeof(magic) - 1, file);
 
     if (got != sizeof(magic) - 1 || memcmp(chunk, magic, got) != 0)
-        return checkpoint_refuse(err, path, 1,
-                                 "this is not a checkpoint of this version of howmany");
+        return checkpoint_refuse_read(file, err, path, 1,
+                                      "this is not a checkpoint of this version of howmany");
     if (fseek(file, 0, SEEK_END) != 0)
         return checkpoint_refuse(err, path, 0, "the checkpoint cannot be read");
     long left = ftell(file) - (long)sizeof(sum);
@@ -316,12 +327,13 @@ static int checkpoint_verify(FILE *file, const char *path, struct hm_err *err)
     for (; left > 0; left -= (long)sizeof(chunk)) {
         size_t want = left < (long)sizeof(chunk) ? (size_t)left : sizeof(chunk);
         if (fread(chunk, 1, want, file) != want)
-            return checkpoint_refuse(err, path, 0, "the checkpoint cannot be read to its end");
+            return checkpoint_refuse_read(file, err, path, 0,
+                                          "the checkpoint cannot be read to its end");
         sum = checksum_add(sum, chunk, want);
     }
     if (fread(&kept, 1, sizeof(kept), file) != sizeof(kept) || kept != sum)
-        return checkpoint_refuse(err, path, 0,
-                                 "the checkpoint is damaged: its checksum does not match");
+        return checkpoint_refuse_read(file, err, path, 0,
+                                      "the checkpoint is damaged: its checksum does not match");
     rewind(file);
     return 0;
 }
@@ -349,7 +361,7 @@ static const char *reader_next_value(struct checkpoint_reader *reader, const cha
         return reader->text + length + 1;
     }
     snprintf(why, sizeof(why), "the checkpoint has no '%s' where it is expected", name);
-    checkpoint_refuse(err, reader->path, reader->line, why);
+    checkpoint_refuse_read(reader->file, err, reader->path, reader->line, why);
     return NULL;
 }
 
@@ -550,7 +562,8 @@ static int reader_get(struct checkpoint_reader *reader, double *values, size_t c
 {
     if (fread(values, sizeof(double), count, reader->file) == count)
         return 0;
-    return checkpoint_refuse(err, reader->path, 0, "the checkpoint cannot be read to its end");
+    return checkpoint_refuse_read(reader->file, err, reader->path, 0,
+                                  "the checkpoint cannot be read to its end");
 }
 
 /* Check that nothing but the checksum follows the arrays. */

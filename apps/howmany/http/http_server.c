@@ -646,6 +646,13 @@ void http_count(const struct http_server *server, struct http_counts *counts)
                       http_pool_count(server->group);
 }
 
+/* Whether a thread works on a request, or a request waits for a thread. */
+static bool is_working(const struct http_server *s)
+{
+    return http_pool_count(s->work) > 0 || http_pool_count(s->wait) > 0 ||
+           http_pool_count(s->group) > 0;
+}
+
 bool http_drain(struct http_server *s, double seconds)
 {
     double until = http_now() + seconds;
@@ -656,10 +663,10 @@ bool http_drain(struct http_server *s, double seconds)
      * which then stop using the listening socket.
      */
     shutdown(s->shared.listening, SHUT_RD);
-    while (atomic_load(&s->open) > 0 && http_now() < until)
+    /* A thread ends its work shortly after the response was sent and the connection closed. */
+    while ((atomic_load(&s->open) > 0 || is_working(s)) && http_now() < until)
         nanosleep(&(struct timespec){0, 5000000}, NULL);
-    return http_pool_count(s->work) == 0 && http_pool_count(s->wait) == 0 &&
-           http_pool_count(s->group) == 0;
+    return !is_working(s);
 }
 
 void http_stop(struct http_server *s)
