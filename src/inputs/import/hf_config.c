@@ -255,12 +255,6 @@ static void write_document(struct hm_imported *im, const struct hf_count *c)
 /* ---- reading ----------------------------------------------------------------------------------
  */
 
-/* Writes a count as a member of the facts; null if it is below 0 or no number of 64 bits. */
-static void put_count(struct hm_imported *im, const char *key, double value)
-{
-    hm__fact_count(im, key, value >= 0 && value < 0x1p63 ? (int64_t)value : -1);
-}
-
 static void write_facts(struct hm_imported *im, const struct hf_count *c, const char *name)
 {
     struct hm_json *j = &im->facts;
@@ -270,24 +264,24 @@ static void write_facts(struct hm_imported *im, const struct hf_count *c, const 
 
     hm__json_put_text(j, "model_type", c->model_type);
     hm__json_put_text(j, "architecture", name);
-    put_count(im, "parameters", c->parameters);
-    put_count(im, "active_parameters", active);
-    put_count(im, "active_parameters_without_input_embedding", (active - c->embedding));
-    put_count(im, "input_embedding_parameters", c->embedding);
-    put_count(im, "word_embedding_parameters", c->words);
-    put_count(im, "position_embedding_parameters", c->positions);
-    put_count(im, "routed_expert_parameters", c->routed);
-    put_count(im, "tensors", c->tensors);
-    put_count(im, "bytes_bf16", (2 * c->parameters));
+    hm__fact_whole(im, "parameters", c->parameters);
+    hm__fact_whole(im, "active_parameters", active);
+    hm__fact_whole(im, "active_parameters_without_input_embedding", active - c->embedding);
+    hm__fact_whole(im, "input_embedding_parameters", c->embedding);
+    hm__fact_whole(im, "word_embedding_parameters", c->words);
+    hm__fact_whole(im, "position_embedding_parameters", c->positions);
+    hm__fact_whole(im, "routed_expert_parameters", c->routed);
+    hm__fact_whole(im, "tensors", c->tensors);
+    hm__fact_whole(im, "bytes_bf16", 2 * c->parameters);
     if (c->extra > 0)
-        put_count(im, "extra_mtp_parameters", c->extra);
-    put_count(im, "layers", c->layers);
-    put_count(im, "hidden", c->hidden);
-    put_count(im, "vocab", c->vocabulary > 0 ? c->vocabulary : -1);
-    put_count(im, "context", c->context > 0 ? c->context : -1);
+        hm__fact_whole(im, "extra_mtp_parameters", c->extra);
+    hm__fact_whole(im, "layers", c->layers);
+    hm__fact_whole(im, "hidden", c->hidden);
+    hm__fact_whole(im, "vocab", c->vocabulary > 0 ? c->vocabulary : -1);
+    hm__fact_whole(im, "context", c->context > 0 ? c->context : -1);
     hm__json_put_bool(j, "tied", c->tied);
-    put_count(im, "forward_macs_per_token", c->products);
-    put_count(im, "attention_macs_per_token_of_context", (c->layers * c->key_width));
+    hm__fact_whole(im, "forward_macs_per_token", c->products);
+    hm__fact_whole(im, "attention_macs_per_token_of_context", c->layers * c->key_width);
     if (quantised)
         hm__json_put_text(j, "quantised", quantised);
 }
