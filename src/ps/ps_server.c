@@ -48,7 +48,7 @@ struct hm_ps_server {
     double *body; /* Body of the message that is being processed. */
     size_t body_room;
     double added; /* Number of clocks whose stored increments have been added. */
-    int done;     /* Number of workers that have returned. */
+    int done;     /* Number of workers that have finished. */
 };
 
 int hm__ps_server_new(struct hm_comm *world, const struct hm_ps_layout *layout,

@@ -29,8 +29,8 @@ struct one_row {
 };
 
 /*
- * Computes the measured time, scaled so that the error of the model is the same as if its constants
- * had been fitted without the source of the row.
+ * Scales the measured time of a row so that its error is that of a model whose constants were
+ * fitted to all sources except the source of the row.
  */
 static int unseen_seconds(const struct hm_measured_step *s, double *ret_predicted,
                           double *ret_seconds, struct hm_err *err)

@@ -497,7 +497,7 @@ int hm__graph_parse(const char *text, size_t length, const char *name, enum hm_g
                     bool degrees_only, struct hm_graph **ret_graph, struct hm_err *err)
 {
     struct graph_lines in = {.path = name, .line = 1, .err = err};
-    int rc = hm__bytes_open_memory(&in.bytes, text, length, name, BUFFER, err);
+    int rc = hm__bytes_open_memory(&in.bytes, text, length, name, GRAPH_BUFFER, err);
 
     return rc ? rc : read_graph(&in, format, degrees_only, ret_graph);
 }

@@ -24,7 +24,8 @@ struct iteration {
 };
 
 /*
- * Arguments of the training script that the log prints, in the order in which the facts list them.
+ * Arguments of the training script that the log prints, in the order of the array of the values
+ * that are read from a log.
  */
 enum argument {
     LAYERS,

@@ -89,7 +89,7 @@ struct hm_straggling {
     uint64_t seed;
     double flops;     /* Nominal speed of a worker in flop/s. */
     double worker, n; /* Index of this worker, and number of workers. */
-    double iteration; /* Iteration in which the work that is counted now is done. */
+    double iteration; /* Number of the iteration to which newly counted work is added. */
     /*
      * For the work of this iteration so far: seconds that it would take at nominal speed, and
      * seconds that it takes in the simulation.

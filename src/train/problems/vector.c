@@ -91,8 +91,8 @@ void hm__dot8(const double *const x[8], const double *w, size_t count, double do
 {
     enum {
         /*
-         * Number of columns in a block. While the products of four rows are summed, the other four
-         * rows are loaded.
+         * Number of columns in a block. The eight rows are processed in two groups of four: while
+         * the products of one group are summed, the rows of the other group are loaded.
          */
         BLOCK = 96
     };
