@@ -93,7 +93,10 @@ void hm__render_machine(struct hm_text *out, const struct hm_cluster *c)
         hm__text_addf(out, "%-16s %s\n", "measured", c->node.measured.date);
 }
 
-/* Writes a value of a machine; a value that is 0 or less is unknown and becomes null. */
+/*
+ * Writes a property of a machine as JSON; a value of 0 or less means unknown and is written as
+ * null.
+ */
 static void put_figure(struct hm_json *json, const char *key, double value)
 {
     hm__json_put_number(json, key, value > 0 ? value : NAN);

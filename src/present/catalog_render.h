@@ -22,7 +22,7 @@ void hm__render_fabric_line(struct hm_text *out, const char *name, const struct 
 void hm__render_fabric_json(struct hm_json *json, const struct hm_link *link);
 
 /*
- * The functions below render a neural network. counts is NULL if the catalog does not give the
+ * The functions below render a neural network. `counts` is NULL if the catalog does not give the
  * shape of the input, so that a job must give it.
  */
 void hm__render_network_line(struct hm_text *out, const char *name, const struct hm_counts *counts,

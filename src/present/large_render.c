@@ -1,4 +1,4 @@
-/* Renders plans of large networks; see large_render.h. */
+/* Renders plans of transformers (large networks); see large_render.h. */
 #include "large_render.h"
 
 #include <math.h>
@@ -119,7 +119,7 @@ const struct hm_large_choice *hm__large_first_fitting(const struct hm_large_answ
     return first;
 }
 
-/* Writes the members that a point has in every plan, also in plans of other jobs. */
+/* Writes those members of a point that plans of all kinds of jobs have. */
 static void put_point(struct hm_json *json, const struct hm_large_answer *a,
                       const struct hm_large_choice *c)
 {
@@ -170,7 +170,7 @@ static void put_choice(struct hm_json *json, const char *key, const struct hm_la
     hm__json_close(json);
 }
 
-/* Writes null for members of plans that do not apply to transformers. */
+/* Writes null for each of the keys; they exist in every plan but do not apply to transformers. */
 static void put_nulls(struct hm_json *json, const char *const *keys)
 {
     for (; *keys; keys++)
@@ -209,7 +209,7 @@ static void put_limit(struct hm_json *json, const struct hm_large_answer *a,
     hm__json_close(json);
 }
 
-/* Writes a point of the answer; null if there is none. */
+/* Writes the point with the index `at`; null if there is no such point. */
 static void put_point_at(struct hm_json *json, const char *key, const struct hm_large_answer *a,
                          size_t at)
 {
@@ -219,7 +219,7 @@ static void put_point_at(struct hm_json *json, const char *key, const struct hm_
         hm__json_put_null(json, key);
 }
 
-/* Writes the points that answer the question, besides the recommended one. */
+/* Writes the recommended point, and the points that meet the deadline and the budget. */
 static void put_chosen(struct hm_json *json, const struct hm_large_answer *a)
 {
     static const char *const nulls[] = {"faster", "work", NULL};
@@ -245,7 +245,7 @@ static void put_chosen(struct hm_json *json, const struct hm_large_answer *a)
     hm__json_close(json);
 }
 
-/* Whether the best point is the largest number of workers of its machine that was considered. */
+/* Whether the best point has the largest number of workers that was considered for its machine. */
 static bool best_is_last(const struct hm_large_answer *a)
 {
     const struct hm_large_choice *best = &a->points[a->best];
@@ -257,8 +257,8 @@ static bool best_is_last(const struct hm_large_answer *a)
 }
 
 /*
- * Writes the members that all plans have; for transformers, they are empty or follow from the
- * curve.
+ * Writes the remaining members that all plans have; for transformers, they are empty or computed
+ * from the curve.
  */
 static void put_rest(struct hm_json *json, const struct hm_large_answer *a)
 {

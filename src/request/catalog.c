@@ -1,6 +1,6 @@
 /*
- * Implements the verbs catalog list, show and import, for machines, fabrics and neural networks
- * that have a name.
+ * Implements the verbs `catalog list`, `catalog show` and `catalog import`. The catalog has
+ * machines, fabrics and neural networks.
  */
 #include <string.h>
 
@@ -100,8 +100,8 @@ static int put_fabric(const struct hm_catalog *catalog, const char *name, struct
 }
 
 /*
- * Writes a machine as JSON if json is not NULL; otherwise as text, on one line or, if `whole` is
- * true, with each property on a line of its own.
+ * Writes a machine as JSON if `json` is not NULL, otherwise as text: on one line or, if `whole` is
+ * true, with one line for each property.
  */
 static int put_machine(const struct hm_catalog *catalog, enum hm_catalog_kind kind,
                        const char *name, struct hm_json *json, struct hm_text *out, bool whole,
@@ -120,7 +120,7 @@ static int put_machine(const struct hm_catalog *catalog, enum hm_catalog_kind ki
     return rc;
 }
 
-/* Writes an entry as JSON if json is not NULL, otherwise as text. */
+/* Writes an entry of the catalog as JSON if `json` is not NULL, otherwise as text. */
 static int put_entry(const struct hm_catalog *catalog, enum hm_catalog_kind kind, const char *name,
                      struct hm_json *json, struct hm_text *out, bool whole, struct hm_err *err)
 {
@@ -270,14 +270,14 @@ static int find_entry(const struct hm_catalog *catalog, const struct hm_catalog_
             return 0;
         }
     /*
-     * Nothing was found. If the catalog has an entry with this name, there was no memory to parse
-     * it.
+     * No entry was found. If the catalog does have an entry with this name, parsing it failed
+     * because memory ran out.
      */
     for (int k = 0; k < HM_CATALOG_KINDS; k++)
         if ((r->kind < 0 || r->kind == k) &&
             hm__catalog_unknown(catalog, (enum hm_catalog_kind)k, r->name, &ignored) == HM_E_NOMEM)
             return hm__fail_nomem(err);
-    /* Sets an error that suggests a similar name. */
+    /* Sets an error which says that there is no such entry, and suggests a similar name. */
     if (r->kind < 0)
         return hm__catalog_unknown(catalog, HM_CATALOG_MACHINE, r->name, err);
     char kind[32] = "";
@@ -368,7 +368,8 @@ static int import_run(const void *values, struct hm_call *call, struct hm_err *e
     if (rc)
         return rc;
     rc = call->context->files->prices(built_in, r->file, r->region, r->spot, &report, err);
-    if (rc == 0) /* Check that the written text can be read again. */
+    /* The new catalog file is parsed before it is written, so that no invalid file is written. */
+    if (rc == 0)
         rc = hm_catalog_add(built_in, report.text, strlen(report.text), "import", err);
     if (rc == 0)
         rc = hm__call_file(call, r->output, NULL, report.text, err);

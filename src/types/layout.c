@@ -1,4 +1,4 @@
-/* Implements layouts of large networks: names, checks and text; see layout.h. */
+/* Implements layouts of large networks: names, checks, and a description as text; see layout.h. */
 #include "layout.h"
 
 #include <math.h>
@@ -24,7 +24,7 @@ double hm__layout_micro_batches(const struct hm_layout *x, double batch)
     return ceil(batch / (x->data * x->micro_batch));
 }
 
-/* Reports a degree of parallelism that does not suit the network or the batch. */
+/* Fails because a degree of parallelism is not possible for the network or the batch. */
 static int layout_fail(const char *field, double value, struct hm_err *err, const char *reason,
                        double other, const char *hint)
 {
