@@ -55,11 +55,6 @@ int hm__fail(struct hm_err *err, int code, const char *format, ...)
     return code;
 }
 
-int hm__fail_nomem(struct hm_err *err)
-{
-    return hm__fail(err, HM_E_NOMEM, "%s", hm_strerror(HM_E_NOMEM));
-}
-
 void hm__err_hint(struct hm_err *err, const char *format, ...)
 {
     va_list args;

@@ -9,7 +9,12 @@
 
 /* Record a code and a message, unless err already has an error. err may be NULL. */
 int hm__fail(struct hm_err *err, int code, const char *format, ...) HM_PRINTF(3, 4);
-int hm__fail_nomem(struct hm_err *err);
+/* Inline, so that compilers and analyzers know that the result is not 0. */
+static inline int hm__fail_nomem(struct hm_err *err)
+{
+    hm__fail(err, HM_E_NOMEM, "%s", hm_strerror(HM_E_NOMEM));
+    return HM_E_NOMEM;
+}
 /*
  * Add a hint, a field, or a source with a line to the error. A member that is already set is kept.
  */

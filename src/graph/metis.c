@@ -11,6 +11,7 @@
 #include <math.h>
 #include <metis.h>
 #include <pthread.h>
+#include <signal.h>
 
 #include "memory.h"
 
@@ -37,11 +38,21 @@ static int metis_split(struct metis_graph *g, uint32_t n, idx_t seed, idx_t *par
 {
     idx_t options[METIS_NOPTIONS], constraints = 1, count = (idx_t)n, cut;
 
+    sigset_t raised, before;
+
+    /* METIS leaves its functions by raising SIGABRT or SIGTERM in this thread when memory runs out,
+     * and catches the signal; if it were blocked, METIS would continue without memory. A SIGTERM
+     * for the process goes to the main thread, which waits for it. */
+    sigemptyset(&raised);
+    sigaddset(&raised, SIGABRT);
+    sigaddset(&raised, SIGTERM);
     METIS_SetDefaultOptions(options);
     options[METIS_OPTION_SEED] = seed;
     pthread_mutex_lock(&metis_mutex);
+    pthread_sigmask(SIG_UNBLOCK, &raised, &before);
     int code = METIS_PartGraphKway(&g->vertices, &constraints, g->starts, g->rows, g->weights, NULL,
                                    g->costs, &count, NULL, NULL, options, &cut, parts);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_mutex_unlock(&metis_mutex);
     return code == METIS_OK ? 0 : hm__fail(err, HM_E_NOMEM, "METIS could not split the graph");
 }

@@ -127,7 +127,7 @@ static int get_graph(const struct hm_graph_request *r, struct hm_call *call,
                                        r->degrees_only, ret_graph, err);
 }
 
-/* Splits the graph for one number of workers at a time, so that progress can be shown. */
+/* Splits the graph for one number of workers after another, so that progress can be shown. */
 static int split_each(const struct hm_graph_request *r, const struct hm_graph *g,
                       enum hm_split split, const struct hm_numbers *n, struct hm_parts *parts,
                       struct hm_call *call, struct hm_err *err)
@@ -144,8 +144,8 @@ static int split_each(const struct hm_graph_request *r, const struct hm_graph *g
 }
 
 /*
- * Makes all splits that the request names. If the request names "all", splits that are not possible
- * on this machine or for this graph are left out.
+ * Splits the graph by each method that the request names. If the request names "all", methods that
+ * cannot be used on this machine or for this graph are omitted.
  */
 static int split_all(const struct hm_graph_request *r, const struct hm_graph *g,
                      const struct hm_choices *splits, const struct hm_numbers *n,

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Tests failures of single system calls on files (EIO) and a disk that is full from some call on (ENOSPC), for the store, for
-# recorded runs, checkpoints, models, reports, answers and the folder of a study. Whatever call fails, the command must end with an exit
-# code of 0 to 2 and a message, or still do its work; existing files must stay intact, and the command must succeed when it is repeated.
+# recorded runs, checkpoints, pictures, jobs, calibrations, and the folders of `study` and `steer`. Whatever call fails, the command
+# must end with an exit code of 0 to 2 and a message that says what happened, or still do its work; existing files must stay intact, and
+# the command must succeed when it is repeated. Then allocations of a running server fail (tests/http/starve.c).
 # `make test` tries one call in 17, `make torture` (HM_TORTURE=1) all of them; HM_FAULT_STEP=N tries one in N.
 . "$(dirname "$0")/lib.sh"
 export ASAN_OPTIONS=detect_leaks=0
@@ -14,6 +15,10 @@ fi
 in_torture && step=1 || step=17
 step=${HM_FAULT_STEP:-$step}
 total=0
+# What a message must say. If SQLite cannot open or make a file, it opens it for
+# reading and keeps no reason.
+declare -A reason=([eio]='[Ii]nput/output error|for reading only|could not be made' [full]='disk is full|No space left')
+reasons= # Not empty: what messages of a command say instead that also runs programs of the user.
 
 # Each kind of work has a folder with the files that exist before (base), a command that runs in a copy of it, and a function that checks the copy
 # after the command (CODE: its exit code).
@@ -36,7 +41,9 @@ faults() { # NAME VERIFY COMMAND…
       fault_try "$k" "$mode" "$@"
       tried=$((tried + 1))
       { [ "$code" -le 2 ] || ! wrong "not an exit code of the program"; } &&
-        { [ "$code" -eq 0 ] || grep -q '^howmany: ' "$work/err" || ! wrong "no message"; } && "$verify" || bad=1
+        { [ "$code" -eq 0 ] || grep -q '^howmany: ' "$work/err" || ! wrong "no message"; } &&
+        { [ "$code" -eq 0 ] || grep -qE "${reasons:-${reason[$mode]}}" "$work/err" || ! wrong "the message does not say what happened"; } &&
+        "$verify" || bad=1
       cd "$work" || exit 1
     done >>"$work/log"
   done
@@ -97,9 +104,62 @@ base
 printf 'n,seconds\n1,8\n2,4.5\n4,2.75\n8,2\n' >runs.csv
 echo old >plan.svg
 picture_made() { [ "$code" -ne 0 ] || grep -q '</svg>' plan.svg || { wrong "the picture is incomplete"; return 1; }; } # gnuplot writes it itself
+reasons='is there space on the disk|[Ii]nput/output error|No space left|gnuplot' # Of errors of gnuplot only that is known.
 command -v gnuplot >/dev/null && faults "a picture is made" picture_made howmany fit runs.csv --plot plan.svg
+reasons=
 machine_kept() { [ "$code" -ne 0 ] || [ -s job.yaml ] || { wrong "job.yaml is empty"; return 1; }; }
 faults "a job is written" machine_kept howmany init -o job.yaml
+
+# ---- calibrations
+base
+howmany calibrate --replay "$HM_SOURCE/examples/h200-timings.json" -o machine.yaml >/dev/null 2>&1
+howmany calibrate --cpu --quick --plain -o cpu.yaml --record cpu.json >/dev/null 2>&1
+calibration_kept() {
+  for file in machine.yaml cpu.yaml cpu.json; do [ -s $file ] || { wrong "$file is gone"; return 1; }; done
+  howmany plan "$HM_SOURCE/examples/resnet50.yaml" --on machine.yaml --n 1 >/dev/null 2>"$work/err" && howmany calibrate --replay cpu.json >/dev/null 2>>"$work/err" ||
+    { wrong "a description or a recording cannot be read"; return 1; }
+}
+faults "a recorded calibration is written" calibration_kept howmany calibrate --replay "$HM_SOURCE/examples/h200-timings.json" -o machine.yaml
+faults "a calibration is recorded" calibration_kept howmany calibrate --cpu --quick --plain -o cpu.yaml --record cpu.json
+
+# ---- studies and steered training
+base
+printf '%s\n' 'train: {data: digits:60, lambda: 1e-2}' 'algorithms: [lbfgs]' 'm: [1]' 'loss: 1e-1' 'budget: 200 ms' >s.yaml
+study_kept() {
+  [ "$code" -eq 0 ] || howmany study s.yaml >/dev/null 2>"$work/err" || { wrong "it cannot be continued"; return 1; }
+  grep -q '</html>' s.study/report.html || { wrong "the report is incomplete"; return 1; }
+}
+faults "a study is made" study_kept howmany study s.yaml
+base
+cat >toy.sh <<'END'
+#!/usr/bin/env bash
+state=$1 i=0 loss=1000000
+[ "${2:-}" != --resume ] || read -r i loss <"$state"
+for ((k = 0; k < 400; k++)); do
+  sleep 0.01
+  i=$((i + 1)) loss=$((loss * 60 / 100))
+  echo "$i $loss" >"$state.new" && mv "$state.new" "$state" || exit 1
+  printf '{"iteration":%d,"loss":0.%06d}\n' "$i" "$loss"
+done
+END
+chmod +x toy.sh
+toy() { howmany steer --command './toy.sh {checkpoint} {resume} {n}' --m 1 --reach 0.001 --folder st; }
+steer_kept() {
+  [ "$code" -eq 0 ] || toy >/dev/null 2>"$work/err" || { wrong "it cannot be continued"; return 1; }
+  grep -q '</html>' st/report.html || { wrong "the report is incomplete"; return 1; }
+}
+reasons='[Ii]nput/output error|disk is full|No space left|failed|does not start' # The program's files are in the folder too.
+faults "a training is steered" steer_kept howmany steer --command './toy.sh {checkpoint} {resume} {n}' --m 1 --reach 0.001 --folder st
+
+# ---- allocations of a server
+if [ "$HM_SQLITE" = 1 ]; then
+  mkdir "$work/starve"
+  in_torture && trials=${HM_STARVE:-100000} || trials=600
+  "$HM_BUILD/tests/http/starve" "$HM_PROGRAM" "$HM_BUILD"/tests/faults/libfail_alloc.so "$work/starve" $trials >"$work/log" 2>"$work/err"
+  code=$?
+  sed -n 's/^# */# /p' "$work/log"
+  say $code "allocations of a running server fail"
+fi
 
 check "the number of failing calls is counted" test "$total" -gt 0
 echo "# $total failing calls"

@@ -52,20 +52,27 @@ bool client_send(int s, const char *data, size_t length)
     return true;
 }
 
-/* Read the head of a response up to the empty line. Returns its length, 0 if the connection was
- * closed, -1 after a timeout. */
+/* Read the head of a response up to the empty line, and nothing after it. Returns its length, 0 if
+ * the connection was closed, -1 after a timeout. */
 static long read_head(int s, char *head, size_t room)
 {
     size_t length = 0;
 
     while (length + 1 < room) {
-        ssize_t got = recv(s, head + length, 1, 0);
+        /* The bytes are looked at first, and only those of the head are taken. */
+        ssize_t got = recv(s, head + length, room - 1 - length, MSG_PEEK);
         if (got == 0 || (got < 0 && (errno == ECONNRESET || errno == EPIPE)))
             return 0;
         if (got < 0)
             return -1;
-        head[++length] = '\0';
-        if (length >= 4 && memcmp(head + length - 4, "\r\n\r\n", 4) == 0)
+        head[length + (size_t)got] = '\0';
+        const char *end = strstr(length < 3 ? head : head + length - 3, "\r\n\r\n");
+        size_t taken = end ? (size_t)(end + 4 - head) - length : (size_t)got;
+        if (recv(s, head + length, taken, 0) != (ssize_t)taken)
+            return -1;
+        length += taken;
+        head[length] = '\0';
+        if (end)
             return (long)length;
     }
     return 0;

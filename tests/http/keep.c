@@ -15,9 +15,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include "child_server.h"
 #include "client.h"
 #include "howmany_store.h"
 
@@ -48,61 +48,22 @@ struct writer {
     bool lost; /* True if the writer has stopped after a timeout. */
 };
 
-static void give_up(const char *what)
-{
-    perror(what);
-    exit(1);
-}
-
 /* ---- servers --------------------------------------------------------------------------------- */
 
 /* Start a server and wait until it is ready. Returns the seconds that this took. */
 static double start(struct server *s)
 {
     double from = client_now();
-    int out[2], port = 0;
-    char line[64];
+    int port = child_server_start(program, store, NULL, &s->pid);
 
-    if (pipe(out) != 0)
-        give_up("pipe");
-    s->pid = fork();
-    if (s->pid < 0)
-        give_up("fork");
-    if (s->pid == 0) {
-        dup2(out[1], STDOUT_FILENO);
-        close(out[0]);
-        close(out[1]);
-        execl(program, program, "serve", "--listen", "127.0.0.1:0", "--record", store, "--quiet",
-              (char *)NULL);
-        _exit(127);
-    }
-    close(out[1]);
-    FILE *output = fdopen(out[0], "r");
-    if (output && fgets(line, sizeof(line), output))
-        port = atoi(strrchr(line, ':') + 1);
-    if (output)
-        fclose(output);
-    if (port == 0)
-        give_up("the server does not start");
-    while (client_healthy(port) < 0)
-        if (client_now() - from > PATIENCE_S)
-            give_up("the server does not get ready");
-    double seconds = client_now() - from;
     atomic_store(&s->port, port);
-    return seconds;
+    return client_now() - from;
 }
 
 static void stop(struct server *s, int signal)
 {
-    int status;
-
     atomic_store(&s->port, 0);
-    kill(s->pid, signal);
-    waitpid(s->pid, &status, 0);
-    if (signal == SIGTERM && !(WIFEXITED(status) && WEXITSTATUS(status) == 0)) {
-        fprintf(stderr, "the server did not end well\n");
-        exit(1);
-    }
+    child_server_stop(s->pid, signal);
 }
 
 /* ---- writers --------------------------------------------------------------------------------- */
@@ -212,7 +173,7 @@ static long look(const struct writer *writers, long *ret_rows)
 
     for (int w = 0; w < WRITERS; w++)
         if (!(seen[w] = calloc((size_t)(writers[w].acknowledged + 1) * ROWS, 1)))
-            give_up("calloc");
+            child_give_up("calloc");
     if (hm_store_open(store, &open, &err))
         return fprintf(stderr, "%s\n", err.message), 1;
     for (bool more = true; more; more = page->next) {

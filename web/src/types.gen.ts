@@ -1578,6 +1578,8 @@ export interface CatalogEntry {
   flops_tf32?: number | null;
   /** flop/s in fp8 */
   flops_fp8?: number | null;
+  /** flop/s in fp4 */
+  flops_fp4?: number | null;
   /** multiprocessors of a worker */
   processors?: number | null;
   /** cores of a worker without accelerators */
@@ -1614,6 +1616,8 @@ export interface CatalogEntry {
   assumed?: string | null;
   /** parameters of a neural network */
   parameters?: number | null;
+  /** parameters of a transformer that each token uses */
+  active_parameters?: number | null;
   /** flop of one sample forward */
   forward_flop?: number | null;
 }

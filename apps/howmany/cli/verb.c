@@ -34,12 +34,14 @@ static void add_field(struct cli_options *options, const struct hm_verb *verb,
                       const struct hm_request_field *f)
 {
     size_t k = options->count;
-    char *name = options->names[k];
 
+    if (k == CLI_OPTIONS_MAX)
+        return;
+    char *name = options->names[k];
     snprintf(name, sizeof(options->names[k]), "%s", f->name);
     for (char *at = name; *at; at++)
         *at = *at == '_' ? '-' : *at;
-    if (k == CLI_OPTIONS_MAX || has_option(options, name))
+    if (has_option(options, name))
         return;
     options->items[k] =
         (struct cli_option){name, f->letter, f->argument, f->help, f->choices, f->old};

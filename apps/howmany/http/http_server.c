@@ -102,19 +102,9 @@ static struct exchange *exchange_new(struct http_server *s, struct http_peer *p,
     x->server = s;
     x->peer = p;
     x->started_s = http_loop_now(p->loop);
-    x->request = (struct http_request){.is_over = exchange_is_over,
-                                       .is_over_data = x,
-                                       .method = "",
-                                       .path = "",
-                                       .query = "",
-                                       .type = "",
-                                       .accept = "",
-                                       .authorization = "",
-                                       .host = "",
-                                       .origin = "",
-                                       .if_none_match = "",
-                                       .key = "",
-                                       .body = ""};
+    x->request = (struct http_request)HTTP_REQUEST_INIT;
+    x->request.is_over = exchange_is_over;
+    x->request.is_over_data = x;
     snprintf(x->request.id, sizeof(x->request.id), "%08x-%06llx", s->id_prefix,
              atomic_fetch_add_explicit(&s->next_id, 1, memory_order_relaxed));
     memcpy(x->request.address, p->address, HTTP_ADDRESS);
@@ -656,6 +646,13 @@ void http_count(const struct http_server *server, struct http_counts *counts)
                       http_pool_count(server->group);
 }
 
+/* Whether a thread works on a request, or a request waits for a thread. */
+static bool is_working(const struct http_server *s)
+{
+    return http_pool_count(s->work) > 0 || http_pool_count(s->wait) > 0 ||
+           http_pool_count(s->group) > 0;
+}
+
 bool http_drain(struct http_server *s, double seconds)
 {
     double until = http_now() + seconds;
@@ -666,10 +663,10 @@ bool http_drain(struct http_server *s, double seconds)
      * which then stop using the listening socket.
      */
     shutdown(s->shared.listening, SHUT_RD);
-    while (atomic_load(&s->open) > 0 && http_now() < until)
+    /* A thread ends its work shortly after the response was sent and the connection closed. */
+    while ((atomic_load(&s->open) > 0 || is_working(s)) && http_now() < until)
         nanosleep(&(struct timespec){0, 5000000}, NULL);
-    return http_pool_count(s->work) == 0 && http_pool_count(s->wait) == 0 &&
-           http_pool_count(s->group) == 0;
+    return !is_working(s);
 }
 
 void http_stop(struct http_server *s)

@@ -21,16 +21,29 @@ int launch_append_format(const char *path)
     return -1;
 }
 
-bool launch_append_continues(const char *path, const char *header)
+/* Reads the first line of a file; it is empty if there is none. Returns 0 or the error of the
+ * system.
+ */
+static int read_first_line(const char *path, char *first, size_t room)
 {
-    char first[1024] = "";
     FILE *file = fopen(path, "r");
+    int number = file ? 0 : errno;
 
-    if (!file || !fgets(first, sizeof(first), file))
+    first[0] = '\0';
+    if (file && !fgets(first, (int)room, file)) {
+        number = ferror(file) ? errno : 0;
         first[0] = '\0';
+    }
     if (file)
         fclose(file);
-    return strcmp(first, header) == 0;
+    return number;
+}
+
+bool launch_append_continues(const char *path, const char *header)
+{
+    char first[1024];
+
+    return read_first_line(path, first, sizeof(first)) == 0 && strcmp(first, header) == 0;
 }
 
 /* Whether a file ends in a newline; if not, an appended line would continue the file's last
@@ -64,10 +77,13 @@ int launch_append(int file, const char *text, size_t length, bool sync)
 int launch_append_open(const char *path, const char *header, int *ret_file)
 {
     struct stat info;
+    char first[1024];
     bool exists = stat(path, &info) == 0 && info.st_size > 0;
-    int rc = 0;
+    int rc = 0, number = exists && header ? read_first_line(path, first, sizeof(first)) : 0;
 
-    if (exists && header && !launch_append_continues(path, header))
+    if (number)
+        return cli_complain("--record: cannot read %s: %s", path, strerror(number));
+    if (exists && header && strcmp(first, header) != 0)
         return cli_complain("--record: %s has other columns than these runs; give another file",
                             path);
     int file = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);

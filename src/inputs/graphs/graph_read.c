@@ -20,7 +20,7 @@
 #include "memory.h"
 #include "source.h"
 
-enum { BUFFER = 256 * 1024 };
+enum { GRAPH_BUFFER = 256 * 1024 };
 
 struct graph_lines {
     struct hm_bytes bytes;
@@ -488,7 +488,7 @@ int hm_graph_load(const char *path, enum hm_graph_format format, bool degrees_on
     if (bad)
         return bad;
     struct graph_lines in = {.path = path, .line = 1, .err = err};
-    int rc = hm__bytes_open(&in.bytes, path, BUFFER, err);
+    int rc = hm__bytes_open(&in.bytes, path, GRAPH_BUFFER, err);
 
     return rc ? rc : read_graph(&in, format, degrees_only, ret_graph);
 }
@@ -497,7 +497,7 @@ int hm__graph_parse(const char *text, size_t length, const char *name, enum hm_g
                     bool degrees_only, struct hm_graph **ret_graph, struct hm_err *err)
 {
     struct graph_lines in = {.path = name, .line = 1, .err = err};
-    int rc = hm__bytes_open_memory(&in.bytes, text, length, name, BUFFER, err);
+    int rc = hm__bytes_open_memory(&in.bytes, text, length, name, GRAPH_BUFFER, err);
 
     return rc ? rc : read_graph(&in, format, degrees_only, ret_graph);
 }

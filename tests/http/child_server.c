@@ -1,0 +1,67 @@
+/* Implements a server as a child process of a test. */
+#include "child_server.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "client.h"
+
+enum { PATIENCE_S = 60 };
+
+void child_give_up(const char *what)
+{
+    perror(what);
+    exit(1);
+}
+
+int child_server_start(const char *program, const char *store, char *const *environment,
+                       pid_t *ret_pid)
+{
+    double from = client_now();
+    int out[2], port = 0;
+    char line[64];
+
+    if (pipe(out) != 0)
+        child_give_up("pipe");
+    *ret_pid = fork();
+    if (*ret_pid < 0)
+        child_give_up("fork");
+    if (*ret_pid == 0) {
+        dup2(out[1], STDOUT_FILENO);
+        close(out[0]);
+        close(out[1]);
+        for (; environment && *environment; environment++)
+            putenv(*environment);
+        execl(program, program, "serve", "--listen", "127.0.0.1:0", "--record", store, "--quiet",
+              (char *)NULL);
+        _exit(127);
+    }
+    close(out[1]);
+    FILE *output = fdopen(out[0], "r");
+    if (output && fgets(line, sizeof(line), output))
+        port = atoi(strrchr(line, ':') + 1);
+    if (output)
+        fclose(output);
+    if (port == 0)
+        child_give_up("the server does not start");
+    while (client_healthy(port) < 0)
+        if (client_now() - from > PATIENCE_S)
+            child_give_up("the server does not get ready");
+    return port;
+}
+
+void child_server_stop(pid_t pid, int signal)
+{
+    int status;
+
+    kill(pid, signal);
+    waitpid(pid, &status, 0);
+    if (signal == SIGTERM && !(WIFEXITED(status) && WEXITSTATUS(status) == 0)) {
+        fprintf(stderr, "the server did not end well\n");
+        exit(1);
+    }
+}

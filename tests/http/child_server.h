@@ -1,0 +1,17 @@
+/* Declares functions that start a server as a child process and end it. */
+#ifndef HM_TEST_CHILD_SERVER_H
+#define HM_TEST_CHILD_SERVER_H
+
+#include <sys/types.h>
+
+/* Print the last error of the system and exit with 1. */
+_Noreturn void child_give_up(const char *what);
+/* Start a server with a store on a free port, and wait until it is ready. `environment` holds lines
+ * NAME=VALUE and ends with NULL; NULL if the variables of this process are used alone. Returns its
+ * port. */
+int child_server_start(const char *program, const char *store, char *const *environment,
+                       pid_t *ret_pid);
+/* End a server by a signal and wait for its end. After SIGTERM, its exit code must be 0. */
+void child_server_stop(pid_t pid, int signal);
+
+#endif
