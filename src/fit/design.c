@@ -212,8 +212,10 @@ static int keep_candidates(struct design_work *w, const double *x, struct hm_err
 {
     const size_t all = w->candidates->count, terms = w->basis.count;
     double *space = hm__calloc(3 * all, sizeof(*space));
+    if (!space)
+        return hm__fail_nomem(err);
     double *seconds = space, *costs = space + all, *only = space + 2 * all;
-    int rc = space ? 0 : hm__fail_nomem(err);
+    int rc = 0;
 
     for (size_t i = 0; rc == 0 && i < all; i++) {
         seconds[i] = candidate_seconds(w, x, all, i);

@@ -319,9 +319,12 @@ int hm_fit_predict(const struct hm_fit *fit, const struct hm_at *at, size_t at_c
     double *x = NULL;
     double *all = hm__calloc(count + 1, sizeof(*all));
     double *space = hm__calloc((size_t)3 * HM_FIT_DRAWS, sizeof(*space));
-    struct prediction_draws sample = {space, space + HM_FIT_DRAWS,
-                                      space + (size_t)2 * HM_FIT_DRAWS};
+    struct prediction_draws sample = {0};
     int rc = all && space ? 0 : hm__fail_nomem(err);
+
+    if (rc == 0)
+        sample = (struct prediction_draws){space, space + HM_FIT_DRAWS,
+                                           space + (size_t)2 * HM_FIT_DRAWS};
 
     for (size_t i = 0; rc == 0 && i < count; i++) {
         if (!(n[i] >= 1) || isinf(n[i]))

@@ -340,12 +340,13 @@ int hm__stragglers_apart(struct hm_stragglers *p, const struct hm_way *way,
                          struct hm_err *err)
 {
     struct pace_request request = {.apart = way->staleness, .ports = ports};
-    double *space = hm__calloc(2 * count, sizeof(*space)), *paces = space, *queue = space + count;
+    double *space = hm__calloc(2 * count, sizeof(*space));
     bool bounded = p && way->consistency == HM_CONSISTENCY_SSP;
-    int rc = space ? 0 : hm__fail_nomem(err);
+    int rc = 0;
 
-    if (rc)
-        return rc;
+    if (!space)
+        return hm__fail_nomem(err);
+    double *paces = space, *queue = space + count;
     queue_eval(p, way, &request, points, count, queue);
     request.queue_s = queue;
     if (bounded)

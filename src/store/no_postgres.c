@@ -5,7 +5,8 @@
 #include "err.h"
 #include "sql.h"
 
-static int open_none(const char *where, void **ret_connection, char **ret_label, struct hm_err *err)
+static int open_no_postgres(const char *where, void **ret_connection, char **ret_label,
+                            struct hm_err *err)
 {
     (void)where;
     (void)ret_connection;
@@ -16,4 +17,4 @@ static int open_none(const char *where, void **ret_connection, char **ret_label,
     return HM_E_UNSUPPORTED;
 }
 
-const struct hm_sql hm__postgres = {.open = open_none};
+const struct hm_sql hm__postgres = {.open = open_no_postgres};

@@ -2,7 +2,8 @@
 #include "err.h"
 #include "sql.h"
 
-static int open_none(const char *where, void **ret_connection, char **ret_label, struct hm_err *err)
+static int open_no_sqlite(const char *where, void **ret_connection, char **ret_label,
+                          struct hm_err *err)
 {
     (void)ret_connection;
     (void)ret_label;
@@ -12,4 +13,4 @@ static int open_none(const char *where, void **ret_connection, char **ret_label,
     return HM_E_UNSUPPORTED;
 }
 
-const struct hm_sql hm__sqlite = {.open = open_none};
+const struct hm_sql hm__sqlite = {.open = open_no_sqlite};

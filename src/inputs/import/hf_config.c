@@ -264,25 +264,24 @@ static void write_facts(struct hm_imported *im, const struct hf_count *c, const 
 
     hm__json_put_text(j, "model_type", c->model_type);
     hm__json_put_text(j, "architecture", name);
-    hm__fact_count(im, "parameters", (int64_t)c->parameters);
-    hm__fact_count(im, "active_parameters", (int64_t)active);
-    hm__fact_count(im, "active_parameters_without_input_embedding",
-                   (int64_t)(active - c->embedding));
-    hm__fact_count(im, "input_embedding_parameters", (int64_t)c->embedding);
-    hm__fact_count(im, "word_embedding_parameters", (int64_t)c->words);
-    hm__fact_count(im, "position_embedding_parameters", (int64_t)c->positions);
-    hm__fact_count(im, "routed_expert_parameters", (int64_t)c->routed);
-    hm__fact_count(im, "tensors", (int64_t)c->tensors);
-    hm__fact_count(im, "bytes_bf16", (int64_t)(2 * c->parameters));
+    hm__fact_whole(im, "parameters", c->parameters);
+    hm__fact_whole(im, "active_parameters", active);
+    hm__fact_whole(im, "active_parameters_without_input_embedding", active - c->embedding);
+    hm__fact_whole(im, "input_embedding_parameters", c->embedding);
+    hm__fact_whole(im, "word_embedding_parameters", c->words);
+    hm__fact_whole(im, "position_embedding_parameters", c->positions);
+    hm__fact_whole(im, "routed_expert_parameters", c->routed);
+    hm__fact_whole(im, "tensors", c->tensors);
+    hm__fact_whole(im, "bytes_bf16", 2 * c->parameters);
     if (c->extra > 0)
-        hm__fact_count(im, "extra_mtp_parameters", (int64_t)c->extra);
-    hm__fact_count(im, "layers", (int64_t)c->layers);
-    hm__fact_count(im, "hidden", (int64_t)c->hidden);
-    hm__fact_count(im, "vocab", c->vocabulary > 0 ? (int64_t)c->vocabulary : -1);
-    hm__fact_count(im, "context", c->context > 0 ? (int64_t)c->context : -1);
+        hm__fact_whole(im, "extra_mtp_parameters", c->extra);
+    hm__fact_whole(im, "layers", c->layers);
+    hm__fact_whole(im, "hidden", c->hidden);
+    hm__fact_whole(im, "vocab", c->vocabulary > 0 ? c->vocabulary : -1);
+    hm__fact_whole(im, "context", c->context > 0 ? c->context : -1);
     hm__json_put_bool(j, "tied", c->tied);
-    hm__fact_count(im, "forward_macs_per_token", (int64_t)c->products);
-    hm__fact_count(im, "attention_macs_per_token_of_context", (int64_t)(c->layers * c->key_width));
+    hm__fact_whole(im, "forward_macs_per_token", c->products);
+    hm__fact_whole(im, "attention_macs_per_token_of_context", c->layers * c->key_width);
     if (quantised)
         hm__json_put_text(j, "quantised", quantised);
 }

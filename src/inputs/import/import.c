@@ -176,6 +176,11 @@ void hm__fact_count(struct hm_imported *im, const char *key, int64_t value)
     hm__json_put_raw(&im->facts, key, text);
 }
 
+void hm__fact_whole(struct hm_imported *im, const char *key, double value)
+{
+    hm__fact_count(im, key, value >= 0 && value < 0x1p63 ? (int64_t)value : -1);
+}
+
 /* ---- text ----------------------------------------------------------------------------------- */
 
 const char *hm__find(const char *text, size_t length, const char *piece)

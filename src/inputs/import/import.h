@@ -298,5 +298,8 @@ int hm__import_next_part(struct hm_imported *im, struct hm_err *err);
  * null.
  */
 void hm__fact_count(struct hm_imported *im, const char *key, int64_t value);
+/* Like hm__fact_count, for the integer part of a double; null also if it is NaN or has more than 63
+ * bits. */
+void hm__fact_whole(struct hm_imported *im, const char *key, double value);
 
 #endif

@@ -126,13 +126,13 @@ static void header_facts(struct hm_imported *im, const struct header_state *s, d
 
     hm__fact_count(im, "header_bytes", (int64_t)header);
     hm__fact_count(im, "file_bytes", (int64_t)file);
-    hm__fact_count(im, "data_bytes", (int64_t)s->data_end);
+    hm__fact_whole(im, "data_bytes", s->data_end);
     hm__json_put_bool(j, "covers_file", 8 + header + s->data_end == file);
     hm__fact_count(im, "tensors", (int64_t)s->tensors);
-    hm__fact_count(im, "elements", (int64_t)s->elements);
+    hm__fact_whole(im, "elements", s->elements);
     hm__json_open(j, "elements_by_dtype", HM_JSON_OBJECT);
     for (size_t i = 0; i < s->type_count; i++)
-        hm__fact_count(im, s->types[i].name, (int64_t)s->types[i].elements);
+        hm__fact_whole(im, s->types[i].name, s->types[i].elements);
     hm__json_close(j);
     if (s->metadata.length)
         hm__json_put_raw(j, "metadata", s->metadata.data);

@@ -309,8 +309,11 @@ static int read_value(struct json_reader *r, int depth, struct hm_value *value)
 int hm__json_parse(struct hm_arena *arena, const char *text, size_t length, const char *source,
                    struct hm_value **ret_value, struct hm_err *err)
 {
-    struct json_reader r = {
-        .at = text, .end = text + length, .line = 1, .arena = arena, .err = err};
+    struct json_reader r = {.at = text,
+                            .end = length > 0 ? text + length : text,
+                            .line = 1,
+                            .arena = arena,
+                            .err = err};
     struct hm_value *root = hm__arena_alloc(arena, 1, sizeof(*root));
 
     r.source = source ? hm__arena_strdup(arena, source) : "";
