@@ -76,8 +76,10 @@ test-python: build
 	@ninja -C $(BUILD) --quiet python-verbs
 	@tools/test-python
 
+# Both on this machine and in a laboratory, also if something fails in the first.
 test-frameworks: build
-	@tools/run-frameworks
+	@tools/setup frameworks
+	@code=0; tools/run-frameworks || code=1; tools/run-frameworks --lab 5ms || code=1; exit $$code
 
 page:
 	@tools/setup page

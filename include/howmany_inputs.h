@@ -782,6 +782,7 @@ struct hm_import {
     size_t known;       /* Number of machines whose hardware is in the catalog. */
     size_t accelerated; /* Number of machines whose hardware data were taken from an accelerator of
                            the catalog. */
+    size_t cores;       /* Number of machines without accelerators whose cores are assumed. */
     size_t unpriced;    /* Number of machines without a price. */
 };
 

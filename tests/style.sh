@@ -46,7 +46,7 @@ rule "every function has a caller outside the tests" callers
 # What the build enforces: a file of base cannot include a header of the model.
 enforced() {
   local flags compiler
-  flags=$(jq -r '[.[] | select(.file | endswith("src/base/err.c"))][0].command' "$HM_BUILD/compile_commands.json" | grep -oE ' -I[^ ]+' | tr '\n' ' ')
+  flags=$(jq -r '[.[] | select(.output | startswith("src/base/libhm-base"))][0].command' "$HM_BUILD/compile_commands.json" | grep -oE ' -I[^ ]+' | tr '\n' ' ')
   [ -n "$flags" ] || return 1
   read -ra compiler <<<"$HM_CC" # it may be "ccache cc"
   (cd "$HM_BUILD" && echo '#include "err.h"' | "${compiler[@]}" $flags -fsyntax-only -x c -) || return 1

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "large_rows_eval.h"
+#include "order.h"
 #include "read_large.h"
 
 enum { SOURCES = 32, ROUNDS = 60 };
@@ -129,13 +130,6 @@ static void fit_constants(const struct fit_data *d, int skip, struct hm_large_co
     }
 }
 
-static int compare_numbers(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return x < y ? -1 : x > y;
-}
-
 static void report(const struct fit_data *d, const struct hm_large_constants *const *sets)
 {
     double all = 0;
@@ -153,7 +147,7 @@ static void report(const struct fit_data *d, const struct hm_large_constants *co
             }
         if (count == 0)
             continue;
-        qsort(errors, count, sizeof(double), compare_numbers);
+        qsort(errors, count, sizeof(double), hm__compare_numbers);
         fprintf(stderr, "%-20s %4zu rows  mean %5.1f %%  median %5.1f %%  bias %+5.1f %%\n",
                 d->sources[s], count, 100 * sum / (double)count, 100 * errors[count / 2],
                 100 * bias / (double)count);

@@ -13,6 +13,7 @@
 
 #include "json.h"
 #include "memory.h"
+#include "order.h"
 
 /* Write a complete line and flush it, so that a reader of the output sees each line at once. */
 static void trace_put_line(struct hm_json *line)
@@ -256,20 +257,13 @@ static void trace_times_add(struct trace_times *times, const struct hm_trace_poi
     times->seconds[times->count++] = point->seconds;
 }
 
-static int compare_doubles(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return x < y ? -1 : x > y;
-}
-
 /* Writes the 5th and the 95th percentile (nearest rank) of the seconds of single iterations. */
 static void trace_put_times(struct hm_json *line, struct trace_times *times)
 {
     if (times->count < TIMES_LEAST)
         return;
     double last = (double)(times->count - 1);
-    qsort(times->seconds, times->count, sizeof(*times->seconds), compare_doubles);
+    qsort(times->seconds, times->count, sizeof(*times->seconds), hm__compare_numbers);
     hm__json_put_number(line, "seconds_p5", times->seconds[(size_t)(0.05 * last + 0.5)]);
     hm__json_put_number(line, "seconds_p95", times->seconds[(size_t)(0.95 * last + 0.5)]);
 }

@@ -1,4 +1,5 @@
-"""What the programs of this folder share: MNIST, the tasks, and the processor time of a worker."""
+"""What the programs of this folder share: the tasks with their rows and options, and the processor time of a worker."""
+import argparse
 import gzip
 import os
 import sys
@@ -6,9 +7,12 @@ import sys
 import numpy
 
 BATCH = 4608  # rows of an iteration of the whole job
-SPARK_ROWS = {"logistic": 30000, "perceptron": 36000}  # Spark uses all rows in each iteration
-#: Tasks of `howmany compare` on MNIST, and `wide`: the widths of the hidden layers.
-TASKS = {"softmax": [], "one-layer": [128], "two-layers": [128, 64], "wide": [1024, 1024]}
+#: Rows of an iteration of the task `logistic`, whose rows are long; and the rows of Spark, which uses all of them in each iteration.
+LOGISTIC_BATCH = 1500
+SPARK_ROWS = {"logistic": 600, "softmax": 30000, "one-layer": 36000, "two-layers": 36000}
+#: Tasks of `howmany compare`, and `wide`: the widths of the layers, from the features to the classes; one output means two classes.
+TASKS = {"logistic": [10000, 1], "softmax": [784, 10], "one-layer": [784, 128, 10], "two-layers": [784, 128, 64, 10],
+         "wide": [784, 1024, 1024, 10]}
 
 
 def read_idx(folder, name):
@@ -34,9 +38,36 @@ def mnist(rows=60000):
     return images[:rows].reshape(-1, 784).astype(numpy.float32) / 255, labels[:rows].astype(numpy.int64)
 
 
-def widths(task):
-    """Widths of all layers of a task, from the pixels to the classes."""
-    return [784, *TASKS[task], 10]
+def task_rows(task, rows=12288):
+    """Features and labels of a task: images of MNIST, or for `logistic` random rows, as many as its batch."""
+    if task != "logistic":
+        return mnist(rows)
+    random = numpy.random.default_rng(1)
+    features = random.standard_normal((LOGISTIC_BATCH, TASKS[task][0]), numpy.float32)
+    return features, (features[:, :8].sum(1) > 0).astype(numpy.int64)
+
+
+def batch_of(task):
+    """Rows of an iteration of a task, of the whole job."""
+    return LOGISTIC_BATCH if task == "logistic" else BATCH
+
+
+def task_parser():
+    """A parser of the options that all programs with tasks have; batch_of gives the batch if --batch is absent."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--task", choices=TASKS, default="one-layer")
+    parser.add_argument("--batch", type=int, help="rows of an iteration of the whole job")
+    parser.add_argument("--weak", action="store_true", help="the batch is that of each worker")
+    parser.add_argument("--steps", type=int, default=25, help="iterations to make")
+    parser.add_argument("--to", default="-", help="where the recorder writes (howmany.record)")
+    return parser
+
+
+def shares(options, n):
+    """Rows of an iteration of one worker, and of all n workers."""
+    batch = options.batch or batch_of(options.task)
+    share = batch if options.weak else batch // n
+    return share, share * n
 
 
 def limit(node, process=0):

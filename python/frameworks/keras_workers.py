@@ -4,37 +4,25 @@ With --plain, Keras prints its own lines, which `howmany bench` reads; otherwise
 it uses tf_keras, the Keras 2 that is kept up with TensorFlow, because fit of Keras 3.15 fails with "Attempt to convert a value
 (PerReplica…". Without launch.py it uses Keras 3.
 """
-import argparse
-import json
 import os
 
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")
-
-import tensorflow
-
 import howmany
-from data import BATCH, TASKS, limit, mnist, widths
+from data import TASKS, limit, shares, task_parser
+from tf_task import batches, cluster, set_threads, tensorflow
 
-parser = argparse.ArgumentParser()
-parser.add_argument("--task", choices=TASKS, default="one-layer")
-parser.add_argument("--batch", type=int, default=BATCH)
-parser.add_argument("--weak", action="store_true")
-parser.add_argument("--steps", type=int, default=25)
-parser.add_argument("--to", default="-")
+parser = task_parser()
 parser.add_argument("--plain", action="store_true")
 options = parser.parse_args()
 
-tensorflow.config.threading.set_intra_op_parallelism_threads(1)
-tensorflow.config.threading.set_inter_op_parallelism_threads(1)
-config = json.loads(os.environ.get("TF_CONFIG", "{}"))
-n, rank = len(config.get("cluster", {}).get("worker", [0])), config.get("task", {}).get("index", 0)
-batch = options.batch * n if options.weak else options.batch
-if config:
+set_threads(1)
+n, rank = cluster()
+share, batch = shares(options, n)
+several = "TF_CONFIG" in os.environ
+if several:
     import tf_keras as keras
 else:
     import keras
-strategy = tensorflow.distribute.MultiWorkerMirroredStrategy() if config else tensorflow.distribute.get_strategy()
+strategy = tensorflow.distribute.MultiWorkerMirroredStrategy() if several else tensorflow.distribute.get_strategy()
 
 
 class Limit(keras.callbacks.Callback):
@@ -45,15 +33,14 @@ class Limit(keras.callbacks.Callback):
             limit(rank)
 
 
-images, labels = mnist(12288)
-batches = tensorflow.data.Dataset.from_tensor_slices((images, labels)).repeat().batch(batch, drop_remainder=True)
 settings = tensorflow.data.Options()
 settings.experimental_distribute.auto_shard_policy = tensorflow.data.experimental.AutoShardPolicy.DATA
 with strategy.scope():
-    model = keras.Sequential([keras.layers.Input((784,)),
-                              *(keras.layers.Dense(width, activation="relu") for width in TASKS[options.task]),
-                              keras.layers.Dense(widths(options.task)[-1])])
-    model.compile(optimizer=keras.optimizers.SGD(0.05), loss=keras.losses.SparseCategoricalCrossentropy(from_logits=True))
+    first, *hidden, last = TASKS[options.task]
+    model = keras.Sequential([keras.layers.Input((first,)), *(keras.layers.Dense(width, activation="relu") for width in hidden),
+                              keras.layers.Dense(last)])
+    loss = keras.losses.BinaryCrossentropy if last == 1 else keras.losses.SparseCategoricalCrossentropy
+    model.compile(optimizer=keras.optimizers.SGD(0.05), loss=loss(from_logits=True))
 recorder = [] if options.plain else [howmany.callbacks.Keras(n=n, rank=rank, batch=batch, to=options.to)]
-model.fit(batches.with_options(settings), steps_per_epoch=options.steps, epochs=1, callbacks=[*recorder, Limit()],
+model.fit(batches(options.task, batch).with_options(settings), steps_per_epoch=options.steps, epochs=1, callbacks=[*recorder, Limit()],
           verbose=2 if options.plain and rank == 0 else 0)

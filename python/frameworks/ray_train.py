@@ -16,20 +16,19 @@ def train(settings):
     import torch
 
     import howmany
-    from data import BATCH, mnist, widths
+    from data import BATCH, mnist
+    from torch_task import loss_of, network
 
     context = ray.train.get_context()
     n, rank = context.get_world_size(), context.get_world_rank()
     torch.set_num_threads(1)
-    sizes = widths("one-layer")
-    model = ray.train.torch.prepare_model(torch.nn.Sequential(
-        torch.nn.Linear(sizes[0], sizes[1]), torch.nn.ReLU(), torch.nn.Linear(sizes[1], sizes[2])))
+    model = ray.train.torch.prepare_model(network("one-layer"))
     optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
     images, labels = (torch.from_numpy(part)[rank::n] for part in mnist(BATCH))
     with howmany.callbacks.torch(model, n=n, rank=rank, to=settings["to"], batch=BATCH) as run:
         for _ in range(10):
             optimizer.zero_grad()
-            loss = torch.nn.functional.cross_entropy(model(images), labels)
+            loss = loss_of(model(images), labels)
             loss.backward()
             optimizer.step()
             run.step(loss=loss)

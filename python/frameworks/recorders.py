@@ -1,7 +1,7 @@
 """Check recorders with the frameworks themselves, on two processes: torchrun --nproc-per-node 2 recorders.py NAME
 
 NAME is fsdp, fsdp2, tensor (tensor and data parallel), accelerate or deepspeed. Rank 0 compares what was recorded with what
-was set up.
+was set up. With --lines, DeepSpeed prints the lines that `howmany bench` reads.
 """
 import os
 import sys
@@ -11,18 +11,15 @@ import torch
 import torch.distributed as dist
 
 import howmany
-from data import widths
+from torch_task import loss_of, network
 
 torch.set_num_threads(1)
 torch.manual_seed(1)
 name, store = sys.argv[1], os.path.join(tempfile.mkdtemp(), "runs.db")
 rank, n = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
-sizes = widths("two-layers")
-layers = [layer for i, o in zip(sizes, sizes[1:]) for layer in (torch.nn.Linear(i, o), torch.nn.ReLU())]
-model = torch.nn.Sequential(*layers[:-1])
+model = network("two-layers")
 whole = sum(parameter.numel() for parameter in model.parameters())
 images, labels = torch.rand(64, 784), torch.randint(0, 10, (64,))
-loss_of = torch.nn.functional.cross_entropy
 
 
 def loop(model, **columns):
@@ -72,7 +69,9 @@ else:
     os.environ.setdefault("LOCAL_RANK", str(rank))
     deepspeed.init_distributed(dist_backend="gloo")
     settings = {"train_micro_batch_size_per_gpu": 64, "optimizer": {"type": "SGD", "params": {"lr": 0.1}},
-                "zero_optimization": {"stage": 1}, "zero_allow_untested_optimizer": True}
+                "zero_optimization": {"stage": 1}, "zero_allow_untested_optimizer": True, "steps_per_print": 1}
+    if "--lines" in sys.argv:
+        deepspeed.utils.logging.set_log_level_from_string("info")
     engine, _, _, _ = deepspeed.initialize(model=model, model_parameters=model.parameters(), config=settings)
     with howmany.callbacks.deepspeed(engine, to=store) as run:
         for _ in range(4):

@@ -12,14 +12,13 @@ import statistics
 import sys
 
 import howmany
-from data import BATCH, SPARK_ROWS
+from data import SPARK_ROWS, batch_of
 
 PACKAGES = ("torch", "transformers", "accelerate", "lightning", "keras", "tf_keras", "tensorflow", "deepspeed", "pyspark", "ray")
-#: Runs with the task one-layer of `howmany compare`: the platform, the framework with its package, and rows of an iteration.
-COMPARED = {"torch-ddp": ("allreduce", "PyTorch DDP", "torch", BATCH), "lightning": ("allreduce", "Lightning", "lightning", BATCH),
-            "keras": ("allreduce", "Keras MultiWorkerMirrored", "tensorflow", BATCH),
-            "tensorflow-servers": ("async", "TensorFlow servers", "tensorflow", BATCH),
-            "spark-perceptron": ("driver", "Spark MLlib", "pyspark", SPARK_ROWS["perceptron"])}
+#: Runs with a task of `howmany compare`: the platform, the framework with its package.
+COMPARED = {"torch-ddp": ("allreduce", "PyTorch DDP", "torch"), "lightning": ("allreduce", "Lightning", "lightning"),
+            "keras": ("allreduce", "Keras MultiWorkerMirrored", "tensorflow"),
+            "tensorflow-servers": ("async", "TensorFlow servers", "tensorflow"), "spark": ("driver", "Spark MLlib", "pyspark")}
 
 
 def measured(path):
@@ -68,15 +67,17 @@ def version(name):
 
 
 def write_measured(folder, path):
-    """The table for `howmany compare --measured`: the runs on three workers, as in the survey."""
+    """The table for `howmany compare --measured`: the runs on three workers, as in the survey, FOLDER/survey/TASK-NAME.csv."""
     with open(path, "w", encoding="utf-8", newline="") as stream:
         table = csv.writer(stream)
         table.writerow(["task", "platform", "system", "n", "seconds", "batch"])
-        for name, (platform_name, title, package, batch) in COMPARED.items():
-            record = os.path.join(folder, name + ".csv")
-            runs = measured(record) if os.path.exists(record) else {}
-            system = f"{title} {version(package).split()[-1]}"
-            table.writerows(["one-layer", platform_name, system, 3, seconds, batch] for seconds in runs.get(3, []))
+        for task in SPARK_ROWS:
+            for name, (platform_name, title, package) in COMPARED.items():
+                record = os.path.join(folder, "survey", f"{task}-{name}.csv")
+                runs = measured(record) if os.path.exists(record) else {}
+                system = f"{title} {version(package).split()[-1]}"
+                batch = SPARK_ROWS[task] if name == "spark" else batch_of(task)
+                table.writerows([task, platform_name, system, 3, seconds, batch] for seconds in runs.get(3, []))
 
 
 def main():

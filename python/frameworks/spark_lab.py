@@ -19,7 +19,8 @@ master = "spark://10.87.0.1:7077"
 
 def start(node, *command):
     """Start a command on a node, counted from 1; its output is not that of the training."""
-    environment = {**os.environ, "SPARK_LOCAL_IP": f"10.87.0.{node}"}
+    environment = {**os.environ, "SPARK_LOCAL_IP": f"10.87.0.{node}", "SPARK_DAEMON_MEMORY": "256m",
+                   "SPARK_DAEMON_JAVA_OPTS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
     shown = {} if command[0] == "python" else {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     return subprocess.Popen(["howmany", "lab", "run", "--name", options.lab, "--on", str(node), "--", *command], env=environment,
                             stdin=subprocess.DEVNULL, **shown)

@@ -1,6 +1,7 @@
 """Many plans of one job: one for each row of a table."""
 from __future__ import annotations
 
+import json
 import math
 from typing import Any, Dict, Iterable, List, Mapping, Optional
 
@@ -29,7 +30,7 @@ class Plans(List[Plan]):
         """Each row with the members of its best point, the status, and what limits the speedup."""
         table = []
         for row, answer in zip(self.rows, self):
-            data = answer.to_dict()
+            data = json.loads(answer.json)  # not answer.to_dict(), which would keep all members of each answer
             best = {f"best_{name}" if name in row else name: value for name, value in (data["best"] or {}).items()}
             table.append({**row, "status": data["status"], **best, "limited_by": data["limit"]["kind"]})
         return table

@@ -1517,6 +1517,7 @@ class CatalogEntry(Answer):
     flops_bf16: flop/s in bf16
     flops_tf32: flop/s in TF32
     flops_fp8: flop/s in fp8
+    flops_fp4: flop/s in fp4
     processors: multiprocessors of a worker
     cores: cores of a worker without accelerators
     threads: threads that compute in a worker
@@ -1535,6 +1536,7 @@ class CatalogEntry(Answer):
     price_per_h: price of an hour
     assumed: figures that are not from the source
     parameters: parameters of a neural network
+    active_parameters: parameters of a transformer that each token uses
     forward_flop: flop of one sample forward
     """
     name: str
@@ -1547,6 +1549,7 @@ class CatalogEntry(Answer):
     flops_bf16: Optional[float]
     flops_tf32: Optional[float]
     flops_fp8: Optional[float]
+    flops_fp4: Optional[float]
     processors: Optional[float]
     cores: Optional[float]
     threads: Optional[float]
@@ -1565,6 +1568,7 @@ class CatalogEntry(Answer):
     price_per_h: Optional[float]
     assumed: Optional[str]
     parameters: Optional[float]
+    active_parameters: Optional[float]
     forward_flop: Optional[float]
     _parts: ClassVar[Dict[str, str]] = {}
 

@@ -51,6 +51,7 @@ class SameBytes(Case):
         self.assertEqual(howmany.converge(path, best=0.5).json, command("converge", path, "--best", "0.5", "--json"))
         self.assertEqual(howmany.advise([path], best=0.5, loss=1e-2, m=[1, 2, 4]).json,
                          command("advise", path, "--best", "0.5", "--loss", "0.01", "--m", "1,2,4", "--json"))
+        self.compare_server("/v1/converge", {"traces": TRACES, "best": 0.5, "leave_out": "each"}, lambda **body: howmany.converge(**body))
         self.compare_server("/v1/advise", {"traces": TRACES, "best": 0.5, "loss": 0.01}, lambda **body: howmany.advise(**body))
 
     def test_graph(self):
@@ -59,6 +60,7 @@ class SameBytes(Case):
             stream.write(EDGES)
         self.assertEqual(howmany.graph(path, parts="2,4", format="edges").json,
                          command("graph", path, "--parts", "2,4", "--format", "edges", "--json"))
+        self.compare_server("/v1/graph", {"graph": EDGES, "parts": [2, 4]}, lambda **body: howmany.graph(**body))
 
     def test_catalog(self):
         server = self.server()
@@ -72,6 +74,8 @@ class SameBytes(Case):
         config = example("config-llama-3-8b.json")
         self.assertEqual(_verbs.import_([config]).json, command("import", config, "--json"))
         self.assertEqual(_verbs.import_([config], as_="hf-config").json, command("import", config, "--as", "hf-config", "--json"))
+        log = "".join(f"iter {i}: loss {9 - i}, time {100 + i}.00ms, mfu 1%\n" for i in range(4))
+        self.assertEqual(_verbs.import_(log, set={"n": 4}).json, self.server().post("/v1/import?set=" + quote("n=4"), log, "text/plain"))
 
     def test_runs(self):
         store = howmany.Store(self.store)

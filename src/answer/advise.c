@@ -15,6 +15,7 @@
 #include "chance.h"
 #include "checks.h"
 #include "err.h"
+#include "order.h"
 #include "runner.h"
 #include "student.h"
 #include "text.h"
@@ -114,13 +115,6 @@ static bool question_has_algorithm(const struct hm_advise_question *q, const cha
     return q->algorithm_count == 0;
 }
 
-static int compare_doubles(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return x < y ? -1 : x > y;
-}
-
 /*
  * Lists the numbers of workers to compare: those that the question gives, or else all measured
  * numbers and the powers of 2 between them.
@@ -146,7 +140,7 @@ static int advising_list_ms(struct hm_advising *a, struct hm_err *err)
     }
     for (double m = 1; q->m_count == 0 && m < most && m < HM_M_MOST; m *= 2)
         ms[count++] = m;
-    qsort(ms, count, sizeof(*ms), compare_doubles);
+    qsort(ms, count, sizeof(*ms), hm__compare_numbers);
     for (size_t k = 0; k < count; k++)
         if (k == 0 || ms[k] != ms[k - 1])
             ms[a->m_count++] = ms[k];

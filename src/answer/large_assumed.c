@@ -70,6 +70,18 @@ static void note_catalog(struct hm_large_answer *a, const char *name, const char
         hm__large_note(a, "of %s, these figures are assumed: %.100s", name, assumed);
 }
 
+/* Adds the note on a precision for which the devices have no units, so that 16 bits are used. */
+static void note_precision(struct hm_large_answer *a, const struct hm_large_machine *m,
+                           const char *name)
+{
+    const int precision = (int)m->work.precision;
+
+    if (precision == HM_FORMAT_NVFP4 && !(m->device.flops_4 > 0))
+        hm__large_note(a, "%s has no units for nvfp4: its products are computed in bf16", name);
+    if ((precision == HM_FORMAT_FP8 || precision == HM_FORMAT_MXFP8) && !(m->device.flops_8 > 0))
+        hm__large_note(a, "%s has no units for fp8: its products are computed in bf16", name);
+}
+
 /* Adds the note that the width of the interval is a guess, because no such steps were measured. */
 static void note_unmeasured(struct hm_large_answer *a, const struct hm_large_machine *m,
                             const char *name)
@@ -90,5 +102,6 @@ void hm__large_note_assumed(const struct hm_large_machines *machines, const stru
         note_unmeasured(a, &machines->items[i], name);
         note_usual(a, &machines->items[i], (int)i, name);
         note_catalog(a, name, cluster->assumed);
+        note_precision(a, &machines->items[i], name);
     }
 }

@@ -365,6 +365,8 @@ static int check_accumulation(const struct hm_large_job *job, struct hm_err *err
 static int check_given(const struct hm_large_job *job, struct hm_err *err)
 {
     struct hm_layout l = given_layout(job);
+    if (isnan(job->layout.pipeline))
+        l.interleave = 1; /* The search chooses a pipeline that suits the given chunks. */
     int rc = hm__layout_check(&l, &job->work, err);
 
     if (rc == 0)

@@ -24,6 +24,13 @@ struct hm_large_question {
                           chooses the number. */
 };
 
+/* A question without limits. */
+#define HM_LARGE_QUESTION_INIT                                                                     \
+    {                                                                                              \
+        .n = NAN, .max_n = NAN, .deadline_s = NAN, .budget = NAN, .certainty = NAN,                \
+        .slack = HM_DEFAULT_SLACK, .loss = NAN, .parameters = NAN                                  \
+    }
+
 /* Plan a job with job->large on one or more clusters. The answer borrows the names of the job and
  * the clusters; free it with hm__large_answer_free. */
 int hm__large_plan(const struct hm_job *job, const struct hm_cluster *const *clusters,

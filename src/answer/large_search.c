@@ -199,6 +199,8 @@ static void try_pipelines(struct search *s, struct hm_large_tops *tops, struct h
     for (size_t i = 0; i < stages.count; i++) {
         double p = l->pipeline = stages.values[i];
         l->data = rest / p;
+        if (p == 1 && g->interleave > 1)
+            continue; /* Only the stages of a pipeline have chunks. */
         if (p > 1 && g->zero >= 2 && isnan(g->pipeline))
             /* A pipeline adds up the gradients of its micro-batches, which does not work with
              * stages 2 and 3 of ZeRO. */

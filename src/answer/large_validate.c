@@ -7,6 +7,7 @@
 
 #include "err.h"
 #include "memory.h"
+#include "order.h"
 
 static void predict_row(const struct hm_large_row *row, const struct hm_large_device *device,
                         bool alone, struct hm_large_prediction *p)
@@ -73,18 +74,11 @@ int hm__large_predict(struct hm_large_rows *rows, struct hm_large_prediction *pr
     return rc;
 }
 
-static int compare_numbers(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return x < y ? -1 : x > y;
-}
-
 static double median_of(double *values, size_t count)
 {
     if (count == 0)
         return NAN;
-    qsort(values, count, sizeof(*values), compare_numbers);
+    qsort(values, count, sizeof(*values), hm__compare_numbers);
     return count % 2 ? values[count / 2] : .5 * (values[count / 2 - 1] + values[count / 2]);
 }
 

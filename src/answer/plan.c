@@ -219,7 +219,8 @@ static int compare_candidates(const void *a, const void *b)
     return x->order < y->order ? -1 : x->order > y->order;
 }
 
-static int check_question(const struct plan_work *p, const struct hm_search *s, struct hm_err *err)
+static int check_plan_question(const struct plan_work *p, const struct hm_search *s,
+                               struct hm_err *err)
 {
     bool ceiling;
 
@@ -288,7 +289,7 @@ static int plan_make_candidates(struct plan_work *p, const struct hm_cluster *co
             .beta = q->beta,
         };
     }
-    return check_question(p, &p->candidates[0].search, err);
+    return check_plan_question(p, &p->candidates[0].search, err);
 }
 
 /* Splits the job's graph for all numbers of workers that the candidates need. */

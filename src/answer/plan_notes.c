@@ -116,7 +116,7 @@ static int note_model(struct hm_answer *a, const struct hm_search *s, const stru
 }
 
 /* Adds a note if the batch of the recommended point is larger than is known to be useful. */
-static int note_batch(struct hm_answer *a, const struct hm_search *s, struct hm_err *err)
+static int note_plan_batch(struct hm_answer *a, const struct hm_search *s, struct hm_err *err)
 {
     const struct hm_job *job = s->job;
     const size_t count = job ? job->epochs_at_count : 0;
@@ -188,8 +188,8 @@ static int note_question(struct hm_answer *a, const struct hm_search *s, struct 
 }
 
 /* Adds notes on the limits of n and of memory. */
-static int note_limits(struct hm_answer *a, const struct hm_search *s, bool reference_fits,
-                       struct hm_err *err)
+static int note_plan_limits(struct hm_answer *a, const struct hm_search *s, bool reference_fits,
+                            struct hm_err *err)
 {
     const struct hm_job *job = s->job;
     bool all =
@@ -247,10 +247,10 @@ int hm__answer_notes(struct hm_answer *a, const struct hm_search *s, const struc
     if (rc == 0)
         rc = hm__answer_note_pipeline(a, s, model, err);
     if (rc == 0)
-        rc = note_batch(a, s, err);
+        rc = note_plan_batch(a, s, err);
     if (rc == 0)
         rc = note_question(a, s, err);
     if (rc == 0)
-        rc = note_limits(a, s, reference_fits, err);
+        rc = note_plan_limits(a, s, reference_fits, err);
     return rc ? rc : note_balance(a, s, err);
 }

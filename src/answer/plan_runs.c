@@ -17,7 +17,7 @@ enum { RUNS_MOST = 3, SMALL_N = 8, CANDIDATES_MOST = 12 };
 static const double NORMAL_90 = 1.645;
 
 /* Seconds of an advised run: at least two minutes, and at least five iterations. */
-static const double RUN_LEAST_S = 120, RUN_ITERATIONS = 5;
+static const double PLAN_RUN_LEAST_S = 120, RUN_ITERATIONS = 5;
 
 /* Lists the powers of two that are at most n, and at most 8 or two nodes, whichever is more. */
 static size_t list_candidates(const struct hm_search *s, double n, double *candidates)
@@ -61,7 +61,7 @@ static void take_design(struct hm_answer *a, const struct hm_search *s, const st
         a->advised_n[at] = d->chosen[i].n;
         longest = fmax(longest, d->chosen[i].time_s);
     }
-    a->advised_run_s = 60 * ceil(fmax(RUN_LEAST_S, RUN_ITERATIONS * longest) / 60);
+    a->advised_run_s = 60 * ceil(fmax(PLAN_RUN_LEAST_S, RUN_ITERATIONS * longest) / 60);
 }
 
 int hm__answer_advise_runs(struct hm_answer *a, const struct hm_search *s, struct hm_err *err)

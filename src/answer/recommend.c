@@ -16,6 +16,7 @@
 #include "chance.h"
 #include "checks.h"
 #include "err.h"
+#include "order.h"
 
 static int check_number(const char *name, double value, struct hm_err *err)
 {
@@ -78,13 +79,6 @@ static double known_limit(double limit)
     return limit > 0 ? limit : NAN;
 }
 
-static int compare_numbers(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return x < y ? -1 : x > y;
-}
-
 /*
  * Finds the price of a worker-second: the median of cost / (n * seconds) over the runs that have a
  * cost.
@@ -106,7 +100,7 @@ static int recommend_find_rate(struct hm_recommending *w, struct hm_err *err)
         if (isfinite(rate) && rate >= 0)
             rates[count++] = rate;
     }
-    qsort(rates, count, sizeof(*rates), compare_numbers);
+    qsort(rates, count, sizeof(*rates), hm__compare_numbers);
     if (count > 0)
         w->rate = rates[count / 2];
     hm__free(rates);

@@ -115,7 +115,7 @@ static int check_budget(const struct hm_recommending *w, struct hm_err *err)
  * Defines the order of candidates: first those within the limits, sorted by value; then those
  * beyond the limits, sorted by their excess; then those whose time is not known.
  */
-static int compare_candidates(const void *a, const void *b)
+static int compare_recommended(const void *a, const void *b)
 {
     const struct hm_recommend_candidate *x = a, *y = b;
 
@@ -303,7 +303,7 @@ static int judge_certainty(struct hm_recommending *w, struct hm_err *err)
 }
 
 /* Adds a note if the limits are compared with a time whose error is not known. */
-static int note_limits(struct hm_recommending *w, struct hm_err *err)
+static int note_recommend_limits(struct hm_recommending *w, struct hm_err *err)
 {
     if (isinf(candidate_limit_s(w, &w->candidates[0])) || !isnan(w->candidates[0].r.meets))
         return 0;
@@ -364,7 +364,7 @@ int hm__recommend_judge(struct hm_recommending *w, struct hm_err *err)
     if (rc)
         return rc;
     if (w->count > 0)
-        qsort(w->candidates, w->count, sizeof(*w->candidates), compare_candidates);
+        qsort(w->candidates, w->count, sizeof(*w->candidates), compare_recommended);
     bool any = w->count > 0 && w->candidates[0].known;
     w->out->best = any && w->candidates[0].r.feasible ? 0 : HM_NONE;
     if (any && w->out->best == HM_NONE)
@@ -376,7 +376,7 @@ int hm__recommend_judge(struct hm_recommending *w, struct hm_err *err)
             rc = judge_certainty(w, err);
     }
     if (rc == 0 && any)
-        rc = note_limits(w, err);
+        rc = note_recommend_limits(w, err);
     if (rc == 0 && any)
         rc = note_goal(w, err);
     return rc ? rc : judge_list(w, err);

@@ -18,14 +18,14 @@
 
 /*
  * If the recommendation is the best with probability SURE or more, a further run is proposed only
- * if it is expected to save the fraction WORTH of the time or cost.
+ * if it is expected to save the fraction NEXT_WORTH of the time or cost.
  */
-static const double SURE = 0.9, WORTH = 0.01;
+static const double SURE = 0.9, NEXT_WORTH = 0.01;
 /*
  * A run of another n is proposed only if that n is better than the recommended one with at least
  * this probability.
  */
-static const double LIKELY = 0.05;
+static const double NEXT_LIKELY = 0.05;
 
 static int set_next(struct hm_recommending *w, double n, const char *why, struct hm_err *err)
 {
@@ -65,7 +65,7 @@ static double candidate_beats_best(const struct hm_recommending *w,
 static int next_after_rows(struct hm_recommending *w, struct hm_err *err)
 {
     const struct hm_recommend_candidate *next = NULL;
-    double most = LIKELY, near = INFINITY;
+    double most = NEXT_LIKELY, near = INFINITY;
     bool any_known = false;
 
     for (size_t i = 0; i < w->count; i++) {
@@ -125,7 +125,7 @@ static double candidate_gain(const struct hm_recommending *w, size_t i)
 static int next_after_fit(struct hm_recommending *w, struct hm_err *err)
 {
     size_t next = HM_NONE;
-    double most = w->out->sure >= SURE ? WORTH : 0;
+    double most = w->out->sure >= SURE ? NEXT_WORTH : 0;
     char workers[40];
 
     for (size_t i = 0; i < w->count; i++) {

@@ -12,13 +12,7 @@
 
 #include "budget.h"
 #include "err.h"
-
-static int compare_numbers(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return x < y ? -1 : x > y;
-}
+#include "order.h"
 
 enum { FOLDS = 64 };
 
@@ -71,7 +65,7 @@ int hm__off_find(const struct hm_fit *fit, double level, struct hm_off *off, str
     for (size_t first = 0; first < folds && !hm__budget_spent("runs"); first++)
         off_leave_out(f, first, folds, off->errors);
     memcpy(sorted, off->errors, groups * sizeof(*sorted));
-    qsort(sorted, groups, sizeof(*sorted), compare_numbers);
+    qsort(sorted, groups, sizeof(*sorted), hm__compare_numbers);
     /* Position of the quantile in the sorted errors, counted from 1. */
     size_t rank = (size_t)ceil(level * (double)(groups + 1));
     off->reach = sorted[rank < groups ? rank - 1 : groups - 1];

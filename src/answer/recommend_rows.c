@@ -16,6 +16,7 @@
 
 #include "checks.h"
 #include "err.h"
+#include "order.h"
 #include "random.h"
 #include "recommend.h"
 #include "student.h"
@@ -198,13 +199,6 @@ int hm__recommend_place(struct hm_recommending *w, struct hm_err *err)
 
 /* ---- candidates ------------------------------------------------------------------------------ */
 
-static int compare_numbers(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return x < y ? -1 : x > y;
-}
-
 int hm__recommend_candidates(struct hm_recommending *w, struct hm_err *err)
 {
     size_t room = w->q->n_count ? w->q->n_count : w->picked_count, kept = 0;
@@ -214,7 +208,7 @@ int hm__recommend_candidates(struct hm_recommending *w, struct hm_err *err)
         return hm__fail_nomem(err);
     for (size_t i = 0; i < room; i++)
         n[i] = w->q->n_count ? w->q->n[i] : w->n[w->picked[i]];
-    qsort(n, room, sizeof(*n), compare_numbers);
+    qsort(n, room, sizeof(*n), hm__compare_numbers);
     for (size_t i = 0; i < room; i++)
         if (i == 0 || n[i] != n[i - 1])
             n[kept++] = n[i];
@@ -348,7 +342,7 @@ static bool row_matches(const struct hm_recommending *w, size_t row)
 
 static double sorted_median(double *values, size_t count)
 {
-    qsort(values, count, sizeof(*values), compare_numbers);
+    qsort(values, count, sizeof(*values), hm__compare_numbers);
     return (values[(count - 1) / 2] + values[count / 2]) / 2;
 }
 

@@ -15,7 +15,7 @@
  * The search uses smooth paths (hm__runner_smooth), because it would mistake the noise of single
  * traces for gains. The gain of the schedule is then computed over the random draws, which follow
  * the traces; if the mean gain is too small, no schedule is proposed. All paths start at a common
- * level above the losses after the first iteration. Limit: LEVELS levels of the loss and
+ * level above the losses after the first iteration. Limit: SCHEDULE_LEVELS levels of the loss and
  * HM_RUNNERS_MAX values of m.
  */
 #include <math.h>
@@ -26,10 +26,10 @@
 #include "runner.h"
 #include "student.h"
 
-enum { LEVELS = 400 };
+enum { SCHEDULE_LEVELS = 400 };
 
 /* Smallest relative gain for which a schedule is proposed. */
-static const double WORTH = 0.01;
+static const double SCHEDULE_WORTH = 0.01;
 /*
  * Smallest relative gain for which the number of workers is changed. It prevents alternating
  * between two equally good numbers.
@@ -49,17 +49,17 @@ struct schedule_plan {
     struct hm_runner **runners;
     size_t count;
     /*
-     * at[r * LEVELS + k] is the iteration at which runner r crosses level k of the loss; INFINITY
-     * if it never does.
+     * at[r * SCHEDULE_LEVELS + k] is the iteration at which runner r crosses level k of the loss;
+     * INFINITY if it never does.
      */
     double *at;
     /*
-     * ahead[r * LEVELS + k] is the least time in seconds from level k to the last level of the
-     * loss, starting with runner r.
+     * ahead[r * SCHEDULE_LEVELS + k] is the least time in seconds from level k to the last level of
+     * the loss, starting with runner r.
      */
     double *ahead;
-    /* next[r * LEVELS + k] is the best runner to continue with from level k of the loss, after
-     * runner r. */
+    /* next[r * SCHEDULE_LEVELS + k] is the best runner to continue with from level k of the loss,
+     * after runner r. */
     size_t *next;
     /* First and last level of y = ln(P - P*), the logarithm of loss minus least loss. */
     double from, to;
@@ -72,7 +72,7 @@ struct schedule_plan {
 
 static double schedule_level(const struct schedule_plan *p, size_t k)
 {
-    return p->from + (p->to - p->from) * (double)k / (LEVELS - 1);
+    return p->from + (p->to - p->from) * (double)k / (SCHEDULE_LEVELS - 1);
 }
 
 /*
@@ -82,7 +82,7 @@ static double schedule_level(const struct schedule_plan *p, size_t k)
 static void schedule_cross(const struct schedule_plan *p, const struct hm_grid *grid,
                            const double *y, double *at)
 {
-    for (size_t k = 0; k < LEVELS; k++) {
+    for (size_t k = 0; k < SCHEDULE_LEVELS; k++) {
         double level = schedule_level(p, k);
         if (level < y[0])
             at[k] = hm__grid_hit(grid, y, level);
@@ -108,7 +108,7 @@ static int schedule_lay_out(struct schedule_plan *p, double best, struct hm_err 
         int rc = hm__runner_smooth(p->runners[r], best, y, err);
         if (rc)
             return rc;
-        schedule_cross(p, &p->runners[r]->grid, y, p->at + r * LEVELS);
+        schedule_cross(p, &p->runners[r]->grid, y, p->at + r * SCHEDULE_LEVELS);
     }
     return 0;
 }
@@ -120,7 +120,7 @@ static int schedule_lay_out(struct schedule_plan *p, double best, struct hm_err 
  */
 static double levels_go_on(const double *at, size_t k, size_t *ret_level)
 {
-    size_t low = k + 1, high = LEVELS - 1;
+    size_t low = k + 1, high = SCHEDULE_LEVELS - 1;
 
     while (low < high) {
         size_t middle = (low + high) / 2;
@@ -140,27 +140,27 @@ static double levels_go_on(const double *at, size_t k, size_t *ret_level)
 static void schedule_solve(struct schedule_plan *p)
 {
     for (size_t r = 0; r < p->count; r++)
-        p->ahead[r * LEVELS + LEVELS - 1] = 0;
-    for (size_t k = LEVELS - 1; k-- > 0;) {
+        p->ahead[r * SCHEDULE_LEVELS + SCHEDULE_LEVELS - 1] = 0;
+    for (size_t k = SCHEDULE_LEVELS - 1; k-- > 0;) {
         double way[HM_RUNNERS_MAX];
         if (hm__budget_spent("m"))
             return;
         for (size_t o = 0; o < p->count; o++) {
             size_t level;
-            double iterations = levels_go_on(p->at + o * LEVELS, k, &level);
-            way[o] = iterations * p->runners[o]->seconds + p->ahead[o * LEVELS + level];
+            double iterations = levels_go_on(p->at + o * SCHEDULE_LEVELS, k, &level);
+            way[o] = iterations * p->runners[o]->seconds + p->ahead[o * SCHEDULE_LEVELS + level];
         }
         for (size_t r = 0; r < p->count; r++) {
             double least = INFINITY;
-            p->next[r * LEVELS + k] = r;
+            p->next[r * SCHEDULE_LEVELS + k] = r;
             for (size_t o = 0; o < p->count; o++) {
                 double time = way[o] + (o == r ? 0 : p->switch_s + p->bother_s);
                 if (time < least) {
                     least = time;
-                    p->next[r * LEVELS + k] = o;
+                    p->next[r * SCHEDULE_LEVELS + k] = o;
                 }
             }
-            p->ahead[r * LEVELS + k] = least;
+            p->ahead[r * SCHEDULE_LEVELS + k] = least;
         }
     }
 }
@@ -183,7 +183,7 @@ static double schedule_stay(const struct schedule_plan *p, size_t r, double seco
 {
     size_t end;
 
-    return seconds * levels_stay_until(p->at + r * LEVELS, 0, LEVELS - 1, &end);
+    return seconds * levels_stay_until(p->at + r * SCHEDULE_LEVELS, 0, SCHEDULE_LEVELS - 1, &end);
 }
 
 /*
@@ -195,34 +195,34 @@ static size_t schedule_best_start(const struct schedule_plan *p)
     size_t best = 0;
 
     for (size_t r = 1; r < p->count; r++)
-        if (p->ahead[r * LEVELS] < p->ahead[best * LEVELS])
+        if (p->ahead[r * SCHEDULE_LEVELS] < p->ahead[best * SCHEDULE_LEVELS])
             best = r;
     return best;
 }
 
 /* A schedule: in step s, runner[s] runs until level until[s] of the loss is reached. */
 struct schedule_steps {
-    size_t runner[LEVELS], until[LEVELS];
+    size_t runner[SCHEDULE_LEVELS], until[SCHEDULE_LEVELS];
     size_t count;
 };
 
 static void schedule_trace_back(const struct schedule_plan *p, struct schedule_steps *steps)
 {
-    size_t now = p->next[schedule_best_start(p) * LEVELS], k = 0;
+    size_t now = p->next[schedule_best_start(p) * SCHEDULE_LEVELS], k = 0;
 
     steps->count = 0;
-    while (k < LEVELS - 1) {
-        size_t then = p->next[now * LEVELS + k];
+    while (k < SCHEDULE_LEVELS - 1) {
+        size_t then = p->next[now * SCHEDULE_LEVELS + k];
         if (then != now) {
             steps->runner[steps->count] = now;
             steps->until[steps->count++] = k;
             now = then;
         }
-        if (isinf(levels_go_on(p->at + now * LEVELS, k, &k)))
+        if (isinf(levels_go_on(p->at + now * SCHEDULE_LEVELS, k, &k)))
             break;
     }
     steps->runner[steps->count] = now;
-    steps->until[steps->count++] = LEVELS - 1;
+    steps->until[steps->count++] = SCHEDULE_LEVELS - 1;
 }
 
 /*
@@ -237,7 +237,8 @@ static double schedule_time(const struct schedule_plan *p, const struct schedule
 
     for (size_t s = 0; s < steps->count; s++) {
         size_t r = steps->runner[s], began = level;
-        double iterations = levels_stay_until(p->at + r * LEVELS, level, steps->until[s], &level);
+        double iterations =
+            levels_stay_until(p->at + r * SCHEDULE_LEVELS, level, steps->until[s], &level);
         total += iterations * seconds[r];
         if (phases)
             phases[s] = (struct hm_phase){.m = p->runners[r]->m,
@@ -271,7 +272,8 @@ static double schedule_draw_gain(struct schedule_plan *p, const struct schedule_
 
     for (size_t r = 0; r < p->count; r++) {
         const struct hm_runner *runner = p->runners[r];
-        schedule_cross(p, &runner->grid, runner->y + draw * runner->grid.count, p->at + r * LEVELS);
+        schedule_cross(p, &runner->grid, runner->y + draw * runner->grid.count,
+                       p->at + r * SCHEDULE_LEVELS);
         seconds[r] = runner->paces[draw];
     }
     return 1 - schedule_time(p, steps, seconds, NULL) / (fixed * rival->runner->paces[draw]);
@@ -330,7 +332,7 @@ static int schedule_try(struct schedule_plan *p, struct hm_schedule *s, struct h
     schedule_solve(p);
     schedule_trace_back(p, &steps);
     own.time_s = schedule_time(p, &steps, seconds, NULL);
-    if (!(own.time_s < (1 - WORTH) * rival->time_s) || !(own.time_s < s->time_s) ||
+    if (!(own.time_s < (1 - SCHEDULE_WORTH) * rival->time_s) || !(own.time_s < s->time_s) ||
         steps.count == 1)
         return 0;
     own.phase_count = steps.count;
@@ -338,7 +340,7 @@ static int schedule_try(struct schedule_plan *p, struct hm_schedule *s, struct h
     if (!own.phases)
         return hm__fail_nomem(err);
     schedule_time(p, &steps, seconds, own.phases);
-    if (schedule_bound_gain(p, &own, &steps, rival, confidence) >= WORTH)
+    if (schedule_bound_gain(p, &own, &steps, rival, confidence) >= SCHEDULE_WORTH)
         *s = own;
     return 0;
 }
@@ -384,7 +386,7 @@ int hm__schedule_find(struct hm_schedule *s, struct hm_arena *arena, struct hm_r
 {
     struct schedule_plan p = {.to = level, .switch_s = switch_s};
     struct fixed_rival rival = {0};
-    size_t room = (count < HM_RUNNERS_MAX ? count : HM_RUNNERS_MAX) * LEVELS + 1;
+    size_t room = (count < HM_RUNNERS_MAX ? count : HM_RUNNERS_MAX) * SCHEDULE_LEVELS + 1;
     int rc = 0;
 
     p.runners = hm__arena_alloc(arena, HM_RUNNERS_MAX, sizeof(struct hm_runner *));

@@ -23,10 +23,13 @@
 static _Thread_local long fail_after = -1;
 static _Thread_local bool fail_once;
 
-void hm__alloc_fail_after(long after)
+long hm__alloc_fail_after(long after)
 {
+    long before = fail_after;
+
     fail_after = after;
     fail_once = false;
+    return before;
 }
 
 void hm__alloc_fail_once(long after)

@@ -14,9 +14,10 @@ void hm__trim(void);
 
 /*
  * For tests: the next `after` allocations of this thread succeed, and all later ones fail. -1: no
- * allocation fails.
+ * allocation fails. Returns the number of allocations that would still have succeeded before, or
+ * -1.
  */
-void hm__alloc_fail_after(long after);
+long hm__alloc_fail_after(long after);
 /* For tests: like hm__alloc_fail_after, but only one allocation fails. */
 void hm__alloc_fail_once(long after);
 

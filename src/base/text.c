@@ -192,7 +192,7 @@ static bool is_digit(char c)
 }
 
 /* Small powers come from a table for speed, because tables of runs may have millions of numbers. */
-static long double power_of_ten(int exponent)
+static long double long_power_of_ten(int exponent)
 {
     static const long double small[] = {1e0L,  1e1L,  1e2L,  1e3L,  1e4L,  1e5L,  1e6L,  1e7L,
                                         1e8L,  1e9L,  1e10L, 1e11L, 1e12L, 1e13L, 1e14L, 1e15L,
@@ -218,7 +218,7 @@ static double scale_by_ten(uint64_t mantissa, int exponent)
     if (mantissa <= (uint64_t)1 << 53 && exponent >= -most && exponent <= most)
         return exponent < 0 ? (double)mantissa / exact[-exponent]
                             : (double)mantissa * exact[exponent];
-    long double value = (long double)mantissa, scale = power_of_ten(abs(exponent));
+    long double value = (long double)mantissa, scale = long_power_of_ten(abs(exponent));
     return (double)(exponent < 0 ? value / scale : value * scale);
 }
 

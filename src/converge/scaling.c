@@ -11,6 +11,7 @@
  * needs 1 + b/B times the tokens of a very small batch (McCandlish et al. 2018).
  */
 #include "scaling.h"
+#include "order.h"
 
 #include <math.h>
 #include <stddef.h>
@@ -42,16 +43,9 @@ double hm__scaling_optimum(const struct hm_scaling_law *law, double flop)
     return scale * pow(flop / 6, law->beta / sum);
 }
 
-static int compare_numbers(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return x < y ? -1 : x > y;
-}
-
 static struct hm_scaling_range range_of(double *values)
 {
-    qsort(values, HM_SCALING_LAWS, sizeof(*values), compare_numbers);
+    qsort(values, HM_SCALING_LAWS, sizeof(*values), hm__compare_numbers);
     return (struct hm_scaling_range){values[0], values[HM_SCALING_LAWS / 2],
                                      values[HM_SCALING_LAWS - 1]};
 }

@@ -29,7 +29,7 @@
 #include "howmany_fit.h"
 #include "size.h"
 
-enum { SHAPE = 4, STEPS = 80 };
+enum { SHAPE = 4, SIZE_STEPS = 80 };
 
 /* Largest value of the exponent `power` that is tried, and the width of the interval at which the
  * search ends. */
@@ -39,7 +39,7 @@ static const double POWER_MOST = 2, POWER_WIDTH = 1e-4;
  * power of i, a power and a scale have the same effect, and large values of opposite sign would fit
  * as well as small ones.
  */
-static const double PULL = 0.01;
+static const double SIZE_PULL = 0.01;
 /*
  * Expected errors, as standard deviations, of a prediction for TYPICAL_STEP times as many rows.
  * TYPICAL_ERROR is that of log10(P - P*); it counts as much as TYPICAL_WEIGHT errors of the
@@ -232,17 +232,17 @@ static double work_residual(const struct size_work *w, double power, bool uses_s
  * if the curves do not determine them. */
 static bool model_fit(struct size_work *w, struct size_model *model)
 {
-    double step = 2 * POWER_MOST / STEPS, least = INFINITY, scale;
+    double step = 2 * POWER_MOST / SIZE_STEPS, least = INFINITY, scale;
 
     model->power = model->scale = w->pull = 0;
     double without = work_residual(w, 0, false, &scale);
     if (isnan(without))
         return false;
-    w->pull = PULL * without;
+    w->pull = SIZE_PULL * without;
     work_residual(w, 0, model->uses_scale, &model->scale);
     if (!model->uses_power)
         return true;
-    for (int k = 0; k <= STEPS; k++) {
+    for (int k = 0; k <= SIZE_STEPS; k++) {
         double power = -POWER_MOST + step * k;
         double rss = work_residual(w, power, model->uses_scale, &scale);
         if (rss < least) {

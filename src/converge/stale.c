@@ -31,9 +31,16 @@
 #include "err.h"
 #include "student.h"
 
-enum { GRID = 512, STEPS = 60, LEVEL = 0, GROWTH = 1, POWER = 2, COUNT = HM_STALE_PARAMETERS };
+enum {
+    STALE_GRID = 512,
+    STALE_STEPS = 60,
+    STALE_LEVEL = 0,
+    GROWTH = 1,
+    POWER = 2,
+    COUNT = HM_STALE_PARAMETERS
+};
 
-static const double PULL = 1e-6, BETTER = 0.98;
+static const double STALE_PULL = 1e-6, STALE_BETTER = 0.98;
 /* Bounds of ln c, where c is the cost of staleness. */
 static const double LEAST = -2.8, MOST = 5.5;
 /*
@@ -53,14 +60,14 @@ struct stale_shape {
      * Difference from g, interpolated between other numbers of workers; used if `known` is false.
      */
     struct hm_g_bend bend;
-    double y[GRID];
+    double y[STALE_GRID];
 };
 
 struct stale_work {
     const struct hm_g *g;
     double best;
     /* The iterations of the grid; their logarithms start at `first` and are `step` apart. */
-    double iterations[GRID], first, step;
+    double iterations[STALE_GRID], first, step;
     struct stale_shape *shapes; /* Loss curve of fresh runs for each number of workers. */
     size_t shape_count;
     struct hm_g_curve *curves; /* Stale traces, reduced to few points. */
@@ -86,7 +93,7 @@ struct stale_work {
  */
 static void stale_features(double exponent, double staleness, double m, double x[COUNT])
 {
-    x[LEVEL] = 1;
+    x[STALE_LEVEL] = 1;
     x[GROWTH] = isinf(staleness) ? 0 : pow(staleness, exponent);
     x[POWER] = log(m);
 }
@@ -108,8 +115,8 @@ static double log_cost(const double *theta, double exponent, double staleness, d
 static double stale_shape_at(const struct stale_work *w, const struct stale_shape *shape,
                              double log_i, double *ret_slope)
 {
-    double at = (log_i - w->first) / w->step, inside = fmin(fmax(at, 0), GRID - 1);
-    size_t k = (size_t)fmin(floor(inside), GRID - 2);
+    double at = (log_i - w->first) / w->step, inside = fmin(fmax(at, 0), STALE_GRID - 1);
+    size_t k = (size_t)fmin(floor(inside), STALE_GRID - 2);
     double slope = shape->y[k + 1] - shape->y[k];
 
     if (ret_slope)
@@ -144,9 +151,9 @@ static struct hm_g_bend stale_shape_bend(const struct stale_work *w,
  */
 static void stale_shape_add_residuals(const struct stale_work *w, struct stale_shape *shape)
 {
-    double off[GRID] = {0}, weight[GRID];
+    double off[STALE_GRID] = {0}, weight[STALE_GRID];
 
-    for (size_t p = 0; p < GRID; p++)
+    for (size_t p = 0; p < STALE_GRID; p++)
         weight[p] = FEW;
     for (size_t c = 0; c < w->g->curve_count; c++) {
         const struct hm_g_curve *curve = &w->g->curves[c];
@@ -154,7 +161,7 @@ static void stale_shape_add_residuals(const struct stale_work *w, struct stale_s
             double x = log(curve->iteration[p]);
             double rest = hm__g_log(curve->loss[p], w->best) - stale_shape_at(w, shape, x, NULL);
             double at = (x - w->first) / w->step, reach = REACH * WIDTH / w->step;
-            size_t end = (size_t)fmin(at + reach, GRID - 1);
+            size_t end = (size_t)fmin(at + reach, STALE_GRID - 1);
             for (size_t k = (size_t)fmax(at - reach, 0); k <= end; k++) {
                 double apart = ((double)k - at) * w->step / WIDTH;
                 double near = w->fresh_chance[c] * exp(-apart * apart / 2);
@@ -163,7 +170,7 @@ static void stale_shape_add_residuals(const struct stale_work *w, struct stale_s
             }
         }
     }
-    for (size_t p = 0; p < GRID; p++)
+    for (size_t p = 0; p < STALE_GRID; p++)
         shape->y[p] += off[p] / weight[p];
 }
 
@@ -178,7 +185,7 @@ static void stale_shapes_fill(struct stale_work *w, size_t draw)
         struct stale_shape *shape = &w->shapes[k];
         hm__g_path_values(&shape->path, draw, 0, shape->y);
         struct hm_g_bend bend = shape->known ? stale_shape_bend(w, shape) : shape->bend;
-        for (size_t p = 0; p < GRID; p++)
+        for (size_t p = 0; p < STALE_GRID; p++)
             shape->y[p] += hm__g_bent(&bend, w->iterations[p]);
         if (shape->known)
             stale_shape_add_residuals(w, shape);
@@ -223,7 +230,7 @@ static double stale_loss(const struct stale_work *w, const double *theta)
     double sum = 0;
 
     for (size_t k = 0; k < COUNT; k++)
-        sum += PULL * theta[k] * theta[k];
+        sum += STALE_PULL * theta[k] * theta[k];
     for (size_t c = 0; c < w->count; c++) {
         double weight = curve_weight(w, c);
         double cost = curve_log_cost(w, theta, c);
@@ -247,8 +254,8 @@ static size_t stale_linearise(const struct stale_work *w, const double *theta,
     for (size_t k = 0; k < COUNT; k++)
         if (w->uses[k]) {
             memset(a[count], 0, sizeof(a[count]));
-            a[count][count] = PULL;
-            b[count] = -PULL * theta[k];
+            a[count][count] = STALE_PULL;
+            b[count] = -STALE_PULL * theta[k];
             used[count++] = k;
         }
     for (size_t c = 0; c < w->count; c++) {
@@ -275,7 +282,7 @@ static double stale_minimise(const struct stale_work *w, double *theta)
     double now = stale_loss(w, theta), damping = 1e-3;
     size_t used[COUNT];
 
-    for (int s = 0; s < STEPS; s++) {
+    for (int s = 0; s < STALE_STEPS; s++) {
         if (hm__budget_spent("traces"))
             break;
         double before = now;
@@ -313,7 +320,7 @@ static void stale_fit(const struct stale_work *w, double theta[COUNT])
      */
     static const double starts[] = {0, 0.5, 1.5, -0.5};
     double least = INFINITY, most[COUNT] = {1};
-    size_t first = LEVEL;
+    size_t first = STALE_LEVEL;
 
     for (size_t c = 0; c < w->count; c++) {
         double x[COUNT];
@@ -394,7 +401,7 @@ struct stale_model {
 
 static void stale_model_use(struct stale_work *w, const struct stale_model *way)
 {
-    w->uses[LEVEL] = way->level;
+    w->uses[STALE_LEVEL] = way->level;
     w->uses[GROWTH] = way->growth;
     w->exponent = way->exponent;
 }
@@ -415,7 +422,7 @@ static double stale_model_choose(struct stale_work *w, const double *values, siz
     for (size_t k = first; k < end; k++) {
         stale_model_use(w, &ways[k]);
         double off = stale_hold_out(w, values, count);
-        if (k == first || off < BETTER * least) {
+        if (k == first || off < STALE_BETTER * least) {
             least = off;
             best = k;
         }
@@ -435,7 +442,7 @@ static void stale_work_release(struct stale_work *w)
 static int stale_work_add_shape(struct stale_work *w, double m, struct hm_err *err)
 {
     struct stale_shape *shape = &w->shapes[w->shape_count];
-    int rc = hm__g_path_init(&shape->path, w->g, m, w->iterations, GRID, err);
+    int rc = hm__g_path_init(&shape->path, w->g, m, w->iterations, STALE_GRID, err);
 
     if (rc)
         return rc;
@@ -505,8 +512,8 @@ static void stale_work_set_grid(struct stale_work *w)
     for (size_t c = 0; c < w->count; c++)
         last = fmax(last, w->curves[c].iteration[w->curves[c].count - 1]);
     w->first = log(first);
-    w->step = (log(last) - LEAST - w->first) / (GRID - 1);
-    for (size_t p = 0; p < GRID; p++)
+    w->step = (log(last) - LEAST - w->first) / (STALE_GRID - 1);
+    for (size_t p = 0; p < STALE_GRID; p++)
         w->iterations[p] = exp(w->first + w->step * (double)p);
 }
 
@@ -652,7 +659,7 @@ static int stale_draw(struct stale_work *w, struct hm_g_stale *stale, struct hm_
         stale_minimise(w, own);
         for (size_t k = 0; k < COUNT; k++)
             own[k] = theta[k] + wider * (own[k] - theta[k]);
-        own[LEVEL] += noise * hm__random_normal(&random);
+        own[STALE_LEVEL] += noise * hm__random_normal(&random);
     }
     return 0;
 }
@@ -685,7 +692,7 @@ static int stale_solve(struct stale_work *w, struct hm_g_stale *stale, struct hm
     stale->without = stale_error(w, theta, NAN);
     stale->held_out = stale_model_choose(w, values, count);
     stale_fit(w, theta);
-    stale->level = theta[LEVEL];
+    stale->level = theta[STALE_LEVEL];
     stale->growth = theta[GROWTH];
     stale->power = theta[POWER];
     stale->exponent = w->exponent;

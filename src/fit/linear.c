@@ -17,7 +17,7 @@
  * A column is dependent if less than this fraction of its norm is independent of the columns before
  * it.
  */
-static const double DEPENDENT = 1e-9;
+static const double LINEAR_DEPENDENT = 1e-9;
 
 void hm__lsq_init(struct hm_lsq *lsq, size_t count)
 {
@@ -99,7 +99,7 @@ double hm__lsq_norm(const struct hm_lsq *lsq, size_t column)
 bool hm__lsq_solve(const struct hm_lsq *lsq, double *theta, size_t *ret_column)
 {
     for (size_t j = 0; j < lsq->count; j++)
-        if (fabs(lsq->r[j][j]) <= DEPENDENT * hm__lsq_norm(lsq, j)) {
+        if (fabs(lsq->r[j][j]) <= LINEAR_DEPENDENT * hm__lsq_norm(lsq, j)) {
             *ret_column = j;
             return false;
         }

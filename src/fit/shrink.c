@@ -36,7 +36,7 @@ static const double RECENT = 4, BEYOND = 8;
  * Over the three doublings beyond the runs, the loss therefore grows by up to 8 times its growth at
  * the last doubling inside the runs.
  */
-static const double GROWTH = 8;
+static const double SHRINK_GROWTH = 8;
 /* The growth of the loss that is used is this quantile over the draws, so that most draws show at
  * least this growth. */
 static const double DOUBT = 0.2;
@@ -86,7 +86,7 @@ static double draws_weigh(const struct hm_fit *fit, const double *x, const doubl
                           double *weights)
 {
     const struct hm__fit *f = fit->inside;
-    double usual = usual_turn(fit) + GROWTH * agreed_growth(fit, x, n, weights);
+    double usual = usual_turn(fit) + SHRINK_GROWTH * agreed_growth(fit, x, n, weights);
     double sum = 0;
 
     for (size_t d = 0; d < f->draw_count; d++) {

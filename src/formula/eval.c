@@ -15,7 +15,7 @@
 
 enum { BLOCK = 256 };
 
-/* Returns the row of a node in a workspace, which holds BLOCK values for each node. */
+/* Returns the array of BLOCK values that belongs to a node in the workspace of an evaluation. */
 static double *node_row(double *space, int node)
 {
     return space + (size_t)node * BLOCK;
@@ -28,8 +28,8 @@ static double *node_row(double *space, int node)
     } while (0)
 
 /*
- * Evaluates a node for one block. Frequent operations have their own loop; the others call
- * hm__apply.
+ * Evaluates a node for one block of values of n. Frequent operations have their own loop; the
+ * others call hm__apply.
  */
 static void run_node(const struct hm__node *node, double *space, double *out, size_t count)
 {
@@ -75,7 +75,9 @@ static double scale_of(const struct hm_formula *f, const struct hm__node *node,
     return scaled->factor;
 }
 
-/* Returns the value of a node that does not depend on n. */
+/*
+ * Returns the value of a node that does not depend on n, so that one evaluation suffices for all n.
+ */
 static double node_constant(const struct hm_formula *f, const struct hm__node *node, double *space,
                             const double *symbols, const struct hm_scaled *scaled)
 {
@@ -147,8 +149,8 @@ int hm__formula_eval_columns(const struct hm_formula *f, const double *const *co
 }
 
 /*
- * Returns the derivative of an operation, given its operands x, their derivatives d and its value
- * v.
+ * Returns the derivative of an operation, computed from its operands `x`, their derivatives `d` and
+ * its value `v`.
  */
 static double op_derivative(enum hm__op op, const double *x, const double *d, double v)
 {
@@ -187,7 +189,8 @@ static double op_derivative(enum hm__op op, const double *x, const double *d, do
     case HM__OP_MAX:
         return x[0] > x[1] ? d[0] : d[1];
     default:
-        return 0; /* The derivative of constants, steps and comparisons is 0. */
+        /* Constants, step functions (ceil, floor) and comparisons have the derivative 0. */
+        return 0;
     }
 }
 
@@ -233,7 +236,8 @@ bool hm__formula_uses(const struct hm_formula *f, size_t symbol)
 }
 
 /*
- * Returns the node of the constant definition number `quantity`, counted from 0; -1 after the last.
+ * Returns the index of the node of a definition that does not depend on n, or -1 if there are no
+ * more such definitions; `quantity` counts them from 0.
  */
 static int quantity_node(const struct hm_formula *f, size_t quantity)
 {

@@ -1,6 +1,6 @@
 /*
- * Implements the public functions of formulas: compiling over named variables, and evaluating one
- * value at a time.
+ * Implements the public functions of formulas: they compile a formula over named variables, and
+ * evaluate it for one set of values at a time.
  */
 #include "formula.h"
 
@@ -34,8 +34,8 @@ static int check_names(const char *const *names, size_t count, struct hm_err *er
 }
 
 /*
- * Reads the dimension of a unit such as "s" or "byte/s". Its factor must be 1, because results are
- * in SI units.
+ * Reads the dimension of a unit such as "s" or "byte/s". A unit whose conversion factor to SI units
+ * is not 1, such as "ms", is an error, because results are in SI units.
  */
 static int read_unit(const char *unit, struct hm_dim *ret_dim, struct hm_err *err)
 {

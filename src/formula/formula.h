@@ -8,13 +8,16 @@
 #include "howmany.h"
 #include "unit.h"
 
-/* A named quantity whose value the caller gives at evaluation. The first symbol of a scope is n. */
+/*
+ * A named variable of formulas, whose value the caller passes to each evaluation. The first symbol
+ * of a scope is n.
+ */
 struct hm_symbol {
     const char *name;
     struct hm_dim dim;
 };
 
-/* A named formula: an entry of the section `where:` of a job. */
+/* A formula that has a name: an entry of the section `where:` of a job. */
 struct hm_definition {
     const char *name, *text;
     int line;
@@ -23,49 +26,57 @@ struct hm_definition {
 enum { HM_DEFINITIONS_MAX = 256 };
 
 /*
- * The names that a formula may use. The scope is borrowed only during the call of hm__formula_new.
+ * The names that a formula may use. hm__formula_new keeps no pointer to the scope after it returns.
  */
 struct hm_scope {
-    const char *source; /* Name of the file in error messages; may be NULL. */
+    const char *source; /* Name of the file for error messages; may be NULL. */
     const struct hm_symbol *symbols;
     size_t symbol_count;
-    /* Definitions; each hides a symbol of the same name. */
+    /* Definitions from `where:`; a definition hides a symbol of the same name. */
     const struct hm_definition *definitions;
     size_t definition_count;
-    /* True if every symbol may vary between evaluations, not only n; for
-     * hm__formula_eval_columns. */
+    /*
+     * True if every symbol may have a different value at each point of an evaluation, as
+     * hm__formula_eval_columns needs; false if only n varies.
+     */
     bool columns;
 };
 
 /*
- * Compile a formula. The result must have the wanted dimension; a plain number is taken to be in SI
- * units. Errors name the position in the text; errors in a definition name the field where.NAME and
- * its line.
+ * Compile a formula. The result must have the dimension `wanted`; a plain number is read as a value
+ * in SI units. Errors name the position in the text; errors in a definition name the field
+ * where.NAME and its line.
  */
 int hm__formula_new(const char *text, const struct hm_scope *scope, struct hm_dim wanted,
                     struct hm_formula **ret_formula, struct hm_err *err);
 void hm__formula_free(struct hm_formula *formula);
-/* Whether hm__formula_new compiled the formula for these symbols, of which only n varies. */
+/*
+ * Whether hm__formula_new compiled the formula for exactly these symbols, and n is the only symbol
+ * that may vary within an evaluation.
+ */
 bool hm__formula_is_over(const struct hm_formula *formula, const struct hm_symbol *symbols,
                          size_t count);
-/* Compile every definition of a scope, even if no formula uses it. */
+/*
+ * Compile every definition of a scope, also those that no formula uses, so that errors in them are
+ * found.
+ */
 int hm__scope_check(const struct hm_scope *scope, struct hm_err *err);
-/* Whether a text can be the name of a quantity. */
+/* Whether a string can be the name of a quantity. */
 bool hm__formula_is_name(const char *text);
 
 /* Whether the formula uses the symbol at this index of the scope. */
 bool hm__formula_uses(const struct hm_formula *formula, size_t symbol);
 
 /*
- * Return the number and the names of the constant definitions that the formula uses. The names are
- * borrowed.
+ * Return the number and the names of the definitions that the formula uses and that do not depend
+ * on n. The names are borrowed.
  */
 size_t hm__formula_quantity_count(const struct hm_formula *formula);
 const char *hm__formula_quantity_name(const struct hm_formula *formula, size_t quantity);
 
 /*
- * A factor that multiplies the value of the definition `name`; if name is NULL, no definition is
- * changed.
+ * Factor by which an evaluation multiplies the value of the definition `name`; if `name` is NULL,
+ * no definition is changed.
  */
 struct hm_scaled {
     const char *name;
@@ -82,15 +93,15 @@ int hm__formula_eval(const struct hm_formula *formula, const double *symbols,
                      struct hm_err *err);
 
 /*
- * Same as hm__formula_eval, for a scope with `columns` set: columns[k][i] is the value of symbol k
- * in evaluation i.
+ * Same as hm__formula_eval, but for a scope whose member `columns` is true: columns[k][i] is the
+ * value of symbol k in evaluation i.
  */
 int hm__formula_eval_columns(const struct hm_formula *formula, const double *const *columns,
                              size_t count, double *values, struct hm_err *err);
 
 /*
  * Computes the value at one n and its derivative by forward differentiation. The derivative is
- * taken with respect to the definition or symbol q called `name` or, if relative is true, to its
+ * taken with respect to the definition or symbol q called `name` or, if `relative` is true, to its
  * relative change (q * df/dq). Steps (ceil, floor, comparisons) have derivative 0; min, max and abs
  * have the derivative of the operand that they return.
  */

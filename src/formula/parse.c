@@ -24,7 +24,11 @@ struct parser {
     const char *text, *at;
     const struct hm_scope *scope;
     struct hm_formula *formula;
-    int *nodes; /* The node of each definition; -1: not yet used, -2: being compiled now. */
+    /*
+     * Index of the node that holds each definition; -1: not used yet, -2: being compiled now, which
+     * detects definitions that use themselves.
+     */
+    int *nodes;
     int depth;
     struct hm_err *err;
 };
@@ -102,7 +106,7 @@ static int find_symbol(const struct hm_scope *scope, const char *at, size_t leng
     return -1;
 }
 
-/* Compile the text of a definition, and then continue with the formula that uses it. */
+/* Compile the text of a definition, and return to the position in the formula that uses it. */
 static int parse_definition(struct parser *p, int index)
 {
     const struct hm_definition *d = &p->scope->definitions[index];
@@ -137,7 +141,10 @@ static int parse_definition(struct parser *p, int index)
     return node;
 }
 
-/* Returns name i of all definitions, symbols and functions, for suggestions. */
+/*
+ * Returns name number `i` among all definitions, symbols and functions; it is used to suggest a
+ * similar name in an error message.
+ */
 static const char *known_name(const void *context, size_t i)
 {
     const struct hm_scope *scope = context;
@@ -208,9 +215,9 @@ static int parse_name(struct parser *p)
 }
 
 /*
- * Whether a name after "Gbit/" is part of the unit. "1 Gbit/s" and "$3/h" are always rates. Another
- * unit of time is read as a definition if there is one of the same name ("1 GB/d" with d in
- * where:).
+ * Whether a name after a slash, as in "1 Gbit/s", belongs to the unit. /s and /h always do. Another
+ * unit of time is read as a definition if `where:` has a definition of the same name, such as d in
+ * "1 GB/d".
  */
 static bool is_per_time(const struct parser *p, const char *at, size_t length, double *factor)
 {
@@ -223,7 +230,9 @@ static bool is_per_time(const struct parser *p, const char *at, size_t length, d
             (find_definition(p->scope, at, length) < 0 && find_symbol(p->scope, at, length) < 0));
 }
 
-/* Reads a unit at p->at, if there is one, and a "/s" or similar part directly after it. */
+/*
+ * Reads a unit at p->at, if there is one, and also a divisor such as "/s" directly after the unit.
+ */
 static bool parse_unit(struct parser *p, double *factor, struct hm_dim *dim)
 {
     size_t micro = strncmp(p->at, "\xc2\xb5", 2) == 0 || strncmp(p->at, "\xce\xbc", 2) == 0 ? 2 : 0;
@@ -322,7 +331,10 @@ struct binary {
     int level;
 };
 
-/* A longer token must come before a shorter token that is its beginning, such as <= before <. */
+/*
+ * The first operator that matches the text is used, so an operator such as <= must come before its
+ * prefix <.
+ */
 static const struct binary binaries[] = {
     {"||", HM__OP_OR, 0}, {"&&", HM__OP_AND, 1}, {"==", HM__OP_EQ, 2}, {"!=", HM__OP_NE, 2},
     {"<=", HM__OP_LE, 3}, {">=", HM__OP_GE, 3},  {"<", HM__OP_LT, 3},  {">", HM__OP_GT, 3},
@@ -434,7 +446,7 @@ static void quote_formula(const struct parser *p, int code)
     snprintf(err->message + used, sizeof(err->message) - used, " in '%.120s'", p->text);
 }
 
-/* Compiles a formula; if `wanted` is NULL, the result may have any dimension. */
+/* Compiles a formula; if `wanted` is NULL, its result may have any dimension. */
 static int compile_formula(const char *text, const struct hm_scope *scope,
                            const struct hm_dim *wanted, struct hm_formula **ret_formula,
                            struct hm_err *err)

@@ -8,8 +8,11 @@
 enum hm__op {
     HM__OP_CONST,
     HM__OP_SYMBOL,
-    HM__OP_DEFINE, /* Value of a definition, which is operand 0; an evaluation may multiply it by
-                      a factor. */
+    /*
+     * Value of a named definition: the value of operand 0, times a factor if the evaluation has one
+     * for this name.
+     */
+    HM__OP_DEFINE,
     HM__OP_NEG,
     HM__OP_NOT,
     HM__OP_ADD,
@@ -38,15 +41,15 @@ enum hm__op {
     HM__OP_MAX,
 };
 
-/* One operation of the program. Its operands are nodes with smaller indices. */
+/* One operation of the compiled formula. Its operands are nodes with smaller indices. */
 struct hm__node {
     enum hm__op op;
-    int operand[3]; /* Indices of the nodes that are the operands; -1: unused. */
-    int symbol;     /* Index of the symbol in the scope, for HM__OP_SYMBOL. */
-    int definition; /* Index of the definition in `names`, for HM__OP_DEFINE; otherwise -1. */
-    double value;   /* Value of the constant, for HM__OP_CONST. */
+    int operand[3]; /* Indices of the nodes that are the operands of this node; -1: unused. */
+    int symbol;     /* For HM__OP_SYMBOL: index of the symbol in the scope. */
+    int definition; /* For HM__OP_DEFINE: index of the definition in `names`; otherwise -1. */
+    double value;   /* For HM__OP_CONST: value of the constant. */
     struct hm_dim dim;
-    bool varies; /* True if the value depends on n. */
+    bool varies; /* True if the value of the node depends on n. */
     bool zero;   /* True if the node is the literal 0, which is accepted for every dimension. */
 };
 
@@ -60,7 +63,11 @@ struct hm_formula {
     size_t name_count;
     char **symbols; /* Names of the symbols of the scope; owned by the formula. */
     size_t symbol_count;
-    bool columns; /* True if every symbol may vary between evaluations, not only n. */
+    /*
+     * True if every symbol may have a different value at each point of an evaluation; false if only
+     * n varies.
+     */
+    bool columns;
 };
 
 /*
@@ -78,7 +85,7 @@ int hm__build_symbol(struct hm_formula *formula, int symbol, struct hm_dim dim, 
  * the name is unknown.
  */
 int hm__function_find(const char *name, size_t length, int *ret_arity);
-/* Returns the name of function i, NULL after the last. */
+/* Returns the name of function `i`; NULL after the last. */
 const char *hm__function_name(const void *unused, size_t i);
 
 /* Returns the result of one operation of a formula. */

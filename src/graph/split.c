@@ -28,6 +28,7 @@
 #include "checks.h"
 #include "err.h"
 #include "memory.h"
+#include "order.h"
 #include "random.h"
 
 /*
@@ -85,12 +86,6 @@ static void scatter_vertices(const struct hm_graph *g, uint32_t n, struct hm_ran
     }
 }
 
-static int compare_loads(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y;
-}
-
 /*
  * Returns the number of vertices that raise the loads of the k least loaded workers to at least the
  * load of the next worker. Loads are sorted.
@@ -129,10 +124,10 @@ static void fill_least_loaded(double degree, double count, uint32_t n, double *l
         loads[i] += degree * ceil((loads[low] - loads[i]) / degree);
     double turns = floor(count / (low + 1));
     uint32_t rest = (uint32_t)(count - turns * (low + 1));
-    qsort(loads, low + 1, sizeof(*loads), compare_loads);
+    qsort(loads, low + 1, sizeof(*loads), hm__compare_numbers);
     for (uint32_t i = 0; i <= low; i++)
         loads[i] += degree * (turns + (i < rest));
-    qsort(loads, n, sizeof(*loads), compare_loads);
+    qsort(loads, n, sizeof(*loads), hm__compare_numbers);
 }
 
 static void balance_vertices(const struct hm_graph *g, uint32_t n, double *loads)
@@ -248,7 +243,7 @@ static int split_one(const struct hm_graph *g, enum hm_split split, size_t trial
         cut += one.cut;
         replicas += one.replicas;
     }
-    qsort(found, trials, sizeof(*found), compare_loads);
+    qsort(found, trials, sizeof(*found), hm__compare_numbers);
     *parts = (struct hm_parts){
         .n = n,
         .edges_max = sum / (double)trials,

@@ -24,6 +24,7 @@
 #include "calibration_links.h"
 #include "checks.h"
 #include "err.h"
+#include "order.h"
 
 /*
  * Fraction of the peak that the largest matrix products are assumed to reach, if no data sheet
@@ -36,21 +37,15 @@ static const double TYPICAL_REACH = 0.75;
  */
 static const double GPU_LARGE = 1 << 26;
 
-static int compare_seconds(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y;
-}
-
 double hm__samples_quartile(double *samples, size_t count)
 {
-    qsort(samples, count, sizeof(*samples), compare_seconds);
+    qsort(samples, count, sizeof(*samples), hm__compare_numbers);
     return count ? samples[(count - 1) / 4] : NAN;
 }
 
 double hm__values_median(double *values, size_t count)
 {
-    qsort(values, count, sizeof(*values), compare_seconds);
+    qsort(values, count, sizeof(*values), hm__compare_numbers);
     if (count == 0)
         return NAN;
     return (values[(count - 1) / 2] + values[count / 2]) / 2;

@@ -39,6 +39,7 @@
     X(norm_forward, 0.774, 0.05, 1, "of the bandwidth, batch normalisation forward")               \
     X(norm_backward, 0.897, 0.05, 1, "of the bandwidth, batch normalisation backward")             \
     X(norm_slow, 4.8, 0.3, 100, "GB/s of one processor where bf16 has no library kernel (eager)")  \
+    X(norm_half, 8.9, 0.3, 100, "GB/s of one processor, the library's kernel in fp16 (eager)")     \
     X(norm_channel, 20, 0.5, 200, "GB/s of one channel in batch normalisation")                    \
     X(layer_norm, 0.328, 0.1, 1, "of the bandwidth, layer normalisation")                          \
     X(pool_backward, 1.47, 0.2, 200, "GB/s of one processor, gradient of pooling")                 \

@@ -321,6 +321,8 @@ double hm__device_norm(const struct hm_device *d, double values, double channels
     double rate = fmin(d->bandwidth * fraction, channels * k->norm_channel * 1e9);
     if (d->math == HM_MATH_BF16)
         rate = fmin(rate, d->processors * k->norm_slow * 1e9);
+    if (d->math == HM_MATH_FP16)
+        rate = fmin(rate, d->processors * k->norm_half * 1e9);
     return bytes / rate + 2 * d->kernel_s;
 }
 

@@ -186,7 +186,7 @@ enum hm_large_group {
     HM_GROUP_OLD,       /* Group of dense networks with tuned software on devices before Hopper. */
     HM_GROUP_HOPPER,    /* Group of dense networks with tuned software on Hopper devices. */
     HM_GROUP_BLACKWELL, /* Group of dense networks with tuned software on Blackwell devices. */
-    HM_GROUP_PLAIN,     /* Group of dense networks with eager or compiled software. */
+    HM_GROUP_PLAIN,     /* Group of dense networks with software in eager or compiled mode. */
     HM_GROUP_EXPERTS,   /* Group of networks with a mixture of experts. */
     HM_LARGE_GROUPS
 };

@@ -13,7 +13,7 @@
 #include <math.h>
 
 /* Quantile of the normal distribution for intervals of 90 %. */
-static const double NORMAL_90 = 1.6449;
+static const double LARGE_NORMAL_90 = 1.6449;
 /* Standard deviation of the prior for the logarithm of the factor on the host's time. */
 static const double HOST_SPREAD = .5;
 
@@ -88,7 +88,7 @@ static void correction_init(const struct hm_large_case *x, size_t count,
     const struct hm_large_interval before =
         hm__large_interval(&hm__large_spreads[0].spread, x->device, x->work, NULL);
     const enum hm_large_group group = hm__large_group(x->device, x->work);
-    const double all = log(before.high / before.low) / (2 * NORMAL_90);
+    const double all = log(before.high / before.low) / (2 * LARGE_NORMAL_90);
     const double layout = deviations[group].layout, run = deviations[group].run;
     const double spread = hypot(layout, run);
     const double prior = sqrt(fmax(all * all - spread * spread, COMMON_LEAST * COMMON_LEAST));

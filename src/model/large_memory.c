@@ -124,7 +124,8 @@ static struct held count_held(const struct hm_large_work *w, const struct hm_lay
 static void add_states(struct hm_large_memory *m, const struct hm_large_work *w,
                        const struct hm_layout *l, double zero, double count, double group)
 {
-    double gradients_group = zero == 3 || (zero == 2 && l->pipeline == 1) ? group : 1;
+    const bool shards = zero == 3 || (zero == 2 && (l->pipeline == 1 || w->shard_gradients));
+    double gradients_group = shards ? group : 1;
 
     m->weights += count * w->weight_bytes / (zero == 3 ? group : 1);
     m->gradients += count * w->trained * w->gradient_bytes / gradients_group;

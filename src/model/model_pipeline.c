@@ -24,9 +24,9 @@
 
 enum { SIZES_MAX = 13 }; /* The possible micro-batches are 1, 2, 4, ... 4096 samples. */
 
-/* Times of the layers of a network (rows of its counts) for one micro-batch. */
+/* Times of the layers of a network for one micro-batch. */
 struct row_times {
-    /* Arrays with one value for each row of the counts; NULL until they are needed. */
+    /* Arrays with one value for each layer of the network; NULL until they are first needed. */
     double *time_s, *kept_bytes;
 };
 

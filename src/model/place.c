@@ -18,6 +18,7 @@
 
 #include "err.h"
 #include "memory.h"
+#include "order.h"
 
 /* Sums over the first units of the chain; the sums of a stage are differences of these. */
 struct place_sums {
@@ -107,13 +108,6 @@ double hm__place_time(const struct hm_place_unit *units, const size_t *ends, siz
     return sum + (micro_batches - 1) * most;
 }
 
-static int compare_times(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return x < y ? -1 : x > y;
-}
-
 /* Lists all times that the slowest stage or link can have, in ascending order. */
 static size_t list_times(const struct place_search *s, double *times)
 {
@@ -124,7 +118,7 @@ static size_t list_times(const struct place_search *s, double *times)
         for (size_t j = i + 1; j <= s->count; j++)
             times[count++] = s->sums.time_s[j] - s->sums.time_s[i];
     }
-    qsort(times, count, sizeof(*times), compare_times);
+    qsort(times, count, sizeof(*times), hm__compare_numbers);
     return count;
 }
 

@@ -27,6 +27,7 @@
 #include "budget.h"
 #include "err.h"
 #include "memory.h"
+#include "order.h"
 #include "slow_parts.h"
 #include "slowness.h"
 
@@ -37,12 +38,6 @@ enum { MANY_SPEEDS = 8, ORDER = 8 };
  */
 static const double cuts[] = {-9, -6, -4, -3, -2, -1, 0, 1, 2, 3, 4, 5, 6, 7.5, 9};
 enum { CUTS = sizeof(cuts) / sizeof(cuts[0]) };
-
-static int compare_doubles(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y;
-}
 
 /* ---- classes --------------------------------------------------------------------------------- */
 
@@ -78,7 +73,7 @@ static void gather_speeds(struct hm_slow *w)
 
     memcpy(all, w->speeds, count * sizeof(*all));
     all[count++] = 1;
-    qsort(all, count, sizeof(*all), compare_doubles);
+    qsort(all, count, sizeof(*all), hm__compare_numbers);
     for (size_t i = 0; i < count; i++)
         if (distinct == 0 || all[i] != all[distinct - 1])
             all[distinct++] = all[i];
@@ -88,7 +83,7 @@ static void gather_speeds(struct hm_slow *w)
 static size_t speed_class(const struct hm_slow *w, double speed)
 {
     const double *at =
-        bsearch(&speed, w->distinct, w->class_count / 2, sizeof(*w->distinct), compare_doubles);
+        bsearch(&speed, w->distinct, w->class_count / 2, sizeof(*w->distinct), hm__compare_numbers);
     return 2 * (size_t)(at - w->distinct);
 }
 
@@ -204,7 +199,7 @@ static void quadrature_fill(struct hm_slow *w, double pause)
         if (w->chance > 0)
             quadrature_add_cuts(w, pause, class_factor(w, g) * w->slow, &count);
     }
-    qsort(w->edges, count, sizeof(*w->edges), compare_doubles);
+    qsort(w->edges, count, sizeof(*w->edges), hm__compare_numbers);
     w->certain = w->edges[0]; /* No worker has finished before the time `certain`. */
     for (size_t i = 1; i < count; i++)
         if (w->edges[i] > w->edges[i - 1] * (1 + 1e-12))

@@ -16,7 +16,7 @@
 #include "layer_ops.h"
 #include "memory.h"
 
-enum { NODES_MAX = 128, LOOK_BACK = 64 };
+enum { NODES_MAX = 128, STEP_LOOK_BACK = 64 };
 
 static const double WORKSPACE_BYTES = 75e6;
 /* Bytes of the first bucket, which is smaller than the others in PyTorch. */
@@ -86,7 +86,7 @@ static void table_find_kinds(struct hm_step_table *t)
                                        .last = i + 1 == c->layer_count,
                                        .next = i + 1 < c->layer_count ? l + 1 : NULL};
         first = first && l->parameters == 0;
-        size_t k = t->kind_count > LOOK_BACK ? t->kind_count - LOOK_BACK : 0;
+        size_t k = t->kind_count > STEP_LOOK_BACK ? t->kind_count - STEP_LOOK_BACK : 0;
         while (k < t->kind_count && !place_equal(&t->kinds[k], l, &place))
             k++;
         if (k == t->kind_count)

@@ -1,5 +1,6 @@
 /*
- * Renders an advice as JSON, and its candidates as CSV; selects the renderer for the other formats.
+ * Renders advice (which algorithm to use on how many workers) as JSON, and its candidates as CSV;
+ * selects the renderer for the other formats.
  */
 #include "advice_render.h"
 #include "choice_plot.h"
@@ -11,7 +12,7 @@
 #include "err.h"
 #include "names.h"
 
-/* A quantity of a candidate with its name; NaN means that the quantity is unknown. */
+/* Name and value of a quantity of a candidate; the value is NaN if it is unknown. */
 struct candidate_column {
     const char *name;
     double value;
@@ -20,9 +21,9 @@ struct candidate_column {
 enum { CANDIDATE_COLUMNS = 22 };
 
 /*
- * Lists the quantities of a candidate in the order of JSON keys and CSV columns. Names are as in
- * every answer: the interval of time_s is low_s to high_s; the interval of any other quantity has
- * that quantity's name, such as cost_low and cost_high.
+ * Lists the quantities of a candidate in the order of JSON keys and CSV columns. All answers use
+ * the same names: the ends of the interval of time_s are low_s and high_s; those of any other
+ * quantity have its name, such as cost_low and cost_high.
  */
 static void candidate_list_columns(const struct hm_candidate *c,
                                    struct candidate_column columns[CANDIDATE_COLUMNS])

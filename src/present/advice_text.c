@@ -1,6 +1,6 @@
 /*
- * Renders an advice as text for people: the algorithm and the number of workers, how certain the
- * choice is, why the other candidates are worse, and the run that would help most.
+ * Renders advice as text for people: the algorithm and the number of workers, how certain the
+ * choice is, why other candidates are worse, and the run that would improve the advice most.
  */
 #include <math.h>
 #include <stdio.h>
@@ -9,12 +9,15 @@
 #include "advice_render.h"
 #include "chance_words.h"
 
-/* Percentiles of iterations are shown if the 95th is more than this multiple of the 5th. */
+/*
+ * The spread of the seconds of single iterations is shown if the 95th percentile is more than this
+ * multiple of the 5th.
+ */
 static const double SPREAD_SHOWN = 1.02;
 
 typedef void (*advice_phrase)(struct hm_text *out, const struct hm_advice *advice);
 
-/* Adds a line "label   phrase" if the phrase is not empty. */
+/* Appends a line "label   phrase" if the phrase is not empty. */
 static void advice_add_line(struct hm_text *out, const struct hm_advice *a,
                             const struct hm_style *style, const char *label, advice_phrase phrase)
 {
@@ -53,8 +56,8 @@ static void advice_say_nearest(struct hm_text *out, const struct hm_advice *a)
 }
 
 /*
- * Adds the range of the seconds of single iterations of the first candidate. Nothing is added if
- * they differ by less than SPREAD_SHOWN.
+ * Appends how much the seconds of single iterations of the recommended candidate vary: their 5th
+ * and 95th percentiles. Appends nothing if the ratio of the two is below SPREAD_SHOWN.
  */
 static void advice_say_spread(struct hm_text *out, const struct hm_advice *a)
 {
@@ -67,7 +70,10 @@ static void advice_say_spread(struct hm_text *out, const struct hm_advice *a)
                   hm__show_time(c->iteration_p5_s, low), hm__show_time(c->iteration_p95_s, high));
 }
 
-/* Adds the probability with which the first candidate reaches the loss within the limits. */
+/*
+ * Appends the probability with which the recommended candidate reaches the target loss within the
+ * limits.
+ */
 static void advice_say_limits_met(struct hm_text *out, const struct hm_advice *a)
 {
     if (a->candidate_count == 0 || !(a->certainty > 0))
@@ -79,7 +85,7 @@ static void advice_say_limits_met(struct hm_text *out, const struct hm_advice *a
     hm__say_limits_met(out, &limits);
 }
 
-/* Adds a phrase such as "cocoa on 4 workers, 34.9 ms: needs 1.80x the iterations". */
+/* Appends a phrase such as "cocoa on 4 workers, 34.9 ms: needs 1.80x the iterations". */
 static void advice_say_rival(struct hm_text *out, const struct hm_advice *a,
                              const struct hm_candidate *c)
 {
@@ -92,7 +98,7 @@ static void advice_say_rival(struct hm_text *out, const struct hm_advice *a,
     hm__say_why(out, a, c);
 }
 
-/* Adds the second-best candidate, and the best candidate of each other algorithm. */
+/* Appends the second-best candidate, and the best candidate of each other algorithm. */
 static void advice_add_rivals(struct hm_text *out, const struct hm_advice *a,
                               const struct hm_style *style)
 {
@@ -113,8 +119,8 @@ static void advice_add_rivals(struct hm_text *out, const struct hm_advice *a,
 }
 
 /*
- * Returns the smallest number of workers above `above` on which the algorithm never reaches the
- * target loss; INFINITY if there is none.
+ * Returns the smallest number of workers, larger than `above`, with which the algorithm never
+ * reaches the target loss; INFINITY if there is none.
  */
 static double advice_next_never(const struct hm_advice *a, const char *algorithm, double above)
 {
@@ -129,8 +135,8 @@ static double advice_next_never(const struct hm_advice *a, const char *algorithm
 }
 
 /*
- * Adds the candidates that never reach the target loss, by algorithm, such as "cocoa on 32, 64; gd
- * on 16".
+ * Appends the candidates that never reach the target loss, by algorithm, such as "cocoa on 32, 64;
+ * gd on 16".
  */
 static void advice_say_never(struct hm_text *out, const struct hm_advice *a)
 {
@@ -190,7 +196,7 @@ static int advice_name_width(const struct hm_advice *a)
     return widest < NAME_MAX_SHOWN ? (int)widest : NAME_MAX_SHOWN;
 }
 
-/* Adds the quantity that candidates are ranked by (time or loss), and its interval. */
+/* Appends the quantity by which candidates are ranked (time or loss), and its interval. */
 static void advice_add_ranked(struct hm_text *out, const struct hm_advice *a,
                               const struct hm_candidate *c)
 {

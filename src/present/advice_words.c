@@ -1,4 +1,4 @@
-/* Writes phrases about an advice that both its text and the report of a study use. */
+/* Writes phrases about advice that both its text and the report of a study use. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -43,7 +43,7 @@ static void advice_add_range(struct hm_text *out, const char *(*show)(double, ch
         hm__text_addf(out, " (%s)", range);
 }
 
-/* Adds a phrase such as "9.4 iterations of 2.58 ms". */
+/* Appends a phrase such as "9.4 iterations of 2.58 ms". */
 static void advice_add_iterations(struct hm_text *out, const struct hm_advice *a,
                                   const struct hm_candidate *c)
 {
@@ -57,7 +57,7 @@ static void advice_add_iterations(struct hm_text *out, const struct hm_advice *a
         hm__text_addf(out, " of %s", hm__show_time(c->iteration_s, time));
 }
 
-/* Adds the limits of the question, such as "after 60 s", "for $5.00", or both. */
+/* Appends the limits in the question, such as "after 60 s", "for $5.00", or both. */
 static void advice_add_limits(struct hm_text *out, const struct hm_advice *a, const char *time_word)
 {
     char time[HM_SHOWN], money[HM_SHOWN];
@@ -112,7 +112,7 @@ void hm__say_value(struct hm_text *out, const struct hm_advice *a, const struct 
         hm__text_add(out, isfinite(c->time_s) ? hm__show_time(c->time_s, shown) : "never");
 }
 
-/* Writes a ratio with three digits, but with two decimals if it is below 10: 1.72, 0.60, 12.5. */
+/* Writes a ratio below 10 with two decimals, and any other with three digits: 1.72, 0.60, 12.5. */
 static const char *advice_show_ratio(double ratio, char *text)
 {
     snprintf(text, HM_SHOWN, ratio < 9.995 ? "%.2f" : "%.3g", ratio);
@@ -120,8 +120,8 @@ static const char *advice_show_ratio(double ratio, char *text)
 }
 
 /*
- * If the ratio is in favour of the candidate, adds a phrase such as ", although each takes 0.80x as
- * long".
+ * Appends an advantage of a candidate that is worse all in all, such as ", although each takes
+ * 0.80x as long"; appends nothing if the ratio is not below 1.
  */
 static void advice_add_although(struct hm_text *out, double ratio, const char *before,
                                 const char *after)

@@ -1,6 +1,7 @@
 /*
- * Writes the first lines of an answer as text: the recommended machines with the time and the money
- * of the whole job, then the time of an iteration, how sure the times are, and the alternatives.
+ * Writes the first lines of an answer as text: the recommended machines with the time and the cost
+ * of the whole job, then the time of an iteration, the uncertainty of the times, and the
+ * alternatives.
  */
 #include "answer_headline.h"
 
@@ -11,8 +12,8 @@
 #include "format.h"
 
 /*
- * If a recommendation needs more machine-hours than this many times those of the knee, a warning is
- * added.
+ * A warning is added if the recommended configuration needs more than this many times the
+ * machine-hours of the knee.
  */
 static const double COSTLY = 2;
 
@@ -21,14 +22,17 @@ static const struct hm_point *answer_recommended(const struct hm_answer *a)
     return &a->points[a->recommended];
 }
 
-/* Whether the machine is named by the catalog, not by a cluster file. */
+/*
+ * Whether the machine is an entry of the catalog, so that its name is not the path of a cluster
+ * file.
+ */
 static bool answer_names_machine(const struct hm_answer *a)
 {
     return a->machine && !strchr(a->machine, '/') && !hm__text_ends(a->machine, ".yaml") &&
            !hm__text_ends(a->machine, ".yml") && !hm__text_ends(a->machine, ".json");
 }
 
-/* Adds the number of workers if a machine has several, such as " (80 GPUs)". */
+/* Appends the total number of workers if a machine has several, such as " (80 GPUs)". */
 static void answer_say_accelerators(struct hm_text *out, const struct hm_answer *a, double n,
                                     double nodes)
 {
@@ -40,7 +44,10 @@ static void answer_say_accelerators(struct hm_text *out, const struct hm_answer 
         hm__text_addf(out, " (%.0f %s%s)", n, noun, hm__plural(n));
 }
 
-/* Adds the machines of a point of a mixed cluster, such as "4 x g5.xlarge + 2 x p3.2xlarge". */
+/*
+ * Appends the numbers of machines of each kind in a mixed cluster, such as "4 x g5.xlarge + 2 x
+ * p3.2xlarge".
+ */
 static void answer_say_mix(struct hm_text *out, const struct hm_answer *a, const struct hm_point *p)
 {
     double machines = 0;
@@ -57,7 +64,10 @@ static void answer_say_mix(struct hm_text *out, const struct hm_answer *a, const
         hm__text_addf(out, " (%.0f worker%s)", p->n, hm__plural(p->n));
 }
 
-/* Adds the machines of a point, such as "10 x p4d.24xlarge (80 GPUs)" or "9 workers". */
+/*
+ * Appends the machines of a point of the curve, such as "10 x p4d.24xlarge (80 GPUs)" or "9
+ * workers".
+ */
 static void answer_say_machines(struct hm_text *out, const struct hm_answer *a,
                                 const struct hm_point *p)
 {
@@ -78,8 +88,8 @@ static void answer_say_machines(struct hm_text *out, const struct hm_answer *a,
 }
 
 /*
- * Adds a phrase such as ", 4.14x faster than one"; with weak scaling, adds how much more work is
- * done.
+ * Appends the speedup, such as ", 4.14x faster than one"; with weak scaling, adds instead how much
+ * more work is done.
  */
 static void answer_say_speedup(struct hm_text *out, const struct hm_answer *a,
                                const struct hm_point *p)
@@ -100,14 +110,14 @@ static void answer_say_speedup(struct hm_text *out, const struct hm_answer *a,
                       reference);
 }
 
-/* Adds the time of an iteration; `what` follows it, such as " an iteration". */
+/* Appends the seconds of an iteration, followed by the words in `what`, such as " an iteration". */
 static void answer_say_iteration_time(struct hm_text *out, const struct hm_answer *a,
                                       const struct hm_point *p, const char *what)
 {
     char time[HM_SHOWN], range[HM_SHOWN_RANGE];
 
     hm__text_addf(out, "%s%s", hm__show_time(p->time_s, time), what);
-    /* For a plan without runs, the interval is in the line "how sure" instead. */
+    /* A plan without runs shows the interval in another line, which begins with "how sure". */
     if (p->low_s >= 0 && !a->sheet_kind)
         hm__text_addf(out, " (%s)", hm__show_range(hm__show_time, p->low_s, p->high_s, range));
     answer_say_speedup(out, a, p);
@@ -121,7 +131,10 @@ static const char *show_rate_rounded(double rate, char *text)
     return hm__show_grouped(unit >= 1 ? round(rate / unit) * unit : rate, text);
 }
 
-/* Adds the rate of a point in samples or tokens per second, as in the runs, with its interval. */
+/*
+ * Appends the rate at a point of the curve, in samples or tokens per second like the runs, with its
+ * interval.
+ */
 static void answer_say_unit_rate(struct hm_text *out, const struct hm_answer *a,
                                  const struct hm_point *p)
 {
@@ -134,13 +147,13 @@ static void answer_say_unit_rate(struct hm_text *out, const struct hm_answer *a,
     answer_say_speedup(out, a, p);
 }
 
-/* Returns the unit that the time of a point belongs to, such as " an iteration". */
+/* Returns the words that follow a time and say what was timed, such as " an iteration". */
 static const char *answer_unit_text(const struct hm_answer *a)
 {
     return a->unit && a->unit[0] == 'e' ? " an epoch" : " an iteration";
 }
 
-/* Whether the answer is shown as samples or tokens per second. */
+/* Whether the answer shows rates (samples or tokens per second) instead of times. */
 static bool answer_has_rate(const struct hm_answer *a)
 {
     return a->unit && a->unit[0] != 'e';
@@ -154,13 +167,16 @@ void hm__answer_say_time(struct hm_text *out, const struct hm_answer *a, const s
         answer_say_iteration_time(out, a, p, answer_unit_text(a));
 }
 
-/* Returns the samples per second of a point; NaN if the job has no batch. */
+/* Returns the number of samples per second at a point of the curve; NaN if the job has no batch. */
 static double answer_rate(const struct hm_answer *a, const struct hm_point *p)
 {
     return a->batch * (a->scaling == HM_SCALING_WEAK ? p->n : 1) / p->time_s;
 }
 
-/* Adds what a point needs: the time of the whole job and its money, or the time of an iteration. */
+/*
+ * Appends the time and the cost of the whole job at a point of the curve, or the time of an
+ * iteration if the length of the job is unknown.
+ */
 static void answer_say_needs(struct hm_text *out, const struct hm_answer *a,
                              const struct hm_point *p)
 {
@@ -180,7 +196,7 @@ static void answer_say_needs(struct hm_text *out, const struct hm_answer *a,
         hm__text_addf(out, ", %s", hm__show_money(p->cost, money));
 }
 
-/* Adds the warning that fewer workers need far fewer machine-hours. */
+/* Appends the warning that a smaller number of workers would need far fewer machine-hours. */
 static void answer_say_costly(struct hm_text *out, const struct hm_answer *a)
 {
     char number[HM_SHOWN], time[HM_SHOWN], money[HM_SHOWN];
@@ -215,7 +231,8 @@ void hm__answer_say_iteration(struct hm_text *out, const struct hm_answer *a,
     struct hm_text line = {0};
 
     /*
-     * If the length of the job is not known, the first line already has the time of an iteration.
+     * If the length of the job is unknown, the first line already shows the time of an iteration,
+     * so it is not repeated.
      */
     if (!a->whole_job && (a->scaling != HM_SCALING_WEAK || !(a->samples_per_s > 0)))
         return;
@@ -223,7 +240,7 @@ void hm__answer_say_iteration(struct hm_text *out, const struct hm_answer *a,
     hm__render_taken_line(out, style, "iteration", &line);
 }
 
-/* Adds a number of node-hours, or of node-seconds if it is small. */
+/* Appends a number of node-hours, or of node-seconds if the number of hours is small. */
 static void say_node_hours(struct hm_text *out, double node_s)
 {
     char number[HM_SHOWN];
@@ -273,7 +290,7 @@ void hm__answer_say_memory(struct hm_text *out, const struct hm_answer *a,
     hm__render_taken_line(out, style, "memory", &line);
 }
 
-/* Adds one alternative: its machines, time and money. */
+/* Appends one alternative: its machines, its time and its cost. */
 static void answer_say_alternative(struct hm_text *out, const struct hm_answer *answer,
                                    const struct hm_style *style, size_t kind)
 {
@@ -290,7 +307,7 @@ static void answer_say_alternative(struct hm_text *out, const struct hm_answer *
     hm__render_taken_line(out, style, hm__alternative_names[kind], &line);
 }
 
-/* Whether two alternatives are the same number of workers of the same machine. */
+/* Whether two alternatives have the same number of workers and the same machine. */
 static bool alternatives_equal(const struct hm_plan_alternative *x,
                                const struct hm_plan_alternative *y)
 {
@@ -334,7 +351,10 @@ void hm__answer_say_best(struct hm_text *out, const struct hm_answer *a,
 
 /* ---- uncertainty without runs ---------------------------------------------------------------- */
 
-/* Writes an interval around 1 as "about ±30 %" or, if it is wide, "within a factor of 2.1". */
+/*
+ * Writes the interval of a time, relative to the time itself, as "about ±30 %" or, if it is wide,
+ * as "within a factor of 2.1".
+ */
 static void say_width(struct hm_text *out, const struct hm_style *style, double low, double high)
 {
     double half = (high - low) / 2;
@@ -346,7 +366,8 @@ static void say_width(struct hm_text *out, const struct hm_style *style, double 
         hm__text_addf(out, "within a factor of %s", hm__show_number(sqrt(high / low), number));
 }
 
-/* Adds the runs that would narrow the interval, and the commands that make and use them. */
+/* Appends which runs would narrow the interval, and the commands that make these runs and use them.
+ */
 static void say_advised_runs(struct hm_text *out, const struct hm_answer *a,
                              const struct hm_style *style)
 {

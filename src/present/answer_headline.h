@@ -4,17 +4,18 @@
 
 #include "render.h"
 
-/* Adds the time of an iteration, such as "12.7 s an iteration, 4.14x faster than one". */
+/* Appends the time of an iteration, such as "12.7 s an iteration, 4.14x faster than one". */
 void hm__answer_say_time(struct hm_text *out, const struct hm_answer *answer,
                          const struct hm_point *point);
 /*
- * Adds the first sentence. The answer must have a recommended point, as for all functions below.
+ * Appends the first sentence of an answer. This function and those below may be called only if the
+ * answer has a recommended point.
  */
 void hm__answer_say_recommended(struct hm_text *out, const struct hm_answer *answer);
 
 /*
- * Each of the following functions adds labelled lines, or nothing if the lines would repeat what
- * was said.
+ * Each of the following functions adds labelled lines, or nothing if the lines would repeat earlier
+ * ones.
  */
 void hm__answer_say_iteration(struct hm_text *out, const struct hm_answer *answer,
                               const struct hm_style *style);
@@ -24,10 +25,10 @@ void hm__answer_say_memory(struct hm_text *out, const struct hm_answer *answer,
                            const struct hm_style *style);
 void hm__answer_say_alternatives(struct hm_text *out, const struct hm_answer *answer,
                                  const struct hm_style *style);
-/* Adds the optimum, if another point is recommended. */
+/* Appends the best point of the curve, if it is not the recommended one. */
 void hm__answer_say_best(struct hm_text *out, const struct hm_answer *answer,
                          const struct hm_style *style);
-/* Adds the interval of a plan without runs, and the runs that would narrow it. */
+/* Appends the interval of a plan without runs, and the runs that would narrow this interval. */
 void hm__answer_say_sheet(struct hm_text *out, const struct hm_answer *answer,
                           const struct hm_style *style);
 

@@ -104,8 +104,8 @@ void hm__render_notes(struct hm_text *out, const char *const *notes, size_t coun
 }
 
 /*
- * Adds the probability that the recommended n is nearly as good as the best, given how well the
- * runs determine the curve.
+ * Appends the probability that the recommended number of workers is nearly as good as the best,
+ * which depends on how well the runs determine the curve.
  */
 static void answer_say_sure(struct hm_text *out, const struct hm_answer *a,
                             const struct hm_style *style)
@@ -123,7 +123,10 @@ static void answer_say_sure(struct hm_text *out, const struct hm_answer *a,
         hm__render_taken_line(out, style, "how sure", &line);
 }
 
-/* Adds the probability with which the recommended point, or the nearest miss, meets the limits. */
+/*
+ * Appends the probability that the recommended point meets the limits; if no point meets them, the
+ * probability for the point that comes nearest to them.
+ */
 static void answer_say_limits_met(struct hm_text *out, const struct hm_answer *a,
                                   const struct hm_style *style)
 {
@@ -241,8 +244,8 @@ static void answer_say_point(struct hm_text *out, const struct hm_answer *a,
 }
 
 /*
- * Adds a line for each limit of the question: the point that meets the deadline, the budget, the
- * speedup `faster`, or the growth `work` of the work.
+ * Appends a line for each limit in the question, with the point that meets it: the deadline, the
+ * budget, the speedup `faster`, or the increase of work `work`.
  */
 static void answer_say_asked(struct hm_text *out, const struct hm_answer *a,
                              const struct hm_style *style)
@@ -310,8 +313,8 @@ static const char *miss_sentence(const struct hm_answer *a)
 }
 
 /*
- * Whether the answer recommends a point: one that meets the limits, or one worker if that is
- * fastest.
+ * Whether the answer recommends a number of workers: one that meets the limits, or 1 if one worker
+ * is fastest.
  */
 static bool answer_recommends(const struct hm_answer *a)
 {
@@ -350,7 +353,7 @@ static void answer_say_subject(struct hm_text *out, const struct hm_answer *a,
     hm__render_taken_line(out, style, "on", &line);
 }
 
-/* Adds the consistency of a platform, such as "ssp 3" or "bsp, 1 backup". */
+/* Appends the consistency of a platform, such as "ssp 3" or "bsp, 1 backup". */
 static void answer_say_consistency(struct hm_text *out, const struct hm_way *way)
 {
     hm__text_add(out, hm_consistency_name(way->consistency));
@@ -382,7 +385,10 @@ static void answer_say_platform(struct hm_text *out, const struct hm_answer *a,
     hm__render_taken_line(out, style, "platform", &line);
 }
 
-/* Adds how busy the links of the servers are, and how many servers would be enough. */
+/*
+ * Appends how busy the network links of the parameter servers are, and how many servers would be
+ * enough.
+ */
 static void answer_say_servers(struct hm_text *out, const struct hm_answer *a,
                                const struct hm_style *style)
 {
@@ -404,14 +410,14 @@ static void answer_say_servers(struct hm_text *out, const struct hm_answer *a,
 }
 
 /*
- * Adds the ranking of platforms. `widest` is the width of the column of machines; 0 leaves this
- * column out.
+ * Appends the ranking of platforms as a table. `widest` is the width of the column with machines;
+ * if it is 0, the table has no such column.
  */
 static void answer_say_platforms(struct hm_text *out, const struct hm_answer *a,
                                  const struct hm_style *style, size_t widest)
 {
     char time[HM_SHOWN], money[HM_SHOWN], number[HM_SHOWN];
-    int wide = 9; /* Width of the column of platforms. */
+    int wide = 9; /* Width of the column with the names of platforms. */
 
     for (size_t i = 0; i < a->rank_count; i++)
         if (strlen(hm__way_name(&a->ranking[i].way)) > (size_t)wide)

@@ -60,6 +60,7 @@ void hm__render_machine(struct hm_text *out, const struct hm_cluster *c)
         {"flops tf32", c->node.flops_tf32, hm__show_flops},
         {"flops bf16", c->node.flops_bf16, hm__show_flops},
         {"flops fp8", c->node.flops_fp8, hm__show_flops},
+        {"flops fp4", c->node.flops_fp4, hm__show_flops},
         {"processors", c->node.processors, hm__show_number},
         {"cores", c->node.cores, hm__show_number},
         {"threads", c->node.threads, hm__show_number},
@@ -92,7 +93,10 @@ void hm__render_machine(struct hm_text *out, const struct hm_cluster *c)
         hm__text_addf(out, "%-16s %s\n", "measured", c->node.measured.date);
 }
 
-/* Writes a value of a machine; a value that is 0 or less is unknown and becomes null. */
+/*
+ * Writes a property of a machine as JSON; a value of 0 or less means unknown and is written as
+ * null.
+ */
 static void put_figure(struct hm_json *json, const char *key, double value)
 {
     hm__json_put_number(json, key, value > 0 ? value : NAN);
@@ -108,6 +112,7 @@ void hm__render_machine_json(struct hm_json *json, const struct hm_cluster *c)
     put_figure(json, "flops_bf16", n->flops_bf16);
     put_figure(json, "flops_tf32", n->flops_tf32);
     put_figure(json, "flops_fp8", n->flops_fp8);
+    put_figure(json, "flops_fp4", n->flops_fp4);
     put_figure(json, "processors", n->processors);
     put_figure(json, "cores", n->cores);
     put_figure(json, "threads", n->threads);
@@ -160,4 +165,45 @@ void hm__render_network_json(struct hm_json *json, const struct hm_counts *count
 {
     put_figure(json, "parameters", counts ? counts->parameters : NAN);
     put_figure(json, "forward_flop", counts ? counts->forward_flop : NAN);
+}
+
+void hm__render_transformer_line(struct hm_text *out, const char *name,
+                                 const struct hm_transformer_size *size, const char *title)
+{
+    hm__text_addf(out, "%-22s %12.4g %12s  %s\n", name, size->parameters, "", title ? title : "");
+}
+
+void hm__render_transformer(struct hm_text *out, const struct hm_transformer_size *size)
+{
+    const struct hm_transformer *x = size->network;
+    const struct {
+        const char *key;
+        double value;
+    } rows[] = {
+        {"parameters", size->parameters},
+        {"published", x->published_parameters},
+        {"used by a token", size->active},
+        {"layers", x->layers},
+        {"hidden", x->hidden},
+        {"ffn", x->ffn},
+        {"heads", x->heads},
+        {"kv_heads", x->kv_heads},
+        {"head_dim", x->head_dim},
+        {"vocabulary", x->vocabulary},
+        {"experts", x->experts},
+        {"experts/token", x->experts_per_token},
+        {"expert_ffn", x->expert_ffn},
+        {"shared_ffn", x->shared_ffn},
+    };
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        if (rows[i].value > 0)
+            hm__text_addf(out, "%-16s %.0f\n", rows[i].key, rows[i].value);
+}
+
+void hm__render_transformer_json(struct hm_json *json, const struct hm_transformer_size *size)
+{
+    put_figure(json, "parameters", size->parameters);
+    put_figure(json, "active_parameters", size->active);
+    put_figure(json, "forward_flop", NAN);
 }

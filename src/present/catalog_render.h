@@ -4,6 +4,7 @@
 #ifndef HM_CATALOG_RENDER_H
 #define HM_CATALOG_RENDER_H
 
+#include "howmany_layouts.h"
 #include "json.h"
 
 /* Returns the heading above a list of entries of one kind. */
@@ -21,11 +22,23 @@ void hm__render_fabric_line(struct hm_text *out, const char *name, const struct 
 void hm__render_fabric_json(struct hm_json *json, const struct hm_link *link);
 
 /*
- * The functions below render a neural network. counts is NULL if the catalog does not give the
+ * The functions below render a neural network. `counts` is NULL if the catalog does not give the
  * shape of the input, so that a job must give it.
  */
 void hm__render_network_line(struct hm_text *out, const char *name, const struct hm_counts *counts,
                              const char *title);
 void hm__render_network_json(struct hm_json *json, const struct hm_counts *counts);
+
+/* Sizes of a transformer of the catalog. */
+struct hm_transformer_size {
+    const struct hm_transformer *network;
+    double parameters, active; /* All parameters, and those that each token uses. */
+};
+
+/* The functions below render a transformer. */
+void hm__render_transformer_line(struct hm_text *out, const char *name,
+                                 const struct hm_transformer_size *size, const char *title);
+void hm__render_transformer(struct hm_text *out, const struct hm_transformer_size *size);
+void hm__render_transformer_json(struct hm_json *json, const struct hm_transformer_size *size);
 
 #endif

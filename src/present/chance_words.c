@@ -1,5 +1,5 @@
 /*
- * Writes phrases about probabilities: how sure a recommendation is, and with which probability it
+ * Writes phrases about probabilities: how sure a recommendation is, and how probable it is that it
  * meets a deadline or a budget. No phrase says 100 %.
  */
 #include "chance_words.h"
@@ -35,8 +35,8 @@ void hm__say_limits_met(struct hm_text *out, const struct hm_limits_met *l)
 }
 
 /*
- * Adds the interval of the exact best number of workers, or says that the best is the largest
- * number that was considered.
+ * Appends the interval that contains the best number of workers, or says that the best is the
+ * largest number that was considered.
  */
 static void say_exact_best(struct hm_text *out, const struct hm_near_best *s)
 {

@@ -1,51 +1,60 @@
-/* Writes phrases about probabilities that several answers share. */
+/* Writes phrases about probabilities that are used in several kinds of answers. */
 #ifndef HM_CHANCE_WORDS_H
 #define HM_CHANCE_WORDS_H
 
 #include "format.h"
 
-/* A deadline and a budget, and the probabilities with which they are met and must be met. */
+/*
+ * A deadline and a budget, the probability that they are met, and the probability that the question
+ * requires.
+ */
 struct hm_limits_met {
     double deadline_s; /* Deadline in seconds; NaN or 0: no deadline. */
-    double budget;     /* Largest money that the job may cost; NaN: no budget. */
-    double meets;      /* Probability of meeting deadline and budget; NaN: unknown. */
-    /* Probability with which the question requires that deadline and budget are met. */
+    double budget;     /* Largest cost of the job; NaN: no budget. */
+    double meets;      /* Probability that deadline and budget are met; NaN: unknown. */
+    /* Required probability that deadline and budget are met. */
     double certainty;
 };
 
 /*
- * Formats a probability into text[HM_SHOWN]: "93 %", or "less than 1 %". Probabilities that round
- * to 100 % are shown as 99 %, because no answer is certain.
+ * Writes a probability into text[HM_SHOWN]: "93 %", or "less than 1 %". Probabilities that round to
+ * 100 % are shown as 99 %, because no answer is certain.
  */
 const char *hm__show_chance(double probability, char *text);
 /*
- * Adds a phrase such as "meets the deadline of 1 h with 93 % (asked 90 %)"; nothing if the
- * probability is unknown.
+ * Appends a phrase such as "meets the deadline of 1 h with 93 % (asked 90 %)"; appends nothing if
+ * the probability is unknown.
  */
 void hm__say_limits_met(struct hm_text *out, const struct hm_limits_met *limits);
 
-/* The certainty that a recommended number of workers is good, and the interval of the exact
- * best. */
+/*
+ * How certain it is that the recommended number of workers is good, and the interval of the best
+ * number.
+ */
 struct hm_near_best {
-    double near;  /* Probability that the recommended number of workers is within `slack` of the
-                     best; NaN: unknown. */
-    double slack; /* Share by which the recommended number of workers may be worse than the best. */
-    double low, high; /* Interval of the best number of workers; NaN: unknown. */
-    double level;     /* Probability with which the interval contains the best number. */
+    double near; /* Probability that the recommended number of workers is within `slack` of the
+                    best; NaN: unknown. */
     /*
-     * Largest number of workers that was considered; NaN: this limit does not affect the best
-     * number.
+     * Slack: the largest relative difference from the best that still counts as good, such as 0.05.
+     */
+    double slack;
+    /* Ends of the interval that contains the best number of workers; NaN: unknown. */
+    double low, high;
+    double level; /* Probability that the interval contains the best number of workers. */
+    /*
+     * Largest number of workers that was considered; NaN if the best number does not depend on this
+     * limit.
      */
     double most;
 };
 
 /*
- * Adds a phrase such as "91 % sure to be within 5 % of the best; the exact best lies between 19 and
- * 51 (90 %)".
+ * Appends a phrase such as "91 % sure to be within 5 % of the best; the exact best lies between 19
+ * and 51 (90 %)".
  */
 void hm__say_near_best(struct hm_text *out, const struct hm_near_best *sure);
 
-/* Adds a sentence which says that all runs were inside one node of this many workers. */
+/* Appends a sentence which says that all runs used a single node, and how many workers it has. */
 void hm__say_one_node(struct hm_text *out, double workers);
 
 #endif

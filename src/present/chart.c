@@ -14,8 +14,9 @@
 #include "render.h"
 
 /*
- * Whether the table shows point i. The table of a long curve shows the first rows, then rows at
- * growing steps, and always the best, the knee, the reference and the last row.
+ * Whether the table shows point `i` of the curve. The table of a long curve has the first points,
+ * then points at growing distances, and always the best point, the knee, the reference and the last
+ * point.
  */
 static bool point_in_table(const struct hm_answer *a, size_t i, double last)
 {
@@ -56,16 +57,20 @@ void hm__render_table(struct hm_text *out, const struct hm_answer *a, const stru
     }
 }
 
-enum { ROWS = 11, MARGIN = 8, COLUMNS_MAX = 72, BARS = 6, NARROWEST = 40 };
+enum { ROWS = 11, MARGIN = 8, COLUMNS_MAX = 72, BARS = 6, CHART_NARROWEST = 40 };
 
-/* A raster of dots, and markers that are drawn over it. */
+/* A raster of dots, and marks that are drawn over the dots. */
 struct canvas {
     size_t columns; /* Width of the raster in characters. */
     unsigned char dots[ROWS][COLUMNS_MAX];
     const char *markers[ROWS][COLUMNS_MAX];
     bool unicode;
-    bool logarithmic;                  /* True if both axes are logarithmic. */
-    double min_n, max_n, min_y, max_y; /* Ends of the axes; a linear vertical axis starts at 0. */
+    bool logarithmic; /* True if both axes are logarithmic. */
+    /*
+     * Ends of the horizontal axis (n) and of the vertical axis (y); a linear vertical axis starts
+     * at 0.
+     */
+    double min_n, max_n, min_y, max_y;
 };
 
 static double canvas_fraction_x(const struct canvas *c, double n)
@@ -101,7 +106,7 @@ static void canvas_set_marker(struct canvas *c, double n, double y, const char *
         c->markers[row][x] = marker;
 }
 
-/* Draws straight lines between neighbouring points, dot by dot. */
+/* Draws the curve: straight lines between neighbouring points, dot by dot. */
 static void canvas_draw_curve(struct canvas *c, const struct hm_answer *a)
 {
     for (size_t i = 0; i < a->point_count; i++) {
@@ -114,7 +119,7 @@ static void canvas_draw_curve(struct canvas *c, const struct hm_answer *a)
     }
 }
 
-/* Draws the ideal speedup n / reference as a dotted line. */
+/* Draws the ideal speedup, n divided by the reference number of workers, as a dotted line. */
 static void canvas_draw_ideal(struct canvas *c, double reference)
 {
     size_t steps = c->columns / 2;
@@ -166,7 +171,7 @@ static void canvas_put(struct hm_text *out, const struct canvas *c)
     hm__text_addf(out, "%*s\n", (int)c->columns - used, number);
 }
 
-/* Sets the ends of the axes, so that the curve and the measured points are inside. */
+/* Sets the ends of both axes so that the curve and the measured points are visible. */
 static void canvas_set_axes(struct canvas *c, const struct hm_answer *a)
 {
     c->min_n = a->points[0].n;
@@ -187,7 +192,10 @@ static void canvas_set_axes(struct canvas *c, const struct hm_answer *a)
     c->logarithmic = c->logarithmic && c->min_y > 0 && c->max_y > c->min_y;
 }
 
-/* Marks a point of the curve, if there is one, and adds the mark and its name to the title. */
+/*
+ * Marks a point of the curve, if the answer has it, and adds the mark and the name of the point to
+ * the title.
+ */
 static void chart_mark(struct canvas *c, const struct hm_answer *a, size_t at, const char *mark,
                        const char *name, struct hm_text *title)
 {
@@ -221,7 +229,7 @@ static void chart_draw_speedup(struct hm_text *out, const struct hm_answer *a,
     if (c->logarithmic)
         hm__text_add(&title, "dotted: ideal, ");
     if (!title.failed) {
-        /* Remove the last comma, or the colon if there are no marks. */
+        /* Remove the comma after the last mark in the title, or the colon if there are no marks. */
         title.data[title.length - 2] = '\0';
         hm__text_add(out, "\n  ");
         hm__render_wrapped(out, style, title.data, 2);
@@ -285,7 +293,7 @@ static void chart_draw_split(struct hm_text *out, const struct hm_answer *a,
 
 void hm__render_chart(struct hm_text *out, const struct hm_answer *a, const struct hm_style *style)
 {
-    size_t width = style->width > NARROWEST ? style->width : NARROWEST;
+    size_t width = style->width > CHART_NARROWEST ? style->width : CHART_NARROWEST;
     struct canvas *c = NULL;
 
     if (a->point_count < 2) /* A single point is not a curve, so nothing is drawn. */

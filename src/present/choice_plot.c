@@ -1,8 +1,8 @@
 /*
- * Renders choices as gnuplot scripts: the time of each number of workers of a recommendation, the
- * time or loss of each algorithm and number of workers of an advice, and the runs of a design with
- * the value of its criterion after each run. Intervals are drawn as bands with bars at their
- * points.
+ * Renders three kinds of answers as gnuplot scripts. A recommendation shows the time for each
+ * number of workers. Advice shows the time or the loss for each algorithm and number of workers. A
+ * design shows its runs, and the value of its criterion after each run. Intervals are drawn as
+ * bands, with bars at the points.
  */
 #include "choice_plot.h"
 
@@ -13,7 +13,9 @@
 #include "format.h"
 #include "plot_style.h"
 
-/* Begins a plot: output, both axes, and the label of the vertical one. */
+/*
+ * Begins a plot: sets the output file, the ranges of both axes, and the label of the vertical axis.
+ */
 static int plot_begin(struct hm_text *out, const char *file, const struct hm_plot_span *x,
                       const struct hm_plot_span *y, const char *y_label, struct hm_err *err)
 {
@@ -27,7 +29,7 @@ static int plot_begin(struct hm_text *out, const char *file, const struct hm_plo
     return 0;
 }
 
-/* Adds a row "x value low high"; an unknown end of the interval is replaced by the value. */
+/* Appends a data row "x value low high"; an unknown end of the interval is replaced by `value`. */
 static void plot_row(struct hm_text *out, double x, double value, double low, double high)
 {
     hm__text_addf(out, "%.17g %.17g %.17g %.17g\n", x, value, low > 0 ? low : value,
@@ -37,7 +39,8 @@ static void plot_row(struct hm_text *out, double x, double value, double low, do
 /* ---- recommendations --------------------------------------------------------------------------
  */
 
-/* Adds the recommended point and the title, which has its workers, time and cost. */
+/* Appends a mark at the recommended point, and the title with its number of workers, time and cost.
+ */
 static void recommended_data(struct hm_text *out, const struct hm_recommended *b)
 {
     char shown[HM_SHOWN];
@@ -49,7 +52,7 @@ static void recommended_data(struct hm_text *out, const struct hm_recommended *b
     hm__text_add(out, "' noenhanced\n");
 }
 
-/* Adds a grey vertical line for each number of workers whose runs failed. Returns the number of
+/* Appends a grey vertical line for each number of workers whose runs failed. Returns the number of
  * lines. */
 static size_t failed_lines(struct hm_text *out, const struct hm_recommendation *r)
 {
@@ -102,7 +105,7 @@ int hm__plot_recommendation(struct hm_text *out, const struct hm_recommendation 
 /* ---- advice -----------------------------------------------------------------------------------
  */
 
-/* Whether an algorithm appears among the candidates before index `end`. */
+/* Whether a candidate with an index below `end` has this algorithm. */
 static bool is_repeated(const struct hm_advice *a, size_t end)
 {
     for (size_t i = 0; i < end; i++)
@@ -113,7 +116,7 @@ static bool is_repeated(const struct hm_advice *a, size_t end)
 
 /*
  * The value by which candidates are compared, with its interval: the time or the cost to reach the
- * loss, or the loss that is reached.
+ * target loss, or the loss that is reached within the limits.
  */
 struct candidate_figure {
     double value, low, high;
@@ -130,8 +133,8 @@ static struct candidate_figure candidate_value(const struct hm_advice *a,
 }
 
 /*
- * Writes a data block for each algorithm, with rows in increasing order of workers. Returns the
- * number of data blocks.
+ * Writes a data block for each algorithm, with rows in ascending order of the number of workers.
+ * Returns the number of data blocks.
  */
 static size_t advice_data(struct hm_text *out, const struct hm_advice *a)
 {
@@ -202,7 +205,9 @@ int hm__plot_advice(struct hm_text *out, const struct hm_advice *a, const char *
     for (size_t k = 0; k < a->candidate_count; k++) {
         if (is_repeated(a, k))
             continue;
-        /* The colour of the best point is not used for an algorithm. */
+        /*
+         * The line type that marks the best point is skipped, so that no algorithm has its colour.
+         */
         size_t type = block % (HM_PLOT_BEST - 1) + 1;
         hm__text_addf(out,
                       "%s$algorithm%zu using 1:3:4 with filledcurves %s lt %zu notitle, "
@@ -226,9 +231,9 @@ int hm__plot_advice(struct hm_text *out, const struct hm_advice *a, const char *
  */
 
 /*
- * Adds the runs as rows "place label cost", and the value of the criterion after each run as rows
- * "place variance". Returns the number of rows of the second kind; `variance` gets their smallest
- * and largest value.
+ * Appends the runs as rows "place label cost", and the value of the design's criterion after each
+ * run as rows "place variance". Returns the number of rows with a variance; sets `variance` to
+ * their smallest and largest value.
  */
 static size_t design_data(struct hm_text *out, const struct hm_design *d, bool sizes,
                           struct hm_plot_span *variance)
@@ -254,7 +259,10 @@ static size_t design_data(struct hm_text *out, const struct hm_design *d, bool s
     return known;
 }
 
-/* Adds the words of the title, and ends its line: the runs, their machine time and their money. */
+/*
+ * Appends the rest of the title, with the number of runs, their machine time and their cost, and
+ * ends its line.
+ */
 static void design_title(struct hm_text *out, const struct hm_design *d)
 {
     char shown[HM_SHOWN];

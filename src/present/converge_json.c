@@ -1,7 +1,8 @@
 /*
- * Renders g(i, n), the loss after i iterations on n workers, as JSON. A stored convergence is the
- * same JSON with curves, draws and paces; src/inputs/specs/read_convergence.c reads it. Each curve
- * and each draw is on a line of its own, so that error messages of the reader can name a line.
+ * Renders g(i, n), the loss after i iterations on n workers, as JSON. The file format of stored
+ * fits is the same JSON with curves, random draws and times per iteration;
+ * src/inputs/specs/read_convergence.c reads it. Each curve and each draw is on a line of its own,
+ * so that error messages of the reader can name a line.
  */
 #include <math.h>
 #include <stdio.h>
@@ -10,8 +11,8 @@
 #include "convergence.h"
 
 /*
- * Writes rows of numbers with nine digits. This is more than the accuracy of the draws, and makes
- * the file half as long as with all digits.
+ * Writes rows of numbers with nine digits. This is more than the accuracy of the random draws, and
+ * the file has half the size that it would have with all digits.
  */
 static void json_draws(struct hm_json *json, const double *values, size_t count, size_t columns)
 {
@@ -71,8 +72,8 @@ static void json_curves(struct hm_json *json, const struct hm_g *g)
 }
 
 /*
- * Writes the costs of staleness. An unbounded staleness is written as the text "async", because
- * JSON has no infinity.
+ * Writes the costs of staleness, which are factors on the number of iterations. An unbounded
+ * staleness is written as the string "async", because JSON has no infinity.
  */
 static void json_costs(struct hm_json *json, const struct hm_g_stale *stale)
 {
@@ -93,7 +94,7 @@ static void json_costs(struct hm_json *json, const struct hm_g_stale *stale)
     hm__json_close(json);
 }
 
-/* Writes the fitted cost of staleness; leaves the key out if there were no stale traces. */
+/* Writes the fitted cost of staleness; omits the key if no traces had stale gradients. */
 static void json_staleness(struct hm_json *json, const char *key, const struct hm_g_stale *stale,
                            bool whole)
 {
@@ -115,8 +116,8 @@ static void json_staleness(struct hm_json *json, const char *key, const struct h
 }
 
 /*
- * Writes how the convergence depends on the number of rows of the training data; leaves the key out
- * if all traces have the same number.
+ * Writes how the loss depends on the number of rows in the training data; omits the key if all
+ * traces have the same number of rows.
  */
 static void json_size(struct hm_json *json, const struct hm_g_size *size)
 {

@@ -1,7 +1,7 @@
 /*
  * Renders g(i, m), the loss after i iterations on m workers, as a gnuplot script: P - P* (loss
- * minus least loss) on a logarithmic axis against iterations. Measured points are joined by thin
- * lines; fitted curves, if the caller passes any, are thick lines with bands for their intervals.
+ * minus optimal loss) on a logarithmic axis against iterations. Measured points are joined by thin
+ * lines; fitted curves, if there are any, are thick lines with bands for their intervals.
  */
 #include <math.h>
 
@@ -10,8 +10,8 @@
 #include "plot_style.h"
 
 /*
- * Returns how many different numbers of workers in the plot of an algorithm are smaller than m;
- * this number selects the colour.
+ * Returns how many different numbers of workers in the plot of an algorithm are smaller than `m`.
+ * This rank selects the colour.
  */
 static size_t plot_rank(const struct hm_g *g, const struct hm_plot_curve *curves, size_t count,
                         size_t algorithm, double m)
@@ -34,8 +34,8 @@ static size_t plot_rank(const struct hm_g *g, const struct hm_plot_curve *curves
 }
 
 /*
- * Writes the measured points as gnuplot data blocks. Points with a loss of at most P* are left out,
- * because a logarithmic axis cannot show them. Returns the number of points.
+ * Writes the measured points as gnuplot data blocks. Points whose loss is not above P* (the optimal
+ * loss) are omitted, because a logarithmic axis cannot show them. Returns the number of points.
  */
 static size_t plot_measured_data(struct hm_text *out, const struct hm_convergence *c,
                                  size_t algorithm)
@@ -81,8 +81,8 @@ static bool plot_is_measured(const struct hm_g *g, double m, size_t before)
 }
 
 /*
- * Writes the parts of a gnuplot command `plot` that draw the fitted curves, or their bands. Returns
- * the number of parts.
+ * Writes the elements of a gnuplot command `plot` that draw either the fitted curves or their
+ * bands. Returns the number of elements.
  */
 static size_t plot_fitted(struct hm_text *out, const struct hm_g *g,
                           const struct hm_plot_curve *curves, size_t count, size_t algorithm,
@@ -132,8 +132,8 @@ static void plot_measured(struct hm_text *out, const struct hm_g *g,
 }
 
 /*
- * Writes the commands for the axis of iterations. A linear axis has at most seven ticks, because
- * the panels are narrow; ticks of a logarithmic one are powers of ten.
+ * Writes the commands for the axis with iterations. A linear axis has at most seven ticks, because
+ * the panels are narrow; the ticks of a logarithmic axis are powers of ten.
  */
 static void plot_iterations(struct hm_text *out, const struct hm_g *g,
                             const struct hm_plot_curve *curves, size_t count, size_t algorithm)

@@ -1,5 +1,5 @@
 /*
- * Renders g(i, m), the loss after i iterations on m workers, as text for people: P*, the least
+ * Renders g(i, m), the loss after i iterations on m workers, as text for people: P*, the optimal
  * loss; for each algorithm the form of g, its error and its parameters; the errors for numbers of
  * workers that were held out of the fit; notes.
  */
@@ -121,7 +121,10 @@ static void g_add_parameters(struct hm_text *out, const struct hm_convergence *c
                   hm__render_dim(style, false));
     for (size_t k = 0; k < g->parameter_count; k++) {
         const struct hm_g_parameter *p = &g->parameters[k];
-        /* The value is 0 if the term occurs only in some of the random draws. */
+        /*
+         * The value of a term is 0 if the term is missing in the fit and occurs only in some of its
+         * random draws; such a term is not shown.
+         */
         if (g->form == HM_G_TERMS && p->value == 0)
             continue;
         hm__text_add(out, "  ");
@@ -136,9 +139,9 @@ static void g_add_parameters(struct hm_text *out, const struct hm_convergence *c
 enum { COSTS_SHOWN = 12 };
 
 /*
- * Whether the text leaves out the k-th cost of staleness. If the cost does not depend on the
- * staleness, one line for each number of workers is enough. A long list is reduced to the costs on
- * the largest number of workers.
+ * Whether the cost of staleness with index `k` is omitted from the text. If the cost is the same
+ * for all staleness bounds, one line for each number of workers is enough. A long list is reduced
+ * to the costs on the largest number of workers.
  */
 static bool cost_is_left_out(const struct hm_g_stale *stale, size_t k)
 {
@@ -152,7 +155,10 @@ static bool cost_is_left_out(const struct hm_g_stale *stale, size_t k)
     return stale->growth != 0 && stale->cost_count > COSTS_SHOWN && stale->costs[k].m != most;
 }
 
-/* Adds the staleness bounds to which a line applies, such as "3", "1 to 8" or "async". */
+/*
+ * Appends the staleness bounds to which a line of the text applies, such as "3", "1 to 8" or
+ * "async".
+ */
 static void cost_add_bounds(struct hm_text *line, const struct hm_g_stale *stale, size_t k)
 {
     double last = stale->costs[k].staleness;
@@ -169,7 +175,7 @@ static void cost_add_bounds(struct hm_text *line, const struct hm_g_stale *stale
         hm__text_addf(line, " to %.10g", last);
 }
 
-/* Writes the interval of a cost, such as "1.00 to 1.20"; an empty text if both ends are equal. */
+/* Writes the interval of a cost, such as "1.00 to 1.20"; an empty string if both ends are equal. */
 static const char *cost_interval(const struct hm_stale_cost *c, char *text)
 {
     char from[HM_SHOWN], to[HM_SHOWN];
@@ -223,7 +229,10 @@ static void g_add_staleness(struct hm_text *out, const struct hm_g *g, const str
     }
 }
 
-/* Adds how the loss depends on the rows of the training data, such as "iterations x rows^-0.4". */
+/*
+ * Appends how the loss depends on the number of rows in the training data, such as "iterations x
+ * rows^-0.4".
+ */
 static void g_add_size(struct hm_text *out, const struct hm_convergence *c, const struct hm_g *g,
                        const struct hm_style *style)
 {
@@ -279,8 +288,8 @@ static void holdout_add_left_out(struct hm_text *out, const struct hm_holdout *h
 }
 
 /*
- * Adds a summary of the errors for left-out numbers of workers, such as "cocoa+: inside 0.11, 128
- * from 1..64 0.07".
+ * Appends a summary of the errors for numbers of workers that were held out, such as "cocoa+:
+ * inside 0.11, 128 from 1..64 0.07".
  */
 static void holdout_add_summary(struct hm_text *out, const struct hm_g_holdout *h,
                                 const struct hm_style *style)
@@ -359,7 +368,7 @@ static void holdout_add_ahead(struct hm_text *out, const struct hm_convergence *
     }
 }
 
-/* Adds the notes of the fit and those of the check on held-out traces in one block. */
+/* Appends the notes about the fit and the notes about its check on held-out traces as one list. */
 static void convergence_add_notes(struct hm_text *out, const struct hm_convergence *c,
                                   const struct hm_holdout *h, const struct hm_style *style)
 {

@@ -6,7 +6,8 @@
 #include "fit_render.h"
 
 /*
- * Adds one row of the table of runs. number is 0 for a run that was considered but is not proposed.
+ * Appends one row to the table of runs; `number` is 0 for a run that was considered but is not
+ * proposed.
  */
 static void design_run(struct hm_text *out, const struct hm_chosen *c, size_t number,
                        const struct hm_style *style)

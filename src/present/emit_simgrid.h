@@ -5,10 +5,11 @@
 #include "howmany_inputs.h"
 
 /*
- * Write `nodes` machines of a cluster; each worker of a machine is a core. A message between two
- * nodes passes two links, each with half of the latency, so that it takes latency + bytes /
- * bandwidth as in the models of `plan`. The speed of a core is the peak for 32 bits, else for 16 or
- * 64 bits, times the efficiency. Free *ret_text with hm_text_free.
+ * Write a platform with `nodes` machines of a cluster, in which each worker of a machine is a core.
+ * A message between two nodes passes two links, each with half of the latency, so that it takes
+ * latency + bytes / bandwidth as in the models of `plan`. The speed of a core is the efficiency
+ * times the peak rate for numbers of 32 bits or, if that is unknown, of 16 or 64 bits. Free
+ * *ret_text with hm_text_free.
  */
 int hm__emit_simgrid(const struct hm_cluster *cluster, double nodes, char **ret_text,
                      struct hm_err *err);

@@ -10,7 +10,7 @@
 
 enum { ROWS_MOST = 64 };
 
-/* State of writing the events of one row of the trace. */
+/* State of the writer of one row of the trace, which writes event after event. */
 struct emit_row {
     struct hm_json *json;
     int pid;
@@ -29,7 +29,7 @@ static void put_name(struct hm_json *j, int pid, const char *name)
     hm__json_close(j);
 }
 
-/* Writes an event; times are rounded to nanoseconds. */
+/* Writes an event of the trace; times are rounded to nanoseconds. */
 static void put_event(struct emit_row *row, const char *category, const char *name, int tid,
                       double start_s, double length_s)
 {
@@ -49,7 +49,7 @@ static void put_event(struct emit_row *row, const char *category, const char *na
     hm__json_close(j);
 }
 
-/* Writes an event after the last one of the row. */
+/* Writes an event that begins when the previous event of the row ends. */
 static void put_next(struct emit_row *row, const char *category, const char *name, double length_s)
 {
     put_event(row, category, name, 1, row->at_s, length_s);
@@ -111,8 +111,8 @@ int hm__emit_trace(const struct hm_answer *a, char **ret_text, struct hm_err *er
 }
 
 /*
- * Writes one stage of the pipeline. The last stage waits for the first micro-batch and then works
- * without gaps; the first stage starts at once and waits between its micro-batches.
+ * Writes the row of one pipeline stage. The last stage waits for the first micro-batch and then
+ * works without gaps; the first stage starts at once and waits between its micro-batches.
  */
 static void put_stage(struct emit_row *row, const struct hm_large_step *s, double place)
 {

@@ -1,7 +1,7 @@
 /*
  * Writes the step that a plan predicts as a trace in the Chrome format, which Perfetto and
- * chrome://tracing show. Times are in microseconds. The step is marked as ProfilerStep#0 and
- * communication is named as kernels of NCCL are, so that tools for profiler traces read it.
+ * chrome://tracing show. Times are in microseconds. The step is named ProfilerStep#0, and
+ * communication has the names of NCCL's kernels, so that tools for profiler traces recognise them.
  */
 #ifndef HM_EMIT_TRACE_H
 #define HM_EMIT_TRACE_H
@@ -10,14 +10,14 @@
 #include "large_job.h"
 
 /*
- * Write the iteration at the recommended point, with one row for each of at most 64 workers.
- * Communication that overlaps with computing is at the end of the iteration. Free *ret_text with
- * hm_text_free.
+ * Write the iteration that is predicted for the recommended number of workers, with one row for
+ * each of at most 64 workers. Communication that overlaps with computing is drawn at the end of the
+ * iteration. Free *ret_text with hm_text_free.
  */
 int hm__emit_trace(const struct hm_answer *answer, char **ret_text, struct hm_err *err);
 /*
- * Write the step of a transformer, with one row for each stage of the pipeline. Each kind of work
- * is drawn once, for all micro-batches together; communication that is hidden behind computing
+ * Write the predicted step of a transformer, with one row for each pipeline stage. Each kind of
+ * work is drawn once, for all micro-batches together; communication that is hidden behind computing
  * takes no time and is not drawn.
  */
 int hm__emit_trace_large(const struct hm_large_answer *answer, char **ret_text, struct hm_err *err);

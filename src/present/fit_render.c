@@ -1,4 +1,4 @@
-/* Renders fits for programs: JSON, CSV and plots. */
+/* Renders fits for other programs: as JSON, as CSV and as plots. */
 #include "fit_render.h"
 
 #include "checks.h"
@@ -63,7 +63,7 @@ static void json_residuals(struct hm_json *json, const struct hm_fit *fit)
     hm__json_close(json);
 }
 
-static void json_alternatives(struct hm_json *json, const struct hm_fit *fit)
+static void json_fit_alternatives(struct hm_json *json, const struct hm_fit *fit)
 {
     hm__json_open(json, "alternatives", HM_JSON_LIST | HM_JSON_LINES);
     for (size_t i = 0; i < fit->alternative_count; i++) {
@@ -77,8 +77,8 @@ static void json_alternatives(struct hm_json *json, const struct hm_fit *fit)
 }
 
 /*
- * Returns the source of the times. The verb plan uses the same names for the provenance of its
- * answers.
+ * Returns the source of the fitted times, such as runs or a specification sheet; answers of the
+ * verb `plan` use the same names.
  */
 static const char *fit_provenance(const struct hm_fit *fit)
 {
@@ -113,7 +113,7 @@ static void fit_json(struct hm_text *out, const struct hm_fit *fit,
     json_terms(&json, fit);
     json_predictions(&json, predictions, count);
     json_residuals(&json, fit);
-    json_alternatives(&json, fit);
+    json_fit_alternatives(&json, fit);
     hm__json_put_texts(&json, "notes", fit->notes, fit->note_count);
     hm__json_close_answer(&json);
 }
@@ -134,8 +134,8 @@ static void fit_csv(struct hm_text *out, const struct hm_prediction *p, size_t c
 }
 
 /*
- * Writes a gnuplot data block of runs and returns their number. If `elsewhere` is false, these are
- * the runs of the predicted configuration, otherwise all other runs.
+ * Writes measured runs as a gnuplot data block and returns their number: the runs of the predicted
+ * configuration or, if `elsewhere` is true, all other runs.
  */
 static size_t plot_runs(struct hm_text *out, const struct hm_fit *fit, const char *name,
                         bool elsewhere)
@@ -155,8 +155,8 @@ static size_t plot_runs(struct hm_text *out, const struct hm_fit *fit, const cha
 }
 
 /*
- * Writes the title of the picture, the source of the runs and the prediction for the largest number
- * of workers, and the label of the vertical axis.
+ * Writes the title of the plot (the source of the runs, and the prediction for the largest number
+ * of workers) and the label of the vertical axis.
  */
 static void plot_labels(struct hm_text *out, const struct hm_fit *fit,
                         const struct hm_prediction *last)
@@ -180,8 +180,8 @@ static void plot_labels(struct hm_text *out, const struct hm_fit *fit,
 }
 
 /*
- * Writes a gnuplot script: the predictions with their intervals as bands, the measured runs and, if
- * the numbers of workers span a decade, the ideal line.
+ * Writes a gnuplot script that shows the predictions, their intervals as bands, the measured runs
+ * and, if the numbers of workers span a decade, the ideal line.
  */
 static int fit_plot(struct hm_text *out, const struct hm_fit *fit, const struct hm_prediction *p,
                     size_t count, const char *file, struct hm_err *err)

@@ -1,4 +1,4 @@
-/* Renders fits and designs; all functions append to a text. */
+/* Renders fits and designs; all functions append to `out`. */
 #ifndef HM_FIT_RENDER_H
 #define HM_FIT_RENDER_H
 

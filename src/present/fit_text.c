@@ -6,7 +6,7 @@
 #include "fit_render.h"
 
 /*
- * Writes a time. If the runs give only speedups, writes the time as a multiple of the reference
+ * Writes a time in seconds or, if the runs contain only speedups, as a multiple of the reference
  * time.
  */
 static const char *fit_show_time(const struct hm_fit *fit, double seconds, char *text)
@@ -137,7 +137,11 @@ static void fit_add_residuals(struct hm_text *out, const struct hm_fit *fit)
                   "off", "left out", "leverage", "influence");
     for (size_t i = 0; i < fit->residual_count; i++) {
         const struct hm_residual *r = &fit->residuals[i];
-        influence[0] = '\0'; /* The value is unknown if the fit has no degrees of freedom left. */
+        /*
+         * The influence of a run is unknown if the fit has no degrees of freedom left; the cell is
+         * then empty.
+         */
+        influence[0] = '\0';
         if (isfinite(r->influence))
             snprintf(influence, sizeof(influence), "%.2g", r->influence);
         hm__text_addf(out, "%6d %6g %10s %10s %+7.1f%% %10s %8.2f %9s%s\n", r->line, r->n,
@@ -158,7 +162,10 @@ static void fit_add_alternatives(struct hm_text *out, const struct hm_fit *fit)
                       100 * fit->alternatives[i].left_out_error, fit->alternatives[i].weight);
 }
 
-/* Returns the unit that a time belongs to: " an iteration", or " a sample, 5650 samples/s". */
+/*
+ * Returns the words that follow a time and say what was timed: " an iteration", or " a sample, 5650
+ * samples/s".
+ */
 static const char *fit_show_unit(const struct hm_fit *fit, double seconds, char *text, size_t room)
 {
     char rate[HM_SHOWN];
@@ -174,7 +181,7 @@ static const char *fit_show_unit(const struct hm_fit *fit, double seconds, char 
     return text;
 }
 
-/* Adds a sentence about the prediction, if there is only one. */
+/* Appends a sentence about the prediction, if there is exactly one. */
 static void fit_add_answer(struct hm_text *out, const struct hm_fit *fit,
                            const struct hm_prediction *p, const struct hm_style *style)
 {

@@ -72,13 +72,19 @@ const char *hm__show_interval(double low, double high, int digits, char *text)
     return text;
 }
 
-/* A unit with its size in the base unit and its name; it is used for values of at least `from`. */
+/*
+ * A unit in which a quantity is shown: its size in the base unit, its name, and `from`, the
+ * smallest value for which it is used.
+ */
 struct scale {
     double from, unit;
     const char *name;
 };
 
-/* Writes a value with the first unit in `scales` whose `from` is at most the value. */
+/*
+ * Writes a value in a unit from the list `scales`: the first whose `from` is not larger than the
+ * value.
+ */
 static const char *show_scaled(double value, const struct scale *scales, char *text)
 {
     char number[HM_SHOWN];
@@ -195,8 +201,8 @@ void hm__json_put_known(struct hm_json *json, const char *key, double value)
 }
 
 /*
- * Escapes a text for XML. Most control characters, which XML forbids, and bytes that are not UTF-8
- * become U+FFFD.
+ * Escapes a string for XML. Control characters that XML forbids, and bytes that are not UTF-8, are
+ * replaced by U+FFFD.
  */
 void hm__xml_text(struct hm_text *out, const char *text)
 {

@@ -11,8 +11,8 @@
 enum { HM_SHOWN = 48, HM_SHOWN_RANGE = 2 * HM_SHOWN + 8 };
 
 /*
- * Each function hm__show_… formats a value into text[HM_SHOWN], unless it says otherwise, and
- * returns text.
+ * Each function hm__show_… formats a value into `text`, which has HM_SHOWN bytes unless its comment
+ * says otherwise, and returns `text`.
  */
 /* Formats a number with three significant digits, such as 12.7 or 1024. */
 const char *hm__show_number(double value, char *text);
@@ -28,22 +28,22 @@ const char *hm__show_grouped(double value, char *text);
 const char *hm__show_money(double amount, char *text);
 /* Formats a size of memory, such as "14.9 GiB". */
 const char *hm__show_bytes(double bytes, char *text);
-/* Formats the rate of a fabric in bits, such as "10.0 Gbit/s". */
+/* Formats the bandwidth of a network in bits per second, such as "10.0 Gbit/s". */
 const char *hm__show_rate(double bytes_per_s, char *text);
-/* Formats the rate of a memory in bytes, such as "900 GB/s". */
+/* Formats the bandwidth of a memory in bytes per second, such as "900 GB/s". */
 const char *hm__show_byte_rate(double bytes_per_s, char *text);
-/* Formats a rate of computing, such as "312 Tflop/s". */
+/* Formats a computing rate, such as "312 Tflop/s". */
 const char *hm__show_flops(double flops, char *text);
 /*
- * Writes a range such as "21.0 ms to 29.0 ms" into text[HM_SHOWN_RANGE]. The text is empty if an
- * end of the range is not finite (unknown).
+ * Writes a range such as "21.0 ms to 29.0 ms" into text[HM_SHOWN_RANGE]; an empty string if an end
+ * of the range is unknown (not finite).
  */
 const char *hm__show_range(const char *(*show)(double value, char *text), double low, double high,
                            char *text);
 /*
- * Writes an interval such as "0.9981 to 1.004" into text[HM_SHOWN_RANGE], with the given number of
- * significant digits, or with as many as are needed to write two different ends differently. The
- * text is empty if an end is not finite (unknown).
+ * Writes an interval such as "0.9981 to 1.004" into text[HM_SHOWN_RANGE]. Numbers have `digits`
+ * significant digits, or more if the two ends would otherwise look equal. The string is empty if an
+ * end is unknown (not finite).
  */
 const char *hm__show_interval(double low, double high, int digits, char *text);
 /* Returns the plural ending of a counted noun: "" for one, "s" for any other number. */
@@ -54,19 +54,20 @@ const char *hm__plural(double count);
  * the version.
  */
 void hm__json_open_answer(struct hm_json *json);
-/* Closes the JSON object of an answer and ends its line. */
+/* Closes the JSON object of an answer and adds a line break. */
 void hm__json_close_answer(struct hm_json *json);
-/*
- * Writes a quantity that cannot be negative; it becomes null when it is unknown (NaN or negative).
- */
+/* Writes a quantity that cannot be negative as JSON; null if it is unknown (NaN or negative). */
 void hm__json_put_known(struct hm_json *json, const char *key, double value);
 
-/* Escapes text for XML and HTML, between tags or inside quotes; adds nothing for NULL. */
+/*
+ * Appends a string with the escapes of XML and HTML, for use between tags or inside quotes; appends
+ * nothing for NULL.
+ */
 void hm__xml_text(struct hm_text *out, const char *text);
 
-/* Adds a field of CSV, in quotes if necessary; NULL adds an empty field. */
+/* Appends a field of CSV, in quotes if necessary; an empty field for NULL. */
 void hm__csv_text(struct hm_text *out, const char *text);
-/* Adds a comma and a number; the field is empty when the number is not finite. */
+/* Appends a comma and a number to a row of CSV; the field is empty if the number is not finite. */
 void hm__csv_number(struct hm_text *out, double value);
 
 #endif

@@ -1,6 +1,6 @@
 /*
  * Renders plans as gnuplot scripts: the library writes the script, and a program passes it to
- * gnuplot. The data are part of the script, so that it can be kept and edited.
+ * gnuplot. The script contains the data, so that users can keep and edit it as a single file.
  */
 #include "format.h"
 #include "plot_style.h"
@@ -23,8 +23,8 @@ static void plot_curve_data(struct hm_text *out, const struct hm_answer *a)
 }
 
 /*
- * Writes a data block with one point of the curve, which is to be marked; writes nothing if there
- * is no such point.
+ * Writes a data block with a single point of the curve, where a mark will be drawn; writes nothing
+ * if there is no such point.
  */
 static void plot_mark_data(struct hm_text *out, const struct hm_answer *a, const char *name,
                            size_t at)
@@ -47,7 +47,10 @@ static void plot_marks_data(struct hm_text *out, const struct hm_answer *a)
     hm__text_add(out, "EOD\n");
 }
 
-/* Returns whether n spans a decade, so that both axes are logarithmic. */
+/*
+ * Returns whether the largest n is at least ten times the smallest, so that both axes are
+ * logarithmic.
+ */
 static bool is_wide(const struct hm_answer *a)
 {
     return a->point_count && a->points[a->point_count - 1].n >= 10 * a->points[0].n;
@@ -70,7 +73,10 @@ static bool has_unfit(const struct hm_answer *a)
     return false;
 }
 
-/* Adds the marks of the knee, of the best point and of the recommended one, each point once. */
+/*
+ * Appends marks at the knee, the best point and the recommended point; if two of these are the same
+ * point, it is marked once.
+ */
 static void plot_marks(struct hm_text *out, const struct hm_answer *a)
 {
     char number[HM_SHOWN];
@@ -113,8 +119,9 @@ static void plot_speedup(struct hm_text *out, const struct hm_answer *a)
 }
 
 /*
- * Plots the seconds of computing and communicating as stacked areas or, if the range of n is wide,
- * as lines on logarithmic axes, where communication below a thousandth of the step is left out.
+ * Plots the seconds of computing and communicating as stacked areas. If the range of n is wide,
+ * plots them as lines on logarithmic axes, and omits communication that takes less than a
+ * thousandth of the step.
  */
 static void plot_step(struct hm_text *out, const struct hm_answer *a)
 {
@@ -152,8 +159,8 @@ static void plot_step(struct hm_text *out, const struct hm_answer *a)
 }
 
 /*
- * Writes the title of the picture: the job, the machine, and the workers, time and cost of the
- * recommended point.
+ * Writes the title of the plot: the job, the machine, and the recommended number of workers with
+ * its time and cost.
  */
 static void plot_title(struct hm_text *out, const struct hm_answer *a)
 {

@@ -4,7 +4,10 @@
 
 #include "text.h"
 
-/* The results of one method of splitting a graph, for several numbers of workers; borrowed. */
+/*
+ * The results of one method of splitting a graph, for several numbers of workers. The arrays are
+ * borrowed.
+ */
 struct hm_split_table {
     enum hm_split split;
     const struct hm_parts *parts;
@@ -15,7 +18,7 @@ void hm__render_graph_text(struct hm_text *out, const struct hm_graph *graph,
                            const struct hm_split_table *tables, size_t count);
 void hm__render_graph_json(struct hm_text *out, const struct hm_graph *graph,
                            const struct hm_split_table *tables, size_t count);
-/* Writes a gnuplot script that draws into `file`. */
+/* Writes a gnuplot script that draws the splits into `file`. */
 int hm__render_graph_plot(struct hm_text *out, const struct hm_graph *graph,
                           const struct hm_split_table *tables, size_t count, const char *file,
                           struct hm_err *err);

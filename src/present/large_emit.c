@@ -1,6 +1,7 @@
 /*
  * Writes layouts as options of other software; see large_emit.h. If a format cannot express a
- * setting of the layout, the setting is not dropped: an error names the key to change.
+ * setting of the layout, the setting is not ignored: the call fails with an error that names the
+ * key to change.
  */
 #include "large_emit.h"
 
@@ -10,7 +11,10 @@
 #include "err.h"
 #include "format.h"
 
-/* The inputs and the output of the functions that write a layout. */
+/*
+ * State that the functions that write a layout share: the output, the job, the layout, and numbers
+ * derived from them.
+ */
 struct emitter {
     struct hm_text *out;
     const struct hm_large_job *job;
@@ -34,7 +38,10 @@ static void add_word(const struct emitter *e, const char *word, bool wanted)
         hm__text_addf(e->out, "--%s\n", word);
 }
 
-/* Returns the number of groups of workers that each hold all shards of the states. */
+/*
+ * Returns the number of groups of workers that each hold a complete set of shards of the training
+ * state.
+ */
 static double emitter_copies(const struct emitter *e)
 {
     const struct hm_layout *l = &e->choice->layout;
@@ -42,7 +49,10 @@ static double emitter_copies(const struct emitter *e)
     return l->shard_in_node ? fmax(1, l->data / fmax(1, floor(e->per_node / l->tensor))) : 1;
 }
 
-/* Reports a setting of the layout that a format cannot express. */
+/*
+ * Fails because of a setting of the layout that a format cannot express; the error names the key to
+ * change.
+ */
 static int emit_refuse(struct hm_err *err, const char *format, const char *key, const char *reason,
                        const char *instead)
 {
@@ -57,7 +67,7 @@ static bool is_eight_bit(const struct hm_large_work *w)
     return w->precision == HM_FORMAT_FP8 || w->precision == HM_FORMAT_MXFP8;
 }
 
-/* Adds the flags of multi-head latent attention. */
+/* Appends the flags that describe multi-head latent attention. */
 static void emit_megatron_latent(const struct emitter *e)
 {
     const struct hm_latent *a = &e->job->network.latent;
@@ -106,8 +116,8 @@ static void emit_megatron_network(const struct emitter *e)
 }
 
 /*
- * Adds the flags of the pipeline. If the number of stages does not divide the number of layers, the
- * last stage has fewer layers.
+ * Appends the flags of pipeline parallelism. If the layers cannot be divided evenly among the
+ * stages, the last stage has fewer layers.
  */
 static void emit_megatron_pipeline(const struct emitter *e)
 {
@@ -211,7 +221,7 @@ static int emit_megatron(const struct emitter *e, struct hm_err *err)
     return 0;
 }
 
-/* Writes the section of a DeepSpeed file about sharding and offload. */
+/* Writes the section of a DeepSpeed configuration that describes sharding and offload. */
 static void put_zero(struct hm_json *json, const struct emitter *e)
 {
     static const char *const parts[] = {"offload_optimizer", "offload_param"};
@@ -265,7 +275,7 @@ static int emit_deepspeed(const struct emitter *e, struct hm_err *err)
     return 0;
 }
 
-/* Adds the section of torchtitan about parallelism. */
+/* Writes the section of a torchtitan configuration that describes parallelism. */
 static void emit_torchtitan_degrees(const struct emitter *e)
 {
     const struct hm_layout *l = &e->choice->layout;
@@ -323,7 +333,7 @@ static int emit_torchtitan(const struct emitter *e, struct hm_err *err)
     return 0;
 }
 
-/* Adds the lines of an accelerate file about sharding by DeepSpeed. */
+/* Appends the lines of an accelerate configuration for sharding by DeepSpeed. */
 static void emit_accelerate_deepspeed(const struct emitter *e)
 {
     const struct hm_layout *l = &e->choice->layout;
@@ -335,7 +345,8 @@ static void emit_accelerate_deepspeed(const struct emitter *e)
                   l->offload == HM_OFFLOAD_ALL ? "cpu" : "none");
 }
 
-/* Adds the lines of an accelerate file about sharding by FSDP and other parallelism. */
+/* Appends the lines of an accelerate configuration for sharding by FSDP and for other parallelism.
+ */
 static void emit_accelerate_fsdp(const struct emitter *e)
 {
     const struct hm_layout *l = &e->choice->layout;

@@ -1,4 +1,7 @@
-/* Writes the layout of a plan as the flags or files of other software, and rank by rank. */
+/*
+ * Writes the layout of a plan as command-line flags or configuration files of other software, or
+ * explains it rank by rank.
+ */
 #ifndef HM_LARGE_EMIT_H
 #define HM_LARGE_EMIT_H
 
@@ -14,11 +17,13 @@ enum hm_large_emit {
     HM_EMITS
 };
 
-/* Write the flags or the file that runs the recommended layout; free *ret_text with hm_text_free.
- * It is an error if the format cannot express the layout. */
+/*
+ * Write the flags or the configuration file with which other software runs the recommended layout;
+ * free *ret_text with hm_text_free. It is an error if the format cannot express the layout.
+ */
 int hm__large_emit(const struct hm_large_answer *answer, enum hm_large_emit what, char **ret_text,
                    struct hm_err *err);
-/* Write which ranks of the recommended layout form groups, and on which nodes the ranks are. */
+/* Write which ranks of the recommended layout form groups, and on which node each rank is. */
 int hm__large_explain(const struct hm_large_answer *answer, char **ret_text, struct hm_err *err);
 
 #endif

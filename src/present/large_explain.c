@@ -1,7 +1,7 @@
 /*
  * Explains a layout rank by rank: how ranks are numbered, which ranks form groups, and which ranks
- * of which stage are on each node. Ranks are numbered as in Megatron: tensor parallelism innermost,
- * then context, then data, pipeline outermost.
+ * and pipeline stages are on each node. Ranks are numbered as in Megatron: tensor parallelism
+ * innermost, then context, then data, pipeline outermost.
  */
 #include <math.h>
 #include <stdio.h>
@@ -10,10 +10,13 @@
 #include "format.h"
 #include "large_emit.h"
 
-/* An explanation lists at most this many nodes, and this many ranks of one group. */
+/* Largest number of nodes in an explanation, and largest number of ranks listed for a group. */
 enum { NODES_SHOWN = 16, RANKS_SHOWN = 8 };
 
-/* Adds one line about groups of `count` ranks; it lists the first group, such as "0 8 16 24". */
+/*
+ * Appends one line about groups of `count` ranks; the line lists the ranks of the first group, such
+ * as "0 8 16 24".
+ */
 static void add_group(struct hm_text *out, const char *name, double count, double stride, double n)
 {
     if (count <= 1)
@@ -24,7 +27,7 @@ static void add_group(struct hm_text *out, const char *name, double count, doubl
     hm__text_addf(out, "%s\n", count > RANKS_SHOWN ? " …" : "");
 }
 
-/* Adds a range of numbers, such as "0-7" or "3", in a column of 12 characters. */
+/* Appends a range of numbers, such as "0-7" or "3", in a column of 12 characters. */
 static void add_range(struct hm_text *out, double first, double last)
 {
     char text[48];
@@ -36,8 +39,10 @@ static void add_range(struct hm_text *out, double first, double last)
     hm__text_addf(out, "  %-12s", text);
 }
 
-/* Adds the first and last layer of each chunk of a stage. Chunks of one stage are `pipeline` chunks
- * apart. */
+/*
+ * Appends the first and the last layer of each chunk of a pipeline stage. The chunks are assigned
+ * to the stages in turn: a stage that has chunk c also has chunks c + pipeline, c + 2 pipeline, …
+ */
 static void add_layers(struct hm_text *out, const struct hm_layout *l, double layers, double stage)
 {
     double size = ceil(layers / (l->pipeline * l->interleave));
@@ -50,7 +55,10 @@ static void add_layers(struct hm_text *out, const struct hm_layout *l, double la
     }
 }
 
-/* Adds the rows of one node: one row for each pipeline stage that has ranks there. */
+/*
+ * Appends the rows of one node to the table: one row for each pipeline stage that has ranks on the
+ * node.
+ */
 static void add_node(struct hm_text *out, const struct hm_large_choice *c, double layers,
                      double node)
 {

@@ -1,6 +1,6 @@
 /*
- * Renders plans of transformers as gnuplot scripts: the rate of tokens and the time of the job
- * against the number of workers, one line for each machine.
+ * Renders plans of transformers as gnuplot scripts: tokens per second and the time of the job
+ * against the number of workers, with one curve for each machine.
  */
 #include <math.h>
 
@@ -8,15 +8,18 @@
 #include "large_render.h"
 #include "plot_style.h"
 
-/* Returns the hours of the whole job or, if its length is not given, the seconds of one step. */
+/*
+ * Returns the hours of the whole job or, if the length of the job is not given, the seconds of one
+ * step.
+ */
 static double choice_time(const struct hm_large_choice *c)
 {
     return isnan(c->total_s) ? c->step.time_s : c->total_s / 3600;
 }
 
 /*
- * Writes the points of a machine that fit in memory (or those that do not): n, rate, time, low and
- * high.
+ * Writes data rows for one machine: n, rate, time, and the ends of the interval of the time. If
+ * `fits` is true, these are the configurations that fit in memory, otherwise those that do not.
  */
 static size_t add_block(struct hm_text *out, const struct hm_large_answer *a, int machine,
                         bool fits)
@@ -55,7 +58,10 @@ static void add_title(struct hm_text *out, const struct hm_large_answer *a)
     hm__text_release(&title);
 }
 
-/* Adds the lines of all machines: column 2 is the rate, column 3 the time. */
+/*
+ * Appends the curves of all machines to the plot; column 2 of the data is the rate, column 3 the
+ * time.
+ */
 static void add_lines(struct hm_text *out, const struct hm_large_answer *a, const size_t *fitting,
                       const size_t *unfit, int column)
 {
@@ -79,7 +85,7 @@ static void add_lines(struct hm_text *out, const struct hm_large_answer *a, cons
     }
 }
 
-/* Adds the mark of the recommended point. */
+/* Appends a mark at the recommended point. */
 static void add_mark(struct hm_text *out, const struct hm_large_answer *a, int column)
 {
     hm__text_addf(out,

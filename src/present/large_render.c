@@ -1,4 +1,4 @@
-/* Renders plans of large networks; see large_render.h. */
+/* Renders plans of transformers (large networks); see large_render.h. */
 #include "large_render.h"
 
 #include <math.h>
@@ -13,7 +13,7 @@
 void hm__large_list_parts(const struct hm_large_step *s, struct hm_large_part parts[HM_LARGE_PARTS])
 {
     const struct hm_large_part all[HM_LARGE_PARTS] = {
-        {"matmul", s->matmul_s + s->head_s, "a lower precision (fp8) or faster devices"},
+        {"matmul", s->matmul_s + s->head_s, "faster devices"},
         {"attention", s->attention_s, "a newer attention kernel, or context parallelism"},
         {"memory traffic", s->traffic_s, "fused kernels (software: tuned or compiled)"},
         {"host", s->host_s, "larger micro-batches, less tensor parallelism, or CUDA graphs"},
@@ -35,6 +35,21 @@ void hm__large_list_parts(const struct hm_large_step *s, struct hm_large_part pa
         }
         parts[at] = all[i];
     }
+}
+
+const char *hm__large_part_help(const struct hm_large_answer *a, const struct hm_large_part *part)
+{
+    const double rate = a->points[a->recommended].tokens_per_s;
+
+    if (strcmp(part->name, "matmul") != 0)
+        return part->help;
+    for (size_t i = 0; i < a->change_count; i++)
+        if (strcmp(a->changes[i].what, "precision") == 0 &&
+            a->changes[i].choice.tokens_per_s > 1.01 * rate)
+            return a->changes[i].value == HM_FORMAT_NVFP4
+                       ? "a lower precision (nvfp4) or faster devices"
+                       : "a lower precision (fp8) or faster devices";
+    return part->help;
 }
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
@@ -104,7 +119,7 @@ const struct hm_large_choice *hm__large_first_fitting(const struct hm_large_answ
     return first;
 }
 
-/* Writes the members that a point has in every plan, also in plans of other jobs. */
+/* Writes those members of a point that plans of all kinds of jobs have. */
 static void put_point(struct hm_json *json, const struct hm_large_answer *a,
                       const struct hm_large_choice *c)
 {
@@ -155,7 +170,7 @@ static void put_choice(struct hm_json *json, const char *key, const struct hm_la
     hm__json_close(json);
 }
 
-/* Writes null for members of plans that do not apply to transformers. */
+/* Writes null for each of the keys; they exist in every plan but do not apply to transformers. */
 static void put_nulls(struct hm_json *json, const char *const *keys)
 {
     for (; *keys; keys++)
@@ -180,7 +195,8 @@ static void put_question(struct hm_json *json, const struct hm_large_answer *a)
     put_nulls(json, nulls);
 }
 
-static void put_limit(struct hm_json *json, const struct hm_large_choice *c)
+static void put_limit(struct hm_json *json, const struct hm_large_answer *a,
+                      const struct hm_large_choice *c)
 {
     struct hm_large_part parts[HM_LARGE_PARTS];
 
@@ -189,11 +205,11 @@ static void put_limit(struct hm_json *json, const struct hm_large_choice *c)
     hm__json_put_text(json, "kind", parts[0].name);
     hm__json_put_number(json, "share", parts[0].seconds / c->step.time_s);
     hm__json_put_number(json, "n", c->n);
-    hm__json_put_text(json, "why", parts[0].help);
+    hm__json_put_text(json, "why", hm__large_part_help(a, &parts[0]));
     hm__json_close(json);
 }
 
-/* Writes a point of the answer; null if there is none. */
+/* Writes the point with the index `at`; null if there is no such point. */
 static void put_point_at(struct hm_json *json, const char *key, const struct hm_large_answer *a,
                          size_t at)
 {
@@ -203,7 +219,7 @@ static void put_point_at(struct hm_json *json, const char *key, const struct hm_
         hm__json_put_null(json, key);
 }
 
-/* Writes the points that answer the question, besides the recommended one. */
+/* Writes the recommended point, and the points that meet the deadline and the budget. */
 static void put_chosen(struct hm_json *json, const struct hm_large_answer *a)
 {
     static const char *const nulls[] = {"faster", "work", NULL};
@@ -229,7 +245,7 @@ static void put_chosen(struct hm_json *json, const struct hm_large_answer *a)
     hm__json_close(json);
 }
 
-/* Whether the best point is the largest number of workers of its machine that was considered. */
+/* Whether the best point has the largest number of workers that was considered for its machine. */
 static bool best_is_last(const struct hm_large_answer *a)
 {
     const struct hm_large_choice *best = &a->points[a->best];
@@ -241,8 +257,8 @@ static bool best_is_last(const struct hm_large_answer *a)
 }
 
 /*
- * Writes the members that all plans have; for transformers, they are empty or follow from the
- * curve.
+ * Writes the remaining members that all plans have; for transformers, they are empty or computed
+ * from the curve.
  */
 static void put_rest(struct hm_json *json, const struct hm_large_answer *a)
 {
@@ -278,7 +294,7 @@ static void put_rest(struct hm_json *json, const struct hm_large_answer *a)
     hm__json_put_known(json, "run_s", a->advised_n > 0 ? a->advised_run_s : NAN);
     hm__json_put_known(json, "within", a->advised_n > 0 ? a->advised_within : NAN);
     hm__json_close(json);
-    put_limit(json, best);
+    put_limit(json, a, best);
     hm__json_open(json, "help", HM_JSON_LIST);
     hm__json_close(json);
     hm__json_open(json, "ranking", HM_JSON_LIST);

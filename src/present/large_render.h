@@ -1,4 +1,4 @@
-/* Renders plans of large networks as text, JSON or CSV. */
+/* Renders plans of transformers (large networks) as text, JSON or CSV. */
 #ifndef HM_LARGE_RENDER_H
 #define HM_LARGE_RENDER_H
 
@@ -6,7 +6,10 @@
 #include "large_job.h"
 #include "text.h"
 
-/* A component of a step that can limit it, and what would help. */
+/*
+ * A component of the time of a step, such as data-parallel communication, and a change that would
+ * make it smaller.
+ */
 struct hm_large_part {
     const char *name;
     double seconds;
@@ -18,30 +21,36 @@ enum { HM_LARGE_PARTS = 11 };
 /* List the components of a step, the longest first. */
 void hm__large_list_parts(const struct hm_large_step *step,
                           struct hm_large_part parts[HM_LARGE_PARTS]);
+/*
+ * Returns what would make a component of the recommended step shorter. For matrix products, this
+ * is a lower precision only if the devices have units for one.
+ */
+const char *hm__large_part_help(const struct hm_large_answer *answer,
+                                const struct hm_large_part *part);
 
-/* Write the changed value of a job, such as "1024" or "fp8". */
+/* Write the value to which a what-if changes a setting of the job, such as "1024" or "fp8". */
 void hm__large_change_value(const struct hm_large_change *change, char *text, size_t room);
 /*
- * Returns the name of the component of the step that grew most at the point where scaling breaks;
- * the answer must have such a point.
+ * Returns the name of the component that grew most at the number of workers at which scaling breaks
+ * down; the answer must have such a number.
  */
 const char *hm__large_breaks_part(const struct hm_large_answer *answer);
 
 /*
- * Returns the point that speedups are relative to: of the points of the recommended machine that
- * fit in memory, the one with the fewest workers. If none fits, it is the recommended point.
+ * Returns the point to which speedups are relative: among the points of the recommended machine
+ * that fit in memory, the one with the fewest workers. If none fits, returns the recommended point.
  */
 const struct hm_large_choice *hm__large_first_fitting(const struct hm_large_answer *answer);
 
-/* Add the answer as text for people (large_text.c). */
+/* Append the answer as text for people; large_text.c implements this. */
 void hm__large_render_text(struct hm_text *out, const struct hm_large_answer *answer,
                            const struct hm_style *style);
 
-/* Largest number of machines in a picture. */
+/* Largest number of machines in one plot. */
 enum { HM_LARGE_PLOT_MACHINES = 64 };
 /*
- * Write a script of gnuplot that draws the rate and the time against the number of workers into a
- * file; the caller frees *ret_script with hm_text_free.
+ * Write a gnuplot script that draws the rate and the time against the number of workers into
+ * `file`; the caller frees *ret_script with hm_text_free.
  */
 int hm__large_plot(const struct hm_large_answer *answer, const char *file, char **ret_script,
                    struct hm_err *err);

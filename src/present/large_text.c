@@ -1,6 +1,6 @@
 /*
- * Renders plans of large networks as text for people, in the form of other plans: first the
- * machines with the time and the money of the whole job, then labelled lines, then tables of
+ * Renders plans of transformers as text for people, in the same form as other plans: first the
+ * machines with the time and the cost of the whole job, then labelled lines, then tables of
  * layouts.
  */
 #include <math.h>
@@ -14,12 +14,12 @@
 enum { LAYOUT_TEXT = 160, BAR_WIDTH = 40 };
 
 /*
- * If a recommendation needs more machine-hours than this many times those of the knee, a warning is
- * added.
+ * A warning is added if the recommended configuration needs more than this many times the
+ * machine-hours of the knee.
  */
-static const double COSTLY = 2;
+static const double LARGE_COSTLY = 2;
 
-/* Adds the machines of a point, such as "32 x p5.48xlarge (256 GPUs)". */
+/* Appends the machines of a point of the curve, such as "32 x p5.48xlarge (256 GPUs)". */
 static void say_machines(struct hm_text *out, const struct hm_large_answer *a,
                          const struct hm_large_choice *c)
 {
@@ -37,7 +37,10 @@ static void say_machines(struct hm_text *out, const struct hm_large_answer *a,
         hm__text_addf(out, " (%.0f %ss)", c->n, noun);
 }
 
-/* Adds the time and the money of the whole job, or of one step if its length is not given. */
+/*
+ * Appends the time and the cost of the whole job, or the time of one step if the length of the job
+ * is not given.
+ */
 static void say_needs(struct hm_text *out, const struct hm_large_choice *c)
 {
     char time[HM_SHOWN], money[HM_SHOWN];
@@ -50,9 +53,7 @@ static void say_needs(struct hm_text *out, const struct hm_large_choice *c)
         hm__text_addf(out, ", %s", hm__show_money(c->cost, money));
 }
 
-/*
- * Returns the machine-hours of a point divided by those of another point that does the same work.
- */
+/* Returns the ratio of the machine-hours at one point to those at another, for the same work. */
 static double hours_ratio(const struct hm_large_choice *c, const struct hm_large_choice *other)
 {
     return c->nodes * c->step.time_s / (other->nodes * other->step.time_s);
@@ -64,7 +65,7 @@ static void say_costly(struct hm_text *out, const struct hm_large_answer *a)
     char number[HM_SHOWN];
 
     if (a->knee >= a->point_count || a->goal != HM_GOAL_TIME ||
-        !(hours_ratio(c, &a->points[a->knee]) > COSTLY))
+        !(hours_ratio(c, &a->points[a->knee]) > LARGE_COSTLY))
         return;
     const struct hm_large_choice *k = &a->points[a->knee];
     hm__text_addf(out, "; that is %sx the machine-hours of %.0f worker%s, which take%s ",
@@ -97,7 +98,10 @@ static void add_headline(struct hm_text *out, const struct hm_large_answer *a,
     hm__render_headline(out, style, &line);
 }
 
-/* Adds a line for a point that differs from the recommended one, such as an alternative. */
+/*
+ * Appends a line about an alternative to the recommended point: its machines, its time and its
+ * cost.
+ */
 static void add_point_line(struct hm_text *out, const struct hm_large_answer *a,
                            const struct hm_style *style, const char *label, size_t at)
 {
@@ -109,7 +113,7 @@ static void add_point_line(struct hm_text *out, const struct hm_large_answer *a,
     hm__render_taken_line(out, style, label, &line);
 }
 
-/* Adds the memory that offloaded states need on the host of each worker. */
+/* Appends the host memory per worker that offloaded training state needs. */
 static void add_host_memory(struct hm_text *out, const struct hm_large_choice *c,
                             const struct hm_style *style)
 {
@@ -151,7 +155,7 @@ static void add_memory(struct hm_text *out, const struct hm_large_choice *c,
         add_host_memory(out, c, style);
 }
 
-/* Adds the layout, the iteration and the whole job. */
+/* Appends the lines about the layout, one iteration and the whole job. */
 static void add_figures(struct hm_text *out, const struct hm_large_answer *a,
                         const struct hm_style *style)
 {
@@ -180,7 +184,7 @@ static void add_figures(struct hm_text *out, const struct hm_large_answer *a,
     hm__render_taken_line(out, style, "whole job", &line);
 }
 
-/* Adds the probability with which the limits are met, and the interval of the time. */
+/* Appends the probability that the limits are met, and the interval of the time. */
 static void add_sure(struct hm_text *out, const struct hm_large_answer *a,
                      const struct hm_style *style)
 {
@@ -229,8 +233,8 @@ static const char *show_amount(double amount, char text[HM_SHOWN])
 }
 
 /*
- * Adds the number of parameters and tokens if they were chosen, and the loss that scaling laws
- * predict.
+ * Appends the numbers of parameters and tokens if the plan chose them, and the loss that scaling
+ * laws predict.
  */
 static void add_outlook(struct hm_text *out, const struct hm_large_answer *a,
                         const struct hm_style *style)
@@ -260,8 +264,8 @@ static void add_outlook(struct hm_text *out, const struct hm_large_answer *a,
 }
 
 /*
- * Adds how far the micro-batch and the sequence can grow, and the number of workers at which
- * scaling breaks.
+ * Appends how large the micro-batch and the sequence can become, and the number of workers at which
+ * scaling breaks down.
  */
 static void add_room(struct hm_text *out, const struct hm_large_answer *a,
                      const struct hm_style *style)
@@ -284,8 +288,10 @@ static void add_room(struct hm_text *out, const struct hm_large_answer *a,
     hm__render_taken_line(out, style, "scaling", &line);
 }
 
-/* Adds the alternatives, the optimum and the knee; those that equal the recommendation are left
- * out. */
+/*
+ * Appends the alternatives, the best point and the knee, except those that are equal to the
+ * recommendation.
+ */
 static void add_others(struct hm_text *out, const struct hm_large_answer *a,
                        const struct hm_style *style)
 {
@@ -310,7 +316,7 @@ static void add_limits(struct hm_text *out, const struct hm_large_answer *a,
     hm__text_addf(&line, "%s (%.0f %% of the step)", parts[0].name,
                   100 * parts[0].seconds / c->step.time_s);
     hm__render_taken_line(out, style, "limited by", &line);
-    hm__render_line(out, style, "would help", parts[0].help);
+    hm__render_line(out, style, "would help", hm__large_part_help(a, &parts[0]));
     for (size_t i = 0; i < a->note_count; i++)
         hm__render_line(out, style, "note", a->notes[i]);
     hm__text_add(out, "\nshares of the step\n");

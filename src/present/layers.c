@@ -1,4 +1,7 @@
-/* Renders a neural network as a table of its layers. All quantities are for one sample. */
+/*
+ * Renders a neural network as a table of its layers. All quantities in the table are for one
+ * sample.
+ */
 #include <stdio.h>
 
 #include "format.h"

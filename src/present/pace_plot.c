@@ -1,7 +1,7 @@
 /*
  * Renders f(m), the seconds of an iteration on m workers, as a gnuplot script: the mean, with bars
- * from the 5th to the 95th percentile of single iterations (Hemingway's Figure 1a), one line for
- * each algorithm and consistency.
+ * from the 5th to the 95th percentile of single iterations, and one curve for each algorithm and
+ * consistency. Figure 1a of the Hemingway paper has this form.
  */
 #include <math.h>
 
@@ -10,7 +10,10 @@
 #include "palette.h"
 #include "plot_style.h"
 
-/* Writes the name of a pace: its algorithm, and the staleness or the backups of its runs. */
+/*
+ * Writes the name of a curve f(m): its algorithm, and the staleness or the number of backup workers
+ * of its runs.
+ */
 static void pace_add_name(struct hm_text *out, const struct hm_pace *p)
 {
     hm__text_add(out, p->algorithm && *p->algorithm ? p->algorithm : "iterations");
@@ -22,7 +25,10 @@ static void pace_add_name(struct hm_text *out, const struct hm_pace *p)
         hm__text_addf(out, " (ssp %g)", p->staleness);
 }
 
-/* Adds the workers and the seconds of a pace, with their percentiles, to the spans of the axes. */
+/*
+ * Extends the ranges of both axes so that they include all numbers of workers of a curve, and its
+ * seconds with their percentiles.
+ */
 static void pace_widen(const struct hm_pace *p, struct hm_plot_span *workers,
                        struct hm_plot_span *seconds)
 {

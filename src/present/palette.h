@@ -7,11 +7,11 @@
 enum { HM_PALETTE_SIZE = 8 };
 
 /*
- * Returns colour i on a white background, such as "#0072b2"; the list repeats after its last
- * colour.
+ * Returns colour `i` for a white background, such as "#0072b2"; after the last colour, the list
+ * starts again.
  */
 const char *hm__palette(size_t i);
-/* Returns colour i on a black background. */
+/* Returns colour `i` for a black background. */
 const char *hm__palette_dark(size_t i);
 
 #endif

@@ -1,4 +1,4 @@
-/* Sets the common style of all pictures that gnuplot draws. */
+/* Defines the style that all gnuplot plots share. */
 #include "plot_style.h"
 
 #include <math.h>
@@ -21,7 +21,10 @@ void hm__gnuplot_quote(struct hm_text *out, const char *text)
 static int add_terminal(struct hm_text *out, const char *file, double width, double height,
                         struct hm_err *err)
 {
-    /* gnuplot treats an output name that begins with "|" as a command to run. */
+    /*
+     * gnuplot would run an output name that begins with "|" as a command, so such names are
+     * rejected.
+     */
     if (file && file[0] == '|') {
         hm__fail(err, HM_E_UNSUPPORTED, "'%.80s' is not the name of a file", file);
         return HM_E_UNSUPPORTED;
@@ -48,7 +51,10 @@ static int add_terminal(struct hm_text *out, const char *file, double width, dou
 int hm__gnuplot_output(struct hm_text *out, const char *file, double width, double height,
                        struct hm_err *err)
 {
-    /* Shapes of points differ too, so that no information depends on colour alone. */
+    /*
+     * Curves differ in the shapes of their points too, so that no information depends on colour
+     * alone.
+     */
     static const int marks[HM_PALETTE_SIZE] = {7, 5, 9, 13, 11, 2, 6, 4};
     int rc = add_terminal(out, file, width, height, err);
 
@@ -79,8 +85,10 @@ bool hm__span_is_wide(const struct hm_plot_span *span)
     return span->low > 0 && span->high >= 10 * span->low;
 }
 
-/* Adds ticks at powers of two, at most nine, and at the largest number, which replaces a power that
- * is so near that the two numbers would touch. */
+/*
+ * Appends at most nine ticks at powers of two, and one at the largest number. A power of two is
+ * omitted if its label would touch that of the largest number.
+ */
 static void add_powers(struct hm_text *out, const struct hm_plot_span *span)
 {
     double near = pow(span->high / span->low, 0.09);
@@ -103,7 +111,10 @@ void hm__gnuplot_workers(struct hm_text *out, const struct hm_plot_span *span)
     hm__text_add(out, "set xlabel 'workers'\n");
     if (!(span->high > 0))
         return;
-    /* The range is wider than the numbers, so that points do not touch the frame. */
+    /*
+     * The axis is a little longer than the range of the numbers, so that no point touches the
+     * frame.
+     */
     if (hm__span_is_wide(span)) {
         hm__text_addf(out, "set logscale x 2\nset xrange [%.17g:%.17g]\n",
                       span->low / pow(span->high / span->low, 0.02),

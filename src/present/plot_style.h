@@ -1,6 +1,6 @@
 /*
- * Sets the style of all pictures that gnuplot draws: fonts, colours of the palette, frame, grid,
- * the axes, and the legend, which is below the plot so that it covers no data.
+ * Defines the style that all gnuplot plots share: fonts, colours of the palette, frame, grid, axes,
+ * and the legend, which is below the plot so that it covers no data.
  */
 #ifndef HM_PLOT_STYLE_H
 #define HM_PLOT_STYLE_H
@@ -10,49 +10,60 @@
 #include "howmany_base.h"
 #include "text.h"
 
-/* Line types of gnuplot that hm__gnuplot_output defines: 1 to 8 have the colours of the palette. */
+/*
+ * Numbers of the gnuplot line types that hm__gnuplot_output defines; 1 to 8 have the colours of the
+ * palette.
+ */
 enum {
-    HM_PLOT_MODEL = 1, /* Predictions of a model or a fit. */
+    HM_PLOT_MODEL = 1, /* Line type of the predictions of a model or a fit. */
     HM_PLOT_COMMUNICATE = 2,
     HM_PLOT_COMPUTE = 3,
     HM_PLOT_KNEE = 4,
     HM_PLOT_MEASURED = 6,
     HM_PLOT_BEST = 8,
-    HM_PLOT_GREY = 9, /* The ideal line, and impossible numbers of workers. */
+    /* Line type of the ideal line, and of numbers of workers that are impossible. */
+    HM_PLOT_GREY = 9,
 };
-/* Style in which an interval is filled; it follows `with filledcurves`. */
+/* Fill style of a band that shows an interval; it is written after `with filledcurves`. */
 #define HM_PLOT_BAND "fs transparent solid 0.18 noborder"
 
 /*
- * Adds a text inside single quotes for gnuplot: a quote is doubled, control characters are dropped.
+ * Appends a string in single quotes for gnuplot: a quote inside is doubled, and control characters
+ * are removed.
  */
 void hm__gnuplot_quote(struct hm_text *out, const char *text);
 /*
- * Adds the gnuplot commands that set the terminal, the output file and the common style; the ending
- * of the file name selects the terminal. Fails if the ending is not .svg, .png or .pdf.
+ * Appends the gnuplot commands that set the terminal, the output file and the common style. The
+ * extension of the file selects the terminal; it must be .svg, .png or .pdf.
  */
 int hm__gnuplot_output(struct hm_text *out, const char *file, double width, double height,
                        struct hm_err *err);
 
-/* The smallest and largest of the values above 0 that were added; both are 0 without values. */
+/*
+ * Range of the positive values that were added with hm__span_add; both ends are 0 if there were
+ * none.
+ */
 struct hm_plot_span {
     double low, high;
 };
 void hm__span_add(struct hm_plot_span *span, double value);
-/* Returns whether the largest value is at least ten times the smallest. */
+/* Returns whether the largest value of the range is at least ten times the smallest. */
 bool hm__span_is_wide(const struct hm_plot_span *span);
 /*
- * Adds the commands for a horizontal axis with numbers of workers. It is logarithmic if the numbers
- * span a decade, with ticks at powers of two and at the largest number; otherwise ticks are whole
- * numbers.
+ * Appends the commands for a horizontal axis with numbers of workers. It is logarithmic if the
+ * numbers span a decade, with ticks at powers of two and at the largest number; otherwise ticks are
+ * whole numbers.
  */
 void hm__gnuplot_workers(struct hm_text *out, const struct hm_plot_span *span);
 /*
- * Adds the commands for a logarithmic axis, such as "y". Its ticks are plain numbers if all values
- * are between 1e-4 and 1e5, otherwise powers of ten.
+ * Appends the commands for a logarithmic axis, such as "y". Its ticks are plain numbers if all
+ * values are between 1e-4 and 1e5, otherwise powers of ten.
  */
 void hm__gnuplot_log(struct hm_text *out, const char *axis, const struct hm_plot_span *span);
-/* Adds the commands for a vertical axis: logarithmic if the values span a decade, else from 0. */
+/*
+ * Appends the commands for a vertical axis. It is logarithmic if the values span a decade;
+ * otherwise it is linear and begins at 0.
+ */
 void hm__gnuplot_values(struct hm_text *out, const struct hm_plot_span *span);
 
 #endif

@@ -1,4 +1,4 @@
-/* Renders recommendations for programs: JSON, and CSV of the candidates. */
+/* Renders recommendations for other programs: as JSON, and the candidates as CSV. */
 #include "recommend_render.h"
 #include "choice_plot.h"
 
@@ -6,7 +6,7 @@
 #include "err.h"
 #include "names.h"
 
-static void json_candidate(struct hm_json *json, const char *key, const struct hm_recommended *c)
+static void json_recommended(struct hm_json *json, const char *key, const struct hm_recommended *c)
 {
     hm__json_open(json, key, HM_JSON_OBJECT);
     hm__json_put_number(json, "n", c->n);
@@ -27,11 +27,11 @@ static void json_candidates(struct hm_json *json, const struct hm_recommendation
 {
     hm__json_open(json, "candidates", HM_JSON_LIST | HM_JSON_LINES);
     for (size_t i = 0; i < r->candidate_count; i++)
-        json_candidate(json, NULL, &r->candidates[i]);
+        json_recommended(json, NULL, &r->candidates[i]);
     hm__json_close(json);
 }
 
-static void json_rows(struct hm_json *json, const struct hm_recommendation *r)
+static void json_recommended_rows(struct hm_json *json, const struct hm_recommendation *r)
 {
     hm__json_open(json, "rows", HM_JSON_LIST);
     for (size_t i = 0; i < r->row_count; i++)
@@ -39,8 +39,11 @@ static void json_rows(struct hm_json *json, const struct hm_recommendation *r)
     hm__json_close(json);
 }
 
-/* Writes the run that would help most, such as {"n":3,"batch":6400,…}; null if there is none. */
-static void json_next(struct hm_json *json, const struct hm_recommendation *r)
+/*
+ * Writes the run that would improve the recommendation most as JSON, such as
+ * {"n":3,"batch":6400,…}; null if there is none.
+ */
+static void json_recommended_next(struct hm_json *json, const struct hm_recommendation *r)
 {
     if (r->next_count == 0)
         hm__json_put_null(json, "next");
@@ -55,7 +58,7 @@ static void json_next(struct hm_json *json, const struct hm_recommendation *r)
 
 /*
  * Returns the status of a recommendation: "unreached" if no candidate meets the limits; "unknown"
- * if no candidate has a time.
+ * if no time could be predicted for any candidate.
  */
 static const char *recommendation_status(const struct hm_recommendation *r)
 {
@@ -78,11 +81,11 @@ static void recommendation_json(struct hm_text *out, const struct hm_recommendat
     if (r->best >= r->candidate_count)
         hm__json_put_null(&json, "best");
     else
-        json_candidate(&json, "best", &r->candidates[r->best]);
+        json_recommended(&json, "best", &r->candidates[r->best]);
     if (r->recommended >= r->candidate_count)
         hm__json_put_null(&json, "recommended");
     else
-        json_candidate(&json, "recommended", &r->candidates[r->recommended]);
+        json_recommended(&json, "recommended", &r->candidates[r->recommended]);
     hm__json_put_number(&json, "sure", r->sure);
     hm__json_put_number(&json, "sure_near", r->sure_near);
     hm__json_put_number(&json, "slack", r->slack);
@@ -91,8 +94,8 @@ static void recommendation_json(struct hm_text *out, const struct hm_recommendat
     hm__json_put_number(&json, "certainty", r->certainty);
     hm__json_put_text(&json, "missed", r->missed);
     json_candidates(&json, r);
-    json_rows(&json, r);
-    json_next(&json, r);
+    json_recommended_rows(&json, r);
+    json_recommended_next(&json, r);
     hm__json_put_texts(&json, "notes", r->notes, r->note_count);
     hm__json_close_answer(&json);
 }

@@ -1,4 +1,4 @@
-/* Renders a recommendation; all functions append to a text. */
+/* Renders a recommendation of the number of workers; all functions append to `out`. */
 #ifndef HM_RECOMMEND_RENDER_H
 #define HM_RECOMMEND_RENDER_H
 

@@ -1,6 +1,6 @@
 /*
- * Renders a recommendation as text for people: the number of workers, what it is based on, how
- * certain it is, the other candidates, and the run that would help most.
+ * Renders a recommendation as text for people: the number of workers, which runs it is based on,
+ * how certain it is, the other candidates, and the run that would improve it most.
  */
 #include <math.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@ static void recommendation_say_workers(struct hm_text *out, double n)
     hm__text_addf(out, "%g worker%s", n, hm__plural(n));
 }
 
-/* Adds the time and the cost of a candidate, such as "2.18 min, $0.12". */
+/* Appends the time and the cost of a candidate, such as "2.18 min, $0.12". */
 static void recommendation_say_outcome(struct hm_text *out, const struct hm_recommended *c)
 {
     char shown[HM_SHOWN];
@@ -55,7 +55,7 @@ static void recommendation_say_headline(struct hm_text *out, const struct hm_rec
 
 enum { OTHERS_SHOWN = 5 };
 
-/* Adds the best candidate if it is not the recommended one, such as "4 workers 8.21 min". */
+/* Appends the best candidate if it is not the recommended one, such as "4 workers 8.21 min". */
 static void recommendation_say_best(struct hm_text *out, const struct hm_recommendation *r)
 {
     if (r->best >= r->candidate_count || r->best == r->recommended)
@@ -65,7 +65,10 @@ static void recommendation_say_best(struct hm_text *out, const struct hm_recomme
     recommendation_say_outcome(out, &r->candidates[r->best]);
 }
 
-/* Adds a warning if no run shows how much the fabric between nodes costs. */
+/*
+ * Appends a warning if all runs used a single node, so that nothing is known about the network
+ * between nodes.
+ */
 static void recommendation_say_one_node(struct hm_text *out, const struct hm_recommendation *r,
                                         const struct hm_style *style)
 {
@@ -78,8 +81,8 @@ static void recommendation_say_one_node(struct hm_text *out, const struct hm_rec
 }
 
 /*
- * Adds the candidates other than the recommended and the best that do not fail, such as "3
- * workers 8.38 min; 2 workers 12.8 min".
+ * Appends the candidates that are neither recommended nor best and did not fail, such as "3 workers
+ * 8.38 min; 2 workers 12.8 min".
  */
 static void recommendation_say_others(struct hm_text *out, const struct hm_recommendation *r)
 {
@@ -125,8 +128,8 @@ static void recommendation_say_failed(struct hm_text *out, const struct hm_recom
 }
 
 /*
- * Adds the proposed run and the reason for it, such as "a run of 3 workers with batch 6400, latency
- * 20.0 ms: why".
+ * Appends the proposed run and the reason for it, such as "a run of 3 workers with batch 6400,
+ * latency 20.0 ms: REASON".
  */
 static void recommendation_say_next(struct hm_text *out, const struct hm_recommendation *r)
 {
@@ -163,8 +166,8 @@ static void recommendation_say_sure(struct hm_text *out, const struct hm_recomme
 }
 
 /*
- * Adds the probability with which the recommended candidate, or the nearest one if there is none,
- * meets the limits.
+ * Appends the probability that the recommended candidate meets the limits; if no candidate is
+ * recommended, the probability for the one that comes nearest to them.
  */
 static void recommendation_say_limits(struct hm_text *out, const struct hm_recommendation *r)
 {
@@ -189,7 +192,7 @@ static void recommendation_say_limits(struct hm_text *out, const struct hm_recom
 
 typedef void (*recommendation_phrase)(struct hm_text *out, const struct hm_recommendation *r);
 
-/* Adds a line "label   phrase" if the phrase is not empty. */
+/* Appends a line "label   phrase" if the phrase is not empty. */
 static void recommendation_add_line(struct hm_text *out, const struct hm_recommendation *r,
                                     const struct hm_style *style, const char *label,
                                     recommendation_phrase phrase)

@@ -38,19 +38,18 @@ struct hm_answer hm__answer_of_alternative(const struct hm_answer *a, size_t kin
 }
 
 /*
- * A quantity of a point with its name; a negative value or NaN means that the quantity is unknown.
+ * Name and value of a quantity at one point of the curve; a negative value or NaN means that the
+ * quantity is unknown.
  */
 struct point_field {
     const char *name;
     double value;
 };
 
-/*
- * Every point has POINT_FIELDS quantities; point_extra_fields adds at most POINT_EXTRA_FIELDS more.
- */
+/* Number of quantities that every point has, and largest number that point_extra_fields adds. */
 enum { POINT_FIELDS = 19, POINT_EXTRA_FIELDS = 2 };
 
-/* Lists the quantities of a point in the order of JSON keys and CSV columns. */
+/* Lists the quantities of a point of the curve, in the order of JSON keys and CSV columns. */
 static void point_list_fields(const struct hm_answer *a, const struct hm_point *p,
                               struct point_field fields[POINT_FIELDS])
 {
@@ -78,7 +77,8 @@ static void point_list_fields(const struct hm_answer *a, const struct hm_point *
 }
 
 /*
- * Lists the quantities that exist only with stragglers or only with servers; returns their number.
+ * Lists the quantities that exist only in jobs with stragglers or only with parameter servers;
+ * returns their number.
  */
 static size_t point_extra_fields(const struct hm_answer *a, const struct hm_point *p,
                                  struct point_field fields[POINT_EXTRA_FIELDS])
@@ -94,7 +94,7 @@ static size_t point_extra_fields(const struct hm_answer *a, const struct hm_poin
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
-/* Writes a point; `machine` names its machine and may be NULL. */
+/* Writes a point of the curve as a JSON object; `machine` is the name of its machine, or NULL. */
 static void json_point(struct hm_json *json, const char *key, const struct hm_answer *a,
                        const struct hm_point *p, const char *machine)
 {
@@ -121,7 +121,7 @@ static void json_point(struct hm_json *json, const char *key, const struct hm_an
     hm__json_close(json);
 }
 
-/* Writes the point with the given index; writes null if the answer has no such point. */
+/* Writes the point of the curve with the given index; null if the answer has no such point. */
 static void json_point_at(struct hm_json *json, const char *key, const struct hm_answer *a,
                           const struct hm_point *points, size_t index)
 {
@@ -132,15 +132,15 @@ static void json_point_at(struct hm_json *json, const char *key, const struct hm
 }
 
 /*
- * Writes a quantity for which 0 or less means "unknown" or "not asked for"; such values become
- * null.
+ * Writes a quantity as JSON; null if it is 0 or less, which means that it is unknown or that the
+ * question does not ask for it.
  */
 static void json_positive(struct hm_json *json, const char *key, double value)
 {
     hm__json_put_number(json, key, value > 0 ? value : NAN);
 }
 
-/* Writes the keys of a platform; they are left out when the question names no platform. */
+/* Writes the keys that describe a platform; nothing if the question names no platform. */
 static void json_way(struct hm_json *json, const struct hm_way *way, double samples_per_s,
                      double saturates_n, double servers_enough)
 {
@@ -198,10 +198,10 @@ static void json_head(struct hm_json *json, const struct hm_answer *a)
 }
 
 /*
- * Writes the points that the question asks for. If no point meets the limits, writes the one that
- * misses them least.
+ * Writes the points of the curve that the question asks for. If no point meets the limits, writes
+ * the point that comes nearest to them.
  */
-static void json_chosen(struct hm_json *json, const struct hm_answer *a)
+static void json_answer_chosen(struct hm_json *json, const struct hm_answer *a)
 {
     bool work = a->missed && strcmp(a->missed, "work") == 0;
 
@@ -218,8 +218,8 @@ static void json_chosen(struct hm_json *json, const struct hm_answer *a)
     hm__json_put_known(json, "certainty", a->certainty);
 }
 
-/* Writes the three alternatives; each is null if no price is known. */
-static void json_alternatives(struct hm_json *json, const struct hm_answer *a)
+/* Writes the three alternatives, which depend on prices; each is null if no price is known. */
+static void json_answer_alternatives(struct hm_json *json, const struct hm_answer *a)
 {
     hm__json_open(json, "alternatives", HM_JSON_OBJECT);
     for (size_t k = 0; k < HM_ALTERNATIVES; k++) {
@@ -252,13 +252,14 @@ static void json_advised(struct hm_json *json, const struct hm_answer *a)
 }
 
 /*
- * Writes the plateau around the best n, the ceiling of the search, and the certainty of the answer.
+ * Writes the range of numbers of workers that are nearly as good as the best, the largest number
+ * that was considered, and the certainty of the answer.
  */
 static void json_around_best(struct hm_json *json, const struct hm_answer *a)
 {
     bool fitted = a->level > 0, best = a->best < a->point_count;
 
-    json_alternatives(json, a);
+    json_answer_alternatives(json, a);
     hm__json_put_known(json, "slack", a->slack);
     hm__json_put_known(json, "knee_hours", a->knee_hours);
     if (a->way.platform == HM_PLATFORM_JOB)
@@ -328,8 +329,8 @@ static void json_ranking(struct hm_json *json, const struct hm_answer *a)
 }
 
 /*
- * Writes the points with the given indices; if there are no indices, writes the first `count`
- * points.
+ * Writes the points of the curve with the given indices; if `indices` is NULL, writes the first
+ * `count` points.
  */
 static void json_points(struct hm_json *json, const char *key, const struct hm_answer *a,
                         const size_t *indices, size_t count)
@@ -346,7 +347,7 @@ static void answer_json(struct hm_text *out, const struct hm_answer *a)
 
     hm__json_open_answer(&json);
     json_head(&json, a);
-    json_chosen(&json, a);
+    json_answer_chosen(&json, a);
     json_around_best(&json, a);
     json_limit(&json, a);
     json_help(&json, a);
@@ -359,7 +360,7 @@ static void answer_json(struct hm_text *out, const struct hm_answer *a)
 
 /* ---- CSV ------------------------------------------------------------------------------------- */
 
-/* Adds a field of CSV; it is empty if the quantity is unknown (NaN or negative). */
+/* Appends a field of CSV; the field is empty if the quantity is unknown (NaN or negative). */
 static void csv_known(struct hm_text *out, double value, const char *end)
 {
     if (value >= 0)
@@ -367,7 +368,7 @@ static void csv_known(struct hm_text *out, double value, const char *end)
     hm__text_add(out, end);
 }
 
-/* Adds the columns of the platform, which are the same in every row. */
+/* Appends the columns that describe the platform; they are the same in every row. */
 static void csv_way(struct hm_text *out, const struct hm_way *way)
 {
     hm__text_addf(out, ",%s,%s,", hm_platform_name(way->platform),

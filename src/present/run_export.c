@@ -20,14 +20,17 @@ static double time_ms(const char *text)
     if (!text ||
         sscanf(text, "%4d-%2d-%2dT%2d:%2d:%2d", &year, &month, &day, &hour, &minute, &second) != 6)
         return 0;
-    /* Days since 1970 in the Gregorian calendar, computed with years that begin in March. */
+    /*
+     * Days since 1970-01-01 in the Gregorian calendar. Years are counted from March, so that a leap
+     * day is the last day of its year.
+     */
     double y = month <= 2 ? year - 1 : year, m = month <= 2 ? month + 9 : month - 3;
     double days = 365 * y + floor(y / 4) - floor(y / 100) + floor(y / 400) +
                   floor((153 * m + 2) / 5) + day - 1 - 719468;
     return 1000 * (86400 * days + 3600.0 * hour + 60.0 * minute + second);
 }
 
-/* Opens the JSON object of one entry and writes everything before its value. */
+/* Opens the JSON object of one log entry, and writes everything that comes before its value. */
 static void open_entry(struct hm_json *json, double ms, const char *event, const char *key)
 {
     hm__text_add(json->out, ":::MLLOG ");
@@ -40,7 +43,7 @@ static void open_entry(struct hm_json *json, double ms, const char *event, const
 
 static void close_entry(struct hm_json *json)
 {
-    hm__json_close(json); /* Closes the metadata of the entry. */
+    hm__json_close(json); /* Close the metadata of the log entry, and then the entry itself. */
     hm__json_close(json);
     hm__text_add(json->out, "\n");
 }
@@ -87,7 +90,10 @@ void hm__export_mllog(struct hm_text *out, const struct hm_stored *run)
             hm__json_put_number(j, "step_num", s->iteration);
         close_entry(j);
     }
-    /* A run without iterations and samples, such as a result of MLPerf, is one iteration. */
+    /*
+     * A run without iterations and samples, such as a result of MLPerf, is written as a single
+     * iteration.
+     */
     double iterations = isfinite(run->iterations) || run->sample_count > 0 ? run->iterations : 1;
     double total = isfinite(run->total) ? run->total : iterations * run->seconds;
     open_entry(j, start + 1000 * fmax(isfinite(total) ? total : 0, elapsed), "INTERVAL_END",
@@ -101,7 +107,10 @@ void hm__export_mllog(struct hm_text *out, const struct hm_stored *run)
 
 /* ---- OSU ------------------------------------------------------------------------------------- */
 
-/* Copies a member of `more` without quotes; false if there is none. */
+/*
+ * Copies the value of a member of the run's field `more`, without quotes; false if there is no such
+ * member.
+ */
 static bool get_member(const struct hm_stored *run, const char *wanted, char *text, size_t room)
 {
     const char *at = run->more ? run->more : "", *name, *value;

@@ -7,14 +7,15 @@
 
 /*
  * Writes a run as a log of MLPerf (MLLOG): the benchmark, the batch, the number of ranks, start and
- * stop, and each sample as an evaluation, whose value is the loss. Times count from made_at.
+ * stop, and each sample as an evaluation, whose value is the loss. Times begin at `made_at` of the
+ * run.
  */
 void hm__export_mllog(struct hm_text *out, const struct hm_stored *run);
 /*
  * Writes a run with the columns `collective` and `bytes` as a row of the OSU benchmarks. A header
  * is written first if the collective or n differs from that of the previous run `before`, or if
- * `before` is NULL; the version in the header is that of the layout. Returns false if the run lacks
- * a column.
+ * `before` is NULL; the version in the header is that of the OSU benchmarks whose table format is
+ * used. Returns false if the run lacks a column.
  */
 bool hm__export_osu(struct hm_text *out, const struct hm_stored *run,
                     const struct hm_stored *before);

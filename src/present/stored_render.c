@@ -1,7 +1,7 @@
 /*
  * Renders stored runs as text, JSON and CSV. A member of struct hm_stored has the same name as its
- * column and its JSON key. `more` is a flat JSON object of further columns; its members are written
- * after the other columns.
+ * column and its JSON key. The field `more` is a flat JSON object with further values, which are
+ * written after the other columns.
  */
 #include "stored_render.h"
 
@@ -16,7 +16,10 @@
 
 enum { CELL_SIZE = 64, CELL_WIDEST = 24 };
 
-/* COLUMN_FIRST and COLUMN_END delimit the columns between the id and `more`. */
+/*
+ * Index of the first column after the id, and index of the column `more`, which comes after the
+ * others.
+ */
 enum { COLUMN_FIRST = 1, COLUMN_END = HM_STORE_COLUMNS - 1 };
 
 static bool column_is_text(size_t k)
@@ -49,7 +52,10 @@ static bool stored_any_has(const struct hm_stored *runs, size_t count, size_t k)
 
 /* ---- text ------------------------------------------------------------------------------------ */
 
-/* Returns the text of a table cell. It is empty if the value is unknown; long texts are cut. */
+/*
+ * Returns the text of a table cell; an empty string if the value is unknown. Long strings are
+ * truncated.
+ */
 static const char *stored_cell(const struct hm_stored *run, size_t k, char text[CELL_SIZE])
 {
     if (!stored_has(run, k))
@@ -62,8 +68,8 @@ static const char *stored_cell(const struct hm_stored *run, size_t k, char text[
 }
 
 /*
- * Whether the table of runs shows column k. Columns of little interest are shown only by
- * hm__render_stored.
+ * Whether the table of several runs shows column `k`. Less important columns appear only when one
+ * run is shown by hm__render_stored.
  */
 static bool column_in_table(size_t k)
 {
@@ -180,7 +186,8 @@ void hm__render_stored_json(struct hm_text *out, const struct hm_stored *run)
         else
             hm__json_put_number(&json, hm__store_columns[k].name, stored_number(run, k));
     }
-    if (run->more && strlen(run->more) > 2) /* An empty object, {}, has no members. */
+    /* The object {} has no members, so there is nothing to copy. */
+    if (run->more && strlen(run->more) > 2)
         json_more(&json, run->more);
     if (run->sample_count)
         json_samples(&json, run);
@@ -189,7 +196,7 @@ void hm__render_stored_json(struct hm_text *out, const struct hm_stored *run)
 
 /* ---- CSV ------------------------------------------------------------------------------------- */
 
-/* The functions below scan `more`, a flat JSON object that the store has checked already. */
+/* The functions below parse `more`, a flat JSON object that the store has checked already. */
 static const char *json_skip_text(const char *at)
 {
     for (at++; *at && *at != '"'; at++)
@@ -222,7 +229,8 @@ const char *hm__stored_member(const char *at, const char **name, size_t *name_le
 }
 
 /*
- * Largest number of different names in `more` that become columns of the CSV; others are left out.
+ * Largest number of different names in `more` that become columns of the CSV; further names are
+ * ignored.
  */
 enum { MORE_MAX = 256 };
 
@@ -258,7 +266,8 @@ static void member_gather(struct member_names *names, const struct hm_stored *ru
     }
 }
 
-/* Adds a JSON value as a field of CSV. A JSON string is written without its quotes and escapes. */
+/* Appends a JSON value as a field of CSV. A JSON string is written without its quotes and escapes.
+ */
 static void csv_add_value(struct hm_text *out, const char *value, size_t length)
 {
     struct hm_text plain = {0};

@@ -1,4 +1,4 @@
-/* Renders stored runs as text, JSON and CSV; all functions append to a text. */
+/* Renders stored runs as text, JSON and CSV; all functions append to `out`. */
 #ifndef HM_STORED_RENDER_H
 #define HM_STORED_RENDER_H
 
@@ -6,12 +6,12 @@
 #include "text.h"
 
 /*
- * Renders a table with the columns for which at least one run has a value. If style is NULL, the
+ * Renders a table with the columns for which at least one run has a value. If `style` is NULL, the
  * default style is used.
  */
 void hm__render_stored_table(struct hm_text *out, const struct hm_stored *runs, size_t count,
                              const struct hm_style *style);
-/* Renders one run: a line for each known column, then its samples. */
+/* Renders one run as text: a line for each known value, then its samples. */
 void hm__render_stored(struct hm_text *out, const struct hm_stored *run);
 /* Renders one run as a JSON object without a line break, with its samples if it has any. */
 void hm__render_stored_json(struct hm_text *out, const struct hm_stored *run);
@@ -21,8 +21,8 @@ void hm__render_stored_json(struct hm_text *out, const struct hm_stored *run);
  */
 void hm__render_stored_csv(struct hm_text *out, const struct hm_stored *runs, size_t count);
 /*
- * Finds the next member of `more`, a flat JSON object; `at` points at "{" or ",". Returns the end
- * of the member, or NULL after the last one.
+ * Finds the next member of `more`, a flat JSON object; `at` points at its "{" or at the "," before
+ * the member. Returns the end of the member, or NULL after the last one.
  */
 const char *hm__stored_member(const char *at, const char **name, size_t *name_length,
                               const char **value, size_t *value_length);

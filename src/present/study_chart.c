@@ -1,6 +1,6 @@
 /*
- * Draws the charts of a study. The time of a point is its iteration times the measured seconds of
- * an iteration on the same number of workers; no model is evaluated here.
+ * Draws the charts of a study. The time of a point is its number of iterations times the measured
+ * seconds of an iteration on the same number of workers, so no model is needed.
  */
 #include <math.h>
 #include <stdio.h>
@@ -20,8 +20,8 @@ static void *page_alloc(struct hm_page *page, size_t count, size_t size)
 }
 
 /*
- * Writes a label such as "name, m = 8" (m is the number of workers) into the arena of the page;
- * NULL if memory runs out.
+ * Makes a label such as "name, m = 8" (m is the number of workers) in the arena of the page; NULL
+ * if memory runs out.
  */
 static const char *page_curve_label(struct hm_page *page, const char *algorithm, double m)
 {
@@ -39,7 +39,7 @@ static const char *algorithm_label(const char *algorithm)
 
 /*
  * Begins a chart with its caption. Returns false, and adds nothing, if the chart has no points or
- * memory ran out before.
+ * an allocation failed earlier.
  */
 static bool page_begin_figure(struct hm_page *page, struct hm_svg_chart *chart)
 {
@@ -58,7 +58,10 @@ static void page_end_figure(struct hm_page *page)
     hm__text_add(page->out, "</figure>\n");
 }
 
-/* Begins a collapsed table with the numbers of a chart. */
+/*
+ * Begins a table with the numbers of a chart, which the page shows only after the reader has opened
+ * it.
+ */
 static void details_begin(struct hm_text *out, const char *title, const char *const *columns)
 {
     hm__text_add(out, "<details><summary>as a table</summary>\n");
@@ -72,8 +75,8 @@ static void details_end(struct hm_text *out)
 }
 
 /*
- * Adds a chart of loss curves, with a collapsed table. The table has at most about ROWS_SHOWN
- * points of each curve, including the last one.
+ * Appends a chart of loss curves, with a table that the reader can open. The table has at most
+ * about ROWS_SHOWN points of each curve, including the last one.
  */
 static void page_add_curves(struct hm_page *page, struct hm_svg_chart *chart, const char *x_name,
                             const char *const *labels)
@@ -101,7 +104,7 @@ static void page_add_curves(struct hm_page *page, struct hm_svg_chart *chart, co
     page_end_figure(page);
 }
 
-/* Returns P - P* (loss minus least loss) of a curve, in the arena of the page. */
+/* Returns P - P* (loss minus optimal loss) at each point of a curve, in the arena of the page. */
 static double *curve_losses(struct hm_page *page, const struct hm_convergence *c,
                             const struct hm_g_curve *curve)
 {
@@ -113,7 +116,7 @@ static double *curve_losses(struct hm_page *page, const struct hm_convergence *c
 }
 
 /*
- * Returns how many different numbers of workers of the algorithm are smaller than m; this number
+ * Returns how many different numbers of workers of the algorithm are smaller than `m`. This rank
  * selects colour and shape.
  */
 static size_t curve_rank(const struct hm_g *g, double m)
@@ -174,7 +177,7 @@ void hm__chart_iterations(struct hm_page *page, const struct hm_convergence *c, 
 
 /* ---- loss against time ----------------------------------------------------------------------- */
 
-/* Returns the measured seconds of one iteration on m workers; NaN when there is no measurement. */
+/* Returns the measured seconds of one iteration on m workers; NaN if there is no measurement. */
 static double pace_seconds(const struct hm_paces *paces, const char *algorithm, double m)
 {
     double found = NAN;
@@ -199,8 +202,8 @@ static const struct hm_g_curve *curve_find(const struct hm_g *g, double m)
 }
 
 /*
- * Finds the trace of the best-ranked number of workers that has both a trace and a measured time;
- * NULL if there is none.
+ * Finds a trace of the number of workers that the advice ranks best among those with both a trace
+ * and a measured time; NULL if there is none.
  */
 static const struct hm_g_curve *curve_find_best(const struct hm_convergence *c,
                                                 const struct hm_advice *a, const struct hm_g *g,
@@ -238,7 +241,7 @@ static bool series_add_times(struct hm_page *page, const struct hm_convergence *
 }
 
 /*
- * Returns the number that selects colour and shape of an algorithm. It is the algorithm's rank in
+ * Returns the index that selects colour and shape of an algorithm. It is the algorithm's rank in
  * the advice, so that the algorithm looks the same in all charts.
  */
 static size_t algorithm_look(const struct hm_advice *a, const char *algorithm)
@@ -285,7 +288,10 @@ void hm__chart_times(struct hm_page *page, const struct hm_convergence *c,
 
 /* ---- seconds of an iteration ----------------------------------------------------------------- */
 
-/* Adds a collapsed table of the seconds of an iteration with their percentiles. */
+/*
+ * Appends a table of the seconds of an iteration and their percentiles. The table is closed until
+ * the reader opens it.
+ */
 static void page_add_paces(struct hm_text *out, const struct hm_paces *paces, const char *title)
 {
     const char *const columns[] = {"algorithm",       "*workers",         "*mean",
@@ -387,8 +393,8 @@ static bool series_add_candidates(struct hm_page *page, const struct hm_advice *
 }
 
 /*
- * Adds the chart of candidates. It has no table of its own, because the table of all candidates
- * follows it.
+ * Appends the chart of all candidates. A table of all candidates follows it in the report, so the
+ * chart has none.
  */
 void hm__chart_candidates(struct hm_page *page, const struct hm_advice *a)
 {
@@ -424,7 +430,10 @@ void hm__chart_candidates(struct hm_page *page, const struct hm_advice *a)
         page_end_figure(page);
 }
 
-/* Adds the chart of checks. It has no table of its own, because the table of checks precedes it. */
+/*
+ * Appends the chart of predicted and measured times of the check runs. The table of these runs
+ * precedes it in the report, so the chart has none.
+ */
 void hm__chart_checks(struct hm_page *page, const struct hm_study *s)
 {
     struct hm_svg_series *series = page_alloc(page, s->check_count, sizeof(*series));

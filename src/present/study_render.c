@@ -1,6 +1,6 @@
 /*
  * Renders the report of a study: one HTML file that loads no other files. The advice comes first,
- * then the runs and fits that it is based on. The report of a study always has the same bytes, at
+ * then the runs and fits that it is based on. The same study gives a report with the same bytes at
  * any time and on any machine.
  */
 #include "study_render.h"
@@ -58,8 +58,8 @@ static const char *show_known_loss(double loss, char *text)
 }
 
 /*
- * Adds escaped text. A word joiner is inserted after the minus sign of numbers such as 1e-4, so
- * that they are not split over two lines.
+ * Appends escaped text. A word joiner is inserted after the minus sign of numbers such as 1e-4, so
+ * that such numbers are not broken at the end of a line.
  */
 static void study_add_sentence(struct hm_text *out, const char *text)
 {
@@ -126,8 +126,8 @@ static void study_add_why(struct hm_text *out, const struct hm_advice *a,
 }
 
 /*
- * Adds the quantity that candidates are ranked by (time or loss), its interval, the cost and the
- * probability.
+ * Appends the quantity by which candidates are ranked (time or loss), its interval, the cost and
+ * the probability.
  */
 static void study_add_ranked(struct hm_text *out, const struct hm_advice *a,
                              const struct hm_candidate *c, bool priced)
@@ -166,8 +166,8 @@ static void study_add_candidate(struct hm_text *out, const struct hm_advice *a,
 }
 
 /*
- * Adds a table of all candidates, or of the best candidate of each algorithm with the reason why it
- * is worse than the first.
+ * Appends a table of all candidates, or of the best candidate of each algorithm with the reason why
+ * it is worse than the recommended one.
  */
 static void study_add_candidates(struct hm_text *out, const struct hm_advice *a, bool all)
 {

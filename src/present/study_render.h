@@ -1,29 +1,35 @@
-/* Writes the sections of HTML reports: of studies, and of steered trainings. */
+/*
+ * Writes the sections of HTML reports, both of studies and of trainings that `howmany steer`
+ * controls.
+ */
 #ifndef HM_STUDY_RENDER_H
 #define HM_STUDY_RENDER_H
 
 #include "advice_render.h"
 #include "memory.h"
 
-/* The HTML report while it is being written. */
+/* State of an HTML report that is being written. */
 struct hm_page {
     struct hm_text *out;
-    struct hm_arena *arena; /* Owns the arrays of the charts. */
+    struct hm_arena *arena; /* Arena that owns the arrays of the charts. */
     size_t charts;          /* Number of charts written so far. */
-    bool failed;            /* True if memory ran out. */
+    bool failed;            /* True if an allocation failed while the report was written. */
 };
 
-/* Begins a report: its style, which all reports share, and its title as a heading inside <main>. */
+/*
+ * Begins a report: adds the CSS rules that all reports share, and the title as a heading inside
+ * <main>.
+ */
 void hm__report_head(struct hm_text *out, const char *title);
 /*
- * Begins a table. The list `columns` ends with NULL; a name that begins with "*" is a column of
+ * Begins a table. The list `columns` ends with NULL; a name that begins with "*" marks a column of
  * numbers.
  */
 void hm__table_begin(struct hm_text *out, const char *caption, const char *const *columns);
-/* Begins a row; its first cell is the heading `head`. */
+/* Begins a row of a table; its first cell is the heading `head`. */
 void hm__table_row(struct hm_text *out, const char *head);
 void hm__table_text(struct hm_text *out, const char *text);
-/* Adds a cell that is aligned to the right. */
+/* Appends a cell whose text is aligned to the right, as for numbers. */
 void hm__table_number(struct hm_text *out, const char *text);
 void hm__table_row_end(struct hm_text *out);
 void hm__table_end(struct hm_text *out);
@@ -34,7 +40,10 @@ void hm__chart_iterations(struct hm_page *page, const struct hm_convergence *con
                           size_t algorithm);
 void hm__chart_times(struct hm_page *page, const struct hm_convergence *convergence,
                      const struct hm_advice *advice);
-/* If the advice is not NULL, algorithms have the same colours as in the other charts. */
+/*
+ * Appends a chart of the seconds of an iteration against the number of workers. If `advice` is not
+ * NULL, algorithms have the same colours as in the charts of the advice.
+ */
 void hm__chart_paces(struct hm_page *page, const struct hm_paces *paces,
                      const struct hm_advice *advice);
 void hm__chart_checks(struct hm_page *page, const struct hm_study *study);

@@ -1,5 +1,6 @@
 /*
- * Writes HTML tables: a caption, headings with a scope, and a frame that scrolls on small screens.
+ * Writes HTML tables with a caption, header cells for rows and columns, and a frame that scrolls on
+ * small screens.
  */
 #include "study_render.h"
 

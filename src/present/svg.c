@@ -1,6 +1,7 @@
 /*
- * Draws charts as SVG. A drawing of 480 by about 340 units is scaled to the available width; text
- * of 14 units remains legible on a phone. Labels that would touch the previous label are left out.
+ * Draws charts as SVG. A drawing is 480 units wide and about 340 high, and is scaled to the
+ * available width; text has a height of 14 units, so that it is legible on a phone. A label that
+ * would touch the previous one is omitted.
  */
 #include "svg.h"
 
@@ -11,11 +12,11 @@
 #include "palette.h"
 
 enum { WIDTH = 480, HEIGHT = 300, LEFT = 60, RIGHT = 26, TOP = 30, BOTTOM = 48 };
-enum { TICKS = 64, GLYPH_WIDTH = 8, LEGEND_ROW = 22, NAME_SHOWN = 48 };
+enum { TICKS = 64, GLYPH_WIDTH = 8, LEGEND_ROW = 22, SVG_NAME_SHOWN = 48 };
 
 struct axis {
     enum hm_scale scale;
-    double low, high; /* Range of the values on the axis. */
+    double low, high; /* Smallest and largest value on the axis. */
     double from, to;  /* Positions of the ends of the axis, in units of the drawing. */
 };
 
@@ -47,7 +48,7 @@ static void axis_widen(struct axis *a, double value)
 }
 
 /*
- * Widens the range of the axis by a margin. If 0 is close to the range, a linear axis starts at 0.
+ * Extends the range of the axis by a margin. If 0 is close to the range, a linear axis starts at 0.
  */
 static void axis_pad(struct axis *a)
 {
@@ -68,7 +69,7 @@ static bool point_is_drawn(const struct axis *x, const struct axis *y,
     return axis_shows(x, s->x[i]) && axis_shows(y, s->y[i]);
 }
 
-/* Finds the ranges of both axes from all points and error bars; false if there is no point. */
+/* Determines the ranges of both axes from all points and error bars; false if there is no point. */
 static bool chart_find_axes(const struct hm_svg_chart *c, struct axis *x, struct axis *y)
 {
     *x = (struct axis){c->x_scale, INFINITY, -INFINITY, LEFT, WIDTH - RIGHT};
@@ -120,7 +121,7 @@ static size_t axis_linear_ticks(const struct axis *a, double *ticks)
 }
 
 /*
- * Sets ticks at the powers of a base. If there would be more than `most` ticks, only every second,
+ * Sets ticks at the powers of `base`. If there would be more than `most` ticks, only every second,
  * third, … power gets one.
  */
 static size_t axis_power_ticks(const struct axis *a, double base, double most, double *ticks)
@@ -211,20 +212,20 @@ static void svg_add_y_axis(struct hm_text *out, const struct hm_svg_chart *c, co
                   y->from, x->to);
 }
 
-/* Draws one of six shapes around a point. */
+/* Draws one of six shapes, which marks a point. */
 static void svg_add_mark(struct hm_text *out, size_t look, double x, double y)
 {
     static const char *const shapes[] = {
-        "m-3.5 0a3.5 3.5 0 1 0 7 0a3.5 3.5 0 1 0 -7 0z", /* This path is a circle. */
-        "m-3.2 -3.2h6.4v6.4h-6.4z",                      /* This path is a square. */
-        "m0 -4.5l4.2 7.2h-8.4z",                         /* This path is a triangle. */
-        "m0 -4.8l4.8 4.8l-4.8 4.8l-4.8 -4.8z",           /* This path is a diamond. */
-        "m0 4.5l4.2 -7.2h-8.4z", /* This path is a triangle that is upside down. */
-        "m-4.5 -1.2h3.3v-3.3h2.4v3.3h3.3v2.4h-3.3v3.3h-2.4v-3.3h-3.3z", /* This path is a cross. */
+        "m-3.5 0a3.5 3.5 0 1 0 7 0a3.5 3.5 0 1 0 -7 0z", /* SVG path of a circle. */
+        "m-3.2 -3.2h6.4v6.4h-6.4z",                      /* SVG path of a square. */
+        "m0 -4.5l4.2 7.2h-8.4z",                         /* SVG path of a triangle. */
+        "m0 -4.8l4.8 4.8l-4.8 4.8l-4.8 -4.8z",           /* SVG path of a diamond. */
+        "m0 4.5l4.2 -7.2h-8.4z", /* SVG path of a triangle that points down. */
+        "m-4.5 -1.2h3.3v-3.3h2.4v3.3h3.3v2.4h-3.3v3.3h-2.4v-3.3h-3.3z", /* SVG path of a cross. */
     };
     /*
-     * The shapes are shifted after each round of colours, so that the same colour gets different
-     * shapes.
+     * After all colours have been used once, the shapes are shifted, so that a colour appears with
+     * another shape the second time.
      */
     size_t shape = (look + look / HM_PALETTE_SIZE) % (sizeof(shapes) / sizeof(shapes[0]));
 
@@ -285,12 +286,12 @@ static double svg_legend_width(const char *name)
 {
     size_t columns = hm__text_columns(name);
 
-    return 34 + GLYPH_WIDTH * (double)(columns < NAME_SHOWN ? columns : NAME_SHOWN);
+    return 34 + GLYPH_WIDTH * (double)(columns < SVG_NAME_SHOWN ? columns : SVG_NAME_SHOWN);
 }
 
 /*
- * Adds the names of the series in rows below the drawing and returns the number of rows. If out is
- * NULL, only counts the rows.
+ * Appends a legend with the names of the series in rows below the drawing, and returns the number
+ * of rows. If `out` is NULL, only counts the rows.
  */
 static size_t svg_add_legend(struct hm_text *out, const struct hm_svg_chart *c)
 {
@@ -312,7 +313,7 @@ static size_t svg_add_legend(struct hm_text *out, const struct hm_svg_chart *c)
             svg_add_mark(out, s->look, x + 6, y - 5);
             hm__text_addf(out, "\"/></g><text x=\"%.1f\" y=\"%.1f\">", x + 16, y);
             struct hm_text name = {0};
-            hm__text_cut(&name, s->name, NAME_SHOWN);
+            hm__text_cut(&name, s->name, SVG_NAME_SHOWN);
             hm__xml_text(out, name.data);
             out->failed = out->failed || name.failed;
             hm__text_release(&name);

@@ -8,13 +8,14 @@ enum hm_scale { HM_SCALE_LINEAR, HM_SCALE_LOG, HM_SCALE_LOG2 };
 
 /*
  * A series of points. Its arrays are borrowed. Points that a scale cannot show (NaN, or 0 or less
- * on a logarithmic scale) are left out.
+ * on a logarithmic scale) are omitted.
  */
 struct hm_svg_series {
-    const char *name; /* Name of the series in the legend; NULL if it has no entry there. */
-    size_t look;      /* Index that selects colour and shape. */
+    const char *name; /* Name of the series in the legend; NULL if the legend does not show it. */
+    size_t look;      /* Index that selects the colour and the shape of the points. */
     const double *x, *y;
-    const double *low, *high; /* Ends of the error bars; NULL if there are no bars. */
+    /* Lower and upper ends of the error bars; NULL if there are no bars. */
+    const double *low, *high;
     size_t count;
     bool line; /* True if the points are joined by lines. */
 };
@@ -33,9 +34,12 @@ struct hm_svg_chart {
 
 /* Whether the chart has a point that its scales can show. */
 bool hm__svg_has_points(const struct hm_svg_chart *chart);
-/* Adds an element <svg>…</svg>. The page must contain the rules of hm__svg_style. */
+/*
+ * Appends the chart as an element <svg>…</svg>. The page must contain the CSS rules of
+ * hm__svg_style.
+ */
 void hm__svg_add(struct hm_text *out, const struct hm_svg_chart *chart);
-/* Adds the CSS rules that the charts need, for light and dark colour schemes. */
+/* Appends the CSS rules that the charts need, for light and dark colour schemes. */
 void hm__svg_style(struct hm_text *out);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * Runs parameter servers on a communicator: the settings are checked and compared on all ranks; the
- * first ranks become workers, and the last ranks become servers.
+ * Runs parameter servers on a communicator: checks the settings, compares them on all ranks, and
+ * then runs workers on the first ranks and servers on the last ranks.
  */
 #include "ps.h"
 
@@ -35,7 +35,7 @@ static int table_check(size_t index, const struct hm_ps_table *table, struct hm_
         rc = table_check_size(index, "columns", table->columns, HM_PS_MAX_COLUMNS, err);
     if (rc)
         return rc;
-    /* The comparison is false for NaN. */
+    /* If `staleness` is NaN, the comparison is false, so NaN is rejected too. */
     if (table->staleness >= 0 && floor(table->staleness) == table->staleness)
         return 0;
     hm__fail(err, HM_E_RANGE,
@@ -98,7 +98,9 @@ static double settings_number(const struct hm_ps_settings *settings)
     return (double)(sum >> 11);
 }
 
-/* Checks that all ranks have the same settings. Collective. Returns 0 or HM_E_CONFLICT. */
+/*
+ * Checks that all ranks have the same settings; all ranks must call it. Returns 0 or HM_E_CONFLICT.
+ */
 static int settings_compare(struct hm_comm *world, const struct hm_ps_settings *settings,
                             struct hm_err *err)
 {

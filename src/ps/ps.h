@@ -2,9 +2,9 @@
  * Declares the parameter server of include/howmany_ps.h on any communicator, and the messages
  * between its workers and servers.
  *
- * A message is a header, often followed by a body of doubles, both on the non-blocking channel. A
- * worker that waits for replies accepts them in any order, and a server never waits until a reply
- * has been received, so that no cycle of waiting ranks can arise.
+ * A message is a header, often followed by a body of doubles; both are sent as non-blocking
+ * messages. A worker that waits for replies accepts them in any order, and a server never waits
+ * until a reply has been received, so that no cycle of waiting ranks can arise.
  */
 #ifndef HM_PS_H
 #define HM_PS_H
@@ -13,60 +13,66 @@
 #include "howmany_ps.h"
 
 enum hm_ps_kind {
-    /* The body has records of increments: each is a table, a row and the values of the row. */
+    /*
+     * The body has increments: a sequence of records, each with the number of a table, the number
+     * of a row, and the values to add.
+     */
     HM_PS_PUSH,
-    HM_PS_GET,  /* The body has row numbers. The reply is a HM_PS_ROWS message. */
+    /* The body has the numbers of the requested rows. The reply is a HM_PS_ROWS message. */
+    HM_PS_GET,
     HM_PS_ROWS, /* The body has the values of the requested rows. */
-    HM_PS_DONE, /* The worker has returned; there is no body. */
+    HM_PS_DONE, /* The function of the worker has returned; there is no body. */
 };
 
 struct hm_ps_header {
     double kind;
-    double table; /* In GET: number of the table. */
+    double table; /* In GET messages: number of the table. */
     /*
-     * In PUSH: clock of the increments. In GET: all workers must have finished this number of
-     * clocks before the reply. In ROWS: number of clocks that all workers had finished.
+     * In PUSH messages: clock to which the increments belong. In GET messages: number of clocks
+     * that all workers must have finished before the server replies. In ROWS messages: number of
+     * clocks that all workers had finished.
      */
     double clock;
-    double count;       /* Number of doubles in the body. */
-    double ends;        /* In PUSH: 1 if this is the last message of its clock. */
-    double reserved[3]; /* Pads the header to 64 bytes. */
+    double count;       /* Number of doubles in the body of the message. */
+    double ends;        /* In PUSH messages: 1 if this is the last message of its clock. */
+    double reserved[3]; /* Unused; it makes the header 64 bytes long. */
 };
 
 /*
- * HM_PS_BODY is the largest number of doubles in a body, unless a single row is larger.
- * HM_PS_RECORD is the number of doubles before the values of a record.
+ * HM_PS_BODY is the largest number of doubles in the body of a message, unless a single row needs
+ * more. HM_PS_RECORD is the number of doubles before the values in a record.
  */
 enum { HM_PS_BODY = 1 << 20, HM_PS_RECORD = 2 };
 
-/* The settings, with the numbers of workers and servers. */
+/* The checked settings: tables, and the numbers of workers and servers. */
 struct hm_ps_layout {
-    const struct hm_ps_table *tables; /* Descriptions of the tables; borrowed. */
+    /* Descriptions of the tables that the servers store; borrowed. */
+    const struct hm_ps_table *tables;
     size_t table_count;
     int workers, servers;
-    size_t widest; /* Largest number of columns of a table. */
+    size_t widest; /* Largest number of columns that any table has. */
 };
 
-/* Check the settings for a job of `ranks` ranks. */
+/* Check the settings of a run with `ranks` ranks. */
 int hm__ps_check(const struct hm_ps_settings *settings, hm_ps_worker_fn *worker, int ranks,
                  struct hm_err *err);
-/* Same as hm_ps_run, but on any communicator; collective. */
+/* Same as hm_ps_run, but on any communicator. All ranks must call it. */
 int hm__ps_run(struct hm_comm *world, const struct hm_ps_settings *settings,
                hm_ps_worker_fn *worker, void *state, struct hm_err *err);
 
-/* A server with its rows of the tables. */
+/* A parameter server, which stores some rows of every table. */
 struct hm_ps_server;
 int hm__ps_server_new(struct hm_comm *world, const struct hm_ps_layout *layout,
                       struct hm_ps_server **ret_server, struct hm_err *err);
-/* Process messages until all workers have returned. */
+/* Process the messages of the workers until all of them have returned. */
 void hm__ps_server_run(struct hm_ps_server *server);
 void hm__ps_server_free(struct hm_ps_server *server);
 
 int hm__ps_client_new(struct hm_comm *world, const struct hm_ps_layout *layout,
                       struct hm_ps **ret_ps, struct hm_err *err);
 /*
- * Send the remaining increments if `push` is true, and tell the servers that the worker has
- * returned.
+ * Send the increments that were not sent yet, if `push` is true, and notify the servers that this
+ * worker has returned.
  */
 void hm__ps_client_end(struct hm_ps *ps, bool push);
 void hm__ps_client_free(struct hm_ps *ps);

@@ -1,8 +1,8 @@
 /*
- * Implements a worker's connection to the servers: a cache with copies of the rows that it has
- * read, and the sums of its increments since its last clock. A read returns the copy plus the
- * increments that have not been sent. When increments are sent they are also added to the copies,
- * so that a worker always reads its own increments.
+ * Implements a worker's connection to the servers: a cache with copies of the rows that the worker
+ * has read, and the sums of its increments that have not been sent yet. A read returns the cached
+ * copy plus these sums. When increments are sent, they are also added to the cached copies, so that
+ * a worker always sees its own increments.
  */
 #include <math.h>
 #include <string.h>
@@ -12,25 +12,29 @@
 #include "ps.h"
 #include "ps_rows.h"
 
-/* Connection to one server. */
+/* Connection of a worker to one server. */
 struct ps_link {
     struct hm_ps_header out, in;
-    double *body; /* Body of the message to the server. */
+    double *body; /* Body of the next message to the server. */
     size_t used, room;
-    size_t wanted; /* Number of rows that were requested from the server. */
+    size_t wanted; /* Number of rows that were requested and not received yet. */
 };
 
 struct hm_ps {
     struct hm_comm *world;
     const struct hm_ps_layout *layout;
-    struct hm_ps_rows *copies, *sums; /* Copies of rows and sums of increments, for each table. */
-    struct ps_link *links;            /* One connection per server. */
     /*
-     * Requests of receives of headers, of sends of headers and of sends of bodies; length
-     * 3 * servers.
+     * Cached copies of rows, and sums of increments that have not been sent; one element per table.
+     */
+    struct hm_ps_rows *copies, *sums;
+    struct ps_link *links; /* Connections of this worker, one for each server. */
+    /*
+     * Handles of pending operations, 3 for each server: the receive of a header, the send of a
+     * header, and the send of a body.
      */
     void **requests;
-    size_t *all; /* Row numbers 0, 1, ..., for reads and increments of whole tables. */
+    /* Row numbers 0, 1, 2, …, which are passed to reads and increments of whole tables. */
+    size_t *all;
     size_t all_count;
     double clock;
     struct hm_ps_stats stats;
@@ -57,8 +61,8 @@ int hm__ps_client_new(struct hm_comm *world, const struct hm_ps_layout *layout,
                 hm__ps_rows_init(&ps->sums[i], t->rows, t->columns) == 0;
     }
     /*
-     * There is room for one record of any table, so that increments can always be sent, even if
-     * memory runs out.
+     * The buffer of each server has space for one record of any table from the start, so that
+     * increments can be sent even if memory runs out later.
      */
     for (size_t k = 0; whole && k < servers; k++) {
         ps->links[k].room = layout->widest + HM_PS_RECORD;
@@ -139,7 +143,7 @@ static size_t client_server_of(const struct hm_ps *ps, size_t row)
     return row % (size_t)ps->layout->servers;
 }
 
-/* Send the header and the body of server k, without waiting. */
+/* Start sending the header and the body of the message to server `k`, without waiting. */
 static void client_start_send(struct hm_ps *ps, size_t k)
 {
     struct ps_link *link = &ps->links[k];
@@ -162,7 +166,7 @@ static void client_wait_sends(struct hm_ps *ps)
     hm__comm_wait_all(ps->world, ps->requests + servers, 2 * servers);
 }
 
-/* Enlarge the body of a message; returns whether `more` values fit. */
+/* Enlarge the buffer of a message; returns whether `more` further values fit. */
 static bool client_make_room(struct ps_link *link, size_t more)
 {
     size_t room = 2 * link->room < HM_PS_BODY ? 2 * link->room : HM_PS_BODY;
@@ -227,7 +231,10 @@ int hm_ps_inc(struct hm_ps *ps, size_t table, size_t row, const double *by, stru
     return hm_ps_inc_batch(ps, table, &row, 1, by, err);
 }
 
-/* Append one row of increments to the message of its server; a full message is sent first. */
+/*
+ * Append one row of increments to the message for the server that stores the row; if the message is
+ * full, it is sent first.
+ */
 static void client_append(struct hm_ps *ps, size_t table, size_t place)
 {
     const struct hm_ps_rows *sums = &ps->sums[table];
@@ -247,7 +254,9 @@ static void client_append(struct hm_ps *ps, size_t table, size_t place)
     ps->stats.rows_sent++;
 }
 
-/* Add the increments to the copies of the same rows, and remove the increments. */
+/*
+ * Add the increments of a table to the cached copies of the same rows, and set the increments to 0.
+ */
 static void client_merge(struct hm_ps_rows *copies, struct hm_ps_rows *sums)
 {
     for (size_t i = 0; i < sums->count; i++) {
@@ -283,23 +292,32 @@ int hm_ps_clock(struct hm_ps *ps, struct hm_err *err)
 
 /* ---- reads ----------------------------------------------------------------------------------- */
 
-/* Returns the number of clocks that all workers must have finished before a read of the table. */
+/*
+ * Returns the number of clocks that all workers must have finished before this worker may read the
+ * table.
+ */
 static double client_needed_clock(const struct hm_ps *ps, size_t table)
 {
     return fmax(0, ps->clock - ps->layout->tables[table].staleness);
 }
 
-/* Whether the cached copy at index `place` is fresh enough to be used. */
+/* Whether the cached copy at index `place` is within the staleness bound of its table. */
 static bool client_is_fresh(const struct hm_ps *ps, size_t table, size_t place)
 {
     double version = ps->copies[table].version[place];
 
-    /* For tables without a bound, `version` is the clock at which the copy was received. */
+    /*
+     * In a table without a staleness bound, `version` is the clock of this worker at which the copy
+     * was received.
+     */
     return isinf(ps->layout->tables[table].staleness) ? version == ps->clock
                                                       : version >= client_needed_clock(ps, table);
 }
 
-/* Receive the rows that were requested from server k; their numbers are still in its message. */
+/*
+ * Receive the rows that were requested from server `k`. The buffer still contains the request with
+ * the numbers of these rows.
+ */
 static void client_receive_rows(struct hm_ps *ps, size_t table, size_t k)
 {
     struct ps_link *link = &ps->links[k];
@@ -318,7 +336,9 @@ static void client_receive_rows(struct hm_ps *ps, size_t table, size_t k)
     link->wanted = 0;
 }
 
-/* Send the requests of all servers that have one and receive the replies in any order. */
+/*
+ * Send a request to each server from which rows are needed, and receive the replies in any order.
+ */
 static void client_request(struct hm_ps *ps, size_t table, double needed, bool all)
 {
     size_t servers = (size_t)ps->layout->servers, left = 0;
@@ -345,7 +365,7 @@ static void client_request(struct hm_ps *ps, size_t table, double needed, bool a
         size_t bytes = link->wanted * columns * sizeof(double);
         void *request = NULL;
         if (bytes > 0) {
-            /* The values follow the row numbers in the buffer of the request. */
+            /* The reply is received into the buffer of the request, after the row numbers. */
             hm__comm_start_receive(ps->world, ps->layout->workers + (int)place,
                                    link->body + link->wanted, bytes, &request);
             hm__comm_wait_all(ps->world, &request, 1);
@@ -360,7 +380,8 @@ static void client_request(struct hm_ps *ps, size_t table, double needed, bool a
 
 /*
  * Request rows, beginning with rows[first], until all stale rows are requested or a message is
- * full. Returns the index of the next row, or HM_NONE if there is no memory even for a single row.
+ * full. Returns the index of the first row that was not requested, or HM_NONE if there is no memory
+ * even for a single row.
  */
 static size_t client_request_some(struct hm_ps *ps, size_t table, const size_t *rows, size_t first,
                                   size_t count)
@@ -374,7 +395,10 @@ static size_t client_request_some(struct hm_ps *ps, size_t table, const size_t *
             continue;
         struct ps_link *link = &ps->links[client_server_of(ps, rows[i])];
         size_t used = link->used;
-        /* Room for the row numbers and the values of the reply. */
+        /*
+         * The buffer must have space for the row numbers of the request and for the values of the
+         * reply.
+         */
         link->used = used * (1 + copies->columns);
         bool fits = client_make_room(link, 1 + copies->columns);
         link->used = used;
@@ -385,7 +409,7 @@ static size_t client_request_some(struct hm_ps *ps, size_t table, const size_t *
             link->used--;
             break;
         }
-        /* The copy counts as fresh from now on, so that the row is requested only once. */
+        /* The version is set before the copy arrives, so that the row is not requested twice. */
         if (place == HM_NONE)
             place = hm__ps_rows_add(copies, rows[i]);
         copies->version[place] = ps->clock;
@@ -428,7 +452,7 @@ int hm_ps_get(struct hm_ps *ps, size_t table, size_t row, double *ret_values, st
     return hm_ps_get_batch(ps, table, &row, 1, ret_values, err);
 }
 
-/* Make the list of the numbers of all rows of a table. */
+/* Make a list with the numbers of all rows of a table. */
 static int client_list_rows(struct hm_ps *ps, size_t table, struct hm_err *err)
 {
     size_t rows = ps->layout->tables[table].rows;

@@ -9,25 +9,25 @@
 
 struct hm_ps_rows {
     size_t columns;
-    uint32_t *place; /* Position of each row of the table in the arrays below, plus 1; 0: the row is
-                        absent. */
+    /* For each row of the table, 1 + its index in the arrays below; 0 if the row is not stored. */
+    uint32_t *place;
     size_t count, room;
-    uint32_t *row;   /* Row numbers; length count. */
-    double *version; /* A number of clocks for each row, which the owner of the rows sets; length
-                        count. */
-    double *values;  /* Values of the rows; length count * columns. */
+    uint32_t *row; /* Numbers of the stored rows; `count` elements. */
+    /* Clock of each stored row, which the owner of the rows defines; `count` elements. */
+    double *version;
+    double *values; /* Values of the stored rows; count * columns elements. */
 };
 
 int hm__ps_rows_init(struct hm_ps_rows *rows, size_t table_rows, size_t columns);
 void hm__ps_rows_release(struct hm_ps_rows *rows);
-/* Returns the position of a row, or HM_NONE. */
+/* Returns the index at which a row is stored; HM_NONE if it is not stored. */
 size_t hm__ps_rows_find(const struct hm_ps_rows *rows, size_t row);
 /*
- * Make room for `more` rows, so that as many calls of hm__ps_rows_add succeed. Returns
- * HM_E_NOMEM without memory.
+ * Allocate memory for `more` further rows, so that the next `more` calls of hm__ps_rows_add cannot
+ * fail. Returns HM_E_NOMEM if there is no memory.
  */
 int hm__ps_rows_reserve(struct hm_ps_rows *rows, size_t more);
-/* Add a row, which must be absent, with values 0. Returns its position. */
+/* Add a row that is not stored yet, with all values 0. Returns its index. */
 size_t hm__ps_rows_add(struct hm_ps_rows *rows, size_t row);
 void hm__ps_rows_clear(struct hm_ps_rows *rows);
 

@@ -1,11 +1,11 @@
 /*
- * Implements a server. Server k of s servers stores row k and every s-th row after it, of each
- * table. It has one thread, which keeps a receive for the next header of each worker open. Replies
- * are sent without waiting.
+ * Implements a parameter server. With s servers, server k stores row k of each table and every s-th
+ * row after it. A server has one thread. A non-blocking receive for the next header of each worker
+ * is always pending, and replies are sent without waiting.
  *
  * Increments of tables with a staleness bound above 0 are added when they arrive. Increments of
- * tables with bound 0 are kept until all workers have finished the clock of the increments, and are
- * then added in the order of clocks and workers.
+ * tables with bound 0 are stored until all workers have finished the clock of the increments, and
+ * are then added in the order of clocks and workers.
  */
 #include <math.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 #include "memory.h"
 #include "ps.h"
 
-/* A body with increments that cannot be added yet. */
+/* A message body with increments that must not be added yet. */
 struct kept_push {
     struct kept_push *next;
     double clock;
@@ -22,32 +22,33 @@ struct kept_push {
     double body[];
 };
 
-/* The state of one worker, as the server knows it. */
+/* The state of one worker, as far as the server knows it. */
 struct ps_peer {
     double clock; /* Number of clocks that the worker has finished; INFINITY: it has returned. */
     bool waits;   /* True if the worker waits for a reply to its request `asked`. */
     struct hm_ps_header header, asked, reply;
-    double *rows; /* Row numbers of the last GET. */
+    double *rows; /* Row numbers that the last GET message of the worker requested. */
     size_t rows_room;
-    double *values; /* Body of the last reply. */
+    double *values; /* Body of the last reply to the worker. */
     size_t values_room;
-    struct kept_push *kept, **kept_end; /* Increments that are kept, in the order of arrival. */
+    /* Increments that must not be added yet, in the order of arrival. */
+    struct kept_push *kept, **kept_end;
 };
 
 struct hm_ps_server {
     struct hm_comm *world;
     const struct hm_ps_layout *layout;
-    double **tables; /* This server's rows of each table; length table_count. */
+    double **tables; /* Rows of each table that this server stores; table_count elements. */
     struct ps_peer *peers;
     /*
-     * Requests of receives of headers, of sends of headers and of sends of bodies; length
-     * 3 * workers.
+     * Handles of pending operations, 3 for each worker: the receive of a header, the send of a
+     * header, and the send of a body.
      */
     void **requests;
     double *body; /* Body of the message that is being processed. */
     size_t body_room;
-    double added; /* Number of clocks whose kept increments have been added. */
-    int done;     /* Number of workers that have returned. */
+    double added; /* Number of clocks whose stored increments have been added. */
+    int done;     /* Number of workers that have finished. */
 };
 
 int hm__ps_server_new(struct hm_comm *world, const struct hm_ps_layout *layout,
@@ -103,7 +104,7 @@ void hm__ps_server_free(struct hm_ps_server *s)
     hm__free(s);
 }
 
-/* Make room for `count` doubles in a buffer that is reused. */
+/* Enlarge a buffer that is reused for all messages, so that it holds `count` doubles. */
 static void server_make_room(struct hm_ps_server *s, double **buffer, size_t *room, size_t count)
 {
     if (count <= *room)
@@ -143,8 +144,9 @@ static double *server_row(const struct hm_ps_server *s, size_t table, size_t row
 }
 
 /*
- * If `exact` is true, add the records of tables with staleness bound 0; otherwise add those of the
- * other tables. Returns whether the body also has records of tables that were not added.
+ * Add the increments in a message body: those of tables with staleness bound 0 if `exact` is true,
+ * otherwise those of the other tables. Returns whether the body also has increments that were not
+ * added.
  */
 static bool server_add(struct hm_ps_server *s, const double *body, size_t count, bool exact)
 {
@@ -175,7 +177,7 @@ static void server_keep(struct hm_ps_server *s, struct ps_peer *peer, size_t cou
     peer->kept_end = &kept->next;
 }
 
-/* Add the kept increments of one clock, in the order of the workers. */
+/* Add the stored increments of one clock, in the order of the workers. */
 static void server_add_clock(struct hm_ps_server *s, double clock)
 {
     for (int i = 0; i < s->layout->workers; i++) {
@@ -208,7 +210,10 @@ static void server_reply(struct hm_ps_server *s, size_t to)
     size_t columns = s->layout->tables[table].columns, workers = (size_t)s->layout->workers;
     void **sends[2] = {&s->requests[workers + to], &s->requests[2 * workers + to]};
 
-    /* The previous reply has arrived, since the worker has sent a new request after it. */
+    /*
+     * The worker sent this request after it received the previous reply, so these waits end at
+     * once.
+     */
     hm__comm_wait_all(s->world, sends[0], 1);
     hm__comm_wait_all(s->world, sends[1], 1);
     server_make_room(s, &peer->values, &peer->values_room, count * columns);

@@ -16,8 +16,8 @@ struct hm_advise_request {
     struct hm_numbers m;
     struct hm_documents times, jobs;
     /*
-     * Values of the fields `on`, `fabric` and `set`. The member `job` of this struct is not set;
-     * each document of `jobs` is loaded as the job in turn.
+     * The fields `on`, `fabric` and `set`. The field `job` is not used; instead, each document in
+     * `jobs` is loaded as a job.
      */
     struct hm_job_fields job;
     double price, switch_cost;
@@ -98,13 +98,14 @@ static const struct hm_request_field fields[] = {
 
 enum { PACES_MAX = 64 };
 
-/* All data that the verb loads and computes. */
+/* All data that the verb advise loads or computes. */
 struct advice_parts {
     struct hm_loaded_traces loaded;
     struct hm_paces *paces[PACES_MAX];
     size_t pace_count;
-    double price_per_s;           /* Price of a worker in money per second; NaN if unknown. */
-    struct hm_advise_paces large; /* Times of a transformer whose loss follows scaling laws. */
+    double price_per_s; /* Price of a worker per second; NaN: unknown. */
+    /* Seconds per iteration of a transformer, whose loss follows published scaling laws. */
+    struct hm_advise_paces large;
     struct hm_advice *advice;
 };
 
@@ -123,7 +124,7 @@ static bool has_algorithm(const struct advice_parts *p, const char *name)
 {
     const struct hm_convergence *c = p->loaded.convergence;
 
-    if (!c) /* Without traces, the loss follows scaling laws. */
+    if (!c) /* A request without traces uses published scaling laws for the loss. */
         return false;
     for (size_t k = 0; k < c->count; k++)
         if (strcmp(c->algorithms[k].algorithm, name) == 0)
@@ -132,8 +133,8 @@ static bool has_algorithm(const struct advice_parts *p, const char *name)
 }
 
 /*
- * Splits "cocoa=FILE" into algorithm and file if there are traces of cocoa; otherwise the whole
- * text is a file name.
+ * Splits "cocoa=FILE" into an algorithm and a file, if there are traces of the algorithm cocoa;
+ * otherwise the whole string is a file name.
  */
 static int split_source(struct hm_call *call, const struct advice_parts *p,
                         const struct hm_document *source, struct hm_document *ret_document,
@@ -155,8 +156,8 @@ static int split_source(struct hm_call *call, const struct advice_parts *p,
 }
 
 /*
- * Checks the algorithms to which times belong. Times without the name of an algorithm apply to all
- * algorithms; at least one of the times must belong to an algorithm with traces.
+ * Checks for which algorithms a source gives times. Times without the name of an algorithm apply to
+ * all algorithms. At least one algorithm that has traces must have times.
  */
 static int check_times(const struct advice_parts *p, const char *file, struct hm_paces *paces,
                        struct hm_err *err)
@@ -177,7 +178,10 @@ static int check_times(const struct advice_parts *p, const char *file, struct hm
     return HM_E_NAME;
 }
 
-/* Adds times from a table. If the table has iterations, its rows are traces, otherwise runs. */
+/*
+ * Adds seconds per iteration from a table. If the table has a column of iterations, its rows are
+ * traces, otherwise runs.
+ */
 static int add_times(struct hm_call *call, const struct hm_advise_request *r,
                      const struct hm_document *d, struct advice_parts *p, struct hm_err *err)
 {
@@ -207,15 +211,20 @@ static int add_times(struct hm_call *call, const struct hm_advise_request *r,
     return rc ? rc : check_times(p, d->name, p->paces[p->pace_count++], err);
 }
 
-/* Whether the loss follows scaling laws: the request has one job and no source of traces. */
+/*
+ * Whether the loss follows scaling laws, which is so if the request has exactly one job and no
+ * traces.
+ */
 static bool has_no_traces(const struct hm_advise_request *r)
 {
     return r->traces.traces.count == 0 && !r->traces.record && r->traces.where.count == 0 &&
            r->jobs.count == 1;
 }
 
-/* Adds the times of a job that trains a transformer and, if there are no traces, its loss according
- * to scaling laws. */
+/*
+ * Adds the seconds per iteration of a job that trains a transformer and, if there are no traces,
+ * its loss from scaling laws.
+ */
 static int add_times_of_large(const struct hm_advise_request *r, const char *algorithm,
                               const struct hm_loaded_job *job, double max_n, struct advice_parts *p,
                               struct hm_err *err)
@@ -265,8 +274,10 @@ static int add_times_of_job(struct hm_call *call, const struct hm_advise_request
     return rc;
 }
 
-/* Loads traces and fits them. Nothing is loaded if the request has no traces and its job trains a
- * transformer, whose loss follows scaling laws. */
+/*
+ * Loads traces and fits them. If the request has no traces and its job trains a transformer,
+ * nothing is loaded, because the loss then follows scaling laws.
+ */
 static int load_losses(struct hm_call *call, const struct hm_advise_request *r,
                        struct advice_parts *p, struct hm_err *err)
 {
@@ -308,8 +319,8 @@ static int load_times(struct hm_call *call, const struct hm_advise_request *r,
 }
 
 /*
- * Finds the price of a worker. If the field `price` is not given, it is the price of the machine in
- * the field `on`.
+ * Determines the price of a worker: the field `price` or, if it is not given, the price of the
+ * machine in the field `on`.
  */
 static int load_price(struct hm_call *call, const struct hm_advise_request *r,
                       struct advice_parts *p, struct hm_err *err)
@@ -330,16 +341,16 @@ static int load_price(struct hm_call *call, const struct hm_advise_request *r,
 /* ---- running -----------------------------------------------------------------------------------
  */
 
-/* Whether the request names a target loss, a time limit or a budget. */
+/* Whether the request has a target loss, a time limit or a budget. */
 static bool has_aim(const struct hm_advise_request *r)
 {
     return !isnan(r->loss) || !isnan(r->reach) || !isnan(r->within) || !isnan(r->budget);
 }
 
 /*
- * Sets the target loss of a request that names no target loss, time limit or budget: the smallest
- * loss that every trace reaches. A stored fit has no traces, so a request with a stored fit must
- * name one of them.
+ * Sets the target loss of a request that has no target loss, time limit or budget: the smallest
+ * loss that every trace reaches. A stored fit contains no traces, so a request with a stored fit
+ * must have one of these three.
  */
 static int default_aim(const struct hm_traces *traces, double *ret_reach, struct hm_err *err)
 {
@@ -361,7 +372,7 @@ static int default_aim(const struct hm_traces *traces, double *ret_reach, struct
     return HM_E_MISSING;
 }
 
-/* Notes in the advice that the target loss was chosen automatically. */
+/* Adds a note to the advice which says that the target loss was chosen automatically. */
 static int note_aim(struct hm_advice *advice, double reach, struct hm_err *err)
 {
     const char **notes = hm__arena_alloc(advice->memory, advice->note_count + 1, sizeof(*notes));
@@ -452,7 +463,8 @@ static int advise_run(const void *values, struct hm_call *call, struct hm_err *e
 {
     struct hm_advise_request request = *(const struct hm_advise_request *)values, *r = &request;
     struct advice_parts p = {.price_per_s = r->price};
-    const bool chosen = !has_aim(r); /* Whether the target loss is chosen from the traces. */
+    /* True if the request has no target, so that the target loss is chosen from the traces. */
+    const bool chosen = !has_aim(r);
     int rc = check_request(r, err);
 
     if (rc == 0)

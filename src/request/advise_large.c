@@ -49,7 +49,10 @@ int hm__advise_laws(const struct hm_loaded_job *job, const struct hm_trace_field
                     const struct hm_advise_paces *paces, struct hm_loaded_traces *loaded,
                     struct hm_err *err)
 {
-    /* The loss does not depend on the number of workers, because the batch is fixed. */
+    /*
+     * The batch is the same for all numbers of workers, so the loss after an iteration does not
+     * depend on the number of workers.
+     */
     static const char *const terms[] = {"ln(i)", "ln(i)^2"};
     const struct hm_large_job *large = job->job->large;
     const struct hm_transformer *x = &large->network;

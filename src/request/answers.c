@@ -1,6 +1,6 @@
 /*
- * Lists the members of every JSON answer. The OpenAPI schemas and the types of the web page are
- * made from these tables, and tests check real answers against them.
+ * Describes the members of every JSON answer in tables. The OpenAPI schemas and the types of the
+ * web page are made from these tables, and tests check real answers against them.
  */
 #include "schemas.h"
 
@@ -8,7 +8,8 @@
     {                                                                                              \
         .name = NAME, .kind = HM_MEMBER_NUMBER, .help = HELP                                       \
     }
-#define KNOWN(NAME, HELP) /* Defines a member that is a number, or null if unknown. */             \
+#define KNOWN(                                                                                     \
+    NAME, HELP) /* Defines a member whose value is a number, or null if the number is unknown. */  \
     {                                                                                              \
         .name = NAME, .kind = HM_MEMBER_NUMBER, .nullable = true, .help = HELP                     \
     }
@@ -44,7 +45,7 @@
     {                                                                                              \
         .name = NAME, .kind = HM_MEMBER_TEXTS, .help = HELP                                        \
     }
-#define MAYBE(KIND, NAME, OF, HELP) /* Defines a member that only some answers have. */            \
+#define MAYBE(KIND, NAME, OF, HELP) /* Defines a member that is missing in some answers. */        \
     {                                                                                              \
         .name = NAME, .kind = HM_MEMBER_##KIND, .of = OF, .nullable = true, .optional = true,      \
         .help = HELP                                                                               \
@@ -186,7 +187,7 @@ static const struct hm_member help[] = {
     NUMBER("time_s", "seconds of one iteration"), NUMBER("speedup", "speedup over the reference"),
     NUMBER("gain", "times faster than the answer")};
 
-/* Members that an answer has if the request names platforms. */
+/* Members of an answer that describe a platform; they exist if the request names platforms. */
 #define WAY                                                                                        \
     MAYBE(TEXT, "platform", NULL,                                                                  \
           "allreduce, driver, server, gossip-ring, gossip-exp, federated or pipeline"),            \
@@ -383,7 +384,10 @@ static const struct hm_member recommended[] = {
     BOOL("failed", "known to fail"),
     KNOWN_TEXT("why", "why it fails"),
 };
-/* This object also has one member for each quantity of the request, in SI units. */
+/*
+ * The proposed run also has one member for each quantity in the request, such as batch, in SI
+ * units.
+ */
 static const struct hm_member next_point[] = {NUMBER("n", "workers")};
 static const struct hm_member recommend[] = {
     VERSION,
@@ -623,6 +627,7 @@ static const struct hm_member catalog_entry[] = {
     MAYBE(NUMBER, "flops_bf16", NULL, "flop/s in bf16"),
     MAYBE(NUMBER, "flops_tf32", NULL, "flop/s in TF32"),
     MAYBE(NUMBER, "flops_fp8", NULL, "flop/s in fp8"),
+    MAYBE(NUMBER, "flops_fp4", NULL, "flop/s in fp4"),
     MAYBE(NUMBER, "processors", NULL, "multiprocessors of a worker"),
     MAYBE(NUMBER, "cores", NULL, "cores of a worker without accelerators"),
     MAYBE(NUMBER, "threads", NULL, "threads that compute in a worker"),
@@ -641,6 +646,7 @@ static const struct hm_member catalog_entry[] = {
     MAYBE(NUMBER, "price_per_h", NULL, "price of an hour"),
     MAYBE(TEXT, "assumed", NULL, "figures that are not from the source"),
     MAYBE(NUMBER, "parameters", NULL, "parameters of a neural network"),
+    MAYBE(NUMBER, "active_parameters", NULL, "parameters of a transformer that each token uses"),
     MAYBE(NUMBER, "forward_flop", NULL, "flop of one sample forward"),
 };
 static const struct hm_member catalog[] = {

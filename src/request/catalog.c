@@ -1,12 +1,13 @@
 /*
- * Implements the verbs catalog list, show and import, for machines, fabrics and neural networks
- * that have a name.
+ * Implements the verbs `catalog list`, `catalog show` and `catalog import`. The catalog has
+ * machines, fabrics and neural networks.
  */
 #include <string.h>
 
 #include "catalog_render.h"
 #include "err.h"
 #include "files.h"
+#include "large.h"
 #include "readers.h"
 #include "render.h"
 #include "verbs.h"
@@ -41,12 +42,36 @@ static int count_network(const struct hm_catalog *catalog, const char *name,
     return rc;
 }
 
+/* Writes a transformer as JSON, as one line, or, if `whole` is true, with all of its sizes. */
+static void put_transformer(const struct hm_catalog *catalog, const char *name,
+                            const struct hm_transformer *network, struct hm_json *json,
+                            struct hm_text *out, bool whole)
+{
+    const struct hm_transformer_size size = {network, hm__large_parameters(network),
+                                             hm__large_active(network)};
+
+    if (json)
+        hm__render_transformer_json(json, &size);
+    else if (whole)
+        hm__render_transformer(out, &size);
+    else
+        hm__render_transformer_line(out, name, &size,
+                                    hm_catalog_text(catalog, HM_CATALOG_NETWORK, name, "title"));
+}
+
 static int put_network(const struct hm_catalog *catalog, const char *name, struct hm_json *json,
                        struct hm_text *out, bool layers, struct hm_err *err)
 {
     struct hm_counts *counts = NULL;
     struct hm_job *job = NULL;
-    int rc = count_network(catalog, name, &job, &counts, err);
+    struct hm_transformer transformer;
+    int rc = hm_catalog_transformer(catalog, name, &transformer, NULL);
+
+    if (rc == 0) {
+        put_transformer(catalog, name, &transformer, json, out, layers);
+        return 0;
+    }
+    rc = rc == HM_E_NOMEM ? hm__fail_nomem(err) : count_network(catalog, name, &job, &counts, err);
 
     if (rc == 0 && json)
         hm__render_network_json(json, counts);
@@ -75,8 +100,8 @@ static int put_fabric(const struct hm_catalog *catalog, const char *name, struct
 }
 
 /*
- * Writes a machine as JSON if json is not NULL; otherwise as text, on one line or, if `whole` is
- * true, with each property on a line of its own.
+ * Writes a machine as JSON if `json` is not NULL, otherwise as text: on one line or, if `whole` is
+ * true, with one line for each property.
  */
 static int put_machine(const struct hm_catalog *catalog, enum hm_catalog_kind kind,
                        const char *name, struct hm_json *json, struct hm_text *out, bool whole,
@@ -95,7 +120,7 @@ static int put_machine(const struct hm_catalog *catalog, enum hm_catalog_kind ki
     return rc;
 }
 
-/* Writes an entry as JSON if json is not NULL, otherwise as text. */
+/* Writes an entry of the catalog as JSON if `json` is not NULL, otherwise as text. */
 static int put_entry(const struct hm_catalog *catalog, enum hm_catalog_kind kind, const char *name,
                      struct hm_json *json, struct hm_text *out, bool whole, struct hm_err *err)
 {
@@ -245,14 +270,14 @@ static int find_entry(const struct hm_catalog *catalog, const struct hm_catalog_
             return 0;
         }
     /*
-     * Nothing was found. If the catalog has an entry with this name, there was no memory to parse
-     * it.
+     * No entry was found. If the catalog does have an entry with this name, parsing it failed
+     * because memory ran out.
      */
     for (int k = 0; k < HM_CATALOG_KINDS; k++)
         if ((r->kind < 0 || r->kind == k) &&
             hm__catalog_unknown(catalog, (enum hm_catalog_kind)k, r->name, &ignored) == HM_E_NOMEM)
             return hm__fail_nomem(err);
-    /* Sets an error that suggests a similar name. */
+    /* Sets an error which says that there is no such entry, and suggests a similar name. */
     if (r->kind < 0)
         return hm__catalog_unknown(catalog, HM_CATALOG_MACHINE, r->name, err);
     char kind[32] = "";
@@ -343,17 +368,19 @@ static int import_run(const void *values, struct hm_call *call, struct hm_err *e
     if (rc)
         return rc;
     rc = call->context->files->prices(built_in, r->file, r->region, r->spot, &report, err);
-    if (rc == 0) /* Check that the written text can be read again. */
+    /* The new catalog file is parsed before it is written, so that no invalid file is written. */
+    if (rc == 0)
         rc = hm_catalog_add(built_in, report.text, strlen(report.text), "import", err);
     if (rc == 0)
         rc = hm__call_file(call, r->output, NULL, report.text, err);
     if (rc == 0 && strcmp(r->output, "-") != 0)
-        hm__text_addf(&call->out,
-                      "%zu rows, %zu machines into %s%s: %zu with hardware from the catalog, %zu "
-                      "with a known accelerator, %zu without a price\n",
-                      report.rows, report.machines, r->output,
-                      call->context->files->exists(r->output) ? " (replaced)" : "", report.known,
-                      report.accelerated, report.unpriced);
+        hm__text_addf(
+            &call->out,
+            "%zu rows, %zu machines into %s%s: %zu with hardware from the catalog, %zu "
+            "with a known accelerator, %zu with usual cores (assumed), %zu without a price\n",
+            report.rows, report.machines, r->output,
+            call->context->files->exists(r->output) ? " (replaced)" : "", report.known,
+            report.accelerated, report.cores, report.unpriced);
     hm_text_free(report.text);
     hm_catalog_free(built_in);
     return rc == 0 && call->out.failed ? hm__fail_nomem(err) : rc;

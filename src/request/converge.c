@@ -1,6 +1,6 @@
 /*
- * The verb converge: fits how the loss depends on iterations and workers, and shows how accurate
- * the fit is.
+ * The verb converge: fits how the loss depends on the number of iterations and of workers, and
+ * shows how accurate the fit is.
  */
 #include <math.h>
 #include <string.h>
@@ -67,8 +67,8 @@ static const struct hm_request_field fields[] = {
  */
 
 /*
- * Reads the field leave_out or leave_rows: a number of workers or rows up to `most`, or the word
- * "each", for which *ret_m is 0.
+ * Reads the field leave_out or leave_rows. Its value is a number of workers or rows, at most
+ * `most`, or "each", for which *ret_m is 0.
  */
 static int read_leave_out(const char *field, const char *text, double most, double *ret_m,
                           struct hm_err *err)
@@ -160,7 +160,7 @@ struct plot_points {
     double x[PLOT_POINTS], y[PLOT_POINTS], low[PLOT_POINTS], high[PLOT_POINTS];
 };
 
-/* Predicts the loss for the range of iterations that were measured on m workers. */
+/* Predicts the loss over the range of iterations that the traces on m workers cover. */
 static int predict_curve(const struct hm_convergence *c, size_t algorithm, double m,
                          struct plot_points *points, struct hm_err *err)
 {

@@ -1,4 +1,4 @@
-/* The verb design: chooses a small number of runs that reduce the uncertainty of a fit most. */
+/* The verb design: chooses a few runs whose results would reduce the uncertainty of a fit most. */
 #include <math.h>
 #include <string.h>
 
@@ -157,7 +157,7 @@ static int add_varied(struct hm_call *call, struct design_axes *a, const char *t
     return add_axis(a, "vary", name, &values, err);
 }
 
-/* Makes the table of candidates: every combination of the given values. */
+/* Makes the table of possible runs: every combination of the given values. */
 static int make_candidates(const struct hm_design_request *r, struct hm_call *call,
                            struct hm_runs **ret_candidates, struct hm_err *err)
 {
@@ -187,8 +187,8 @@ static int make_candidates(const struct hm_design_request *r, struct hm_call *ca
  */
 
 /*
- * Reads the budget, which is a cost in the units of the cost formula, machine time, or, if the
- * machine has a price, money.
+ * Reads the budget of a design, which is a cost in the units of the cost formula, machine time, or
+ * money if the machine has a price.
  */
 static int read_budget(const struct hm_design_request *r, const struct hm_loaded_job *job,
                        double *ret_budget, struct hm_err *err)

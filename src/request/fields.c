@@ -1,7 +1,7 @@
 /*
- * Reads the fields of a request. Each kind of field has a reader for text, as on the command line,
- * and a reader for a tree, as in JSON and YAML bodies. A scalar in a tree is read as text, so that
- * both readers accept the same units and ranges.
+ * Reads the fields of a request. Each kind of field has a reader for strings, which come from the
+ * command line, and a reader for trees, which come from JSON and YAML bodies. A scalar in a tree is
+ * read by the reader for strings, so that both accept the same units and ranges.
  */
 #include <math.h>
 #include <stdarg.h>
@@ -25,13 +25,13 @@ int hm__request_fail(struct hm_err *err, const char *field, int code, const char
     return code;
 }
 
-/* Returns the address of the member into which a field is read. */
+/* Returns the address of the struct member that stores the value of a field. */
 static void *member_of(const struct hm_request_field *field, void *values)
 {
     return (char *)values + field->offset;
 }
 
-/* Makes room for one more item of a growing list in the arena; NULL if memory runs out. */
+/* Appends an element to a list in the arena and returns its address; NULL if memory runs out. */
 static void *list_grow(struct hm_arena *arena, void *items, size_t count, size_t *room, size_t size)
 {
     if (count < *room)
@@ -95,10 +95,14 @@ static int number_read(const struct hm_request_field *f, const char *text, doubl
     size_t used = hm__signed_read(text, &value);
     bool bare = used > 0 && text[used] == '\0';
 
-    /* hm__quantity_parse accepts no sign, so a negative number is reported here as out of range. */
+    /*
+     * hm__quantity_parse treats a sign as a syntax error. So a negative number is reported here, as
+     * out of range.
+     */
     if (f->least >= 0 && bare && value < 0)
         return check_range(f, text, value, err);
-    if (f->least < 0) { /* A field that may be negative has no unit. */
+    /* No field with a unit may be negative, so a field that may be negative is a plain number. */
+    if (f->least < 0) {
         if (!bare)
             return hm__request_fail(err, f->name, HM_E_TYPE, "'%.80s' is not a number", text);
     } else {
@@ -147,7 +151,7 @@ bool hm__choice_name(const char *choices, size_t i, char *text, size_t room)
     return false;
 }
 
-/* Writes the choices as a phrase: "time, cost or balance". */
+/* Writes the list of allowed values for a message, such as "time, cost or balance". */
 static void choices_text(const char *choices, struct hm_text *out)
 {
     char name[64], next[64];
@@ -213,8 +217,8 @@ static void choices_add(struct hm_choices *choices, int index)
  */
 
 /*
- * Calls `take` for each piece between commas. If `nested` is true, commas inside parentheses do not
- * separate pieces.
+ * Calls `take` for each element of a list separated by commas. If `nested` is true, commas inside
+ * parentheses do not separate elements.
  */
 static int each_piece(struct hm_arena *arena, const struct hm_request_field *f, void *member,
                       const char *text, bool nested,
@@ -307,7 +311,10 @@ static int pair_add(struct hm_arena *arena, const struct hm_request_field *f, vo
 /* ---- places ------------------------------------------------------------------------------------
  */
 
-/* Returns the unit of a quantity that columns of runs may contain, such as "latency". */
+/*
+ * Returns the dimension of a quantity of a configuration; all except "latency" and "bandwidth" are
+ * plain numbers.
+ */
 static struct hm_dim place_unit(const char *name)
 {
     if (strcmp(name, "latency") == 0)
@@ -340,8 +347,8 @@ static int place_add(const struct hm_request_field *f, struct hm_place *place, c
 }
 
 /*
- * Reads one quantity of a configuration: "64" is the number of workers n; other quantities have a
- * name, such as "size=1".
+ * Reads one quantity of a configuration. "64" is the number of workers n; other quantities are
+ * written with their names, such as "size=1".
  */
 static int place_take(struct hm_arena *arena, const struct hm_request_field *f, void *member,
                       char *piece, struct hm_err *err)
@@ -491,8 +498,8 @@ int hm__field_document(struct hm_arena *arena, const struct hm_request_field *f,
 }
 
 /*
- * Reads a document from a field of a JSON or YAML body. If the field is a string, it is the
- * contents of the document; if it is a map or a list, it is the parsed document.
+ * Reads a document from a field of a JSON or YAML body. If the value is a string, it is the text of
+ * the document; if it is a map or a list, it is the parsed document.
  */
 static int read_document(struct hm_arena *arena, const struct hm_request_field *f, void *values,
                          struct hm_value *value, struct hm_err *err)
@@ -533,8 +540,8 @@ static int fail_type(const struct hm_request_field *f, const struct hm_value *va
 }
 
 /*
- * Reads an object such as {"batch": 256} as the text "batch=256"; the items of a list of values are
- * joined by commas.
+ * Reads an object such as {"batch": 256} as the string "batch=256"; if a value is a list, its items
+ * are joined by commas.
  */
 static int read_pairs(struct hm_arena *arena, const struct hm_request_field *f, void *member,
                       const struct hm_value *map, struct hm_err *err)
@@ -575,7 +582,7 @@ static int read_place(const struct hm_request_field *f, struct hm_place *place,
     return rc;
 }
 
-/* Reads a list of numbers; an item that is a text may be a range, such as "1..8". */
+/* Reads a list of numbers; an item that is a string may be a range, such as "1..8". */
 static int read_numbers(struct hm_arena *arena, const struct hm_request_field *f,
                         struct hm_numbers *numbers, const struct hm_value *list, struct hm_err *err)
 {

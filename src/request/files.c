@@ -1,7 +1,4 @@
-/*
- * Opens files on this machine. All functions of src/request that open files are in this source
- * file.
- */
+/* Opens files on this machine. No other source file in src/request opens files. */
 #include "files.h"
 
 #include <string.h>
@@ -21,7 +18,10 @@ static bool local_exists(const char *path)
     return access(path, F_OK) == 0;
 }
 
-/* Archives and patterns count as folders, because they may give several files. */
+/*
+ * Returns true for folders, and also for archives and patterns such as *.log, because they may
+ * contain or match several files.
+ */
 static bool local_is_folder(const char *path)
 {
     struct stat status;
@@ -31,8 +31,10 @@ static bool local_is_folder(const char *path)
     return S_ISDIR(status.st_mode) || (S_ISREG(status.st_mode) && hm__archive_is(path));
 }
 
-/* A pipe is never treated as a file of another tool, because recognising it would consume it; its
- * content must be a table. */
+/*
+ * Whether a file was written by another tool. The answer is false for a pipe, because looking at
+ * its beginning would consume it; a pipe must contain a table.
+ */
 static bool local_is_foreign(const struct hm_import_from *from)
 {
     struct stat status;

@@ -1,5 +1,5 @@
 /*
- * The verb fit: fits, from a few runs, how the time depends on the number of workers n, and
+ * The verb fit: learns from a few runs how the time depends on the number of workers n, and
  * predicts times with intervals.
  */
 #include <math.h>
@@ -90,7 +90,9 @@ static int check_request(const struct hm_fit_request *r, struct hm_err *err)
     return 0;
 }
 
-/* Adds a plot of the predictions, from n = 1 to the largest n of the runs and predictions. */
+/*
+ * Adds a plot of the predictions, from n = 1 to the largest n among the runs and the predictions.
+ */
 static int add_plot(const struct hm_fit_request *r, const struct hm_fit *fit,
                     const struct hm_numbers *places, struct hm_call *call, struct hm_err *err)
 {
@@ -105,7 +107,8 @@ static int add_plot(const struct hm_fit_request *r, const struct hm_fit *fit,
         most = fmax(most, places->values[i]);
     for (size_t i = 0; i < PLOT_POINTS; i++) {
         n[i] = pow(most, (double)i / (PLOT_POINTS - 1));
-        if (fit->from_sheet) /* The model of a job is defined only for whole numbers of workers. */
+        /* The model of a job is defined only for whole numbers of workers, so n is rounded. */
+        if (fit->from_sheet)
             n[i] = round(n[i]);
     }
     int rc = hm_fit_predict(fit, at, at_count, n, PLOT_POINTS, points, err);

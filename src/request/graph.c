@@ -6,6 +6,7 @@
 
 #include "err.h"
 #include "files.h"
+#include "graph_read.h"
 #include "graph_render.h"
 #include "verbs.h"
 
@@ -117,13 +118,16 @@ static int get_graph(const struct hm_graph_request *r, struct hm_call *call,
     }
     if (made)
         return hm__request_fail(err, made, HM_E_CONFLICT, "this needs generate");
+    if (r->graph.text)
+        return hm__graph_parse(r->graph.text, r->graph.length, r->graph.name,
+                               (enum hm_graph_format)r->format, r->degrees_only, ret_graph, err);
     if (!call->context->files)
         return hm__request_fail(err, "graph", HM_E_UNSUPPORTED, "a request cannot name a file");
     return call->context->files->graph(r->graph.name, (enum hm_graph_format)r->format,
                                        r->degrees_only, ret_graph, err);
 }
 
-/* Splits the graph for one number of workers at a time, so that progress can be shown. */
+/* Splits the graph for one number of workers after another, so that progress can be shown. */
 static int split_each(const struct hm_graph_request *r, const struct hm_graph *g,
                       enum hm_split split, const struct hm_numbers *n, struct hm_parts *parts,
                       struct hm_call *call, struct hm_err *err)
@@ -140,8 +144,8 @@ static int split_each(const struct hm_graph_request *r, const struct hm_graph *g
 }
 
 /*
- * Makes all splits that the request names. If the request names "all", splits that are not possible
- * on this machine or for this graph are left out.
+ * Splits the graph by each method that the request names. If the request names "all", methods that
+ * cannot be used on this machine or for this graph are omitted.
  */
 static int split_all(const struct hm_graph_request *r, const struct hm_graph *g,
                      const struct hm_choices *splits, const struct hm_numbers *n,

@@ -1,6 +1,6 @@
 /*
- * Describes the machine on which an imported trace was recorded. The times of the operations in the
- * trace are used as `howmany calibrate` uses the times that it measures.
+ * Computes the rates of the machine on which an imported trace was recorded, from the times of
+ * operations in the trace. The method is that of `howmany calibrate`.
  */
 #include "calibration.h"
 #include "err.h"

@@ -14,7 +14,10 @@ struct hm_import_request {
     struct hm_documents files;
     const char *as, *record, *output;
     struct hm_texts set;
-    int to; /* Index into the choices of the field `to`; -1: not given. */
+    /*
+     * The chosen value of the field `to`, as an index into the list of its choices; -1: not given.
+     */
+    int to;
     bool json;
 };
 
@@ -61,19 +64,21 @@ static const struct hm_request_field fields[] = {
 /* ---- reading ----------------------------------------------------------------------------------
  */
 
-/* The files of one request and the results of reading them. */
+/* The files that one request imports, and their results. */
 struct importing {
     struct hm_call *call;
     const struct hm_import_request *r;
     const struct hm_importer *as;
-    struct hm_imported **imported; /* Results of the imported files; owned. */
+    struct hm_imported **imported; /* Result of each imported file; owned. */
     size_t count, room;
-    size_t skipped; /* Number of files of a folder that no reader recognises. */
+    /* Number of files in folders that were skipped because no reader recognises them. */
+    size_t skipped;
     bool in_folder;
 };
 
 /*
- * Keeps the result of reading a file, and describes the machine on which its times were measured.
+ * Stores the result of an imported file. If the file has times of operations, the machine on which
+ * they were measured is described too.
  */
 static int keep_import(struct importing *all, struct hm_imported *im, struct hm_err *err)
 {
@@ -146,8 +151,10 @@ static int import_document(struct importing *all, const struct hm_document *d, s
 /* ---- what is written --------------------------------------------------------------------------
  */
 
-/* Returns what the verb writes: the target that the request names. If it names none, returns the
- * first of runs, traces and document that the files contain. */
+/*
+ * Returns what the verb writes: the target in the request or, if it has none, the first of runs,
+ * traces and document that the files contain.
+ */
 static enum import_target choose_target(const struct importing *all)
 {
     bool runs = false, traces = false,
@@ -173,7 +180,7 @@ static int fail_empty(const struct importing *all, const char *what, struct hm_e
     return HM_E_MISSING;
 }
 
-/* Adds the tables of all files to the text; it is an error if their columns differ. */
+/* Appends the tables of all files to the output; it is an error if their columns differ. */
 static int join_tables(const struct importing *all, bool traces, struct hm_text *out,
                        struct hm_err *err)
 {

@@ -12,8 +12,8 @@
 #include "servers.h"
 
 /*
- * Reads the contents of a document of which only the name is given; the caller frees them with
- * hm_text_free.
+ * Reads the file that a document names, if the request does not contain its contents; the caller
+ * frees the text with hm_text_free.
  */
 static int read_named(struct hm_call *call, const char *field, const char *name, char **ret_text,
                       size_t *ret_length, struct hm_err *err)
@@ -29,8 +29,8 @@ static int read_named(struct hm_call *call, const char *field, const char *name,
  */
 
 /*
- * Sets the overrides of the job: every assignment of the field `set` and, if the cluster of the job
- * is used, the field `fabric`.
+ * Collects the assignments that change the job: the field `set` and, if the cluster of the job is
+ * used, the field `fabric`.
  */
 static int job_overrides(struct hm_call *call, const struct hm_job_fields *f, struct hm_spec *spec,
                          struct hm_err *err)
@@ -66,7 +66,7 @@ static int job_overrides(struct hm_call *call, const struct hm_job_fields *f, st
     return 0;
 }
 
-/* Makes an empty job; all its keys come from the field `set`. */
+/* Makes an empty job, all of whose keys come from the field `set`. */
 static const struct hm_document *empty_job(struct hm_call *call)
 {
     struct hm_document *document = hm__arena_alloc(call->arena, 1, sizeof(*document));
@@ -126,7 +126,10 @@ bool hm__is_cluster_file(const char *name)
            hm__text_ends(name, ".json") || strchr(name, '/') != NULL;
 }
 
-/* Makes the tree {machine: name}, so that keys of the field `set` can change the machine. */
+/*
+ * Makes the tree {machine: name}, so that assignments in the field `set` can change properties of
+ * the machine.
+ */
 static struct hm_value *machine_tree(struct hm_arena *arena, const char *name)
 {
     struct hm_value *map = hm__arena_alloc(arena, 1, sizeof(*map));
@@ -143,8 +146,8 @@ static struct hm_value *machine_tree(struct hm_arena *arena, const char *name)
 }
 
 /*
- * Sets the overrides of a machine: the keys of the field `set` that begin with "cluster.", and the
- * field `fabric`.
+ * Collects the assignments that change a machine: the keys of the field `set` that begin with
+ * "cluster.", and the field `fabric`.
  */
 static int machine_overrides(struct hm_call *call, const struct hm_job_fields *f,
                              struct hm_spec *spec, struct hm_err *err)
@@ -199,20 +202,26 @@ int hm__load_machine(struct hm_call *call, const struct hm_job_fields *f,
         rc = hm__cluster_read(catalog, &spec, ret_cluster, err);
     hm_text_free(text);
     if (rc == 0 && file)
-        /* The ranking shows the name of the file, so that clusters can be distinguished. */
+        /*
+         * The ranking of machines shows the name of the cluster file, so that several clusters can
+         * be distinguished.
+         */
         (*ret_cluster)->name = machine->name;
     return rc;
 }
 
-/* One key that a machine in the field `on` may keep from the cluster of the job. */
+/* A property that a machine in the field `on` may take over from the cluster of the job. */
 struct kept_key {
     enum hm_cluster_key key;
     const char *name;
-    bool has; /* True if the machine has its own value for the key. */
+    bool has; /* True if the machine has its own value for the property. */
 };
 
-/* Writes the names of the keys that the job gives, such as "price and fabric": only keys that the
- * machine also has (`has` is true), or only keys that it lacks (`has` is false). */
+/*
+ * Writes the names of the properties that are set in the job's cluster, such as "price and fabric".
+ * If `has` is true, only those that the machine has too are listed, otherwise only those that the
+ * machine lacks.
+ */
 static void list_keys(const struct kept_key *keys, size_t count, unsigned given, bool has,
                       char *text, size_t room)
 {
@@ -232,16 +241,18 @@ static void list_keys(const struct kept_key *keys, size_t count, unsigned given,
 }
 
 /*
- * Copies keys from the cluster of the job to a machine that replaces it, if they do not describe
- * the machine itself and the machine has no value of its own. A note lists the keys that were kept
- * and those that were replaced.
+ * Copies properties that do not describe the machine itself, such as the price, from the cluster of
+ * the job to the machine that replaces it, unless the machine has its own value. A note lists the
+ * copied and the replaced properties.
  */
 static int keep_job_keys(struct hm_call *call, const struct hm_cluster *job, struct hm_cluster *c,
                          struct hm_err *err)
 {
     const struct hm_slowness *slow = &c->slowness;
-    /* An accelerator alone is limited to one node only because nothing connects it to others. It
-     * gets the fabric of the job's cluster, even if that fabric is not written in the job. */
+    /*
+     * A single accelerator is limited to one node only because it has no fabric. So it gets the
+     * fabric of the job's cluster, even if that fabric is only a default.
+     */
     const bool alone = hm__cluster_is_alone(c);
     const bool joined = alone && job->fabric.bandwidth_bytes_per_s > 0;
     const struct kept_key keys[] = {
@@ -256,7 +267,10 @@ static int keep_job_keys(struct hm_call *call, const struct hm_cluster *job, str
     char kept[128], replaced[128];
 
     unsigned given = job->given | (joined ? (unsigned)HM_CLUSTER_FABRIC : 0);
-    /* An assignment such as cluster.max_nodes=4 sets both the job's cluster and the machine. */
+    /*
+     * An assignment such as cluster.max_nodes=4 sets the value of both the job's cluster and the
+     * machine; such equal values are not mentioned in the note.
+     */
     if (keys[0].has && c->max_nodes == job->max_nodes)
         given &= ~(unsigned)HM_CLUSTER_MAX_NODES;
     if (keys[1].has && c->node.price_per_s == job->node.price_per_s)
@@ -286,13 +300,19 @@ static int keep_job_keys(struct hm_call *call, const struct hm_cluster *job, str
     return c->note ? 0 : hm__fail_nomem(err);
 }
 
-/* Adds the note that several of these accelerators are not connected. */
+/*
+ * Adds a note which says that nothing connects several of these accelerators, so that the field
+ * `fabric` is needed.
+ */
 static void note_alone(struct hm_cluster *c)
 {
     c->note = "nothing connects several of these: fabric names a connection, such as 100gbe";
 }
 
-/* Whether a document in the field `on` is a name, and neither a file nor contents. */
+/*
+ * Whether a document in the field `on` is only a name: it has no contents, and there is no such
+ * file.
+ */
 static bool is_plain_name(struct hm_call *call, const struct hm_document *d)
 {
     return !d->text && !d->tree && !hm__is_cluster_file(d->name) &&
@@ -300,8 +320,9 @@ static bool is_plain_name(struct hm_call *call, const struct hm_document *d)
 }
 
 /*
- * If the job says how many accelerators a machine has, sets this number in `server`, names the
- * server after the accelerator, and makes its price unknown. Returns whether the job says so.
+ * If the job specifies the number of accelerators per machine, sets the same number in `server`,
+ * names the server after its accelerator, and marks its price as unknown. Returns whether the job
+ * specifies this number.
  */
 static bool keep_accelerators(const struct hm_job *job, const char *named,
                               struct hm_cluster *server)
@@ -315,7 +336,7 @@ static bool keep_accelerators(const struct hm_job *job, const char *named,
     return true;
 }
 
-/* Writes the note about an accelerator that is placed in servers. */
+/* Writes the note which says in which servers of the catalog the accelerator is placed. */
 static int note_servers(struct hm_call *call, const char *named, const struct hm_servers *servers,
                         bool kept, struct hm_cluster *server, struct hm_err *err)
 {
@@ -331,10 +352,10 @@ static int note_servers(struct hm_call *call, const char *named, const struct hm
 }
 
 /*
- * Replaces an accelerator that is named without a fabric by the server of the catalog that holds
- * several of them: the one without a price, which is the design of the vendor, otherwise the one
- * that can be rented. A job whose cluster has a fabric keeps the accelerator, and so does a request
- * whose assignments put several accelerators into one node.
+ * If the user names an accelerator without a fabric, replaces it by a server of the catalog that
+ * has several of these accelerators. A server without a price (the vendor's design) is preferred to
+ * one that can be rented. The accelerator is not replaced if the job's cluster has a fabric, or if
+ * the assignments put several accelerators into one node.
  */
 static int place_in_servers(struct hm_call *call, const struct hm_job_fields *f,
                             const struct hm_document *named, const struct hm_job *job,
@@ -365,8 +386,10 @@ static int place_in_servers(struct hm_call *call, const struct hm_job_fields *f,
     return 0;
 }
 
-/* Adds the note about an accelerator that was named alone to the note of the job. Plans of jobs
- * that train transformers show only the note of the job. */
+/*
+ * Appends the note about a single accelerator to the note of the job, because plans of transformers
+ * show only the note of the job.
+ */
 static int note_transformer(struct hm_call *call, struct hm_job *job, const char *note,
                             struct hm_err *err)
 {

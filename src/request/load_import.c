@@ -1,5 +1,4 @@
-/* Loads files of other tools if a verb expects runs, traces or a job; also shows the results of an
- * import. */
+/* Loads runs, traces or a job from files of other tools, and shows the results of an import. */
 #include "load_import.h"
 
 #include <math.h>
@@ -171,15 +170,15 @@ static int import_from(struct hm_call *call, const struct hm_document *d,
     return rc;
 }
 
-/* Results of importing several files and folders. */
+/* Results of importing several files or folders, as a growing list. */
 struct collection {
     struct hm_call *call;
-    struct hm_imported **items; /* Results of the imported files; owned. */
+    struct hm_imported **items; /* Result of each imported file; owned. */
     size_t count, room;
     bool in_folder;
 };
 
-/* Adds a result, which the collection then owns; the result is freed if it cannot be added. */
+/* Adds a result, which the list then owns; if it cannot be added, the result is freed. */
 static int collection_add(struct collection *c, struct hm_imported *im, struct hm_err *err)
 {
     if (c->count == c->room) {
@@ -258,8 +257,10 @@ int hm__load_foreign_traces(struct hm_call *call, const struct hm_documents *doc
     return rc;
 }
 
-/* Adds usual values of keys that the file does not give to the document of a job. The note lists
- * the keys that the overrides do not give either. */
+/*
+ * Adds usual values to the tree of a job, for keys that the file lacks. The note lists those of the
+ * keys that the user does not set either.
+ */
 static int add_usual(struct hm_call *call, struct hm_imported *im, const struct hm_spec *spec,
                      const char **ret_note, struct hm_err *err)
 {
@@ -281,7 +282,10 @@ static int add_usual(struct hm_call *call, struct hm_imported *im, const struct 
     return rc;
 }
 
-/* Removes the line numbers from a tree, because they refer to a text that the caller never sees. */
+/*
+ * Sets all line numbers of a tree to 0, because they refer to generated text that the user never
+ * sees.
+ */
 static void forget_lines(struct hm_value *value)
 {
     value->line = 0;
@@ -289,10 +293,7 @@ static void forget_lines(struct hm_value *value)
         forget_lines(&value->items[i]);
 }
 
-/*
- * Parses the document that an import made. The text is YAML, whatever the name of the imported file
- * is; messages name that file.
- */
+/* Parses the YAML document that an import made. Error messages name the imported file. */
 static int take_tree(struct hm_call *call, const struct hm_imported *im, struct hm_spec *spec,
                      struct hm_err *err)
 {
@@ -321,7 +322,7 @@ bool hm__is_import_folder(struct hm_call *call, const struct hm_document *d)
            call->context->files->is_folder(d->name);
 }
 
-/* Whether the document of an import gives a key at its top level. */
+/* Whether the document of an import has a key at its top level. */
 static bool document_has(const struct hm_imported *im, const char *key)
 {
     size_t length = strlen(key);
@@ -335,8 +336,8 @@ static bool document_has(const struct hm_imported *im, const char *key)
 }
 
 /*
- * Adds the job from a launcher's configuration to the network from another file. Keys that the
- * configuration gives get no usual values.
+ * Adds the network in another file to the job in a launcher's configuration. Keys that the
+ * configuration has do not get usual values.
  */
 static void join_launch(struct hm_imported *network, const struct hm_imported *launch)
 {
@@ -350,8 +351,10 @@ static void join_launch(struct hm_imported *network, const struct hm_imported *l
     network->document_kind = "job";
 }
 
-/* Finds the network and the launcher's configuration among the files of a folder, and joins them.
- * Returns whether there are exactly one of each. */
+/*
+ * Finds the network and the launcher's configuration among the files of a folder, and joins them.
+ * Returns false unless there is exactly one of each.
+ */
 static bool join_folder(struct hm_imported *const *items, size_t count, size_t *ret_network,
                         size_t *ret_launch)
 {
@@ -376,8 +379,8 @@ static bool join_folder(struct hm_imported *const *items, size_t count, size_t *
 }
 
 /*
- * Imports the files of a folder. If there is a network and the configuration of a launcher, they
- * are joined; otherwise the first file, by name, that gives a network or a job is used.
+ * Imports the files of a folder. If there are exactly one network and one launcher's configuration,
+ * they are joined. Otherwise the first file (by name) that contains a network or a job is used.
  */
 static int import_folder_job(struct hm_call *call, const struct hm_document *d,
                              struct hm_imported **ret_import, const char **ret_note,

@@ -1,4 +1,4 @@
-/* Loads files of other tools if a verb expects runs, traces or a job. */
+/* Loads runs, traces or a job from files of other tools. */
 #ifndef HM_LOAD_IMPORT_H
 #define HM_LOAD_IMPORT_H
 
@@ -7,20 +7,24 @@
 #include "request.h"
 
 /*
- * Write which format was recognised, and which data were taken and left out: hm__imported_text for
+ * Write which format was recognised, and which data were imported or ignored: hm__imported_text for
  * one file, hm__imported_json for all files.
  */
 void hm__imported_text(struct hm_call *call, const struct hm_imported *im);
 void hm__imported_json(struct hm_call *call, struct hm_imported *const *all, size_t count);
 
-/* Whether a document is a file of another tool, judging by its contents or, if it has only a name,
- * by those of the named file. */
+/*
+ * Whether a document was written by another tool. This is decided by its contents or, if it has
+ * only a name, by the contents of the file.
+ */
 bool hm__is_foreign(struct hm_call *call, const struct hm_document *document);
-/* Whether a document is a folder or an archive, whose files are imported. */
+/* Whether a document is a folder or an archive, so that the files in it are imported. */
 bool hm__is_import_folder(struct hm_call *call, const struct hm_document *document);
-/* Load runs, traces, a job or a cluster from files of other tools. The tree of a job or a cluster
- * is put into the specification; it is in the arena of the call. Keys that the file does not give
- * get usual values; *ret_note lists those that the overrides of the specification do not give. */
+/*
+ * Load runs, traces, a job or a cluster from files of other tools. The tree of a job or a cluster
+ * is allocated in the arena of the call and stored in the specification. Keys that the file does
+ * not have get usual values; *ret_note lists those that the user did not override.
+ */
 int hm__load_foreign_runs(struct hm_call *call, const struct hm_document *document,
                           struct hm_runs **ret_runs, struct hm_err *err);
 int hm__load_foreign_traces(struct hm_call *call, const struct hm_documents *documents,
@@ -31,16 +35,18 @@ int hm__load_foreign_job(struct hm_call *call, const struct hm_document *documen
 int hm__load_foreign_cluster(struct hm_call *call, const struct hm_document *document,
                              struct hm_spec *spec, struct hm_err *err);
 /*
- * Makes a cluster from the times of operations of an import, if the import has such times and no
- * document. If the times do not determine the properties of a machine, a note says why.
+ * If an import has times of operations and no document, makes a cluster from these times. If the
+ * rates of the machine cannot be computed from them, a note says why.
  */
 int hm__import_machine(struct hm_call *call, struct hm_imported *im, struct hm_err *err);
-/* Completes the tree of a job that was read from a launcher's configuration: adds the network that
- * the overrides give, and the usual values of that network, which *ret_note lists. `title` names
- * the configuration in messages. */
+/*
+ * Completes the tree of a job that was read from a launcher's configuration: adds the network that
+ * the user sets, and the usual values of that network, which *ret_note lists. `title` is the name
+ * of the configuration in messages.
+ */
 int hm__complete_launch(struct hm_call *call, const char *title, struct hm_spec *spec,
                         const char **ret_note, struct hm_err *err);
-/* Whether the overrides of a specification set a key of the job. */
+/* Whether the assignments of a specification set a key of the job. */
 bool hm__spec_sets(const struct hm_spec *spec, const char *key);
 
 #endif

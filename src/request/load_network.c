@@ -1,7 +1,7 @@
 /*
- * Loads a job that is given by the name of a network of the catalog instead of a file, as in "plan
- * resnet-50". The catalog states the usual batch, data set and sequence of a network (the key
- * `usual`); the note of the job names those that the request does not give itself.
+ * Loads a job if the user gives the name of a network in the catalog instead of a job file, as in
+ * "plan resnet-50". The catalog has the usual batch, data set and sequence of a network under the
+ * key `usual`; the note of the job lists those of them that the request does not override.
  */
 #include <string.h>
 
@@ -11,7 +11,7 @@
 #include "load_import.h"
 #include "readers.h"
 
-/* Whether a document consists of one name that is not the name of a file. */
+/* Whether a document is a single name that is not the name of a file. */
 static bool is_bare_name(const struct hm_call *call, const struct hm_document *d)
 {
     if (d->tree || !d->name)
@@ -48,7 +48,10 @@ void hm__hint_network(struct hm_call *call, const struct hm_document *d, struct 
     hm__err_hint(err, "%s; %s", unknown.message, unknown.hint);
 }
 
-/* Adds a key with a copy of a value to the tree of a job, and mentions it in the note. */
+/*
+ * Adds a key with a copy of its usual value to the tree of a job, and mentions it in the note
+ * unless the user overrides it.
+ */
 static int add_usual(struct hm_value_builder *b, const struct hm_spec *spec, const char *key,
                      const struct hm_value *value, struct hm_text *note, struct hm_err *err)
 {

@@ -1,4 +1,4 @@
-/* Loads runs, traces and fits of convergence, and opens the store. */
+/* Loads runs, traces and fits of the loss, and opens the store. */
 #include <math.h>
 #include <string.h>
 
@@ -59,7 +59,10 @@ static int read_stored_runs(struct hm_call *call, struct hm_store *store,
 {
     struct hm_store_filter filter = {.where = where ? where->items : NULL,
                                      .where_count = where ? where->count : 0,
-                                     /* Runs are read in the order in which they were added. */
+                                     /*
+                                      * Runs are sorted by id, which is the order in which they were
+                                      * added.
+                                      */
                                      .sort = "id"};
     size_t most = call->context->limits.runs;
     int64_t count = 0;
@@ -85,7 +88,7 @@ static int load_stored_runs(struct hm_call *call, const char *record, const stru
     if (rc == 0)
         rc = read_stored_runs(call, store, where, ret_runs, err);
     if (rc == 0 && !call->context->files)
-        /* The address of the store is hidden from a caller without access to files. */
+        /* A caller without access to files must not learn the address of the store. */
         (*ret_runs)->source = "the store";
     hm__call_store_close(call, store, rc, err);
     return rc;
@@ -176,7 +179,7 @@ static int load_trace_files(struct hm_call *call, const struct hm_documents *doc
 static int load_stored_traces(struct hm_call *call, const struct hm_trace_fields *f,
                               const char *record, struct hm_traces **ret_traces, struct hm_err *err)
 {
-    /* Traces are read in the order in which they were added. */
+    /* Traces are sorted by id, which is the order in which they were added. */
     struct hm_store_filter filter = {
         .where = f->where.items, .where_count = f->where.count, .sort = "id"};
     struct hm_store *store = NULL;
@@ -209,8 +212,8 @@ static bool is_listed(const struct hm_texts *texts, const char *text)
 }
 
 /*
- * Keeps the traces of the algorithms that the request names. It is an error if a named algorithm
- * has no trace.
+ * Removes the traces of algorithms that the request does not name. It is an error if a named
+ * algorithm has no trace.
  */
 static int keep_algorithms(const struct hm_texts *asked, struct hm_traces *traces,
                            struct hm_err *err)
@@ -266,8 +269,8 @@ static int load_traces(struct hm_call *call, const struct hm_trace_fields *f,
 }
 
 /*
- * Whether the only document is a stored fit: a .json file, or a JSON object with the key
- * "algorithms".
+ * Whether the request has a single document that is a stored fit: a .json file, or a JSON object
+ * with the key "algorithms".
  */
 static bool is_fit(struct hm_call *call, const struct hm_trace_fields *f)
 {
@@ -279,9 +282,7 @@ static bool is_fit(struct hm_call *call, const struct hm_trace_fields *f)
                    : hm__text_ends(d->name, ".json") && !hm__is_foreign(call, d);
 }
 
-/*
- * Refuses fields that have no effect on a stored fit, because they concern how traces are fitted.
- */
+/* Rejects fields that say how traces are fitted, because they have no effect on a stored fit. */
 static int check_fit(const struct hm_trace_fields *f, struct hm_err *err)
 {
     const char *given = !isnan(f->best)   ? "best"

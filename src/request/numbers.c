@@ -30,15 +30,18 @@ static int numbers_add(struct hm_arena *arena, struct hm_numbers *n, double valu
 }
 
 /*
- * Reads a number or a fraction such as "4/256". Returns the number of characters used; 0 if there
- * is no number.
+ * Reads a number or a fraction such as "4/256". Returns the number of characters that were read; 0
+ * if there is no number.
  */
 static size_t fraction_read(const char *text, double *value)
 {
     double below;
     size_t used = hm__number_read(text, value), more;
 
-    /* In "2..32" the number is 2, because the point after it belongs to the range. */
+    /*
+     * In "2..32", the first number is read as 2 instead of "2.", because the point belongs to the
+     * range.
+     */
     if (used > 1 && text[used - 1] == '.' && text[used] == '.')
         used--;
     if (used == 0 || text[used] != '/' || (more = hm__number_read(text + used + 1, &below)) == 0)
@@ -55,8 +58,8 @@ static int fail_range(const char *text, struct hm_err *err)
 }
 
 /*
- * Adds the numbers from `from` to `to` with the given step. If `spread` is true, `step` is instead
- * the number of evenly spaced values to add.
+ * Adds the numbers `from`, `from` + `step`, … up to `to`. If `spread` is true, `step` is instead
+ * the number of evenly spaced values.
  */
 static int numbers_add_range(struct hm_arena *arena, struct hm_numbers *n, double from, double to,
                              double step, bool spread, const char *text, struct hm_err *err)
@@ -74,8 +77,8 @@ static int numbers_add_range(struct hm_arena *arena, struct hm_numbers *n, doubl
 }
 
 /*
- * Reads one piece between commas: a number, from..to, or from..to:step. If `spread` is true, the
- * last form is from..to:count.
+ * Reads one element of a list: a number, from..to, or from..to:step. If `spread` is true, the last
+ * form is from..to:count.
  */
 static int numbers_add_piece(struct hm_arena *arena, struct hm_numbers *n, const char **at,
                              const char *text, bool spread, struct hm_err *err)

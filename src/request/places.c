@@ -1,6 +1,6 @@
 /*
- * Lists the configurations for which a fit predicts the time: the quantities of the target, with
- * default numbers of workers if the target gives none.
+ * Lists the configurations for which a fit predicts the time. They have the quantities in the field
+ * `target`, and default numbers of workers if `target` has no n.
  */
 #include <math.h>
 #include <string.h>

@@ -10,6 +10,7 @@
 
 #include "checks.h"
 #include "err.h"
+#include "order.h"
 #include "render.h"
 #include "verbs.h"
 
@@ -155,7 +156,7 @@ static const struct hm_request_field fields[] = {
 
 #undef T
 
-/* The data that are loaded and computed for a plan. */
+/* All data that the verb loads or computes. */
 struct plan_parts {
     struct hm_loaded_job job;
     struct hm_plan_ways ways;
@@ -172,13 +173,6 @@ static void plan_release(struct plan_parts *p)
     hm__loaded_job_release(&p->job);
 }
 
-static int compare_numbers(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return x < y ? -1 : x > y;
-}
-
 static void set_question(const struct hm_plan_request *r, struct hm_question *q)
 {
     q->goal = r->goal < 0 ? HM_GOAL_AUTO : (enum hm_goal)(HM_GOAL_TIME + r->goal);
@@ -193,7 +187,7 @@ static void set_question(const struct hm_plan_request *r, struct hm_question *q)
     q->slack = isnan(r->slack) ? q->slack : r->slack;
     q->certainty = r->certainty;
     if (r->n.count > 0)
-        qsort(r->n.values, r->n.count, sizeof(*r->n.values), compare_numbers);
+        qsort(r->n.values, r->n.count, sizeof(*r->n.values), hm__compare_numbers);
     q->n = r->n.values;
     q->n_count = r->n.count;
     q->weak = r->weak;
@@ -224,9 +218,10 @@ static int check_request(const struct hm_plan_request *r, struct hm_err *err)
 }
 
 /*
- * Estimates the work of splitting the job's graph for n = 1 to `most`, as the number of vertices
- * and edges that are assigned to workers in all splits. METIS refines a split several times, and
- * HDRF compares all workers for each edge.
+ * Estimates the work of splitting the job's graph for every n from 1 to `most`: the number of
+ * vertices and edges that are assigned to workers in all splits together. METIS refines a split
+ * several times, and HDRF compares all workers for each edge, so their work is counted several
+ * times.
  */
 static double split_work(const struct hm_job *job, double most)
 {
@@ -239,11 +234,11 @@ static double split_work(const struct hm_job *job, double most)
     return (job->graph->vertices + job->graph->edges) * trials * passes * counts;
 }
 
-/* Refuses a graph if its splits would take more work than the context allows. */
+/* Rejects a graph if its splits would take more work than the context allows. */
 static int check_graph(const struct hm_context *context, const struct hm_job *job, double most,
                        struct hm_err *err)
 {
-    /* Without a limit, a plan of a graph considers up to 64 workers. */
+    /* Without a limit in the request, a plan of a job with a graph considers up to 64 workers. */
     double n = most > 0 ? most : 64;
 
     if (!job->graph || !(context->limits.split_work > 0) ||
@@ -258,7 +253,7 @@ static int check_graph(const struct hm_context *context, const struct hm_job *jo
     return HM_E_LIMIT;
 }
 
-/* Refuses a plan that considers more workers than the context allows. */
+/* Rejects a plan that considers more workers than the context allows. */
 static int check_limits(const struct hm_context *context, const struct plan_parts *p,
                         const struct hm_question *q, struct hm_err *err)
 {
@@ -277,8 +272,8 @@ static int check_limits(const struct hm_context *context, const struct plan_part
 }
 
 /*
- * Fits the runs. If there is a job, the fit corrects its model; otherwise the fit replaces the
- * model.
+ * Fits the runs. If the request has a job, the fit corrects the model of the job; otherwise the fit
+ * replaces the model.
  */
 static int fit_runs(const struct hm_plan_request *r, struct hm_call *call, struct plan_parts *p,
                     struct hm_question *q, struct hm_err *err)
@@ -358,7 +353,7 @@ static int show_answer(const struct hm_plan_request *r, const struct plan_parts 
     return rc;
 }
 
-/* Refuses fields that only apply to transformers. */
+/* Rejects fields that apply only to transformers. */
 static int check_ordinary(const struct hm_plan_request *r, struct hm_err *err)
 {
     const char *field = r->emit >= 0        ? "emit"
@@ -405,7 +400,7 @@ static int solve_plan(const struct hm_plan_request *r, struct hm_call *call, str
     return rc;
 }
 
-/* Whether the name of a document is that of a table of runs. */
+/* Whether a document is, by the extension of its name (such as ".csv"), a table of runs. */
 static bool names_table(const struct hm_document *d)
 {
     static const char *const endings[] = {".csv", ".csv.gz", ".csv.zst", ".tsv", ".jsonl", ".db"};
@@ -421,7 +416,10 @@ static int plan_run(const void *values, struct hm_call *call, struct hm_err *err
     struct hm_plan_request request = *(const struct hm_plan_request *)values, *r = &request;
     struct plan_parts p = {0};
 
-    /* `plan runs.csv` is accepted: a table in place of the job gives the runs. */
+    /*
+     * `plan runs.csv` is accepted too: if the first argument is a table instead of a job, it is
+     * read as the runs.
+     */
     if (names_table(&r->job.job) && !r->runs.name) {
         r->runs = r->job.job;
         r->job.job = (struct hm_document){0};

@@ -4,15 +4,16 @@
 
 #include "load.h"
 
-/* The fields of plan that describe platforms and consistencies. */
+/* The fields of the verb plan that describe platforms and consistencies. */
 struct hm_platform_fields {
     struct hm_choices platform, consistency;
     /*
-     * Bound of the staleness, number of servers, and number of backup workers; each is NaN if it is
-     * not given.
+     * Staleness bound, number of parameter servers, and number of backup workers; each is NaN if it
+     * is not given.
      */
     double staleness, servers, backups;
-    double local_steps; /* Iterations between two averages of the model; NaN if not given. */
+    /* Number of iterations after which workers average their models; NaN if not given. */
+    double local_steps;
     bool colocated;
     struct hm_factor stale_cost;
 };
@@ -26,12 +27,19 @@ struct hm_plan_request {
     double level;
     int goal;
     double alpha, beta, deadline, budget, faster, work, max_n, reference, slack, certainty;
-    double loss; /* Loss that a transformer must reach; NaN: not given. */
-    /* Number of parameters of a transformer, or "auto"; NULL: that of the job. */
+    double loss; /* Target loss of a transformer; NaN: not given. */
+    /*
+     * Number of parameters of the transformer, or "auto" if the plan chooses it; NULL: the number
+     * of the job is used.
+     */
     const char *params;
     struct hm_numbers n;
     bool weak, explain_layout;
-    int emit; /* Index of the output format (enum hm_large_emit); -1: not given. */
+    /*
+     * Index of the chosen value of the field `emit`; -1: not given. The choices are those of enum
+     * hm_large_emit, followed by those in plan_emit.c.
+     */
+    int emit;
     bool table, layers, no_chart, json, csv;
     const char *plot;
 };
@@ -44,22 +52,22 @@ struct hm_plan_ways {
 };
 
 /*
- * Make the list of platforms to compare from the fields for platforms, consistencies and the cost
- * of staleness.
+ * Make the list of platforms to compare from the fields that describe platforms, consistencies and
+ * the cost of staleness.
  */
 int hm__plan_ways(struct hm_call *call, const struct hm_platform_fields *fields,
                   struct hm_plan_ways *ret_ways, struct hm_err *err);
 
 struct hm_large_measured;
 /*
- * Load the runs of a job that trains a transformer: the times, and as much of the layout as the
- * columns of the table give. The memory belongs to the call.
+ * Load measured runs of a job that trains a transformer: their times, and the properties of the
+ * layout for which the table has columns. The arena of the call owns the memory.
  */
 int hm__load_large_runs(struct hm_call *call, const struct hm_plan_request *request,
                         const struct hm_loaded_job *loaded, struct hm_large_measured **ret_runs,
                         size_t *ret_count, struct hm_err *err);
 
-/* Plan a job that trains a transformer, and add the answer to the call. */
+/* Plan a job that trains a transformer, and append the answer to that of the call. */
 int hm__plan_large(const struct hm_plan_request *request, struct hm_call *call,
                    const struct hm_loaded_job *loaded, struct hm_err *err);
 
@@ -71,8 +79,8 @@ struct hm_large_answer;
  */
 bool hm__plan_emits(const struct hm_plan_request *request);
 /*
- * Write the predicted step as a trace, or the cluster as a platform, whichever the request asks
- * for: hm__plan_emit into the answer of the call, hm__plan_emit_large into *ret_text.
+ * Write the predicted step as a trace, or the cluster as a platform, depending on the request:
+ * hm__plan_emit adds it to the answer of the call, hm__plan_emit_large stores it in *ret_text.
  */
 int hm__plan_emit(const struct hm_plan_request *request, const struct hm_loaded_job *loaded,
                   const struct hm_answer *answer, struct hm_call *call, struct hm_err *err);

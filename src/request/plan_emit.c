@@ -1,7 +1,7 @@
 /*
- * The field `emit` of plan: writes the predicted step as a Chrome trace, or the cluster as a
- * SimGrid platform. present/large_emit.c writes the flags and files that run a layout of a
- * transformer.
+ * Implements the field `emit` of the verb plan: writes the predicted step as a Chrome trace, or the
+ * cluster as a SimGrid platform. Flags and configuration files for the layout of a transformer are
+ * written by present/large_emit.c.
  */
 #include <string.h>
 
@@ -12,7 +12,7 @@
 #include "large_emit.h"
 #include "plan.h"
 
-/* Choices of the field `emit` that follow those of enum hm_large_emit. */
+/* Values of the field `emit` that come after those in enum hm_large_emit. */
 enum plan_emit { PLAN_EMIT_CHROME = HM_EMITS, PLAN_EMIT_SIMGRID };
 
 bool hm__plan_emits(const struct hm_plan_request *r)
@@ -20,8 +20,10 @@ bool hm__plan_emits(const struct hm_plan_request *r)
     return r->emit >= (int)PLAN_EMIT_CHROME;
 }
 
-/* Returns the cluster that an answer is about: the cluster with the name in the answer, or the only
- * one. */
+/*
+ * Returns the cluster that an answer recommends: the cluster whose name is in the answer, or the
+ * only cluster of the request.
+ */
 static const struct hm_cluster *find_cluster(const struct hm_loaded_job *loaded, const char *name)
 {
     for (size_t i = 0; i < loaded->cluster_count; i++)

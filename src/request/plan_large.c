@@ -9,7 +9,10 @@
 #include "plan.h"
 #include "text.h"
 
-/* Returns the first given field that plans of transformers do not support; NULL: none is given. */
+/*
+ * Returns the name of the first field in the request that plans of transformers do not support;
+ * NULL: there is none.
+ */
 static const char *unsupported_field(const struct hm_plan_request *r)
 {
     return r->scheme.count              ? "scheme"
@@ -69,7 +72,7 @@ static int read_params(const char *text, double *ret_parameters, struct hm_err *
     return 0;
 }
 
-/* Refuses a plan that considers more workers than the context allows. */
+/* Rejects a plan that considers more workers than the context allows. */
 static int check_limit(const struct hm_context *context, const struct hm_plan_request *r,
                        struct hm_err *err)
 {
@@ -81,7 +84,7 @@ static int check_limit(const struct hm_context *context, const struct hm_plan_re
                             "%g workers; at most %g are allowed", n, context->limits.max_n);
 }
 
-/* Adds the picture that the request asks for. */
+/* Adds the plot to the answer, if the request asks for one. */
 static int add_picture(const struct hm_plan_request *r, const struct hm_large_answer *answer,
                        struct hm_call *call, struct hm_err *err)
 {

@@ -1,6 +1,7 @@
 /*
  * Reads runs of a job that trains a transformer from a table with columns for n, the seconds, and
- * as much of the layout as is known. These columns have the names of the keys of `parallel`.
+ * any properties of the layout. The columns for the layout have the same names as the keys of the
+ * section `parallel` of a job.
  */
 #include <math.h>
 #include <string.h>
@@ -9,7 +10,7 @@
 #include "large_plan.h"
 #include "plan.h"
 
-/* Columns of numbers, and the member of struct hm_layout that each column sets. */
+/* Numeric columns, and the member of struct hm_layout that each column sets. */
 static const struct {
     const char *name;
     size_t offset;
@@ -38,7 +39,7 @@ static double column_value(const struct hm_runs *runs, const char *name, size_t 
     return column && column->values ? column->values[row] : NAN;
 }
 
-/* Sets the recomputation of a run from its column. */
+/* Sets how a run recomputes activations, from the column `recompute`. */
 static int read_recompute(const struct hm_runs *runs, size_t row, struct hm_layout *layout,
                           struct hm_err *err)
 {
@@ -57,7 +58,10 @@ static int read_recompute(const struct hm_runs *runs, size_t row, struct hm_layo
     return HM_E_NAME;
 }
 
-/* Returns the seconds of one iteration; converts seconds of a token or a sample. */
+/*
+ * Returns the seconds of one iteration. If the table has seconds per token or per sample, they are
+ * converted.
+ */
 static double step_seconds(const struct hm_runs *runs, size_t row, double batch, double sequence)
 {
     double seconds = column_value(runs, "seconds", row);
@@ -116,8 +120,8 @@ int hm__load_large_runs(struct hm_call *call, const struct hm_plan_request *r,
     for (size_t i = 0; rc == 0 && i < runs->count; i++) {
         struct hm_large_measured *m = &(*ret_runs)[count];
         rc = read_run(runs, i, loaded->job->large, m, err);
-        count += m->time_s > 0 &&
-                 isfinite(m->time_s); /* Failed runs have no time and are not counted. */
+        count +=
+            m->time_s > 0 && isfinite(m->time_s); /* A failed run has no time and is not counted. */
     }
     if (rc == 0 && count == 0)
         rc = hm__request_fail(err, "runs", HM_E_MISSING, "no run has a time");

@@ -1,7 +1,7 @@
 /*
- * Makes the list of platforms that a plan compares from the fields of the request. If the field
+ * Makes the list of platforms that a plan compares, from the fields of the request. If the field
  * `consistency` is missing and the request asks for all platforms, all consistencies are compared;
- * otherwise the consistency follows from the other fields.
+ * otherwise the consistency is derived from the other fields.
  */
 #include <math.h>
 #include <string.h>
@@ -10,7 +10,8 @@
 #include "names.h"
 #include "plan.h"
 
-enum { WAYS_STALENESS = 3 }; /* Default bound of the staleness for SSP, in steps. */
+/* Default staleness bound of SSP (stale synchronous parallel), in steps. */
+enum { WAYS_STALENESS = 3 };
 
 static bool has_choice(const struct hm_choices *choices, int index)
 {
@@ -21,9 +22,9 @@ static bool has_choice(const struct hm_choices *choices, int index)
 }
 
 /*
- * Whether a platform is among those that the request names. The choices of the field `platform`
- * begin with all-reduce, but the enum begins with HM_PLATFORM_JOB. The choice `all` leaves out
- * gossip and federated averaging, whose steps differ from those of the other platforms.
+ * Whether the request names a platform. The choices of the field `platform` begin with all-reduce,
+ * but the enum begins with HM_PLATFORM_JOB, so indices differ by one. The choice `all` does not
+ * include gossip and federated averaging, whose steps differ from those of the other platforms.
  */
 static bool has_platform(const struct hm_platform_fields *f, enum hm_platform platform)
 {
@@ -32,8 +33,10 @@ static bool has_platform(const struct hm_platform_fields *f, enum hm_platform pl
     return has_choice(&f->platform, (int)platform - (int)HM_PLATFORM_ALLREDUCE);
 }
 
-/* Whether a strategy of TensorFlow is among the platforms that the request names. The choices of
- * the field `platform` continue with the strategies. */
+/*
+ * Whether the request names a strategy of TensorFlow. In the choices of the field `platform`, the
+ * strategies come after the platforms.
+ */
 static bool has_strategy(const struct hm_platform_fields *f, enum hm_strategy strategy)
 {
     return !f->platform.all && has_choice(&f->platform, (int)HM_PLATFORM_PIPELINE + (int)strategy -
@@ -41,8 +44,8 @@ static bool has_strategy(const struct hm_platform_fields *f, enum hm_strategy st
 }
 
 /*
- * Whether servers have a consistency that the request names or implies. If it names none, servers
- * use bsp, except those of TensorFlow, which are asynchronous.
+ * Whether parameter servers are to be compared with this consistency. If the request names no
+ * consistency, servers use bsp, except those of TensorFlow, which are asynchronous.
  */
 static bool servers_have(const struct hm_platform_fields *f, enum hm_strategy strategy,
                          enum hm_consistency consistency)
@@ -58,7 +61,7 @@ static bool servers_have(const struct hm_platform_fields *f, enum hm_strategy st
                                                 : HM_CONSISTENCY_BSP);
 }
 
-/* Whether any servers that the request names have this consistency. */
+/* Whether the request compares any kind of parameter server with this consistency. */
 static bool has_consistency(const struct hm_platform_fields *f, enum hm_consistency consistency)
 {
     bool strategy = has_strategy(f, HM_STRATEGY_PARAMETER_SERVER);
@@ -74,8 +77,8 @@ static bool has_stale_cost(const struct hm_platform_fields *f)
 }
 
 /*
- * Returns the name of the first given field that applies only to parameter servers; NULL if there
- * is none.
+ * Returns the name of the first field in the request that applies only to parameter servers; NULL
+ * if there is none.
  */
 static const char *server_field(const struct hm_platform_fields *f)
 {
@@ -88,7 +91,7 @@ static const char *server_field(const struct hm_platform_fields *f)
                                   : NULL;
 }
 
-/* Whether workers of a platform may make several steps between two averages of the model. */
+/* Whether the workers of a platform may make several steps before they average the model. */
 static bool has_local_steps(enum hm_platform platform)
 {
     return platform == HM_PLATFORM_ALLREDUCE ||
@@ -138,8 +141,8 @@ static void add_way(struct hm_plan_ways *w, struct hm_way way)
 }
 
 /*
- * Adds a platform with parameter servers for each consistency that the request names; `strategy` is
- * HM_STRATEGY_NONE for the platform server.
+ * Adds a platform with parameter servers for each consistency in the request; `strategy` is
+ * HM_STRATEGY_NONE if the servers are not those of TensorFlow.
  */
 static void add_servers(const struct hm_platform_fields *f, enum hm_strategy strategy,
                         struct hm_plan_ways *w)
@@ -169,7 +172,7 @@ static void add_servers(const struct hm_platform_fields *f, enum hm_strategy str
         add_way(w, way);
 }
 
-/* Adds the strategies of TensorFlow that the request names. */
+/* Adds those strategies of TensorFlow that the request names. */
 static void add_strategies(const struct hm_platform_fields *f, struct hm_plan_ways *w)
 {
     for (int i = HM_STRATEGY_MIRRORED; i < HM_STRATEGY_COUNT; i++) {
@@ -203,8 +206,8 @@ static const char *algorithm_name(const void *context, size_t i)
 }
 
 /*
- * Finds the algorithm with the given name; if name is NULL, the only algorithm that has traces with
- * staleness.
+ * Finds the algorithm `name` or, if `name` is NULL, the only algorithm that has traces with stale
+ * gradients.
  */
 static int find_algorithm(const struct hm_convergence *c, const char *name, size_t *ret_index,
                           struct hm_err *err)
@@ -241,8 +244,8 @@ static int find_algorithm(const struct hm_convergence *c, const char *name, size
 }
 
 /*
- * Sets, for each platform with staleness, the factor by which staleness multiplies the iterations.
- * It is an error if the fit gives none of these factors.
+ * Sets the factor by which staleness increases the number of iterations, for each platform with
+ * stale gradients. It is an error if the fit has no such factor for any of the platforms.
  */
 static int take_costs(const struct hm_convergence *c, size_t algorithm, struct hm_plan_ways *w,
                       struct hm_err *err)
@@ -270,8 +273,8 @@ static int take_costs(const struct hm_convergence *c, size_t algorithm, struct h
 }
 
 /*
- * Reads these factors of staleness from a fit of convergence, which is given as ALGORITHM=FILE or
- * as a document that names an algorithm.
+ * Reads the factors by which staleness increases the number of iterations from a fit of the loss,
+ * which is given as ALGORITHM=FILE or as a document with the name of an algorithm.
  */
 static int costs_from_fit(struct hm_call *call, const struct hm_document *from,
                           struct hm_plan_ways *w, struct hm_err *err)

@@ -95,8 +95,8 @@ static int place_add(struct hm_place *place, const char *field, const char *name
 }
 
 /*
- * Reads the value of a quantity. Latency and bandwidth may be given with units; other quantities
- * are read as in a column of a table of runs.
+ * Reads the value of a quantity. Latency and bandwidth may have units; all other values are plain
+ * numbers, as in a column of a table of runs.
  */
 static int value_read(const char *name, const char *text, double *ret_value, struct hm_err *err)
 {

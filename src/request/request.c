@@ -11,7 +11,7 @@
 #include "err.h"
 #include "files.h"
 
-enum { FIELDS_MAX = 64 }; /* Largest number of fields of a verb. */
+enum { FIELDS_MAX = 64 }; /* Largest number of fields that a verb may have. */
 
 struct hm_request {
     const struct hm_verb *verb;
@@ -32,7 +32,7 @@ const struct hm_verb *hm__verb_find(const char *name)
 }
 
 /*
- * Compares the name of a field with the name that the user wrote. A dash equals an underscore,
+ * Compares the name of a field with the name that the user wrote. A dash counts as an underscore,
  * because the command line has --max-n for max_n.
  */
 static bool is_name(const char *name, const char *written)
@@ -67,7 +67,7 @@ static const char *field_name(const void *context, size_t i)
 }
 
 /*
- * Finds the field with a name. If there is none, returns NULL with an error that suggests a similar
+ * Finds the field `name`. If there is none, returns NULL with an error that suggests a similar
  * name.
  */
 static const struct hm_request_field *find_field(struct hm_request *r, const char *name,
@@ -168,8 +168,10 @@ static int read_member(struct hm_request *r, const char *key, struct hm_value *v
     return f ? hm__field_read(r->arena, f, r->values, value, err) : HM_E_KEY;
 }
 
-/* Whether the body is the main document itself instead of an object of fields. If the main document
- * was set before, the body is an object of fields. */
+/*
+ * Whether the body of a request is the main document itself instead of an object with fields. If
+ * the main document was set before, the body must be an object with fields.
+ */
 static bool is_bare(const struct hm_request *r, const struct hm_value *root)
 {
     const struct hm_verb *verb = r->verb;
@@ -210,7 +212,7 @@ int hm_request_read(struct hm_request *r, const char *text, size_t length, const
 /* ---- running -----------------------------------------------------------------------------------
  */
 
-/* Returns the number of elements of a list field; 0 for any other kind of field. */
+/* Returns the number of elements in a field that is a list; 0 for any other kind of field. */
 static size_t list_length(const struct hm_request_field *f, const void *values)
 {
     const void *member = (const char *)values + f->offset;
@@ -230,7 +232,7 @@ static size_t list_length(const struct hm_request_field *f, const void *values)
     }
 }
 
-/* Refuses fields that the context does not allow, and lists that are longer than it allows. */
+/* Rejects fields that the context does not allow, and lists that are longer than it allows. */
 static int check_context(const struct hm_request *r, const struct hm_context *c, struct hm_err *err)
 {
     for (size_t i = 0; i < r->verb->field_count; i++) {
@@ -261,7 +263,7 @@ static void release_text(void *text)
     hm_text_free(text);
 }
 
-/* Moves the answer into a new reply. */
+/* Moves the text of the answer from the call to a new reply. */
 static int make_reply(struct hm_call *call, struct hm_reply **ret_reply, struct hm_err *err)
 {
     struct hm_arena *arena = hm__arena_new();
@@ -308,8 +310,8 @@ bool hm__is_fact(const char *assignment)
 }
 
 /*
- * Refuses assignments of properties of imported files (such as n=8) if no file of another tool was
- * read.
+ * Rejects properties of imported files in the field `set`, such as n=8, if no file of another tool
+ * was read.
  */
 static int check_facts(const struct hm_call *call, struct hm_err *err)
 {
@@ -370,8 +372,8 @@ int hm_request_run(struct hm_request *r, const struct hm_context *context,
                                .bytes = c->limits.bytes,
                                .cancelled = c->cancelled,
                                .data = c->cancelled_data};
-    hm__budget_enter(&budget); /* A budget is started even without limits, so that a failed
-                                  allocation is noticed. */
+    /* A budget is used even if there are no limits, because it also records failed allocations. */
+    hm__budget_enter(&budget);
     int rc = hm__request_budget(r->verb, request_answer(r, c, &reply, err), err);
     hm__budget_leave(&budget);
     if (rc)

@@ -1,5 +1,6 @@
 /*
- * Implements the verbs runs list, show, export and delete, which read and delete runs of the store.
+ * Implements the verbs `runs list`, `runs show`, `runs export` and `runs delete`, which read and
+ * delete runs of the store.
  */
 #include <math.h>
 #include <stdio.h>
@@ -14,7 +15,10 @@
 
 enum { PAGE_RUNS = 20, EXPORT_PAGE = 5000 };
 
-/* The fields that select runs; part of the structs of list, export and delete. */
+/*
+ * The fields of a request that select runs; the verbs that list, export and delete runs contain
+ * this struct.
+ */
 struct hm_filter_fields {
     struct hm_texts where;
     const char *since, *until, *sort;
@@ -171,7 +175,7 @@ static const struct hm_request_field show_fields[] = {
 
 #undef T
 
-/* Writes the condition that selects one run, such as "id=7". */
+/* Writes the condition of a filter that selects one run, such as "id=7". */
 static int id_condition(double id, char text[64], struct hm_err *err)
 {
     if (!(id >= 1 && id <= 9e15) || id != floor(id))
@@ -239,7 +243,7 @@ struct hm_runs_export_request {
     struct hm_filter_fields filter;
     const char *record, *output;
     bool traces, json, csv;
-    int format; /* Index into the choices of the field `format`; -1: not given. */
+    int format; /* Index of the value of the field `format` in its choices; -1: not given. */
 };
 
 #define T struct hm_runs_export_request
@@ -271,7 +275,7 @@ static const struct hm_request_field export_fields[] = {
 
 #undef T
 
-/* Formats of exports. The first four are the choices of the field `format`. */
+/* Formats of exports. The first four are in the order of the choices of the field `format`. */
 enum export_form {
     EXPORT_CSV,
     EXPORT_LINES,
@@ -293,7 +297,7 @@ static void export_one(struct hm_text *out, enum export_form form, const struct 
     }
 }
 
-/* Exports runs page by page, with one or more lines for each run. */
+/* Exports runs as one or more lines for each run. Runs are read page by page. */
 static int export_pages(struct hm_call *call, struct hm_store *store, struct hm_store_filter filter,
                         enum export_form form, struct hm_err *err)
 {
@@ -334,7 +338,9 @@ static int export_csv(struct hm_call *call, struct hm_store *store, struct hm_st
     return rc ? rc : hm__call_flush(call, err);
 }
 
-/* Exports one run as an MLPerf log, or timings of messages as tables of the OSU benchmarks. */
+/*
+ * Exports one run as an MLPerf log, or runs that measured messages as tables of the OSU benchmarks.
+ */
 static int export_foreign(struct hm_call *call, struct hm_store *store,
                           struct hm_store_filter filter, enum export_form form, struct hm_err *err)
 {
@@ -398,8 +404,9 @@ static int export_run(const void *values, struct hm_call *call, struct hm_err *e
     enum export_form form = EXPORT_CSV;
     int rc = choose_form(r, &form, err);
 
+    /* Runs are sorted by id, which is the order in which they were added. */
     if (!filter.sort)
-        filter.sort = "id"; /* Runs are exported in the order in which they were added. */
+        filter.sort = "id";
     if (rc == 0)
         rc = hm__call_store_open(call, r->record, &store, err);
     if (rc == 0)

@@ -1,4 +1,7 @@
-/* Implements the verbs runs add and runs import, and the verbs for named documents of the store. */
+/*
+ * Implements the verbs `runs add` and `runs import`, and the verbs that store, list and delete
+ * named documents.
+ */
 #include <stdio.h>
 #include <string.h>
 
@@ -89,7 +92,8 @@ static const struct hm_request_field add_fields[] = {
 #undef T
 
 /*
- * Makes a table with one row, so that names and units have the same meaning as in tables of runs.
+ * Makes a table with one row from the fields of the request, so that names and units have the same
+ * meaning as in tables of runs.
  */
 static int make_row(struct hm_call *call, const struct hm_runs_add_request *r,
                     struct hm_value *ret_row, struct hm_err *err)
@@ -192,7 +196,7 @@ static const struct hm_request_field import_fields[] = {
 struct import_counts {
     struct hm_added added;
     size_t runs, traces;
-    const char **notes; /* Warnings about tables that may be truncated. */
+    const char **notes; /* Warnings about tables that may have been truncated. */
     size_t note_count;
 };
 
@@ -205,8 +209,8 @@ static bool traces_are_cut(const struct hm_traces *traces)
 }
 
 /*
- * Adds a note about a table that may be truncated. A text from a client without access to files is
- * complete.
+ * Adds a warning about a table that may have been truncated. A table in the body of a request is
+ * always complete, so a caller without access to files gets no warning.
  */
 static int note_cut(struct hm_call *call, const struct hm_document *d, bool cut,
                     struct import_counts *done, struct hm_err *err)
@@ -218,7 +222,9 @@ static int note_cut(struct hm_call *call, const struct hm_document *d, bool cut,
     return hm__notes_add(notes, err, "%.200s " HM_NOTE_CUT, hm__note_source(d->name));
 }
 
-/* Imports one table. If the table has iterations, its rows are traces, otherwise runs. */
+/*
+ * Imports one table. If the table has a column of iterations, its rows are traces, otherwise runs.
+ */
 static int import_document(struct hm_call *call, const struct hm_runs_import_request *r,
                            const struct hm_document *d, const struct hm_run_sink *sink,
                            struct import_counts *done, struct hm_err *err)
@@ -246,7 +252,10 @@ static int import_document(struct hm_call *call, const struct hm_runs_import_req
     return rc;
 }
 
-/* Imports a table. Standard input can be read only once, so its contents are read here. */
+/*
+ * Imports a table. The contents of standard input are read here, because they can be read only
+ * once.
+ */
 static int import_table(struct hm_call *call, const struct hm_runs_import_request *r,
                         const struct hm_document *d, const struct hm_run_sink *sink,
                         struct import_counts *done, struct hm_err *err)
@@ -277,7 +286,8 @@ static int import_run(const void *values, struct hm_call *call, struct hm_err *e
         return HM_E_MISSING;
     }
     /*
-     * With several tables, rows of different tables would get the same key, which must be unique.
+     * A key applies to one table only: keys must be unique, but rows of different tables would get
+     * the same key.
      */
     if (r->key && r->runs.count > 1)
         return hm__request_fail(err, "key", HM_E_CONFLICT, "a key applies to one table only");
@@ -395,7 +405,7 @@ static int get_run(const void *values, struct hm_call *call, struct hm_err *err)
     return rc;
 }
 
-/* The output of a list of documents while it is written, as text or JSON. */
+/* What is needed to write a list of documents, as text or JSON. */
 struct document_list {
     struct hm_text *out;
     struct hm_json json;

@@ -1,6 +1,6 @@
 /*
- * Implements the verbs that look for damage in a store, and that copy the readable runs of a
- * damaged store.
+ * Implements the verb that checks a store for damage, and the verb that copies the readable runs of
+ * a damaged store.
  */
 #include <stdio.h>
 
@@ -70,7 +70,10 @@ static int copy_range(struct hm_call *call, struct hm_store *store, const char *
     const struct hm_store_access *access = call->context->store;
     char least[48], most[48];
     const char *const where[] = {least, most};
-    /* A single run is selected by its id alone, so that a damaged page after it is not read. */
+    /*
+     * A single run is selected by its id alone, so that the database does not read the page after
+     * it, which may be damaged.
+     */
     const bool single = end - from == 1;
     const struct hm_store_filter filter = {
         .where = where, .where_count = single ? 1 : 2, .sort = "id", .samples = true};
@@ -83,8 +86,10 @@ static int copy_range(struct hm_call *call, struct hm_store *store, const char *
                                    .count = page ? page->count : 0};
     if (rc == 0 && batch.count > 0) {
         rc = access->add(access->data, to, &batch, err);
-        /* An I/O error of the new store ends the copy, because it is not caused by damage of the
-         * old one. */
+        /*
+         * An I/O error in the new store ends the copy, because it does not come from damage of the
+         * old store.
+         */
         rc = rc == HM_E_IO ? HM_E_CONFLICT : rc;
         *copied += rc == 0 ? (int64_t)batch.count : 0;
     }

@@ -1,4 +1,4 @@
-/* Writes JSON Schema from the tables of fields and of answers. */
+/* Writes JSON Schema from the tables that describe request fields and answers. */
 #include "schemas.h"
 
 #include <math.h>
@@ -39,7 +39,10 @@ static void put_ref(struct hm_json *json, const char *name)
     hm__json_put_text(json, "$ref", path);
 }
 
-/* Writes the schema of a document. A job has its own schema; other documents are texts or rows. */
+/*
+ * Writes the schema of a field that holds a document. A job has its own schema; any other document
+ * is a string or a list of rows.
+ */
 static void put_document(struct hm_json *json, const struct hm_request_field *f)
 {
     bool job = strcmp(f->name, "job") == 0;
@@ -68,7 +71,7 @@ static void put_document(struct hm_json *json, const struct hm_request_field *f)
 
 /*
  * Writes the allowed range of a field. Only plain numbers have a range, because a quantity such as
- * "6h" is a text.
+ * "6h" is a string.
  */
 static void put_range(struct hm_json *json, const struct hm_request_field *f)
 {

@@ -12,20 +12,20 @@ enum hm_member_kind {
     HM_MEMBER_NUMBER,
     HM_MEMBER_TEXT,
     HM_MEMBER_BOOL,
-    HM_MEMBER_OBJECT,  /* The member is an object of the schema `of`. */
-    HM_MEMBER_LIST,    /* The member is a list of objects of the schema `of`. */
+    HM_MEMBER_OBJECT,  /* The member is an object with the schema named in `of`. */
+    HM_MEMBER_LIST,    /* The member is a list of objects with the schema named in `of`. */
     HM_MEMBER_NUMBERS, /* The member is a list of numbers. */
-    HM_MEMBER_TEXTS,   /* The member is a list of texts. */
-    HM_MEMBER_ANY,     /* The member may be a number, a text or an object of any shape. */
+    HM_MEMBER_TEXTS,   /* The member is a list of strings. */
+    HM_MEMBER_ANY,     /* The member may be a number, a string or an object with any members. */
 };
 
-/* One member of a JSON object. */
+/* Description of one member of a JSON object. */
 struct hm_member {
     const char *name;
     enum hm_member_kind kind;
     const char *of;
-    bool nullable; /* True if the value may be null. */
-    bool optional; /* True if the member may be missing. */
+    bool nullable; /* True if the value of the member may be null. */
+    bool optional; /* True if the member may be missing in an answer. */
     const char *help;
 };
 
@@ -33,10 +33,10 @@ struct hm_answer_schema {
     const char *name;
     const struct hm_member *members;
     size_t count;
-    bool open; /* True if the objects may have further members. */
+    bool open; /* True if objects of this schema may have members that are not listed. */
 };
 
-/* All schemas of answers. The last entry has no name. */
+/* The schemas of all answers. The last entry has the name NULL. */
 extern const struct hm_answer_schema hm__answer_schemas[];
 const struct hm_answer_schema *hm__answer_schema(const char *name);
 

@@ -1,4 +1,4 @@
-/* Macros for rows of field tables that both converge and advise have. */
+/* Defines macros for rows of field tables that the verbs converge and advise share. */
 #ifndef HM_REQUEST_TRACES_H
 #define HM_REQUEST_TRACES_H
 

@@ -13,15 +13,16 @@ extern const struct hm_verb hm__verb_plan, hm__verb_fit, hm__verb_design, hm__ve
     hm__verb_runs_check, hm__verb_runs_recover, hm__verb_documents_put, hm__verb_documents_get,
     hm__verb_documents_list, hm__verb_import;
 
-/* Largest seed, 2^53 - 1; a double represents every whole number up to this one exactly. */
+/* Largest seed, 2^53 - 1. A double represents every whole number up to this one exactly. */
 static const double HM_SEED_MAX = 9007199254740991;
 
 #define HM_VERB_FIELDS(table) .fields = table, .field_count = sizeof(table) / sizeof(table[0])
 
+/* ---- rows of tables -------------------------------------------------------------------------- */
+
 /*
- * ---- rows --------------------------------------------------------------------------------------
- * Each macro takes the type of the struct, its member and, if it is not the same for all verbs, the
- * help text.
+ * The arguments of each of the following macros are the type of the struct, its member and, if
+ * verbs differ in it, the help text of the field.
  */
 
 #define HM_ROW_FLAG(type, member, NAME, LETTER, GROUP, HELP)                                       \
@@ -39,7 +40,7 @@ static const double HM_SEED_MAX = 9007199254740991;
         .name = NAME, .kind = HM_REQUEST_DOCUMENT, .offset = offsetof(type, member),               \
         .group = GROUP, .argument = ARGUMENT, .choices = "@file", .help = HELP                     \
     }
-/* A field that is a number above 0. */
+/* Defines a field whose value is a number above 0. */
 #define HM_ROW_POSITIVE(type, member, NAME, LETTER, DIM, GROUP, ARGUMENT, HELP)                    \
     {                                                                                              \
         .name = NAME, .kind = HM_REQUEST_NUMBER, .offset = offsetof(type, member),                 \

@@ -1,8 +1,8 @@
 /*
- * Implements the board, the shared list of running commands. A slot begins and ends with the same
- * counter, which increases with each write: a reader that finds two different counters has read a
- * slot while it was written, and reads again. Limit: a board is for one machine, since locks on
- * network file systems may be missing.
+ * Implements the board, a file in which running commands share their progress. A slot of the file
+ * begins and ends with a counter, which increases with each write. A reader that finds two
+ * different counters has read the slot while it was written, and reads it again. A board works only
+ * for one machine, because network file systems may not support locks.
  */
 #include "board.h"
 
@@ -19,7 +19,7 @@
 
 enum { BOARD_HEAD = 64, BOARD_READS = 5 };
 
-/* Name and version of the format; the version must change whenever struct hm_board_task does. */
+/* Name and version of the file format; the version must change if struct hm_board_task changes. */
 static const char board_name[BOARD_HEAD] = "howmany board 1\n";
 
 struct board_slot {
@@ -30,8 +30,12 @@ struct board_slot {
 
 struct hm_board {
     int file;
-    size_t slot; /* Slot that this process has claimed; unused in a board that was only created. */
-    uint64_t counter; /* Counter of the latest write to the claimed slot. */
+    /*
+     * Index of the slot of the file that this process has claimed; not used by the server, which
+     * only creates the file.
+     */
+    size_t slot;
+    uint64_t counter; /* Value of the counter at the latest write to the claimed slot. */
 };
 
 static off_t slot_offset(size_t slot)
@@ -52,7 +56,10 @@ static struct flock slot_range(size_t slot)
                           .l_len = sizeof(struct board_slot)};
 }
 
-/* Whether an open file is a board of this version. */
+/*
+ * Whether an open file is a board (list of running commands) with the current version of the
+ * format.
+ */
 static bool is_board(int file)
 {
     char head[BOARD_HEAD];
@@ -93,7 +100,7 @@ int hm__board_create(const char *path, struct hm_board **ret_board, struct hm_er
     return 0;
 }
 
-/* Whether another process has claimed a slot. */
+/* Whether another process has claimed a slot of the board. */
 static bool slot_is_claimed(const struct hm_board *board, size_t slot)
 {
     struct flock range = slot_range(slot);
@@ -101,8 +108,10 @@ static bool slot_is_claimed(const struct hm_board *board, size_t slot)
     return fcntl(board->file, F_OFD_GETLK, &range) == 0 && range.l_type != F_UNLCK;
 }
 
-/* Terminates the texts of a task and replaces impossible numbers, because the file may be
- * damaged. */
+/*
+ * Terminates the strings of a task and replaces impossible numbers, because the file may be
+ * damaged.
+ */
 static void task_repair(struct hm_board_task *t)
 {
     t->command[sizeof(t->command) - 1] = '\0';
@@ -151,8 +160,10 @@ struct hm_board *hm__board_join(const char *path)
         if (fcntl(board->file, F_OFD_SETLK, &range) != 0)
             continue;
         board->slot = i;
-        /* Remove the task of an earlier command, so that no reader takes it for the task of this
-         * one. */
+        /*
+         * Remove the progress of an earlier command from this slot, so that no reader takes it for
+         * that of this command.
+         */
         if (pwrite(board->file, &empty, sizeof(empty), slot_offset(i)) == (ssize_t)sizeof(empty))
             return board;
         break;
@@ -166,8 +177,9 @@ void hm__board_put(struct hm_board *board, const struct hm_board_task *task)
     struct board_slot slot = {.task = *task};
 
     slot.begin = slot.end = ++board->counter;
+    /* The write failed, so the web page will show the earlier state; the command continues. */
     if (pwrite(board->file, &slot, sizeof(slot), slot_offset(board->slot)) < 0)
-        return; /* The write failed, so the page keeps showing the earlier state. */
+        return;
 }
 
 void hm__board_close(struct hm_board *board)

@@ -1,9 +1,9 @@
 /*
- * The board is a file of fixed size in which the commands that run on this machine list their
- * progress, for the page of the server. The server creates it when it starts and keeps it open, so
- * that a request opens no file. A command that runs for long claims a slot, writes its progress
- * there, and holds a lock on the slot; the kernel removes the lock when the command ends, also
- * after kill -9.
+ * The board is a file of fixed size to which the commands that run on this machine write their
+ * progress, so that the web page of the server can show it. The server creates it when it starts
+ * and keeps it open, so that a request opens no file. A command that takes long claims a slot,
+ * writes its progress there, and holds a lock on the slot; the kernel removes the lock when the
+ * command ends, also after kill -9.
  */
 #ifndef HM_BOARD_H
 #define HM_BOARD_H
@@ -14,32 +14,45 @@
 
 enum { HM_BOARD_SLOTS = 32, HM_BOARD_POINTS = 24 };
 
-/* The progress of one command. Texts end with a zero byte; longer texts are cut. */
+/* The progress of one command. Strings end with a zero byte; longer strings are truncated. */
 struct hm_board_task {
     char command[16];  /* Name of the command, such as "bench". */
-    char title[128];   /* Description of what the command runs. */
+    char title[128];   /* Description of what the command runs, for people. */
     char message[160]; /* Latest message of the command; empty if there is none. */
-    /* Number of completed steps, and number of all steps; total is 0 if unknown. */
+    /* Number of completed steps, and number of all steps, which is 0 if it is unknown. */
     double done, total;
-    double started_s;   /* Time at which the command started, in seconds since 1970. */
-    double updated_s;   /* Time of the latest update, in seconds since 1970. */
-    double point_count; /* Number of the latest measurements, at most HM_BOARD_POINTS. */
+    double started_s; /* Time at which the command started, in seconds since 1970. */
+    double updated_s; /* Time of the latest update, in seconds since 1970. */
+    /*
+     * Number of elements of `n` and `seconds` that are used: the latest measurements, at most
+     * HM_BOARD_POINTS.
+     */
+    double point_count;
     double n[HM_BOARD_POINTS];
     double seconds[HM_BOARD_POINTS];
 };
 
 struct hm_board;
 
-/* Open the board and create its file if it does not exist or has another format. */
+/*
+ * Open the board (the file with the progress of running commands); create it if it does not exist
+ * or has another format.
+ */
 int hm__board_create(const char *path, struct hm_board **ret_board, struct hm_err *err);
-/* Read the tasks of all commands that still run. Returns their number. */
+/* Read the progress of all commands that are still running. Returns their number. */
 size_t hm__board_read(const struct hm_board *board, struct hm_board_task tasks[HM_BOARD_SLOTS]);
 
-/* Open a board that exists, and claim a slot. Returns NULL if there is no board or no free slot. */
+/*
+ * Open an existing board, and claim a slot in it for the progress of this process. Returns NULL if
+ * there is no board or no free slot.
+ */
 struct hm_board *hm__board_join(const char *path);
-/* Write the task into the claimed slot. A failure is ignored: the command itself goes on. */
+/*
+ * Write the progress of a command into the claimed slot. Errors are ignored, because the command
+ * can continue without the board.
+ */
 void hm__board_put(struct hm_board *board, const struct hm_board_task *task);
-/* Close the board and give the slot back; accepts NULL. */
+/* Close the board and release the slot; accepts NULL. */
 void hm__board_close(struct hm_board *board);
 
 #endif

@@ -46,7 +46,10 @@ int hm__store_check_text(const char *field, const char *text, size_t most, struc
     return 0;
 }
 
-/* Whether a text has a given form; 0 in the form matches any digit. */
+/*
+ * Whether a string has the given form, in which 0 matches any digit and every other character
+ * matches itself.
+ */
 static bool matches_form(const char *text, const char *form)
 {
     for (; *form; form++, text++)
@@ -60,7 +63,10 @@ static int two_digits(const char *digits)
     return 10 * (digits[0] - '0') + digits[1] - '0';
 }
 
-/* Whether the date and time in a text exist; the form of the text was checked before. */
+/*
+ * Whether the date and the time in a string exist (February 30 does not); the form of the string
+ * must have been checked before.
+ */
 static bool is_valid_time(const char *t)
 {
     static const int days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
@@ -232,8 +238,10 @@ int hm__store_check_more_text(const char *key, const struct hm_known_column *kno
     return known && !known->label ? fail_more_kind(key, known, text, err) : 0;
 }
 
-/* Fails unless the value of a key is of the kind and in the range of its column. `known` is NULL if
- * the key is not the name of a known column. */
+/*
+ * Fails unless a value in the JSON object `more` of a run has the type and the range that the
+ * column of this name requires. `known` is NULL if the key is not the name of a known column.
+ */
 static int check_more_value(const char *key, const struct hm_known_column *known,
                             const struct hm_value *item, struct hm_err *err)
 {

@@ -1,7 +1,7 @@
 /*
- * Parses conditions such as "n>=4" and writes them as SQL. The name is looked up in the list of
- * columns, and the SQL contains the name from that list; any other name is a key of `more` and is
- * bound as a parameter. A run that has no value of that name never matches.
+ * Parses conditions such as "n>=4" and writes them as SQL. A name that is a column is written to
+ * the SQL as it is in the list of columns; any other name is a key of the JSON object `more` of a
+ * run, and is bound as a parameter. A run that has no value for the name never matches.
  */
 #include "filter.h"
 
@@ -15,9 +15,9 @@
 static const char *const operators[] = {"!=", "<=", ">=", "=", "<", ">"};
 
 struct condition {
-    const char *written; /* The condition as written; borrowed from the filter. */
-    char *name, *value;  /* Name and value of the condition; in the arena. */
-    const char *op;      /* Operator; one of `operators`. */
+    const char *written; /* The condition as the user wrote it; borrowed from the filter. */
+    char *name, *value;  /* Name and value in the condition; in the arena. */
+    const char *op;      /* Operator of the condition, one of `operators`. */
 };
 
 size_t hm__statement_bind(struct hm_statement *s, struct hm_sql_value value)
@@ -73,7 +73,7 @@ static int fail_condition(const struct condition *c, int code, struct hm_err *er
     return code;
 }
 
-/* Reads the number of a condition on a column whose values have the dimension `dim`. */
+/* Reads the number in a condition on a column whose values have the dimension `dim`. */
 static int read_number(const struct condition *c, struct hm_dim dim, double *ret_number,
                        struct hm_err *err)
 {
@@ -94,28 +94,32 @@ static int read_number(const struct condition *c, struct hm_dim dim, double *ret
 
 /* ---- writing -------------------------------------------------------------------------------- */
 
-/* State while the conditions of a filter are written. */
+/* What is needed while the conditions of a filter are written as SQL. */
 struct where_state {
     const struct hm_sql *sql;
     enum hm_where how;
     const struct hm_store_column *sort;
-    size_t count; /* Number of conditions that were written. */
+    size_t count; /* Number of conditions that have been written. */
 };
 
-/* Whether the database can find the runs of a condition by an index other than that of the sort
- * column. */
+/* Whether a condition can be answered by the index of a column other than the sort column. */
 static bool is_indexed(const struct where_state *p, const struct hm_store_column *column,
                        const char *op)
 {
     return column && column != p->sort && op[0] != '!';
 }
 
-/* Returns the prefix that keeps the database from using the index of a column; "" if it may use the
- * index. */
+/*
+ * Returns a prefix that, written before the name of a column, keeps the database from using the
+ * index of this column; "" if it may use the index.
+ */
 static const char *index_prefix(const struct where_state *p, const struct hm_store_column *column,
                                 const char *op)
 {
-    /* An index orders equal values by id, so it serves both the condition and the sort by id. */
+    /*
+     * An index orders equal values by id. So for an `=` condition, the index of its column gives
+     * the matching runs in the order of their ids.
+     */
     bool both = op[0] == '=' && p->sort && p->sort->kind == HM_STORE_ID;
 
     return p->how == HM_WHERE_WALK && is_indexed(p, column, op) && !both ? p->sql->plain : "";
@@ -142,8 +146,10 @@ static int add_column(struct hm_statement *s, const struct where_state *p,
     return rc;
 }
 
-/* Writes a condition on a key of `more`: replaces {key}, {text}, {number} and {op} in the template
- * of the database. */
+/*
+ * Writes a condition on a key of the JSON object `more` of a run. The placeholders {key}, {text},
+ * {number} and {op} in the template of the database are replaced.
+ */
 static void add_more(struct hm_statement *s, const struct hm_sql *sql, const struct condition *c)
 {
     double number;

@@ -1,4 +1,4 @@
-/* Loads libpq at run time. */
+/* Loads the client library of PostgreSQL, libpq, at run time; see libpq.h. */
 #include "libpq.h"
 
 #include "library.h"

@@ -1,6 +1,7 @@
 /*
- * libpq is loaded when a store on a server is opened, not at the start of the program. It depends
- * on twenty other libraries (TLS, Kerberos, LDAP) that would make every start several times slower.
+ * Loads libpq when a store on a PostgreSQL server is opened, not at the start of the program. libpq
+ * depends on twenty other libraries (such as those for TLS, Kerberos and LDAP), with which every
+ * start would take several times longer.
  */
 #ifndef HM_LIBPQ_H
 #define HM_LIBPQ_H
@@ -35,7 +36,7 @@
     X(PQsocket)                                                                                    \
     X(PQstatus)
 
-/* Pointers to the functions of libpq; each has the name of its function. */
+/* Pointers to the functions of libpq; each member has the name of its function. */
 struct hm_libpq {
 #define HM_LIBPQ_MEMBER(name) __typeof__(name) *name;
     HM_LIBPQ_MAP(HM_LIBPQ_MEMBER)

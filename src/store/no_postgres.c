@@ -1,5 +1,7 @@
-/* Replaces postgres.c in a build without PostgreSQL. The error does not show the address, which may
- * contain a password. */
+/*
+ * Replaces postgres.c in a build without PostgreSQL: opening such a store fails. The error does not
+ * show the address, which may contain a password.
+ */
 #include "err.h"
 #include "sql.h"
 

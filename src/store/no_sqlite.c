@@ -1,4 +1,4 @@
-/* Replaces sqlite.c in a build without SQLite. */
+/* Replaces sqlite.c in a build without SQLite: opening such a store fails. */
 #include "err.h"
 #include "sql.h"
 

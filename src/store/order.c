@@ -1,14 +1,15 @@
 /*
  * Lists runs in the order of a column, page by page. A page begins after the sort value and the id
- * of the last run of the previous page, not after a number of runs. So no run is repeated or
- * skipped if runs are added between two requests, and the last page is as fast as the first. Runs
- * without a value come last in both directions. A page consists of up to three ranges (parts) of
- * runs, each of which is found by reading the index (column, id) in order:
+ * of the last run of the previous page, instead of after a certain number of runs. So no run is
+ * repeated or skipped if runs are added between two requests, and the last page is as fast as the
+ * first. Runs without a value come last in both directions. A page consists of up to three ranges
+ * (parts) of runs, each of which is found by reading the index (column, id) in order:
  *
  *     column = value and a later id;   a later value of column;   column IS NULL
  *
- * `after` has the form SORT.KINDVALUE.ID, where KIND is x for a number, t for a text and u for no
- * value, and VALUE is hexadecimal, so that every bit of the value is preserved.
+ * The cursor `after`, which marks the beginning of a page, has the form SORT.KINDVALUE.ID, where
+ * KIND is x for a number, t for a string and u for no value, and VALUE is hexadecimal, so that
+ * every bit of the value is preserved.
  */
 #include "order.h"
 
@@ -201,7 +202,10 @@ void hm__order_condition(struct hm_statement *s, const struct hm_order *order, e
     else if (!id)
         hm__text_addf(&s->sql, " AND \"%s\" %c $%zu", name, part == HM_PART_EQUAL ? '=' : beyond,
                       hm__statement_bind(s, order->value));
-    /* The id decides among runs with the same value, or without a value. */
+    /*
+     * Runs with the same value, and runs without a value, are ordered by id, so the page continues
+     * after the id of the last run.
+     */
     if (id ? order->after
            : part == HM_PART_EQUAL || (part == HM_PART_NULL && order->after && !known))
         hm__text_addf(&s->sql, " AND id %c $%zu", beyond,

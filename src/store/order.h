@@ -1,4 +1,4 @@
-/* Reads the order in which runs are listed, and the position at which a page of runs begins. */
+/* Reads the requested order of runs, and the position at which a page of runs begins. */
 #ifndef HM_ORDER_H
 #define HM_ORDER_H
 
@@ -8,35 +8,44 @@
 struct hm_order {
     const struct hm_store_column *column;
     bool descending;
-    bool after; /* True if the page begins after a given run, which `known`, `value` and `id`
-                   describe. */
-    bool known; /* True if the run before the page has a value in the sort column, which is `value`.
-                 */
+    /*
+     * True if the page begins after a certain run, which is described by `known`, `value` and `id`;
+     * false for the first page.
+     */
+    bool after;
+    /* True if the run before the page has a value in the sort column; `value` is this value. */
+    bool known;
     struct hm_sql_value value;
     int64_t id;
 };
 
 /*
- * The ranges of runs (parts) of which a page consists, in this order: runs with the sort value of
- * the run before the page, with later values, and with no value; see order.c.
+ * The three ranges of runs (parts) that a page may contain, in this order: runs with the same sort
+ * value as the run before the page, runs with later values, and runs without a value; see order.c.
  */
 enum hm_part { HM_PART_EQUAL, HM_PART_BEYOND, HM_PART_NULL };
 enum { HM_PARTS = 3 };
 
-/* Reads `sort` and `after` of a filter, which may be NULL. The arena owns the text of `value`. */
+/*
+ * Reads the members `sort` and `after` of a filter (NULL: the default order). The arena owns the
+ * string in `value`.
+ */
 int hm__order_read(struct hm_arena *arena, const struct hm_store_filter *filter,
                    struct hm_order *ret_order, struct hm_err *err);
-/* Whether a page can have runs of the given range (part). */
+/* Whether a page may contain runs of the given range (part). */
 bool hm__order_needs(const struct hm_order *order, enum hm_part part);
-/* Adds the condition that selects the runs of a range (part) to a statement, after " AND ". */
+/* Adds the condition for the runs of a range (part) to a statement, after " AND ". */
 void hm__order_condition(struct hm_statement *s, const struct hm_order *order, enum hm_part part);
 /*
- * Adds " ORDER BY …". `plain` is written before the names of the columns: a prefix that keeps the
- * database from using their index, or "".
+ * Adds " ORDER BY …" to a statement. `plain` is written before the names of the columns: "", or a
+ * prefix that keeps the database from using the index.
  */
 void hm__order_by(struct hm_statement *s, const struct hm_order *order, enum hm_part part,
                   const char *plain);
-/* Returns the text `after` that asks for the page following a run; NULL if out of memory. */
+/*
+ * Returns the cursor (the value of `after`) that requests the page after a run; NULL if out of
+ * memory.
+ */
 char *hm__cursor_write(struct hm_arena *arena, const struct hm_order *order,
                        const struct hm_stored *run);
 

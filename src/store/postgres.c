@@ -1,16 +1,17 @@
 /*
- * Implements a store on a PostgreSQL server. Values are sent and received in binary, so a double
- * keeps its bits and texts need no quotes. Rows are received one by one. A broken connection is an
- * error: it is then unknown whether the last transaction was committed. Because runs have keys, it
- * is safe to add the same runs again.
+ * Implements a store on a PostgreSQL server. Values are sent and received in binary form, so
+ * doubles keep all bits and strings need no quotes. Rows are received one by one. If the connection
+ * breaks, the call fails, and it is unknown whether the last transaction was committed; because
+ * runs have keys, the client can safely add the same runs again.
  *
- * Writers exclude each other with an advisory lock. So runs become visible in the order of their
- * ids, and no run is added to a page that was read already. Also, two writers cannot deadlock on
- * each other's keys.
+ * Writers exclude each other with an advisory lock. Therefore runs become visible in the order of
+ * their ids, so that no run can appear in a page that a client has already read, and two writers
+ * cannot deadlock because of their keys.
  *
- * A server that hangs must not hang its clients: connecting takes at most CONNECT_S, and a
- * statement fails when no byte arrives for SILENT_S (SILENT_SCHEMA_S while the schema is changed,
- * as an index of millions of runs takes minutes). The connection cannot be used after that.
+ * Clients must not wait forever for a server that hangs: connecting takes at most CONNECT_S
+ * seconds, and a statement fails when no byte arrives for SILENT_S seconds (SILENT_SCHEMA_S while
+ * the schema is changed, because building an index of millions of runs takes minutes). The
+ * connection cannot be used after such a failure.
  */
 #include <endian.h>
 #include <math.h>
@@ -25,7 +26,7 @@
 #include "sql.h"
 #include "text.h"
 
-/* OIDs of data types, which are the same in all versions of PostgreSQL. */
+/* Identifiers (OIDs) of data types, which are the same in all versions of PostgreSQL. */
 enum { TYPE_BOOL = 16, TYPE_INT8 = 20, TYPE_INT4 = 23, TYPE_TEXT = 25, TYPE_FLOAT8 = 701 };
 
 #define CONNECT_S "5"
@@ -34,8 +35,15 @@ enum { SILENT_S = 10, SILENT_SCHEMA_S = 600 };
 struct postgres {
     struct hm_libpq pq;
     PGconn *link;
-    bool hung;      /* True if the server did not answer in time; a late answer may still arrive. */
-    char *password; /* Password, which must not appear in messages; owned. NULL: none. */
+    /*
+     * True if the server did not reply in time. Such a connection is not used again, because a late
+     * reply may still arrive.
+     */
+    bool hung;
+    /*
+     * Password in the address of the store, which must not appear in messages; owned. NULL: none.
+     */
+    char *password;
 };
 
 static void ignore_notice(void *context, const char *message)
@@ -76,7 +84,10 @@ static int postgres_fail(struct postgres *c, const PGresult *result, struct hm_e
     copy_message(c, message ? message : c->pq.PQerrorMessage(c->link), text, sizeof(text));
     hm__fail(err, HM_E_IO, "PostgreSQL: %s", text);
     const char *state = result ? c->pq.PQresultErrorField(result, PG_DIAG_SQLSTATE) : NULL;
-    /* The disk of the database is full; the HTTP server then answers with status 507. */
+    /*
+     * If the disk of the database is full, the error code makes the HTTP server answer with status
+     * 507.
+     */
     if (state && strcmp(state, "53100") == 0)
         hm__err_field(err, "disk");
     return HM_E_IO;
@@ -89,7 +100,7 @@ struct bound {
     Oid *types;
     const char **values;
     int *lengths, *formats;
-    uint64_t *numbers; /* Storage of numeric parameters, big-endian. */
+    uint64_t *numbers; /* Memory for the numeric parameters, in big-endian byte order. */
 };
 
 static void release_bound(struct bound *b)
@@ -101,7 +112,8 @@ static void release_bound(struct bound *b)
     hm__free(b->numbers);
 }
 
-static int bind_parameters(struct bound *b, const struct hm_sql_value *parameters, size_t count)
+static int bind_postgres_parameters(struct bound *b, const struct hm_sql_value *parameters,
+                                    size_t count)
 {
     *b = (struct bound){
         .types = hm__calloc(count + 1, sizeof(*b->types)),
@@ -127,9 +139,10 @@ static int bind_parameters(struct bound *b, const struct hm_sql_value *parameter
     return 0;
 }
 
-enum { CELLS = 64 };
+enum { POSTGRES_CELLS = 64 };
 
-static struct hm_sql_value read_cell(const struct postgres *c, const PGresult *result, int at)
+static struct hm_sql_value read_postgres_cell(const struct postgres *c, const PGresult *result,
+                                              int at)
 {
     struct hm_sql_value value = {.null = c->pq.PQgetisnull(result, 0, at) != 0, .real = NAN};
     const char *bytes = c->pq.PQgetvalue(result, 0, at);
@@ -168,15 +181,15 @@ static struct hm_sql_value read_cell(const struct postgres *c, const PGresult *r
 static int deliver_row(const struct postgres *c, const PGresult *result, hm_sql_row *row,
                        void *context, struct hm_err *err)
 {
-    struct hm_sql_value cells[CELLS];
-    int count = c->pq.PQnfields(result) < CELLS ? c->pq.PQnfields(result) : CELLS;
+    struct hm_sql_value cells[POSTGRES_CELLS];
+    int count = c->pq.PQnfields(result) < POSTGRES_CELLS ? c->pq.PQnfields(result) : POSTGRES_CELLS;
 
     for (int i = 0; i < count; i++)
-        cells[i] = read_cell(c, result, i);
+        cells[i] = read_postgres_cell(c, result, i);
     return row ? row(context, cells, (size_t)count, err) : 0;
 }
 
-/* Waits until a result can be fetched without blocking. */
+/* Waits until the next result can be fetched without blocking. */
 static int wait_result(struct postgres *c, int silent_s, struct hm_err *err)
 {
     int unsent = c->pq.PQflush(c->link);
@@ -199,8 +212,10 @@ static int wait_result(struct postgres *c, int silent_s, struct hm_err *err)
     return HM_E_IO;
 }
 
-/* Fetches the next result; returns NULL after the last one. If the server does not answer, returns
- * NULL and sets *ret_rc. */
+/*
+ * Fetches the next result; NULL after the last one. If the server does not reply in time, returns
+ * NULL and sets *ret_rc.
+ */
 static PGresult *next_result(struct postgres *c, int silent_s, int *ret_rc, struct hm_err *err)
 {
     int rc = wait_result(c, silent_s, err);
@@ -211,7 +226,9 @@ static PGresult *next_result(struct postgres *c, int silent_s, int *ret_rc, stru
     return NULL;
 }
 
-/* Receives all rows of a statement. libpq requires that all are received, even after an error. */
+/*
+ * Receives all rows of a statement. libpq requires that all rows are received, even after an error.
+ */
 static int fetch_rows(struct postgres *c, hm_sql_row *row, void *context, int64_t *ret_changed,
                       struct hm_err *err)
 {
@@ -244,7 +261,7 @@ static int postgres_query(void *connection, const char *sql, const struct hm_sql
 {
     struct postgres *c = connection;
     struct bound b;
-    int rc = bind_parameters(&b, parameters, count) ? hm__fail_nomem(err) : 0;
+    int rc = bind_postgres_parameters(&b, parameters, count) ? hm__fail_nomem(err) : 0;
 
     if (rc == 0 && (c->hung ||
                     !c->pq.PQsendQueryParams(c->link, sql, (int)count, b.types, b.values, b.lengths,
@@ -300,8 +317,8 @@ static const char *find_option(const PQconninfoOption *options, const char *name
 }
 
 /*
- * Whether the components of an address are unambiguous. A password with an unescaped @ or / would
- * be parsed as a host or a port, which messages show.
+ * Whether an address can be parsed in only one way. A password with an unescaped @ or / would be
+ * parsed as part of a host or a port, and hosts and ports are shown in messages.
  */
 static bool is_unambiguous(const char *where, const PQconninfoOption *options)
 {
@@ -342,7 +359,10 @@ static int keep_password(struct postgres *c, const PQconninfoOption *options, st
 
 static int connect_to(struct postgres *c, const char *where, struct hm_err *err)
 {
-    /* The address is the last parameter, so its settings take precedence. */
+    /*
+     * Later parameters override earlier ones, so settings in the address, which comes last, take
+     * precedence.
+     */
     static const char *const keywords[] = {"connect_timeout", "tcp_user_timeout", "dbname", NULL};
     const char *const values[] = {CONNECT_S, "10000", where, NULL};
     char text[300];
@@ -357,7 +377,10 @@ static int connect_to(struct postgres *c, const char *where, struct hm_err *err)
     }
     if (c->pq.PQsetnonblocking(c->link, 1))
         return postgres_fail(c, NULL, err);
-    /* A committed transaction must be on the disk, whatever the server's default is. */
+    /*
+     * A commit must return only after the transaction is on the disk, whatever the server's default
+     * is.
+     */
     return postgres_exec(c,
                          "SET client_encoding TO 'UTF8';"
                          "SELECT set_config('synchronous_commit', 'on', false) "
@@ -365,7 +388,7 @@ static int connect_to(struct postgres *c, const char *where, struct hm_err *err)
                          err);
 }
 
-/* Parses an address, stores its password, and writes the label of the store. */
+/* Parses an address, stores its password, and writes the name of the store for messages. */
 static int read_address(struct postgres *c, const char *where, char **ret_label, struct hm_err *err)
 {
     PQconninfoOption *options = c->pq.PQconninfoParse(where, NULL);
@@ -414,11 +437,14 @@ const struct hm_sql hm__postgres = {
     .close = close_link,
     .exec = postgres_exec,
     .query = postgres_query,
-    /* The keys of the advisory lock are "hown" in ASCII and a hash of the schema's name. */
+    /* The advisory lock has two keys: "hown" in ASCII, and a hash of the schema's name. */
     .begin_write = "BEGIN; SELECT pg_advisory_xact_lock(1752135534,"
                    " hashtext(coalesce(current_schema(), '')))",
     .begin_read = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
-    /* to_regclass is not used, because it may return a result that was cached before the lock. */
+    /*
+     * to_regclass is not used, because its result may have been cached before the lock was
+     * acquired.
+     */
     .has_meta = "SELECT count(*) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace "
                 "WHERE c.relname = 'meta' AND c.relkind IN ('r', 'p') AND "
                 "n.nspname = ANY (current_schemas(false))",

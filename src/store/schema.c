@@ -1,12 +1,12 @@
 /*
  * Defines the tables of a store, and the steps that migrate an older store to the current version.
  *
- * A released step is never changed; a new version adds a step to the table. If several programs
- * open an old store at once, one of them migrates it while the others wait.
+ * A migration step is never changed after its release; a new version adds a step to the table. If
+ * several programs open an old store at once, one of them migrates it while the others wait.
  *
- * Pages of runs are found by indexes on (column, id), one for each column that runs can be sorted
- * by; see order.c. Runs are added to these indexes some time after they are added to the store; see
- * store_place.c.
+ * Pages of runs are found by indexes on (column, id), one for each column by which runs can be
+ * sorted; see order.c. Runs are added to these indexes some time after they are added to the store;
+ * see store_place.c.
  */
 #include <string.h>
 
@@ -15,13 +15,16 @@
 #include "text.h"
 
 /*
- * In the SQL below, {id}, {text}, {packed} and {,id} are replaced by the spelling of the database:
- * id_type, text_type, packed and index_id of struct hm_sql.
+ * In the SQL below, the placeholders {id}, {text}, {packed} and {,id} are replaced by the members
+ * id_type, text_type, packed and index_id of struct hm_sql, because the databases write these
+ * differently.
  */
 /* clang-format off */
 
-/* Version 0: one row for each run, with the columns that identify the run and those that a fit
- * needs. */
+/*
+ * Version 0 of the schema has one row for each run, with the columns that identify the run and
+ * those that a fit needs.
+ */
 static const char CREATE_RUNS[] =
     "CREATE TABLE meta (version bigint NOT NULL);"
     "INSERT INTO meta (version) VALUES (0);"
@@ -52,9 +55,9 @@ static const char CREATE_RUNS[] =
     ");";
 
 /*
- * Version 1: costs, other columns and samples of runs, so that a store holds traces too; documents;
- * unique keys, so that a run that is sent twice is stored once; an index for each column that runs
- * can be sorted by.
+ * Version 1 adds costs, other columns and samples, so that a store can hold traces. It also adds
+ * documents, unique keys, so that a run that is sent twice is stored once, and an index for each
+ * column by which runs can be sorted.
  */
 static const char ADD_SAMPLES_AND_DOCUMENTS[] =
     "ALTER TABLE runs ADD COLUMN cost double precision;"
@@ -100,8 +103,11 @@ static const char ADD_SAMPLES_AND_DOCUMENTS[] =
     "CREATE INDEX runs_cost       ON runs (cost{,id});"
     "CREATE INDEX runs_seed       ON runs (seed{,id});";
 
-/* Version 2: a new run waits (`waiting` is 1) until many runs are added to the indexes at once,
- * which needs far fewer writes; see store_place.c. An index of its own finds the waiting runs. */
+/*
+ * Since version 2, new runs are added to the indexes later and many at once, which needs far fewer
+ * writes; see store_place.c. Until then their column `waiting` is 1. A separate index finds the
+ * waiting runs.
+ */
 static const char ADD_WAITING[] =
     "ALTER TABLE runs ADD COLUMN waiting bigint;"
     "CREATE INDEX runs_waiting ON runs (id) WHERE waiting = 1;";
@@ -151,7 +157,7 @@ static const char CREATE_INDEXES[] =
     "CREATE INDEX runs_best       ON runs (best{,id}) WHERE waiting IS NULL;"
     "CREATE INDEX runs_cost       ON runs (cost{,id}) WHERE waiting IS NULL;"
     "CREATE INDEX runs_seed       ON runs (seed{,id}) WHERE waiting IS NULL;";
-/* The index of version 1 that finds runs by their keys. */
+/* The index that finds runs by their keys; version 1 of the schema has it. */
 static const char DROP_KEYS[] = "DROP INDEX runs_key;";
 static const char CREATE_KEYS[] = "CREATE UNIQUE INDEX runs_key ON runs (\"key\");";
 /* clang-format on */
@@ -159,8 +165,8 @@ static const char CREATE_KEYS[] = "CREATE UNIQUE INDEX runs_key ON runs (\"key\"
 enum { STEP_TEXTS = 3 };
 
 static const struct step {
-    int version; /* Version of the store after this step. */
-    /* Statements in the order in which they run; NULL after the last one. */
+    int version; /* Version of the schema after this migration step. */
+    /* SQL statements in the order of execution; NULL after the last one. */
     const char *sql[STEP_TEXTS];
 } steps[] = {
     {0, {CREATE_RUNS}},
@@ -170,10 +176,10 @@ static const struct step {
 
 enum {
     STEPS = sizeof(steps) / sizeof(steps[0]),
-    NO_VERSION = -1 /* Version of an empty store. */
+    NO_VERSION = -1 /* Version number of a database without tables. */
 };
 
-/* Appends a text with its placeholders replaced. */
+/* Appends SQL text in which the placeholders are replaced. */
 static void expand_placeholders(struct hm_text *out, const struct hm_sql *sql, const char *text)
 {
     const struct {
@@ -214,7 +220,7 @@ static int read_version(struct hm_store *store, int64_t *ret_version, struct hm_
     return rc;
 }
 
-/* Runs statements after their placeholders were replaced. */
+/* Replaces the placeholders in statements and runs the statements. */
 static int run_texts(struct hm_store *store, const char *const *texts, size_t count,
                      struct hm_err *err)
 {
@@ -241,7 +247,7 @@ int hm__store_create_indexes(struct hm_store *store, bool keys, struct hm_err *e
 static int apply_step(struct hm_store *store, const struct step *step, struct hm_err *err)
 {
     struct hm_sql_value version = hm__sql_integer(step->version);
-    struct hm_err why = {0}; /* Error that the database reports. */
+    struct hm_err why = {0}; /* Error from the database, which becomes part of the message. */
     int rc = run_texts(store, step->sql, STEP_TEXTS, &why);
 
     if (rc == 0)
@@ -267,7 +273,10 @@ int hm__store_migrate(struct hm_store *store, struct hm_err *err)
     rc = hm__store_exec(store, store->sql->begin_write, err);
     if (rc)
         return rc;
-    /* Read the version again, because another program may have migrated the store meanwhile. */
+    /*
+     * Read the version again, because another program may have migrated the store while this one
+     * waited.
+     */
     rc = read_version(store, &version, err);
     for (size_t i = 0; rc == 0 && i < STEPS; i++)
         if (steps[i].version > version)

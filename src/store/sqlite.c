@@ -1,7 +1,7 @@
 /*
  * Implements a store in a SQLite file, with a write-ahead log beside it. A commit returns after the
  * transaction was synced to the disk (synchronous=FULL). Compiled statements are cached, because
- * the same few are used again and again.
+ * the same few statements are used many times.
  */
 #include <errno.h>
 #include <math.h>
@@ -19,30 +19,42 @@
 #include "text.h"
 
 enum {
-    WAIT_MS = 5000,   /* Longest time to wait for a lock, in milliseconds. */
-    STATEMENTS = 24,  /* Number of compiled statements in the cache. */
-    LOG_PAGES = 4096, /* The write-ahead log is checkpointed when it has this many pages. */
+    WAIT_MS = 5000,  /* Longest time to wait for a lock, in milliseconds. */
+    STATEMENTS = 24, /* Number of compiled statements in the cache. */
+    /*
+     * When the write-ahead log has this many pages, it is copied into the database file
+     * (checkpoint).
+     */
+    LOG_PAGES = 4096,
     PAGE_BYTES = 4096,
-    CHECK_EVERY = 4000, /* Number of SQLite's virtual machine instructions between two checks of the
-                           limits of the request. */
+    /*
+     * Number of instructions of SQLite's virtual machine after which the limits of the request are
+     * checked again.
+     */
+    CHECK_EVERY = 4000,
 };
 
 struct statement {
-    char *sql; /* Text of the statement; owned. NULL: the entry is empty. */
+    char *sql; /* SQL of the statement; owned. NULL: this entry of the cache is empty. */
     sqlite3_stmt *compiled;
-    int *numbers;       /* The number N of each parameter $N, in order of appearance; owned. */
-    int count;          /* Number of parameters. */
-    unsigned long used; /* Value of sqlite.clock at the last use of this statement. */
+    /* Number N of each parameter $N, in the order in which these appear in the SQL; owned. */
+    int *numbers;
+    int count;          /* Number of parameters in the statement. */
+    unsigned long used; /* Value of the use counter `clock` at the last use of this statement. */
 };
 
 struct sqlite {
     sqlite3 *db;
     sqlite3_stmt *rollback; /* Compiled statement ROLLBACK; NULL before the file was opened. */
     struct statement statements[STATEMENTS];
-    const char *where;   /* Name of the file while it is opened, borrowed; NULL afterwards. */
-    unsigned long clock; /* Counter of uses of cached statements, which orders them by last use. */
-    bool failed_before;  /* True if the file could not be opened. */
-    bool read_only;      /* True if there is no permission to write the file or its folder. */
+    const char *where; /* Name of the file while it is opened, borrowed; NULL afterwards. */
+    /*
+     * Number of uses of cached statements so far, by which the least recently used statement is
+     * found.
+     */
+    unsigned long clock;
+    bool failed_before; /* True if the file could not be opened. */
+    bool read_only;     /* True if there is no permission to write the file or its folder. */
 };
 
 /* ---- errors --------------------------------------------------------------------------------- */
@@ -137,7 +149,7 @@ static int sqlite_fail(struct sqlite *c, int code, struct hm_err *err)
         return hm__budget_check("runs", err);
     if ((code & 0xff) == SQLITE_FULL || number == ENOSPC || number == EDQUOT) {
         hm__fail(err, HM_E_IO, "cannot use the store: the disk is full");
-        /* The disk is full; the HTTP server then answers with status 507. */
+        /* If the disk is full, the error code makes the HTTP server answer with status 507. */
         hm__err_field(err, "disk");
         return HM_E_IO;
     }
@@ -160,7 +172,10 @@ static void drop_statement(struct statement *s)
     *s = (struct statement){0};
 }
 
-/* Finds the number N of each parameter $N; SQLite counts parameters in order of appearance. */
+/*
+ * Finds the number N of each parameter $N, because SQLite numbers parameters in their order of
+ * appearance.
+ */
 static int number_parameters(struct statement *s)
 {
     s->count = sqlite3_bind_parameter_count(s->compiled);
@@ -245,7 +260,7 @@ static int bind_parameters(struct sqlite *c, struct statement *s,
     return 0;
 }
 
-enum { CELLS = 64 };
+enum { SQLITE_CELLS = 64 };
 
 static struct hm_sql_value read_cell(sqlite3_stmt *s, int at)
 {
@@ -266,13 +281,13 @@ static struct hm_sql_value read_cell(sqlite3_stmt *s, int at)
 static int step_rows(struct sqlite *c, struct statement *s, hm_sql_row *row, void *context,
                      struct hm_err *err)
 {
-    struct hm_sql_value cells[CELLS];
+    struct hm_sql_value cells[SQLITE_CELLS];
     int code, rc = 0, count = sqlite3_column_count(s->compiled);
 
     while (rc == 0 && (code = sqlite3_step(s->compiled)) == SQLITE_ROW) {
         if ((rc = hm__budget_check("runs", err)))
             break;
-        for (int i = 0; i < count && i < CELLS; i++)
+        for (int i = 0; i < count && i < SQLITE_CELLS; i++)
             cells[i] = read_cell(s->compiled, i);
         rc = row ? row(context, cells, (size_t)count, err) : 0;
     }
@@ -329,7 +344,7 @@ static void close_file(void *connection)
         return;
     for (size_t i = 0; i < STATEMENTS; i++)
         drop_statement(&c->statements[i]);
-    /* Update the statistics of the query planner; a failure does not matter. */
+    /* Update the statistics of the query planner; errors are ignored. */
     if (c->db && !c->failed_before && !c->read_only)
         sqlite3_exec(c->db, "PRAGMA analysis_limit=1000; PRAGMA optimize", NULL, NULL, NULL);
     sqlite3_finalize(c->rollback);
@@ -353,8 +368,9 @@ static int enable_wal(struct sqlite *c, struct hm_err *err)
 
 /*
  * Empties a long write-ahead log. After a crash, the first connection reads the whole log. A log is
- * long if its writers were killed before they could checkpoint it; if it were not emptied here,
- * every start would read it again. If other connections use the file, nothing is done.
+ * long if its writers were killed before they could checkpoint it; without this function, the log
+ * would be read again at every start. The function does nothing while other connections use the
+ * file.
  */
 static void checkpoint_long_log(struct sqlite *c)
 {
@@ -370,8 +386,8 @@ static void checkpoint_long_log(struct sqlite *c)
 }
 
 /*
- * SQLite calls this function during a long statement; if it returns 1, because the limits of the
- * request are exceeded, the statement ends.
+ * SQLite calls this function from time to time during a long statement. If the limits of the
+ * request are exceeded, it returns 1, which ends the statement.
  */
 static int is_over_budget(void *unused)
 {
@@ -379,7 +395,7 @@ static int is_over_budget(void *unused)
     return hm__budget_spent("runs");
 }
 
-/* Whether a file can be read, but it or its folder cannot be written. */
+/* Whether a file can be read, but the file or its folder cannot be written. */
 static bool is_write_protected(const char *where)
 {
     const char *slash = strrchr(where, '/');
@@ -393,8 +409,10 @@ static bool is_write_protected(const char *where)
     return !writable && access(where, R_OK) == 0;
 }
 
-/* Opens a file without permission to write. A write-ahead log needs a writable folder, so the file
- * is opened as one that does not change; this is right if there is no log with further data. */
+/*
+ * Opens a file that may not be written. A write-ahead log would need a writable folder, so the file
+ * is opened as immutable. This gives correct results if no log with further data exists.
+ */
 static int open_read_only(struct sqlite *c, const char *where, struct hm_err *err)
 {
     struct hm_text name = {0};
@@ -430,7 +448,10 @@ static int configure_file(struct sqlite *c, const char *where, struct hm_err *er
     sqlite3_extended_result_codes(c->db, 0);
     sqlite3_busy_timeout(c->db, WAIT_MS);
     sqlite3_progress_handler(c->db, CHECK_EVERY, is_over_budget, NULL);
-    /* Opening a database does not read the file, but this query does. */
+    /*
+     * SQLite does not read the file when it opens a database, so this query shows whether the file
+     * is a database.
+     */
     struct hm_err why = {0};
     int rc = sqlite_exec(c, "SELECT count(*) FROM sqlite_master", &why);
     if ((rc || sqlite3_db_readonly(c->db, "main") == 1) && is_write_protected(where))
@@ -507,7 +528,11 @@ const struct hm_sql hm__sqlite = {
     .id_type = "INTEGER PRIMARY KEY AUTOINCREMENT",
     .text_type = "text",
     .packed = "WITHOUT ROWID",
-    .index_id = "", /* In SQLite, every index entry already ends with the id of the row. */
+    /*
+     * In SQLite, every index entry ends with the id of its row, so equal values are already ordered
+     * by id.
+     */
+    .index_id = "",
     .plain = "+",
     .more_number = "EXISTS (SELECT 1 FROM json_each(runs.more) AS j WHERE j.key = {key} AND CASE "
                    "WHEN j.type IN ('integer', 'real') THEN j.value {op} {number} "

@@ -1,4 +1,4 @@
-/* Declares an open store, and functions that the files of this folder share. */
+/* Declares an open store, and functions that several source files of the store share. */
 #ifndef HM_STORE_H
 #define HM_STORE_H
 
@@ -8,77 +8,97 @@
 struct hm_store {
     const struct hm_sql *sql;
     void *connection;
-    char *label; /* Name of the store in messages; owned. */
-    /* Number of runs that wait to be added to the indexes, as far as this connection knows; -1: not
-     * counted yet. */
+    char *label; /* Name of the store for messages; owned. */
+    /*
+     * Number of runs that have not been added to the indexes yet, as far as this connection knows;
+     * -1: not counted yet.
+     */
     int64_t waiting;
-    /* Statements that insert one run and several runs, see store_add.c; empty until needed. */
+    /*
+     * INSERT statements for one run and for several runs (see store_add.c); empty until they are
+     * needed.
+     */
     struct hm_text insert_one, insert_many;
 };
 
-/* The current version of the schema; schema.c has the steps of the migration. */
+/* The current version of the database schema; schema.c has the steps of the migration. */
 enum { HM_STORE_VERSION = 2 };
 
 /* Migrates the schema to HM_STORE_VERSION. */
 int hm__store_migrate(struct hm_store *store, struct hm_err *err);
 
-/* Drop or create the indexes of the columns that runs can be sorted by, inside a transaction; with
- * `keys`, also the index of the keys. */
+/*
+ * Drop or create the indexes of the columns by which runs can be sorted, inside a transaction. If
+ * `keys` is true, the index of the keys is included.
+ */
 int hm__store_drop_indexes(struct hm_store *store, bool keys, struct hm_err *err);
 int hm__store_create_indexes(struct hm_store *store, bool keys, struct hm_err *err);
 
 enum { HM_STORE_WAITING = 1024 };
 
 /*
- * Adds the waiting runs to the indexes if there are HM_STORE_WAITING or more; `added` is the number
- * of runs that were committed since the last call. There is no error: if this fails, the runs wait
- * for the next call.
+ * Adds the waiting runs to the indexes if there are at least HM_STORE_WAITING; `added` is the
+ * number of runs that were committed since the last call. Errors are not reported: if the function
+ * fails, the runs wait for the next call.
  */
 void hm__store_place(struct hm_store *store, size_t added);
-/* Whether building the indexes of all `runs` anew takes less time than adding `added` of them. */
+/*
+ * Whether building the indexes again from all `runs` takes less time than adding `added` of the
+ * runs to them.
+ */
 bool hm__store_is_rebuild_faster(int64_t added, int64_t runs);
 /* Marks all waiting runs as runs that are in the indexes, inside a transaction. */
 int hm__store_place_waiting(struct hm_store *store, struct hm_err *err);
-/* Adds all waiting runs to the indexes, inside a transaction; with `rebuild`, the indexes are built
- * anew, which is faster if most runs wait. */
+/*
+ * Adds all waiting runs to the indexes, inside a transaction. If `rebuild` is true, the indexes are
+ * built again from all runs, which is faster if most runs are waiting.
+ */
 int hm__store_place_all(struct hm_store *store, bool rebuild, struct hm_err *err);
 
 /*
- * Adds batches as hm_store_add_batches does, but inside a transaction that the caller has begun, so
- * that the runs are on disk only after the caller's commit. The caller then calls hm__store_place.
+ * Adds batches like hm_store_add_batches, but inside a transaction that the caller has begun, so
+ * that the runs are on disk only after the caller's commit. After this commit, the caller must call
+ * hm__store_place.
  */
 int hm__store_add_begun(struct hm_store *store, struct hm_store_batch *batches, size_t count,
                         struct hm_err *err);
 
-/* Run statements, as the functions in sql.h do; errors name the store. */
+/* Run statements like the functions `exec` and `query` in sql.h; error messages name the store. */
 int hm__store_exec(struct hm_store *store, const char *sql, struct hm_err *err);
 int hm__store_query(struct hm_store *store, const char *sql, const struct hm_sql_value *parameters,
                     size_t count, hm_sql_row *row, void *context, int64_t *ret_changed,
                     struct hm_err *err);
-/* Reads the number in the only row of a query; if there is no row, *ret_number is unchanged. */
+/*
+ * Runs a query that returns at most one row, and stores the number in this row in *ret_number;
+ * without a row, *ret_number is unchanged.
+ */
 int hm__store_number(struct hm_store *store, const char *sql, const struct hm_sql_value *parameters,
                      size_t count, int64_t *ret_number, struct hm_err *err);
 
-/* Commits the transaction if rc is 0, and rolls it back otherwise. Returns rc or the error of the
- * commit. */
+/*
+ * Commits the transaction if `rc` is 0, and rolls it back otherwise. Returns `rc` or the error of
+ * the commit.
+ */
 int hm__store_end(struct hm_store *store, int rc, struct hm_err *err);
 
 /*
- * Looks for damage, which is reported as HM_E_IO. If `quick` is true, the time grows only with the
- * size of the file: indexes and samples are not compared with the runs, and *ret_runs is not set.
- * Otherwise *ret_runs is the number of runs.
+ * Checks the store for damage; returns HM_E_IO if there is any. If `quick` is true, the time grows
+ * only with the size of the file: indexes and samples are not compared with the runs, and *ret_runs
+ * is not set. Otherwise *ret_runs is the number of runs.
  */
 int hm__store_verify(struct hm_store *store, bool quick, int64_t *ret_runs, struct hm_err *err);
 /* Finds the largest id of a run; *ret_id is unchanged if there is no run. */
 int hm__store_largest_id(struct hm_store *store, int64_t *ret_id, struct hm_err *err);
 
-/* A function that is called with each run. The texts of the run are valid only during the call. A
- * result other than 0 stops the query, which returns that code. */
+/*
+ * A function that is called for each run. The strings of the run are valid only during the call. A
+ * result other than 0 stops the query, which returns that code.
+ */
 typedef int hm_store_visit(void *context, const struct hm_stored *run, struct hm_err *err);
 
 /*
- * Visits the runs that match a filter, inside a transaction that the caller has begun;
- * filter->samples is ignored. If `with_samples` is true, only runs that have samples are visited.
+ * Calls a function for each run that matches a filter, inside a transaction that the caller has
+ * begun; filter->samples is ignored. If `with_samples` is true, only runs with samples are visited.
  */
 int hm__store_each(struct hm_store *store, const struct hm_store_filter *filter, bool with_samples,
                    hm_store_visit *visit, void *context, struct hm_err *err);

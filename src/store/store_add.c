@@ -17,25 +17,28 @@
 enum {
     CELLS = HM_RUN_CELLS,
     SAMPLE_CELLS = 6,
-    AT_ONCE = 64,      /* Number of samples that one statement inserts. */
-    RUNS_AT_ONCE = 16, /* Number of runs that one statement inserts. */
+    AT_ONCE = 64,      /* Number of samples that one INSERT statement adds. */
+    RUNS_AT_ONCE = 16, /* Number of runs that one INSERT statement adds. */
 };
 
 struct adding {
     struct hm_store *store;
-    struct hm_text samples; /* Statement that inserts AT_ONCE samples. */
+    struct hm_text samples; /* INSERT statement for AT_ONCE samples. */
     char now[HM_STORE_TIME];
 };
 
-/* A run to add, and the result of adding it. */
+/* A run to add, with its id and whether it is new. */
 struct added_run {
     const struct hm_stored *run;
     int64_t id;  /* Id of the run; 0: not known yet. */
-    bool is_new; /* True if the run was not in the store before. */
+    bool is_new; /* True if the run was added, false if the store had it already. */
 };
 
-/* Writes "INSERT INTO runs (…) VALUES ($1, …), …" for `count` runs, with all columns except id,
- * unless this was done before. The runs wait to be added to the indexes. */
+/*
+ * Writes "INSERT INTO runs (…) VALUES ($1, …), …" for `count` runs, with all columns except id,
+ * unless this was done before. The column `waiting` is set, so that the runs are added to the
+ * indexes later.
+ */
 static void write_insert(struct hm_text *sql, size_t count)
 {
     if (sql->failed)
@@ -110,12 +113,12 @@ static int add_samples(struct adding *a, int64_t id, const struct hm_stored *run
 /* ---- runs that are stored already --------------------------------------------------------------
  */
 
-/* A run to add, and the stored run with the same key. */
+/* A run to add, and the stored run that has the same key. */
 struct known_run {
-    const struct hm_sql_value *cells; /* Values of the run to add, as write_insert orders them. */
+    const struct hm_sql_value *cells; /* Values of the run to add, in the order of write_insert. */
     const struct hm_stored *run;
     int64_t id;
-    size_t samples; /* Number of samples that were compared. */
+    size_t samples; /* Number of samples that have been compared. */
     bool differs;
 };
 
@@ -130,8 +133,11 @@ static bool value_is_same(const struct hm_sql_value *a, const struct hm_sql_valu
     return x == y;
 }
 
-/* Compares the columns of a stored run: cells are the id, all other columns, and sample_count. The
- * time at which a run was made is not compared, because it is the time of adding by default. */
+/*
+ * Compares the columns of a stored run with those of the run to add; `cells` are the id, all other
+ * columns, and sample_count. The time at which the run was made is not compared, because by default
+ * it is the time of adding.
+ */
 static int compare_columns(void *context, const struct hm_sql_value *cells, size_t count,
                            struct hm_err *err)
 {
@@ -168,7 +174,10 @@ static int compare_sample(void *context, const struct hm_sql_value *cells, size_
     return 0;
 }
 
-/* Checks that the stored run with the key of `run` has the same contents, and returns its id. */
+/*
+ * Checks that the stored run that has the key of `run` also has the same contents, and returns its
+ * id.
+ */
 static int check_known(struct adding *a, const struct hm_stored *run,
                        const struct hm_sql_value *cells, int64_t *ret_id, struct hm_err *err)
 {
@@ -203,14 +212,16 @@ static int check_known(struct adding *a, const struct hm_stored *run,
 /* ---- inserting --------------------------------------------------------------------------------
  */
 
-/* Runs that one statement has inserted. */
+/* The runs that one INSERT statement has added. */
 struct inserted_runs {
     struct added_run *runs;
     size_t count;
 };
 
-/* Takes the id and the key of an inserted run. The database may return the rows in any order, so
- * the run is found by its key; a run without a key must be the only one of its statement. */
+/*
+ * Stores the id of an inserted run. The database may return rows in any order, so the run is found
+ * by its key; a run without a key must be the only one of its statement.
+ */
 static int take_inserted(void *context, const struct hm_sql_value *cells, size_t count,
                          struct hm_err *err)
 {
@@ -228,7 +239,7 @@ static int take_inserted(void *context, const struct hm_sql_value *cells, size_t
     return 0;
 }
 
-/* Adds one run, or RUNS_AT_ONCE runs, by one statement. */
+/* Adds one run, or RUNS_AT_ONCE runs, by a single INSERT statement. */
 static int add_runs(struct adding *a, struct added_run *runs, size_t count, struct hm_err *err)
 {
     struct hm_sql_value cells[RUNS_AT_ONCE * CELLS];
@@ -249,7 +260,7 @@ static int add_runs(struct adding *a, struct added_run *runs, size_t count, stru
     return rc;
 }
 
-/* Returns the number of runs that the next statement inserts. */
+/* Returns how many runs the next INSERT statement adds. */
 static size_t group_runs(const struct added_run *runs, size_t count)
 {
     if (count < RUNS_AT_ONCE)
@@ -290,7 +301,7 @@ static int add_all(struct adding *a, struct added_run *runs, size_t count, struc
     return rc;
 }
 
-/* Lists the runs of all batches; the caller frees the list. */
+/* Makes a list of the runs of all batches; the caller frees the list. */
 static struct added_run *list_runs(const struct hm_store_batch *batches, size_t count, size_t total)
 {
     struct added_run *runs = hm__calloc(total + 1, sizeof(*runs));
@@ -301,7 +312,7 @@ static struct added_run *list_runs(const struct hm_store_batch *batches, size_t 
     return runs;
 }
 
-/* Copies the results into the batches, after the transaction was committed. */
+/* Copies ids and results into the batches, after the transaction was committed. */
 static void report_runs(struct hm_store_batch *batches, size_t count, const struct added_run *runs)
 {
     for (size_t b = 0; b < count; b++) {
@@ -314,7 +325,7 @@ static void report_runs(struct hm_store_batch *batches, size_t count, const stru
     }
 }
 
-/* Whether further runs follow every one of the batches. */
+/* Whether the client of every batch will send another batch at once. */
 static bool all_have_more(const struct hm_store_batch *batches, size_t count)
 {
     bool more = true;
@@ -342,7 +353,7 @@ static int check_batches(const struct hm_store_batch *batches, size_t count, str
     return rc;
 }
 
-/* Adds batches that were checked, inside a transaction. */
+/* Adds batches whose runs have been checked, inside a transaction. */
 static int add_checked(struct hm_store *store, struct hm_store_batch *batches, size_t count,
                        struct hm_err *err)
 {
@@ -385,7 +396,7 @@ int hm_store_add_batches(struct hm_store *store, struct hm_store_batch *batches,
             rc = hm__store_end(store, add_checked(store, batches, count, err), err);
     }
     if (rc == 0 && all_have_more(batches, count))
-        store->waiting = -1; /* The waiting runs are counted after the last batch. */
+        store->waiting = -1;
     else if (rc == 0)
         hm__store_place(store, total);
     return rc;

@@ -1,4 +1,4 @@
-/* Converts runs to parameters of statements that insert them. */
+/* Converts runs to the parameters of INSERT statements. */
 #include "store_cells.h"
 
 #include <stddef.h>

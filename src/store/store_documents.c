@@ -1,4 +1,6 @@
-/* Stores and lists documents: texts with a kind and a name, such as fits, clusters and jobs. */
+/*
+ * Stores and lists documents: texts that have a kind and a name, such as fits, clusters and jobs.
+ */
 #include <string.h>
 
 #include "check.h"

@@ -1,7 +1,8 @@
 /*
  * Adds a large table of runs in one transaction: drops all indexes of the runs, inserts the runs
- * with increasing ids, and builds the indexes by sorting. The index of the keys is one of them, so
- * a key that occurs twice is found only at the end; the caller then adds the table by other means.
+ * with increasing ids, and builds the indexes by sorting. Also the index of the keys is dropped, so
+ * a key that occurs twice is found only at the end; the caller must then add the table in another
+ * way.
  */
 #include "store_load.h"
 
@@ -9,8 +10,9 @@
 #include "store_cells.h"
 
 enum {
-    AT_ONCE = 16,            /* Number of runs that one statement inserts. */
-    CELLS = HM_RUN_CELLS + 1 /* Number of values of a run with its id. */
+    LOAD_AT_ONCE = 16, /* Number of runs that one INSERT statement adds. */
+    LOAD_CELLS =
+        HM_RUN_CELLS + 1 /* Number of values that are stored for a run, including its id. */
 };
 
 /* Writes "INSERT INTO runs (id, …) VALUES ($1, …), …" for `count` runs. */
@@ -20,15 +22,18 @@ static void write_load_insert(struct hm_text *sql, size_t count)
     hm__run_cell_names(sql);
     hm__text_add(sql, ") VALUES ");
     for (size_t k = 0; k < count; k++)
-        for (size_t i = 1; i <= CELLS; i++)
+        for (size_t i = 1; i <= LOAD_CELLS; i++)
             hm__text_addf(sql, "%s$%zu%s",
                           i > 1 ? ", "
                           : k   ? ", ("
                                 : "(",
-                          k * CELLS + i, i == CELLS ? ")" : "");
+                          k * LOAD_CELLS + i, i == LOAD_CELLS ? ")" : "");
 }
 
-/* Whether the indexes should be built anew, and the first run is not in the store already. */
+/*
+ * Whether the indexes should be built again from all runs, and the store does not have the first
+ * run of the table yet.
+ */
 static int check_load(struct hm_store_load *load, size_t count, const char *first_key,
                       bool *ret_useful, struct hm_err *err)
 {
@@ -54,7 +59,7 @@ int hm__store_load_begin(struct hm_store_load *load, struct hm_store *store, siz
     if (!store->sql->last_id)
         return 0;
     write_load_insert(&load->insert_one, 1);
-    write_load_insert(&load->insert_many, AT_ONCE);
+    write_load_insert(&load->insert_many, LOAD_AT_ONCE);
     hm__store_now(load->now);
     int rc = load->insert_one.failed || load->insert_many.failed
                  ? hm__fail_nomem(err)
@@ -77,19 +82,19 @@ int hm__store_load_begin(struct hm_store_load *load, struct hm_store *store, siz
 int hm__store_load_add(struct hm_store_load *load, const struct hm_stored *runs, size_t count,
                        int64_t *ret_ids, struct hm_err *err)
 {
-    struct hm_sql_value cells[AT_ONCE * CELLS];
+    struct hm_sql_value cells[LOAD_AT_ONCE * LOAD_CELLS];
     int rc = 0;
 
     for (size_t i = 0, group; rc == 0 && i < count; i += group) {
-        group = count - i >= AT_ONCE ? AT_ONCE : 1;
+        group = count - i >= LOAD_AT_ONCE ? LOAD_AT_ONCE : 1;
         for (size_t k = 0; k < group; k++) {
             ret_ids[i + k] = ++load->last_id;
-            cells[k * CELLS] = hm__sql_integer(load->last_id);
-            hm__run_cells(&runs[i + k], load->now, &cells[k * CELLS + 1]);
+            cells[k * LOAD_CELLS] = hm__sql_integer(load->last_id);
+            hm__run_cells(&runs[i + k], load->now, &cells[k * LOAD_CELLS + 1]);
         }
         rc =
             hm__store_query(load->store, group > 1 ? load->insert_many.data : load->insert_one.data,
-                            cells, group * CELLS, NULL, NULL, NULL, err);
+                            cells, group * LOAD_CELLS, NULL, NULL, NULL, err);
     }
     return rc;
 }

@@ -1,14 +1,17 @@
 /*
  * Adds waiting runs to the indexes. A commit of a few runs would change pages of all indexes, and
- * each changed page is written to the log as a whole. So runs are committed without them, and later
- * many runs are added to the indexes in one transaction, in which most pages change once. Queries
- * read the waiting runs one by one beside those that they find by an index (store_runs.c).
+ * each changed page is written to the log as a whole. So new runs are committed without index
+ * entries; later, many runs are added to the indexes in one transaction, in which most pages change
+ * only once. Until then, queries read these waiting runs one by one, in addition to the runs that
+ * they find by an index (store_runs.c).
  */
 #include "store.h"
 
-/* For each run, building an index anew takes a fifth of the time of adding the run to the index,
- * because runs are sorted instead of being searched for. With SQLite, the 22 indexes take 8 us
- * instead of 40 us for each run. */
+/*
+ * Building an index again from all runs takes a fifth of the time per run that adding single runs
+ * takes, because runs are sorted instead of searched for. With SQLite, the 22 indexes take 8 us per
+ * run instead of 40 us.
+ */
 enum { REBUILD = 5 };
 
 static int count_waiting(struct hm_store *store, int64_t *ret_count)
@@ -41,8 +44,11 @@ int hm__store_place_all(struct hm_store *store, bool rebuild, struct hm_err *err
 /* Adds the waiting runs to the indexes unless another program has just done so. */
 static int place_if_many(struct hm_store *store)
 {
-    int64_t waiting = 0, last = 0; /* The largest id estimates the number of runs; only deleted runs
-                                      are counted in addition. */
+    /*
+     * `last` is the largest id. It serves as an estimate of the number of runs, which is too large
+     * only by the number of deleted runs.
+     */
+    int64_t waiting = 0, last = 0;
     int rc = count_waiting(store, &waiting);
 
     if (rc == 0)

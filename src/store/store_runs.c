@@ -1,4 +1,4 @@
-/* Lists, counts and deletes runs. */
+/* Lists, counts and deletes stored runs. */
 #include <string.h>
 
 #include "checks.h"
@@ -7,8 +7,10 @@
 #include "order.h"
 #include "store.h"
 
-/* Conditions for runs that are in the indexes, and for those that wait to be added to them. An
- * index is used only by a query with the first of these conditions. */
+/*
+ * SQL conditions that select the runs in the indexes, and the runs that wait to be added to the
+ * indexes. The database uses an index only if a query has the first condition.
+ */
 static const char PLACED[] = "waiting IS NULL", WAITING[] = "waiting = 1";
 
 /* ---- visiting runs -------------------------------------------------------------------------- */
@@ -20,8 +22,10 @@ struct run_visit {
     struct hm_arena *arena;
     struct hm_order order;
     bool with_samples;
-    /* True if few runs match the filter, so that they are found by other indexes and then
-     * sorted. */
+    /*
+     * True if few runs match the filter. It is then fastest to find them by indexes other than that
+     * of the sort column, and to sort them.
+     */
     bool few;
 };
 
@@ -53,9 +57,10 @@ static void write_select(struct hm_text *sql)
 }
 
 /*
- * A page can be found by reading runs in order and testing each, which is slow if few runs match;
- * or by finding all matching runs with other indexes and sorting them, which is slow if many match.
- * SQLite does not choose well between these, so the matching runs are counted first, up to a limit.
+ * There are two methods to find a page. The first reads runs in order and tests each, which is slow
+ * if few runs match. The second finds all matching runs with other indexes and sorts them, which is
+ * slow if many match. SQLite does not choose well between the methods, so the matching runs are
+ * counted first, up to a limit.
  */
 static int estimate_matches(struct hm_store *store, const struct hm_store_filter *filter,
                             struct run_visit *e, struct hm_err *err)
@@ -65,8 +70,11 @@ static int estimate_matches(struct hm_store *store, const struct hm_store_filter
     size_t conditions = 0;
     int64_t found = MANY;
 
+    /*
+     * The query planner of PostgreSQL chooses well between the two methods, so nothing is counted.
+     */
     if (!*store->sql->plain)
-        return 0; /* PostgreSQL itself chooses between the two methods. */
+        return 0;
     hm__text_add(&s.sql, "SELECT count(*) FROM (SELECT 1 FROM runs WHERE ");
     hm__text_add(&s.sql, PLACED);
     int rc = hm__statement_where(&s, e->arena, store->sql, filter, HM_WHERE_PROBE, e->order.column,
@@ -85,8 +93,7 @@ static bool has_conditions(const struct hm_store_filter *filter)
     return filter && (filter->where_count > 0 || filter->since || filter->until);
 }
 
-/* Writes the clause that limits a query to the number of runs that are still missing on the
- * page. */
+/* Writes the LIMIT clause: the number of runs that are still needed to fill the page. */
 static void write_limit(struct hm_statement *s, const struct hm_store_filter *filter,
                         const struct run_visit *e)
 {
@@ -96,7 +103,8 @@ static void write_limit(struct hm_statement *s, const struct hm_store_filter *fi
 }
 
 /*
- * Writes the query of one range (part) of a page, over all runs or over those that `rows` selects.
+ * Writes the query for one range (part) of a page, over all runs or over those that match the
+ * condition `rows`.
  */
 static int write_part(struct hm_store *store, struct hm_statement *s,
                       const struct hm_store_filter *filter, enum hm_part part, const char *rows,
@@ -117,8 +125,8 @@ static int write_part(struct hm_store *store, struct hm_statement *s,
 }
 
 /*
- * Writes the query of one range (part) of a page that joins the runs in the indexes with the
- * waiting ones.
+ * Writes the query for one range (part) of a page; it combines the runs in the indexes with the
+ * waiting runs.
  */
 static int write_joined_part(struct hm_store *store, struct hm_statement *s,
                              const struct hm_store_filter *filter, enum hm_part part,
@@ -135,8 +143,11 @@ static int write_joined_part(struct hm_store *store, struct hm_statement *s,
     return rc;
 }
 
-/* Whether one query finds all runs in order, because the order is that of an index with all runs:
- * that of the ids, unless a condition has a better index, or that of the keys. */
+/*
+ * Whether one query can return all runs in order. This is possible if an index in this order
+ * contains the waiting runs too: the index of the ids, unless another index fits a condition
+ * better, or the index of the keys.
+ */
 static bool finds_all_runs(const struct run_visit *e, const struct hm_store_filter *filter)
 {
     const struct hm_store_column *sort = e->order.column;
@@ -183,7 +194,7 @@ int hm__store_each(struct hm_store *store, const struct hm_store_filter *filter,
 
 struct run_list {
     struct hm_arena *arena;
-    struct hm_stored *runs; /* Runs of the page; owned until they are given to the arena. */
+    struct hm_stored *runs; /* Runs of the page; owned until the arena takes ownership. */
     size_t count, room;
 };
 
@@ -325,14 +336,15 @@ void hm_store_page_free(struct hm_store_page *page)
 
 /* ---- counting and deleting ------------------------------------------------------------------ */
 
-/* A statement for the runs that match a filter, and its result. */
+/* A statement that is executed for the runs that match a filter, and the number of these runs. */
 struct run_selection {
-    const char *sql; /* Beginning of the statement, up to the name of the table. */
-    bool counts;     /* True if the statement returns a number; false if it changes rows. */
-    int64_t count;   /* Number of runs found so far. */
+    const char *sql; /* Beginning of the SQL, up to the name of the table. */
+    /* True if the statement counts rows, so that it returns a number; false if it changes rows. */
+    bool counts;
+    int64_t count; /* Number of matching runs that have been counted or changed. */
 };
 
-/* Runs the statement for the runs that match a filter and that `rows` selects. */
+/* Executes the statement for those runs that match both the filter and the condition `rows`. */
 static int select_rows(struct hm_store *store, const struct hm_store_filter *filter,
                        const char *rows, struct run_selection *w, struct hm_err *err)
 {
@@ -356,7 +368,7 @@ static int select_rows(struct hm_store *store, const struct hm_store_filter *fil
     return rc;
 }
 
-/* Runs the statement for all runs that match a filter, in a transaction. */
+/* Executes the statement for all runs that match a filter, in a transaction. */
 static int select_runs(struct hm_store *store, const struct hm_store_filter *filter,
                        struct run_selection *w, struct hm_err *err)
 {

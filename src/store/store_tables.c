@@ -1,7 +1,7 @@
 /*
  * Reads the runs of a store as a table of runs and as traces. The runs are written as JSON lines,
- * as any program could record them, and parsed by the readers of files. So a store and a file with
- * the same contents give exactly the same result. Numbers keep every bit (see json.h).
+ * as in a file of runs, and parsed by the readers of files, so that a store and a file with the
+ * same contents give exactly the same result. No bit of a number is lost (see json.h).
  */
 #include <math.h>
 #include <stdio.h>
@@ -17,21 +17,24 @@
 #include "text.h"
 #include "value.h"
 
-/* Adds a number to an object; NaN is left out. */
+/* Adds a number to a JSON object, unless it is NaN. */
 static void put_known_number(struct hm_json *json, const char *key, double value)
 {
     if (!isnan(value))
         hm__json_put_number(json, key, value);
 }
 
-/* Adds a text to an object; NULL is left out. */
+/* Adds a string to a JSON object, unless it is NULL. */
 static void put_known_text(struct hm_json *json, const char *key, const char *text)
 {
     if (text)
         hm__json_put_text(json, key, text);
 }
 
-/* Adds the members of `more`, a JSON object of numbers and texts, to an object. */
+/*
+ * Adds the members of `more`, a JSON object of numbers and strings, to the JSON object that is
+ * being written.
+ */
 static int put_more(struct hm_json *json, const char *more, struct hm_err *err)
 {
     struct hm_arena *arena = hm__arena_new();
@@ -52,7 +55,7 @@ static int put_more(struct hm_json *json, const char *more, struct hm_err *err)
 
 /* ---- tables of runs ------------------------------------------------------------------------- */
 
-/* Whether a fit can use a run: it has a time, or a status that explains why there is none. */
+/* Whether a fit can use a run: it must have a time, or a status that explains why there is none. */
 static bool has_time(const struct hm_stored *run)
 {
     return run->seconds > 0 || run->total > 0 || !hm__stored_is_ok(run->status);
@@ -107,7 +110,7 @@ int hm_store_runs(struct hm_store *store, const struct hm_store_filter *filter,
 
 /* ---- traces --------------------------------------------------------------------------------- */
 
-/* Whether a run has a sample with a loss at an iteration above 0. */
+/* Whether a run has at least one sample with a loss after the start (iteration above 0). */
 static bool is_trace(const struct hm_stored *run)
 {
     for (size_t i = 0; i < run->sample_count; i++)
@@ -164,7 +167,10 @@ int hm_stored_number(const struct hm_stored *run, const char *key, double *ret_n
     return 0;
 }
 
-/* Writes a number of `more`, unless it is below `least`, too large or not a whole number. */
+/*
+ * Writes a number from the field `more` of a run, unless it is smaller than `least`, too large, or
+ * not a whole number.
+ */
 static void put_more_number(struct hm_json *json, const struct hm_stored *run, const char *key,
                             double least)
 {
@@ -176,7 +182,7 @@ static void put_more_number(struct hm_json *json, const struct hm_stored *run, c
         hm__json_put_number(json, key, number);
 }
 
-/* Writes the head line of a trace: the labels of the run. */
+/* Writes the first line of a trace, which has the properties of the run. */
 static void write_trace_head(struct hm_text *out, const struct hm_stored *run)
 {
     struct hm_json json = {.out = out};
@@ -219,7 +225,10 @@ static void write_trace_point(struct hm_text *out, const struct hm_stored_sample
     hm__text_add(out, "\n");
 }
 
-/* Writes a run as a trace: head line, points after the start, and summary. */
+/*
+ * Writes a run as a trace: a line with its properties, the points after the start, and a summary
+ * line.
+ */
 static void write_trace(struct hm_text *out, const struct hm_stored *run)
 {
     bool diverged = run->status && strcmp(run->status, "diverged") == 0;

@@ -1,6 +1,6 @@
 /*
- * Looks for damage in a store: with the check of the database itself, if it has one, and by
- * comparing the number of samples of each run with the number that the run states.
+ * Checks a store for damage. If the database has its own check, it runs first; then the number of
+ * samples of each run is compared with the number that is stored with the run.
  */
 #include <string.h>
 
@@ -8,7 +8,7 @@
 #include "store.h"
 
 struct finding {
-    char text[200]; /* The first line of the report of the database; empty: nothing was found. */
+    char text[200]; /* First line of the database's report about damage; empty if there is none. */
 };
 
 static int take_finding(void *context, const struct hm_sql_value *cells, size_t count,

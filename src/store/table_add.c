@@ -1,4 +1,4 @@
-/* Adds tables of runs and traces to a store, some thousand rows in a transaction. */
+/* Adds tables of runs and traces to a store, a few thousand rows in each transaction. */
 #include "table_add.h"
 
 #include <inttypes.h>
@@ -49,7 +49,7 @@ static int added_ids(struct hm_added *added, const int64_t *ids, size_t count, s
     return 0;
 }
 
-/* Sends a batch of at most BATCH_RUNS runs, and takes their ids. */
+/* Sends a batch of at most BATCH_RUNS runs to the store, and stores the ids of these runs. */
 static int send_batch(const struct hm_run_sink *sink, struct hm_store_batch batch,
                       struct hm_added *added, struct hm_err *err)
 {
@@ -68,8 +68,10 @@ static int send_batch(const struct hm_run_sink *sink, struct hm_store_batch batc
 /* ---- keys --------------------------------------------------------------------------------------
  */
 
-/* Adds a text to a 64-bit FNV-1a hash. The byte 0xff, which no UTF-8 text contains, ends each
- * text. */
+/*
+ * Adds a string to a 64-bit FNV-1a hash. The byte 0xff, which does not occur in UTF-8, ends each
+ * string.
+ */
 static uint64_t hash_text(uint64_t sum, const char *text)
 {
     for (; *text; text++)
@@ -77,8 +79,10 @@ static uint64_t hash_text(uint64_t sum, const char *text)
     return (sum ^ 0xff) * 0x100000001b3u;
 }
 
-/* Writes a number as printf does with "%.17g", but faster for the most frequent values: unknown and
- * whole numbers. The keys of stored runs depend on these texts. */
+/*
+ * Writes a number like printf with "%.17g", but faster for the most frequent values: unknown and
+ * whole numbers. Keys of stored runs are computed from this form, so it must not change.
+ */
 static void write_hashed_number(char *text, size_t room, double value)
 {
     if (isnan(value))
@@ -94,7 +98,8 @@ static uint64_t hash_run(const struct hm_stored *run)
     uint64_t sum = 0xcbf29ce484222325u;
     char number[40];
 
-    for (size_t k = 1; k < HM_STORE_COLUMNS; k++) { /* Hash all columns except the id. */
+    /* The key depends on all columns except the id. */
+    for (size_t k = 1; k < HM_STORE_COLUMNS; k++) {
         const struct hm_store_column *c = &hm__store_columns[k];
         const char *text = number;
         if (c->kind == HM_STORE_TEXT)
@@ -106,8 +111,10 @@ static uint64_t hash_run(const struct hm_stored *run)
     return sum;
 }
 
-/* Hashes a run and its samples, because two runs of one algorithm on the same number of workers may
- * differ only in their samples. */
+/*
+ * Hashes a run with its samples, because two runs of one algorithm on the same number of workers
+ * may differ only in their samples.
+ */
 static uint64_t hash_samples(const struct hm_stored *run)
 {
     uint64_t sum = hash_run(run);
@@ -121,11 +128,15 @@ static uint64_t hash_samples(const struct hm_stored *run)
     return sum;
 }
 
-/* Counts how often each hash occurred in the same table, because equal rows are different runs. */
+/*
+ * For each hash, the number of rows with this hash that have been added. Equal rows are different
+ * runs, so they need different keys.
+ */
 struct seen_hashes {
     uint64_t *hashes;
     size_t *counts;
-    size_t room; /* Capacity of both arrays: a power of 2, at least twice the number of rows. */
+    /* Number of elements in both arrays: a power of 2, at least twice the number of rows. */
+    size_t room;
 };
 
 static int seen_init(struct seen_hashes *s, size_t rows, struct hm_err *err)
@@ -153,8 +164,10 @@ static size_t seen_before(struct seen_hashes *s, uint64_t sum)
     return s->counts[at]++;
 }
 
-/* Writes the key of a run: the given key and a number; or the hash of the run and the number of
- * equal runs before it. */
+/*
+ * Writes the key of a run: the key in the request and a number, or the hash of the run and the
+ * number of equal runs before it.
+ */
 static void write_key(char text[KEY_BYTES], const char *given, size_t number, const char *kind,
                       uint64_t sum, struct seen_hashes *seen)
 {
@@ -164,7 +177,7 @@ static void write_key(char text[KEY_BYTES], const char *given, size_t number, co
         snprintf(text, KEY_BYTES, "%s-%016" PRIx64 "-%zu", kind, sum, seen_before(seen, sum));
 }
 
-/* Checks the key that the caller gives; it must leave room for a hyphen and a number. */
+/* Checks the key in the request; it must be short enough to append a hyphen and a number. */
 static int check_key(const char *key, struct hm_err *err)
 {
     if (!key || (*key != '\0' && strlen(key) <= KEY_GIVEN))
@@ -177,19 +190,26 @@ static int check_key(const char *key, struct hm_err *err)
 /* ---- rows of a table ---------------------------------------------------------------------------
  */
 
-/* Returns the column of a store for a column of a table. The column `started`, which bench writes,
- * becomes made_at. */
+/*
+ * Returns the column of the store that holds a column of a table. The column `started`, which
+ * `howmany bench` writes, is stored as made_at.
+ */
 static const struct hm_store_column *find_column(const char *name)
 {
     return hm__store_column_find(strcmp(name, "started") == 0 ? "made_at" : name);
 }
 
-/* A batch of rows to be added, with the texts that the runs borrow. */
+/* A batch of rows that will be added, and the strings to which its runs point. */
 struct row_batch {
     const struct hm_runs *table;
-    /* For each column of the table, the column of the store; NULL if there is none. */
+    /*
+     * Column of the store for each column of the table; NULL: the value is stored in the JSON
+     * object `more` of the run.
+     */
     const struct hm_store_column **own;
-    /* For each column of the table, what readers of tables know about it, if its name was checked.
+    /*
+     * For each column of the table: whether its name was checked, and what readers of tables know
+     * about a column of this name.
      */
     struct other_column {
         bool checked;
@@ -205,8 +225,10 @@ struct row_batch {
     size_t count, room;
 };
 
-/* Whether a column of the table belongs into `more`: the store has no column for it, and the row
- * has a value. */
+/*
+ * Whether a value of a row is stored in the JSON object `more` of the run: the store has no column
+ * for it, and the row has a value.
+ */
 static bool is_in_more(const struct row_batch *b, size_t c, size_t row)
 {
     const struct hm_column *column = &b->table->columns[c];
@@ -215,8 +237,10 @@ static bool is_in_more(const struct row_batch *b, size_t c, size_t row)
            (column->values ? isfinite(column->values[row]) : column->labels && column->labels[row]);
 }
 
-/* Writes the columns of a row that a store has no column for, as a JSON object; writes nothing if
- * there are none. */
+/*
+ * Writes a JSON object with those columns of a row that are not columns of the store; writes
+ * nothing if there are none.
+ */
 static void gather_more(const struct row_batch *b, size_t row, struct hm_text *more)
 {
     struct hm_json json = {.out = more};
@@ -255,7 +279,10 @@ static void batch_empty(struct row_batch *b)
     b->count = 0;
 }
 
-/* Makes room for the rows of a transaction, or for all rows of a smaller table. */
+/*
+ * Allocates memory for a batch: for the rows of one transaction, or for all rows of a smaller
+ * table.
+ */
 static int batch_init(struct row_batch *b, const struct hm_runs *table, const char *key,
                       struct hm_err *err)
 {
@@ -280,7 +307,7 @@ static void batch_release(struct row_batch *b)
     hm__free(b->runs);
 }
 
-/* Appends a row to the batch. If the row has no key, `key` is NULL. */
+/* Appends a row of the table to the batch. The key of the run is NULL if the row has none. */
 static int batch_add_row(struct row_batch *b, size_t row, struct hm_err *err)
 {
     struct hm_stored *run = &b->runs[b->count];
@@ -295,7 +322,7 @@ static int batch_add_row(struct row_batch *b, size_t row, struct hm_err *err)
     return more->failed ? hm__fail_nomem(err) : 0;
 }
 
-/* Makes the key of the last row of the batch if the row has none. */
+/* Makes a key for the last row of the batch, if the row has none. */
 static void batch_make_key(struct row_batch *b, size_t row)
 {
     struct hm_stored *run = &b->runs[b->count - 1];
@@ -317,7 +344,7 @@ static int fail_row(const struct row_batch *b, size_t row, const struct hm_err *
     return why->code;
 }
 
-/* Checks the values of a row that are stored in `more`. */
+/* Checks those values of a row that are stored in the JSON object `more` of the run. */
 static int check_more_values(struct row_batch *b, size_t row, struct hm_err *err)
 {
     int rc = 0;
@@ -339,7 +366,7 @@ static int check_more_values(struct row_batch *b, size_t row, struct hm_err *err
     return rc;
 }
 
-/* Checks the last row of the batch. */
+/* Checks the last row that was appended to the batch. */
 static int batch_check_row(struct row_batch *b, size_t row, struct hm_err *err)
 {
     struct hm_err why = {0};
@@ -349,7 +376,10 @@ static int batch_check_row(struct row_batch *b, size_t row, struct hm_err *err)
     return 0;
 }
 
-/* Checks all rows before any run is stored; reports the first row that cannot be stored. */
+/*
+ * Checks all rows before any of them is stored; the error names the first row that cannot be
+ * stored.
+ */
 static int check_rows(struct row_batch *b, struct hm_err *err)
 {
     int rc = 0;
@@ -385,7 +415,7 @@ static int send_rows(const struct hm_run_sink *sink, struct row_batch *b, struct
     return rc;
 }
 
-/* Loads the rows of the batch, and takes their ids. */
+/* Adds the rows of the batch in the transaction of the table, and stores their ids. */
 static int load_batch(struct hm_store_load *load, struct row_batch *b, struct hm_added *added,
                       struct hm_err *err)
 {
@@ -418,7 +448,7 @@ static int load_all_rows(struct hm_store_load *load, struct row_batch *b, struct
     return rc;
 }
 
-/* Returns the key of the first row, which is valid until the batch changes. */
+/* Returns the key of the first row. The string is valid until the batch changes. */
 static int first_key(struct row_batch *b, const char **ret_key, struct hm_err *err)
 {
     int rc = batch_add_row(b, 0, err);
@@ -429,7 +459,7 @@ static int first_key(struct row_batch *b, const char **ret_key, struct hm_err *e
     return rc;
 }
 
-/* Forgets all rows of the batch, and which keys were made. */
+/* Removes all rows from the batch, and sets the numbers of equal rows to 0. */
 static void batch_restart(struct row_batch *b)
 {
     batch_empty(b);
@@ -437,8 +467,9 @@ static void batch_restart(struct row_batch *b)
 }
 
 /*
- * Adds a large table in one transaction if this is possible and faster. *ret_done is false if
- * nothing was added, because this is not so or because a key occurs twice.
+ * Adds a large table in one transaction, if this is possible and faster. *ret_done is false if
+ * nothing was added, because one transaction is not possible or not faster, or because a key occurs
+ * twice.
  */
 static int load_rows(struct hm_store *store, struct row_batch *b, struct hm_added *added,
                      bool *ret_done, struct hm_err *err)
@@ -515,13 +546,19 @@ static struct hm_stored_sample *samples_new(const struct hm_trace *t)
     return samples;
 }
 
-/* Whether a trace has values that are stored in `more`, because they have no column. */
+/*
+ * Whether a trace has values that are stored in the JSON object `more` of a run, because the store
+ * has no columns for them.
+ */
 static bool trace_has_more(const struct hm_trace *t)
 {
     return t->staleness > 0 || t->backups > 0 || t->rows > 0;
 }
 
-/* Writes the object `like` with the staleness, backups and rows of a trace added to its members. */
+/*
+ * Writes a JSON object with the members of the object `like` and the staleness, backups and rows of
+ * a trace.
+ */
 static void add_trace_members(struct hm_text *more, const char *like, const struct hm_trace *t)
 {
     struct hm_text members = {0};
@@ -538,7 +575,8 @@ static void add_trace_members(struct hm_text *more, const char *like, const stru
     if (t->rows > 0)
         hm__json_put_number(&json, "rows", t->rows);
     hm__json_close(&json);
-    if (length > 2) { /* Join both objects: drop the } of the first and the { of the second. */
+    /* Join both JSON objects: remove the } of the first and the { of the second. */
+    if (length > 2) {
         hm__text_add_n(more, like, length - 1);
         hm__text_add(more, ",");
     }

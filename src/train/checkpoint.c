@@ -1,5 +1,5 @@
 /*
- * Writes and reads checkpoints. Format of the file: a header of text lines "name value", a line of
+ * Writes and reads checkpoints. A file consists of a header of text lines "name value", a line of
  * blanks, an empty line, the arrays as doubles in this machine's representation (w first), and a
  * checksum of 8 bytes over everything before it.
  *
@@ -12,9 +12,9 @@
  *     part w 123
  *     part alpha 32561
  *
- * An array that is distributed over the ranks is written in the order of the ranks, which is the
- * order of the rows. The ranks' own copies of w are written in the same way, as one array with the
- * length of all copies. Rank 0 forwards the values of other ranks in chunks, so that it never holds
+ * An array that is distributed over the ranks is written in the order of the ranks, which is also
+ * the order of the rows. If each rank has its own copy of w, the copies are written one after
+ * another as one array. Rank 0 forwards the values of other ranks in chunks, so that it never holds
  * more than its own values and one chunk.
  */
 #include "checkpoint.h"
@@ -33,12 +33,17 @@
 #include "err.h"
 #include "text.h"
 
-/* CHUNK is small, since simulated ranks have small stacks. */
+/*
+ * Size of a chunk in values, and of lines and paths in bytes. The chunk is small, because simulated
+ * ranks have small stacks.
+ */
 enum { CHUNK = 1024, LINE_MAX_BYTES = 2048, PATH_MAX_BYTES = 4096 };
 
-/* Iteration numbers are below this limit, since hm__run_random reserves 40 bits for them. */
+/* Limit of iteration numbers: hm__run_random uses 40 bits for them. */
 #define ITERATIONS 0x1p40
-/* Arrays have at most this many values together, so that positions in the file fit a long. */
+/*
+ * Largest number of values in all arrays together, so that positions in the file fit into a long.
+ */
 #define VALUES_MOST 0x1p50
 
 static const char magic[] = "howmany checkpoint 1";
@@ -46,8 +51,8 @@ static const char magic[] = "howmany checkpoint 1";
 /* ---- checksum ------------------------------------------------------------------------------- */
 
 /*
- * Computes FNV-1a over words of 8 bytes, with a shift of the high bits after each word; the last
- * word is padded with 0.
+ * Computes an FNV-1a hash over words of 8 bytes, in which the high bits are mixed into the low bits
+ * after each word; the last word is padded with 0.
  */
 static uint64_t checksum_add(uint64_t sum, const void *data, size_t bytes)
 {
@@ -67,10 +72,10 @@ static uint64_t checksum_add(uint64_t sum, const void *data, size_t bytes)
 struct checkpoint_contents {
     struct hm_part parts[HM_PARTS + 1];
     size_t count;
-    double totals[HM_PARTS + 1]; /* Length of each array, summed over all ranks. */
+    double totals[HM_PARTS + 1]; /* Number of values of each array, summed over all ranks. */
     /*
-     * Number of values in the file before each array; negative: the file does not have the array.
-     * Set on rank 0 when a checkpoint is read.
+     * Number of values in the file before each array; negative if the file does not have the array.
+     * Used on rank 0 when a checkpoint is read.
      */
     double before[HM_PARTS + 1];
 };
@@ -110,8 +115,8 @@ static void header_write(struct hm_text *head, const struct hm_run *run, const c
     for (size_t i = 0; i < c->count; i++)
         hm__text_addf(head, "part %s %.0f\n", c->parts[i].name, c->totals[i]);
     /*
-     * Pad the header to a multiple of 8 bytes, so that the checksum does not depend on the sizes of
-     * the reads.
+     * Pad the header to a multiple of 8 bytes, because the checksum is computed over words of 8
+     * bytes.
      */
     hm__text_repeat(head, " ", (16 - (head->length + 2) % 8) % 8);
     hm__text_add(head, "\n\n");
@@ -120,7 +125,7 @@ static void header_write(struct hm_text *head, const struct hm_run *run, const c
 /* ---- writing -------------------------------------------------------------------------------- */
 
 struct checkpoint_writer {
-    FILE *file; /* The temporary file; NULL after a failure, so that later writes are ignored. */
+    FILE *file; /* The temporary file; NULL after an error, so that later writes are ignored. */
     uint64_t sum;
     char path[PATH_MAX_BYTES], temporary[PATH_MAX_BYTES];
 };
@@ -146,8 +151,8 @@ static int writer_put(struct checkpoint_writer *writer, const void *data, size_t
 }
 
 /*
- * Rank 0: write its own values of an array, then the values of the other ranks in the order of the
- * ranks.
+ * On rank 0: write its own values of an array, then the values of the other ranks in the order of
+ * the ranks.
  */
 static int writer_put_array(struct checkpoint_writer *writer, struct hm_comm *comm,
                             const struct hm_part *part, struct hm_err *err)
@@ -217,12 +222,17 @@ static int checkpoint_write(const char *path, struct hm_run *run, const struct h
     struct stat found;
     int rc = 0;
 
-    /* Follow a symbolic link. A new file has no real path yet, and keeps the given path. */
+    /*
+     * If the path is a symbolic link, the file to which it points is replaced. A file that does not
+     * exist yet keeps the given path.
+     */
     if (!realpath(path, writer.path))
         snprintf(writer.path, sizeof(writer.path), "%s", path);
     snprintf(writer.temporary, sizeof(writer.temporary), "%.*s.new", PATH_MAX_BYTES - 8,
              writer.path);
-    /* An old file of this name is replaced, and a link that another user has made is not followed.
+    /*
+     * Remove an old temporary file, and never follow a link that another user may have put in its
+     * place.
      */
     bool special = stat(path, &found) == 0 && !S_ISREG(found.st_mode);
     if (!special && (unlink(writer.temporary) == 0 || errno == ENOENT))
@@ -272,10 +282,12 @@ int hm__checkpoint_save(const char *path, struct hm_run *run, const char *identi
 struct checkpoint_header {
     double ranks, iteration, samples;
     struct hm_train_totals totals;
-    /* True if the checkpoint is of another algorithm, or of the same algorithm with other
-     * settings. */
+    /*
+     * True if the checkpoint comes from another algorithm, or from the same algorithm with other
+     * settings.
+     */
     bool adopted;
-    bool missing[HM_PARTS + 1]; /* For each array of this run, true if the file does not have it. */
+    bool missing[HM_PARTS + 1]; /* For each array of this run: true if the file does not have it. */
 };
 
 static int checkpoint_refuse(struct hm_err *err, const char *path, int line, const char *why)
@@ -330,8 +342,8 @@ struct checkpoint_reader {
     FILE *file;
     const char *path;
     int line;
-    long arrays;   /* Position of the first array in the file. */
-    double values; /* Number of values of all arrays in the file. */
+    long arrays;   /* Offset of the first array in the file, in bytes. */
+    double values; /* Number of values in all arrays of the file. */
     char text[LINE_MAX_BYTES];
 };
 
@@ -367,7 +379,7 @@ static int reader_next_number(struct checkpoint_reader *reader, const char *name
     return 0;
 }
 
-/* Read a line whose value must equal `ours`, the value of this run. */
+/* Read a header line whose value must be equal to `ours`, the value of this run. */
 static int reader_expect(struct checkpoint_reader *reader, const char *name, const char *ours,
                          struct hm_err *err)
 {
@@ -385,8 +397,8 @@ static int reader_expect(struct checkpoint_reader *reader, const char *name, con
 }
 
 /*
- * Read the line that describes one array; the line must equal `ours`. The checksum is correct, so a
- * different line means that the checkpoint is from a run with other settings.
+ * Read the header line that describes one array; it must be equal to `ours`. The checksum was
+ * correct, so a different line means that the checkpoint comes from a run with other settings.
  */
 static int reader_expect_array(struct checkpoint_reader *reader, const char *ours,
                                struct hm_err *err)
@@ -408,13 +420,13 @@ static int reader_expect_array(struct checkpoint_reader *reader, const char *our
     return rc;
 }
 
-/* Returns the number of values of an array in a file that was saved on `ranks` ranks. */
+/* Returns the number of values that an array has in a checkpoint written by `ranks` ranks. */
 static double part_saved(const struct checkpoint_contents *c, size_t part, double ranks)
 {
     return c->parts[part].of_ranks ? ranks * (double)c->parts[part].count : c->totals[part];
 }
 
-/* Read the lines that describe the arrays; they must equal those of this run. */
+/* Read the header lines that describe the arrays; they must be equal to those of this run. */
 static int header_expect_arrays(struct checkpoint_reader *reader, struct checkpoint_contents *c,
                                 const struct checkpoint_header *head, double *ret_values,
                                 struct hm_err *err)
@@ -438,8 +450,8 @@ static int header_expect_arrays(struct checkpoint_reader *reader, struct checkpo
 }
 
 /*
- * Whether an array has the same meaning in all algorithms that have it. This holds for the weights
- * w and for arrays with one value per row of the data.
+ * Whether an array has the same meaning in all algorithms in which it occurs. This is so for the
+ * weights w and for arrays with one value per row of the data.
  */
 static bool part_is_shared(const struct checkpoint_contents *c, size_t part)
 {
@@ -447,8 +459,9 @@ static bool part_is_shared(const struct checkpoint_contents *c, size_t part)
 }
 
 /*
- * Read the lines that describe the arrays of any algorithm. For each array of this run that the
- * file has, its position in the file is stored; *ret_values is the number of values of all arrays.
+ * Read the header lines that describe the arrays of any algorithm. For each array of this run that
+ * the file has, store its position in the file. *ret_values is set to the number of values of all
+ * arrays.
  */
 static int header_find_arrays(struct checkpoint_reader *reader, struct checkpoint_contents *c,
                               bool same, double ranks, double *ret_values, struct hm_err *err)
@@ -481,8 +494,8 @@ static int header_find_arrays(struct checkpoint_reader *reader, struct checkpoin
 }
 
 /*
- * Read the descriptions of the arrays of a checkpoint, which may be of another algorithm. If
- * algorithm and arrays are those of this run, everything is loaded.
+ * Read the descriptions of the arrays of a checkpoint, which may come from another algorithm. If
+ * the algorithm and the arrays are those of this run, everything is loaded.
  */
 static int header_adopt_arrays(struct checkpoint_reader *reader, struct checkpoint_contents *c,
                                bool same, struct checkpoint_header *head, double *ret_values,
@@ -501,8 +514,8 @@ static int header_adopt_arrays(struct checkpoint_reader *reader, struct checkpoi
     }
     head->adopted = !same || ours != *ret_values;
     /*
-     * If some arrays are missing, the rest of the state is not used either, as for another
-     * algorithm.
+     * If some arrays of this run are missing in the file, the rest of the state is not loaded
+     * either, as for a checkpoint of another algorithm.
      */
     for (size_t i = 0; head->adopted && i < c->count; i++)
         if (!part_is_shared(c, i))
@@ -553,7 +566,7 @@ static int reader_get(struct checkpoint_reader *reader, double *values, size_t c
                                   "the checkpoint cannot be read to its end");
 }
 
-/* Check that only the checksum follows the arrays. */
+/* Check that nothing but the checksum follows the arrays. */
 static int reader_check_end(struct checkpoint_reader *reader, struct hm_err *err)
 {
     double expected = (double)reader->arrays + 8 * reader->values + (double)sizeof(uint64_t);
@@ -565,7 +578,8 @@ static int reader_check_end(struct checkpoint_reader *reader, struct hm_err *err
 }
 
 /*
- * Rank 0: read its own values of an array, then read the values of the other ranks and send them.
+ * On rank 0: read its own values of an array, then read the values of the other ranks and send
+ * them.
  */
 static int reader_get_array(struct checkpoint_reader *reader, struct hm_comm *comm,
                             const struct hm_part *part, double before, struct hm_err *err)
@@ -615,7 +629,7 @@ static int checkpoint_open(struct checkpoint_reader *reader, const struct hm_run
     return rc ? rc : header_read(reader, run, identity, adopt, c, head, err);
 }
 
-/* Derive the dual variables from w if the algorithm has them and the file does not. */
+/* If the algorithm has dual variables and the file does not contain them, derive them from w. */
 static void checkpoint_complete(struct hm_run *run, const struct checkpoint_contents *c,
                                 const struct checkpoint_header *head)
 {
@@ -642,8 +656,8 @@ static int checkpoint_read(const char *path, struct hm_run *run, const char *ide
         const struct hm_part *part = &c.parts[i];
         bool distributed = part_is_distributed(part);
         /*
-         * Copies of the weights w that were not saved, or were saved on another number of ranks,
-         * are set to w.
+         * If each rank has its own copy of the weights w, and the copies were not saved or were
+         * saved on another number of ranks, all copies are set to w.
          */
         bool copies = part->of_ranks && (head.missing[i] || head.ranks != comm->size);
         if (copies)

@@ -14,7 +14,9 @@
 struct hm_random hm__run_random(const struct hm_run *run, unsigned use)
 {
     struct hm_random random;
-    /* The stream number has 40 bits for the iteration, 20 for the rank and 4 for `use`. */
+    /*
+     * The number of a random stream has 40 bits for the iteration, 20 for the rank and 4 for `use`.
+     */
     uint64_t stream = ((uint64_t)run->iteration << 24) ^ ((uint64_t)run->comm->rank << 4) ^ use;
 
     hm__random_init(&random, run->settings.seed, stream);
@@ -80,8 +82,8 @@ void hm__shuffle(struct hm_random *random, uint32_t *order, size_t count)
 /* ---- mini-batches --------------------------------------------------------------------------- */
 
 struct hm_batches {
-    uint32_t *order;  /* This rank's rows in the order of the current epoch. */
-    double epoch;     /* Epoch that `order` belongs to; -1: none yet. */
+    uint32_t *order;  /* Rows of this rank in the order in which the current epoch uses them. */
+    double epoch;     /* Epoch to which `order` belongs; -1: none yet. */
     double per_epoch; /* Number of mini-batches per epoch. */
 };
 
@@ -121,8 +123,8 @@ const uint32_t *hm__batches_next(struct hm_run *run, struct hm_batches *batches,
         batches->epoch = epoch;
     }
     /*
-     * Ranks round the bounds of a mini-batch with different offsets, so that the total size over
-     * all ranks is nearly the same for all mini-batches.
+     * Each rank rounds the bounds of a mini-batch with a different offset, so that the total number
+     * of rows on all ranks is nearly the same for every mini-batch.
      */
     double phase = (double)run->comm->rank / run->comm->size;
     size_t first = (size_t)floor(rows * place / batches->per_epoch + phase);
@@ -157,7 +159,7 @@ void hm__run_mean(struct hm_run *run, double rows)
 
 /* ---- step sizes ----------------------------------------------------------------------------- */
 
-/* Returns the mean of |x|^2 over all rows of all ranks. */
+/* Returns the mean of |x|^2 over the rows x of all ranks. */
 static double run_mean_norm2(struct hm_run *run)
 {
     const struct hm_rows *rows = &run->objective->rows;

@@ -1,8 +1,8 @@
 /*
  * Implements the training loop. A segment consists of the iterations up to the next evaluation,
- * checkpoint or limit. All ranks start a segment together. The time of a segment is that of the
- * slowest rank, and its computation time is the maximum over the ranks; the rest is communication
- * time, which includes waiting for other ranks.
+ * checkpoint or limit. All ranks start a segment together. The time of a segment is the time of the
+ * slowest rank, and its computing time is the maximum over the ranks. The difference is the
+ * communication time, which includes waiting for other ranks.
  */
 #include "train.h"
 
@@ -44,7 +44,7 @@ int hm__run_begin(struct hm_run *run, struct hm_err *err)
     setting_default(&run->settings.step, defaults->step);
     setting_default(&run->settings.batch, defaults->batch);
     setting_default(&run->settings.passes, defaults->passes);
-    /* 0 is a valid momentum, so a negative value selects the default. */
+    /* The momentum 0 is valid, so a negative value selects the default. */
     if (run->settings.momentum < 0)
         run->settings.momentum = defaults->momentum;
     setting_default(&run->settings.memory, defaults->memory);
@@ -67,7 +67,10 @@ static double train_next_multiple(double after, double every)
     return every > 0 ? every * (floor(after / every) + 1) : INFINITY;
 }
 
-/* Returns the number of iterations until the next evaluation, checkpoint or limit. */
+/*
+ * Returns the number of iterations until the next evaluation, the next checkpoint or a limit,
+ * whichever comes first.
+ */
 static double train_segment_length(const struct hm_run *run, const struct hm_train_plan *plan,
                                    const struct hm_train_totals *totals)
 {
@@ -78,8 +81,8 @@ static double train_segment_length(const struct hm_run *run, const struct hm_tra
         until = fmin(until, plan->limits.iterations);
     double length = until - run->iteration;
     /*
-     * Do not exceed the time limit: estimate the time per iteration from the iterations so far, and
-     * at most double the number of iterations.
+     * To stay within the time limit, estimate the time of an iteration from the iterations so far,
+     * and at most double the number of iterations.
      */
     if (plan->limits.within_s > 0) {
         double left = plan->limits.within_s - totals->elapsed_s;
@@ -89,7 +92,7 @@ static double train_segment_length(const struct hm_run *run, const struct hm_tra
     return fmax(1, length);
 }
 
-/* Whether the limit of iterations or of time is reached. */
+/* Whether the limit on iterations or on time is reached. */
 static bool train_limit_reached(const struct hm_run *run, const struct hm_train_limits *limits,
                                 const struct hm_train_totals *totals)
 {
@@ -128,7 +131,7 @@ static int train_run_segment(struct hm_run *run, double iterations, struct hm_se
 
 /* ---- evaluation ----------------------------------------------------------------------------- */
 
-/* Compute the objective, duality gap and accuracy at the weights w, over all ranks. */
+/* Compute the objective, the duality gap and the accuracy for the weights w, over all ranks. */
 static void train_eval(struct hm_run *run, const struct hm_train_plan *plan,
                        struct hm_trace_point *point)
 {
@@ -196,7 +199,10 @@ static struct hm_trace_point train_describe(const struct hm_run *run,
                                             const struct hm_segment *since,
                                             const struct hm_train_totals *totals)
 {
-    /* The divisor is at least 1, since a resumed run is evaluated before its first iteration. */
+    /*
+     * The number of iterations since the last evaluation may be 0, because a resumed run is
+     * evaluated before its first iteration; so the divisor is at least 1.
+     */
     double count = fmax(1, since->iterations);
 
     return (struct hm_trace_point){
@@ -210,7 +216,7 @@ static struct hm_trace_point train_describe(const struct hm_run *run,
         .bytes = since->bytes / count,
         .flop = since->flop / count,
         .wait_s = since->reads > 0 ? since->wait_s / count : NAN,
-        /* If w was never read, the staleness is 0 / 0, which is NAN. */
+        /* If the weights w were never read, the staleness is 0 / 0, which is NAN. */
         .staleness = since->staleness / since->reads,
         .dropped = since->reads > 0 ? since->dropped : NAN,
     };

@@ -1,4 +1,4 @@
-/* Collects the resource usage of all ranks. */
+/* Collects the resource usage of all ranks on rank 0; see usages.h. */
 #include "usages.h"
 
 #include "err.h"

@@ -5,27 +5,30 @@
 #include "run.h"
 
 /*
- * Returns the accumulated usage of a rank, with its memory: the resident memory of its process or,
- * if ranks share one process, the size of the rank's rows and of the run's arena.
+ * Returns the resources that a rank has used so far, and its memory: the resident memory of its
+ * process or, if ranks share one process, the size of the rank's rows and of the run's arena.
  */
 struct hm_usage hm__usage_now(const struct hm_run *run, struct hm_comm *comm);
 
-/* Usage of all ranks, kept on rank 0. */
+/* Resource usage of all ranks, stored on rank 0. */
 struct hm_usages {
     /*
-     * Arrays of `count` elements: `last` is the usage from the start to the last evaluation, and
-     * `since` the usage between the last two evaluations.
+     * Usage of each rank from the start to the last evaluation (`last`), and between the last two
+     * evaluations (`since`); `count` elements each.
      */
     struct hm_usage *last, *since;
     size_t count;
 };
 
 /*
- * Create the usage records of all ranks. Collective over the workers; call it after the platform
+ * Create the usage records of all ranks. All workers must call this function, after the platform
  * has started.
  */
 int hm__usages_new(struct hm_run *run, struct hm_usages **ret_usages, struct hm_err *err);
-/* Collect the usage of all ranks and compute `since` on rank 0. Collective over the workers. */
+/*
+ * Collect the usage of all ranks and compute `since` on rank 0. All workers must call this
+ * function.
+ */
 void hm__usages_gather(struct hm_run *run, struct hm_usages *usages);
 
 #endif

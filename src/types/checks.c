@@ -1,4 +1,4 @@
-/* Implements checks that several public structs share; see checks.h. */
+/* Implements checks that are used for several public structs; see checks.h. */
 #include "checks.h"
 
 #include <math.h>

@@ -19,11 +19,11 @@ int hm__check_pointer(const void *pointer, const char *name, struct hm_err *err)
  * pointer, followed by NULL. The error names the first NULL pointer.
  */
 int hm__check_pointers(struct hm_err *err, ...) __attribute__((sentinel));
-/* Check an array of `count` elements: it may be NULL only if count is 0. */
+/* Check the pointer to an array: it may be NULL only if `count` is 0. */
 int hm__check_array(const void *array, size_t count, const char *name, struct hm_err *err);
-/* Check that a number is finite and in min..max, both included. */
+/* Check that a number is finite, at least `min` and at most `max`. */
 int hm__check_range(const char *field, double value, double min, double max, struct hm_err *err);
-/* Check that a number is finite, above min, and at most max. */
+/* Check that a number is finite, above `min`, and at most `max`. */
 int hm__check_above(const char *field, double value, double min, double max, struct hm_err *err);
 /* Same as hm__check_range, but the number must also be whole. */
 int hm__check_whole(const char *field, double value, double min, double max, struct hm_err *err);
@@ -33,66 +33,69 @@ int hm__check_enum(const char *field, int value, int count, struct hm_err *err);
 int hm__check_format(enum hm_format format, struct hm_err *err);
 
 /*
- * Same as hm_cluster_check, but the error has `prefix`, such as "cluster.", before the name of the
+ * Same as hm_cluster_check, but the error adds a prefix, such as "cluster.", to the name of the
  * field.
  */
 int hm__cluster_check(const struct hm_cluster *cluster, const char *prefix, struct hm_err *err);
 /*
- * Check a network: it must have layers with an input shape, or total parameters and flop. For each
- * layer, the fields that its kind reads are checked.
+ * Check a network: it must have layers and an input shape, or the total numbers of parameters and
+ * flop. For each layer, the fields that its kind uses are checked.
  */
 int hm__network_check(const struct hm_network *network, const char *source, struct hm_err *err);
-/* Check that a graph can be split. */
+/* Check that a graph has the data that are needed to split it. */
 int hm__graph_check(const struct hm_graph *graph, struct hm_err *err);
-/* Check an answer of hm_plan: it must have points, and its indices must be in range. */
+/* Check that an answer of hm_plan has points, and that its indices of points are in range. */
 int hm__answer_check(const struct hm_answer *answer, struct hm_err *err);
 /*
- * Check that a fit comes from hm_fit_new; a struct that the caller filled in has no internal data.
+ * Check that a fit was made by hm_fit_new; a struct that the caller filled in lacks internal data.
  */
 int hm__fit_check(const struct hm_fit *fit, struct hm_err *err);
-/* Same as hm_traces_check, but losses may be NaN if need_loss is false. */
+/* Same as hm_traces_check, but losses may be NaN if `need_loss` is false. */
 int hm__traces_check(const struct hm_traces *traces, bool need_loss, struct hm_err *err);
 /* Check that a fit of the loss curve has at least one algorithm. */
 int hm__convergence_check(const struct hm_convergence *convergence, struct hm_err *err);
 
-/* Check the kinds of machines of a mixed cluster; `prefix` is as in hm__cluster_check. */
+/* Check the kinds of machines of a mixed cluster; errors add `prefix` to the name of the field. */
 int hm__cluster_check_kinds(const struct hm_cluster *cluster, const char *prefix,
                             struct hm_err *err);
-/* Copy a cluster with its texts, speeds and kinds into an arena. */
+/* Copy a cluster with its strings, speeds and kinds of machines into an arena. */
 int hm__cluster_copy(struct hm_arena *arena, const struct hm_cluster *from, struct hm_cluster *to,
                      struct hm_err *err);
 /*
- * Set the kinds of machines of a cluster, of which there is at least one; the fields that describe
- * a machine become those of the first kind, and the name lists all kinds. `kinds` is borrowed.
+ * Set the kinds of machines of a cluster; there must be at least one. The fields that describe a
+ * machine are copied from the first kind, and the name lists all kinds. `kinds` is borrowed.
  */
 int hm__cluster_set_kinds(struct hm_arena *arena, struct hm_cluster *cluster,
                           const struct hm_kind *kinds, size_t count, struct hm_err *err);
 /* Whether the price of every machine of the cluster is known. */
 bool hm__cluster_priced(const struct hm_cluster *cluster);
-/* Returns the number of workers of all machines that exist; NaN or 0: no limit. */
+/* Returns the total number of workers in the cluster; NaN or 0: no limit. */
 double hm__cluster_workers(const struct hm_cluster *cluster);
 /*
- * Returns the bytes of memory of every worker; NaN: unknown, or different for each kind of
+ * Returns the memory of a worker in bytes; NaN if it is unknown or differs between kinds of
  * machines.
  */
 double hm__cluster_memory(const struct hm_cluster *cluster);
-/* Fail if a cluster, which may be NULL, has several kinds of machines. */
+/* Fail if a cluster has several kinds of machines; the cluster may be NULL. */
 int hm__cluster_one_kind(const struct hm_cluster *cluster, struct hm_err *err);
-/* Initialise a cluster of machines with one worker each; every other quantity is unknown. */
+/* Initialise a cluster of machines with one worker each; all other quantities are unknown. */
 void hm__cluster_init(struct hm_cluster *cluster);
 /*
- * Whether texts should call the workers of a machine GPUs: it has several accelerators, and its
- * title names no other kind of chip.
+ * Whether messages call the workers of a machine GPUs: the machine has several accelerators, and
+ * its title names no other kind of chip.
  */
 bool hm__cluster_has_gpus(const struct hm_cluster *cluster);
 /*
- * Whether the accelerators always run steps that are compiled as a whole, by XLA or Neuron: those
- * of Google (TPU) and Amazon (Trainium) have no single kernels that eager software could call.
+ * Whether the accelerators run only steps that XLA or Neuron has compiled as a whole: Google's TPU
+ * and Amazon's Trainium have no single kernels that eager software could call.
  */
 bool hm__cluster_compiles(const struct hm_cluster *cluster);
-/* Set the defaults of hm_job_new; `memory` is an arena, which the job then owns. */
+/* Set the same defaults as hm_job_new; the job takes ownership of the arena `memory`. */
 void hm__job_init(struct hm_job *job, void *memory);
-/* If a job has a network and no communication, assume the best all-reduce of gradients. */
+/*
+ * If a job has a network and no description of its communication, assume the best all-reduce of
+ * gradients.
+ */
 int hm__job_assume_allreduce(struct hm_job *job, struct hm_err *err);
 /* Returns the line number of a row of the table in its file; 0 if line numbers are unknown. */
 int hm__runs_line(const struct hm_runs *runs, size_t row);

@@ -1,4 +1,4 @@
-/* Sets defaults of clusters, checks and frees them. */
+/* Sets the default values of clusters, checks clusters, and frees them. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 
 enum { FIELD_TEXT = 128 };
 
-/* Largest allowed value of a quantity that has no other limit. */
+/* Largest allowed value of a numeric field that has no other limit. */
 static const double MOST = 1e30;
 
 void hm__cluster_init(struct hm_cluster *cluster)
@@ -64,13 +64,13 @@ void hm_cluster_free(struct hm_cluster *cluster)
         hm__arena_free(cluster->memory);
 }
 
-/* The name, value and allowed range of one number of a cluster. */
+/* Name, value and allowed range of a numeric field of a cluster. */
 struct cluster_number {
     const char *name;
     double value, min, max;
     bool whole;
     bool optional; /* True if both 0 and NaN mean that the number is unknown. */
-    bool nan;      /* True if NaN means that the number is unknown, while 0 is a value. */
+    bool nan;      /* True if NaN means that the number is unknown, while 0 is a valid value. */
 };
 
 static int check_numbers(const struct cluster_number *numbers, size_t count, const char *prefix,
@@ -90,7 +90,10 @@ static int check_numbers(const struct cluster_number *numbers, size_t count, con
     return rc;
 }
 
-/* Checks the factor of slow iterations or machines: it must be above 1, or 0 if none are slow. */
+/*
+ * Checks the factor by which slow iterations or machines are slower: it must be above 1, or 0 if
+ * none are slow.
+ */
 static int check_factor(const char *name, double value, bool needed, const char *prefix,
                         struct hm_err *err)
 {

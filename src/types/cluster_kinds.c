@@ -1,4 +1,4 @@
-/* Handles mixed clusters: their kinds of machines, checks, and copies of clusters. */
+/* Handles mixed clusters, which have several kinds of machines: checks and copies them. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -45,7 +45,7 @@ static bool kinds_equal(const struct hm_kind *a, const struct hm_kind *b)
     return a->machine->name && b->machine->name && strcmp(a->machine->name, b->machine->name) == 0;
 }
 
-/* Reports a machine that is not allowed in a mixed cluster. */
+/* Fails because a machine is not allowed in a mixed cluster. */
 static int fail_kind(const char *field, const char *message, const char *name, struct hm_err *err)
 {
     hm__fail(err, HM_E_CONFLICT, "%s%s%.60s", message, name ? ": " : "", name ? name : "");
@@ -120,7 +120,9 @@ int hm__cluster_copy(struct hm_arena *arena, const struct hm_cluster *from, stru
     return 0;
 }
 
-/* Adds a kind of machines to the array of kinds, which is copied into the arena of the cluster. */
+/*
+ * Adds a kind of machine to a cluster; the array of kinds is copied into the arena of the cluster.
+ */
 static int cluster_append_kind(struct hm_cluster *c, const struct hm_cluster *machine, double count,
                                struct hm_err *err)
 {

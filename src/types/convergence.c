@@ -1,6 +1,6 @@
 /*
- * Implements functions for the structs of howmany_advise.h: they return the name and the number of
- * parameters of each form of the loss curve g(i, m), and free structs.
+ * Implements functions for the structs of howmany_advise.h: they return the name of each form of
+ * the loss curve g(i, m) and its number of parameters, and free the structs.
  */
 #include "convergence.h"
 
@@ -23,7 +23,10 @@ size_t hm__g_form_size(enum hm_g_form form)
     return (size_t)form < HM_G_FORMS ? sizes[form] : 0;
 }
 
-/* A struct hm_paces that is part of a convergence has no memory of its own, so nothing is freed. */
+/*
+ * If a struct hm_paces is part of a struct hm_convergence, it does not own its memory, so nothing
+ * is freed.
+ */
 void hm_paces_free(struct hm_paces *paces)
 {
     if (paces)

@@ -1,4 +1,7 @@
-/* Makes jobs in memory: defaults, setters that need no catalog, and checks of every field. */
+/*
+ * Makes jobs in memory: sets defaults, has the setters that need no catalog, and checks every
+ * field.
+ */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,9 +11,9 @@
 #include "memory.h"
 #include "symbols.h"
 
-enum { FIELD_TEXT = 128 };
+enum { JOB_FIELD_TEXT = 128 };
 
-static const double MOST = 1e15;
+static const double JOB_MOST = 1e15;
 
 void hm__job_init(struct hm_job *job, void *memory)
 {
@@ -56,7 +59,7 @@ void hm_job_free(struct hm_job *job)
 
 /* ---- setters --------------------------------------------------------------------------------- */
 
-/* A setter needs a job from hm_job_new or from a reader, because these jobs have an arena. */
+/* A setter needs a job from hm_job_new or from a reader, because only these have an arena. */
 static int check_settable(const struct hm_job *job, struct hm_err *err)
 {
     int rc = hm__check_pointer(job, "job", err);
@@ -88,7 +91,10 @@ static void release_formula(void *formula)
     hm_formula_free(formula);
 }
 
-/* Compiles a formula over n and the quantities of a job; if text is NULL, so is the formula. */
+/*
+ * Compiles a formula over n and the quantities of a job; if the text is NULL, the result is NULL
+ * too.
+ */
 static int compile_field(struct hm_job *job, const char *text, const char *field, struct hm_dim dim,
                          struct hm_formula **ret_formula, struct hm_err *err)
 {
@@ -120,7 +126,10 @@ int hm_job_set_memory(struct hm_job *job, const char *formula, struct hm_err *er
                          err);
 }
 
-/* Copies the communication steps, unless they were only assumed, and adds room for one more. */
+/*
+ * Appends a communication step to the job and returns it; steps that were only assumed are removed
+ * first.
+ */
 static struct hm_transfer *add_step(struct hm_job *job)
 {
     size_t kept = job->communicate_assumed ? 0 : job->communicate_count;
@@ -222,20 +231,20 @@ int hm_job_set_cluster(struct hm_job *job, const struct hm_cluster *cluster, str
 
 /* ---- the check ------------------------------------------------------------------------------- */
 
-static int check_numbers(const struct hm_job *j, struct hm_err *err)
+static int check_job_numbers(const struct hm_job *j, struct hm_err *err)
 {
     const struct {
         const char *name;
         double value, min, max;
         bool whole, optional;
     } numbers[] = {
-        {"batch", j->batch, 1, MOST, true, true},
+        {"batch", j->batch, 1, JOB_MOST, true, true},
         {"reference", j->reference, 1, 1e6, true, false},
-        {"iterations", j->iterations, 1, MOST, true, true},
+        {"iterations", j->iterations, 1, JOB_MOST, true, true},
         {"epochs", j->epochs, 0, 1e9, false, true},
-        {"critical_batch", j->critical_batch, 1, MOST, false, true},
-        {"dataset", j->dataset, 1, MOST, true, true},
-        {"bucket_bytes", j->bucket_bytes, 1, MOST, false, true},
+        {"critical_batch", j->critical_batch, 1, JOB_MOST, false, true},
+        {"dataset", j->dataset, 1, JOB_MOST, true, true},
+        {"bucket_bytes", j->bucket_bytes, 1, JOB_MOST, false, true},
     };
     int rc = 0;
 
@@ -277,7 +286,7 @@ static int check_enums(const struct hm_job *j, struct hm_err *err)
     return rc ? rc : hm__check_enum("split", (int)j->split, HM_SPLIT_COUNT, err);
 }
 
-/* Refuses formulas from hm_formula_new, because their variables are not those of a job. */
+/* Rejects formulas from hm_formula_new, because their variables are not those of a job. */
 static int check_formula(const struct hm_formula *f, const char *field, struct hm_err *err)
 {
     if (!f || hm__formula_is_over(f, hm__job_symbols, HM_SYMBOL_COUNT))
@@ -289,8 +298,8 @@ static int check_formula(const struct hm_formula *f, const char *field, struct h
 }
 
 /*
- * A job must have the network or graph whose data a step sends, because it determines the size of
- * the message.
+ * The size of such a message follows from the network or the graph, so a job with this
+ * communication step must have a network or a graph.
  */
 static int check_payload(const struct hm_job *j, const struct hm_transfer *t, const char *field,
                          struct hm_err *err)
@@ -310,7 +319,7 @@ static int check_payload(const struct hm_job *j, const struct hm_transfer *t, co
 
 static int check_steps(const struct hm_job *j, struct hm_err *err)
 {
-    char field[FIELD_TEXT];
+    char field[JOB_FIELD_TEXT];
     int rc = hm__check_array(j->communicate, j->communicate_count, "communicate", err);
 
     for (size_t i = 0; rc == 0 && i < j->communicate_count; i++) {
@@ -341,11 +350,11 @@ static int check_graph(const struct hm_job *j, struct hm_err *err)
     int rc = hm__graph_check(j->graph, err);
 
     if (rc == 0)
-        rc = hm__check_whole("states", j->states, 2, MOST, err);
+        rc = hm__check_whole("states", j->states, 2, JOB_MOST, err);
     if (rc == 0)
-        rc = hm__check_whole("trials", j->trials, 1, MOST, err);
+        rc = hm__check_whole("trials", j->trials, 1, JOB_MOST, err);
     if (rc == 0)
-        rc = hm__check_whole("seed", j->seed, 0, MOST, err);
+        rc = hm__check_whole("seed", j->seed, 0, JOB_MOST, err);
     return rc;
 }
 
@@ -358,7 +367,7 @@ static int fail_parts(int code, const char *field, const char *message, const ch
     return code;
 }
 
-/* Checks fields of a job that require or exclude each other. */
+/* Checks combinations of fields that require or exclude each other. */
 static int check_parts(const struct hm_job *j, struct hm_err *err)
 {
     const bool counted = j->network && !j->compute;
@@ -395,7 +404,7 @@ static int check_parts(const struct hm_job *j, struct hm_err *err)
     return 0;
 }
 
-/* Checks the partitions and tasks of a dataflow platform. */
+/* Checks the numbers of partitions and tasks of a job on a dataflow platform, such as Spark. */
 static int check_dataflow(const struct hm_dataflow *d, struct hm_err *err)
 {
     const struct {
@@ -408,10 +417,10 @@ static int check_dataflow(const struct hm_dataflow *d, struct hm_err *err)
         {"dataflow.task_s", d->task_s, 0, 1e6, false},
         {"dataflow.skew", d->skew, 1, 1e6, false},
         {"dataflow.speculation", d->speculation, 1, 100, false},
-        {"dataflow.mtbf_s", d->mtbf_s, 0, MOST, false},
-        {"dataflow.restart_s", d->restart_s, 0, MOST, false},
+        {"dataflow.mtbf_s", d->mtbf_s, 0, JOB_MOST, false},
+        {"dataflow.restart_s", d->restart_s, 0, JOB_MOST, false},
         {"dataflow.lineage", d->lineage, 0, 1e9, false},
-        {"dataflow.checkpoint_s", d->checkpoint_s, 0, MOST, false},
+        {"dataflow.checkpoint_s", d->checkpoint_s, 0, JOB_MOST, false},
     };
     int rc = hm__check_enum("dataflow.recovery", (int)d->recovery, HM_RECOVERY_CHECKPOINT + 1, err);
 
@@ -438,7 +447,7 @@ int hm_job_check(const struct hm_job *j, struct hm_err *err)
     if (rc == 0)
         rc = check_parts(j, err);
     if (rc == 0)
-        rc = check_numbers(j, err);
+        rc = check_job_numbers(j, err);
     if (rc == 0)
         rc = check_formula(j->compute, "compute", err);
     if (rc == 0)

@@ -1,4 +1,4 @@
-/* Frees the structs of large networks. */
+/* Frees the structs that describe the training of transformers. */
 #include "large_job.h"
 
 #include "large_rows.h"

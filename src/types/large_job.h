@@ -5,120 +5,145 @@
 #include "howmany.h"
 #include "layout.h"
 
-/* Value of enum hm_attention that lets the plan choose the kernel for the device. */
+/* Additional value of enum hm_attention: the plan chooses the kernel for the device. */
 enum { HM_ATTENTION_AUTO = HM_ATTENTIONS };
 
 struct hm_large_job {
     struct hm_transformer network;
-    /* Data and software of a step; work.network points to `network`, and attention may be
-     * HM_ATTENTION_AUTO. */
+    /*
+     * Data and software of a training step; work.network points to `network`, and work.attention
+     * may be HM_ATTENTION_AUTO.
+     */
     struct hm_large_work work;
     /*
-     * The degrees and flags of the layout that the job fixes. The plan chooses the others: numbers
+     * Degrees and flags of the layout that the job specifies. The plan chooses all others: numbers
      * that are NaN, the recomputation if it is HM_RECOMPUTES, and flags that are not given.
      */
     struct hm_layout layout;
     bool sequence_parallel_given, shard_given;
-    /* True if the job says what overlaps; if not, intervals include both cases. */
+    /*
+     * True if the job says which communication overlaps with computing; if not, intervals cover
+     * both cases.
+     */
     bool overlap_given;
-    /* Lengths of the axes of the torus that links the workers; all 0: no torus. */
+    /* Lengths of the axes of the torus network that connects the workers; all 0: no torus. */
     double torus[HM_TORUS_AXES];
-    double accumulation; /* Number of micro-batches of one step; NaN: not given. */
-    double tokens;       /* Number of tokens of the whole job; NaN: not given. */
+    double accumulation; /* Number of micro-batches in one step; NaN: not given. */
+    double tokens;       /* Number of tokens that the whole job processes; NaN: not given. */
 };
 
-/* The seconds of one step, in total and by cause. */
+/* Seconds of one training step, in total and by component. */
 struct hm_large_step {
-    double time_s;    /* Seconds of the whole step. */
-    double compute_s; /* Seconds of computing in layers, with recomputation. */
+    double time_s;    /* Seconds of the whole training step. */
+    double compute_s; /* Seconds of computing in the layers, including recomputation. */
     double matmul_s, attention_s, traffic_s,
-        host_s;    /* Seconds of compute_s by cause: matrix products, attention, memory traffic, and
-                      launches by the host. */
-    double head_s; /* Seconds of output head and embedding. */
+        /*
+         * Components of compute_s, in seconds: matrix products, attention, memory traffic, and
+         * launches by the host.
+         */
+        host_s;
+    double head_s; /* Seconds for the output head and the embedding. */
     double tensor_s, expert_s, context_s, bubble_s, message_s, data_s, optimizer_s;
-    double other_s; /* Seconds due to fixed costs, uneven pipeline stages and jitter. */
+    double other_s; /* Seconds for fixed costs, uneven pipeline stages and jitter. */
     /*
-     * Additional seconds of the step if tuned software launches kernels as slowly as eager software
-     * does. They are not included in time_s; the upper end of the interval includes them.
+     * Additional seconds of the step if tuned software launched kernels as slowly as eager software
+     * does. They are not part of time_s, but of the upper end of its interval.
      */
     double slow_host_s;
 };
 
-/* Bytes of memory on the fullest worker. */
+/* Bytes of memory that are used on the worker that needs the most, in total and by purpose. */
 struct hm_large_memory {
     double weights, gradients,
-        optimizer; /* Bytes of weights (with gathered ones), gradients and optimizer states. */
+        optimizer; /* Bytes of weights (including gathered ones), gradients and optimizer states. */
     double activations, logits, buffers;
-    double margin; /* Bytes allowed for fragmentation, and 1 GiB of fixed costs. */
+    double margin; /* Bytes reserved for fragmentation, and 1 GiB of fixed costs. */
     double total;
-    double host; /* Bytes of offloaded states of one worker in the memory of its host. */
+    /* Bytes of the offloaded training state of one worker, in the memory of its host. */
+    double host;
 };
 
-/* One layout on n workers of one kind of machine. */
+/* One layout on n workers of one machine type, with its predicted time, memory and cost. */
 struct hm_large_choice {
     struct hm_layout layout;
     double n, nodes;
     struct hm_large_step step;
     struct hm_large_memory memory;
-    double low_s, high_s; /* Interval of step.time_s that contains 90 % of similar measurements. */
-    double memory_limit;  /* Bytes that a job may use on one worker. */
-    double host_limit;    /* Bytes that a job may use on the host of one worker; NaN: unknown. */
-    /* Interval of the time of the whole job, as factors on its seconds. */
+    /* Interval of step.time_s; it contains 90 % of the measurements of similar jobs. */
+    double low_s, high_s;
+    double memory_limit; /* Bytes of memory that a job may use on one worker. */
+    double host_limit;   /* Bytes of host memory that a job may use per worker; NaN: unknown. */
+    /* Ends of the interval of the whole job's time, as factors on its predicted time. */
     double low_total, high_total;
     double total_s;    /* Seconds of the whole job; NaN: the length of the job is not given. */
-    double cost_per_s; /* Price of one node in money per second; NaN: unknown. */
-    double cost; /* Money for the whole job or, if its length is not given, for one step; NaN: no
-                    price is known. */
-    double tokens_per_s;
-    double mfu, hfu; /* Rates of model flop and of hardware flop as shares of the 16-bit peak. */
-    double goodput;  /* Share of the time that remains after failures and checkpoints. */
-    bool fits;
-    int machine;  /* Index of the machine in the answer. */
-    double meets; /* Probability of meeting deadline and budget; NaN: neither is given. */
+    double cost_per_s; /* Price of one node per second; NaN: unknown. */
     /*
-     * Largest ratio of time or cost to its limit, at the time that is not exceeded with the
-     * required probability; at most 1 if the limits are met, 0 without limits.
+     * Cost of the whole job or, if the length of the job is not given, of one step; NaN: no price
+     * is known.
+     */
+    double cost;
+    double tokens_per_s;
+    /* Model flop and hardware flop per second, as fractions of the 16-bit peak rate. */
+    double mfu, hfu;
+    /* Fraction of the time that is left for training after failures and checkpoints. */
+    double goodput;
+    bool fits;
+    int machine;  /* Index of the machine in the list of machines of the answer. */
+    double meets; /* Probability that deadline and budget are met; NaN: neither is given. */
+    /*
+     * Largest ratio of time or cost to its limit, for the time that is not exceeded with the
+     * required probability. It is at most 1 if the limits are met, and 0 without limits.
      */
     double excess;
     double per_node; /* Number of workers of one node. */
-    bool gpus;       /* True if texts should call the workers of a node GPUs. */
+    bool gpus;       /* True if messages call the workers of a node GPUs. */
 };
 
 enum { HM_LARGE_RUNNERS = 6, HM_LARGE_HINTS = 8, HM_LARGE_CHANGES = 8, HM_LARGE_NOTES = 6 };
 
 /*
- * The loss of a language model by published scaling laws, which were measured on dense networks
- * that were trained from scratch.
+ * The loss of a language model according to published scaling laws, which were measured on dense
+ * networks trained from scratch.
  */
 struct hm_large_outlook {
-    /* Median, least and largest loss after all tokens; NaN: no law applies. */
+    /*
+     * Median, smallest and largest loss after all tokens, over the scaling laws; NaN: no law
+     * applies.
+     */
     double loss, low, high;
-    double target;                    /* Target loss that the question asks for; NaN: none. */
-    double least_tokens, most_tokens; /* Fewest and most tokens for the target, over all laws. */
-    /* Number of parameters that gives the least loss with the same compute, by the median law. */
+    double target; /* Target loss that the question asks for; NaN: none. */
+    /* Smallest and largest number of tokens that reach the target loss, over all scaling laws. */
+    double least_tokens, most_tokens;
+    /*
+     * Number of parameters with the smallest loss for the same amount of computing, by the median
+     * law.
+     */
     double optimal;
-    double critical_batch; /* Critical batch size in tokens at this loss. */
-    double factor; /* Factor on the tokens because the batch exceeds the critical one, >= 1. */
+    double critical_batch; /* Critical batch size in tokens at the predicted loss. */
+    /*
+     * Factor by which the number of tokens grows because the batch exceeds the critical batch size,
+     * >= 1.
+     */
+    double factor;
 };
 
 /*
- * A number of parameters that was considered, with the tokens, the loss, the time and the cost that
- * it reaches.
+ * A number of parameters that the plan considered, with its number of tokens, loss, time and cost.
  */
 struct hm_large_size {
     double parameters, tokens, loss, n, total_s, cost;
 };
 enum { HM_LARGE_SIZES = 48 };
 
-/* Effect of a change of one setting of the job on the rate. */
+/* The effect on the rate if one setting of the job is changed. */
 struct hm_large_change {
     const char *what; /* Name of the changed setting, such as "batch". */
     /* Changed value of the setting; for a precision, a value of enum hm_number_format. */
     double value;
-    struct hm_large_choice choice; /* Best layout after the change. */
+    struct hm_large_choice choice; /* Best layout for the job after the change. */
 };
 
-/* A change that makes a layout fit in memory, or that would make it faster. */
+/* A proposed change that makes a layout fit in memory, or that would make it faster. */
 struct hm_large_hint {
     const char *what;
     struct hm_large_choice choice;
@@ -126,66 +151,79 @@ struct hm_large_hint {
 
 struct hm_large_answer {
     const char *job, *network;
-    struct hm_large_job planned; /* The job with the size and the tokens that were chosen. */
-    const char *const *machines; /* Names of the machines; borrowed. */
+    /* The job with the numbers of parameters and tokens that the plan chose. */
+    struct hm_large_job planned;
+    const char *const *machines; /* Names of the machines that the plan considered; borrowed. */
     size_t machine_count;
     double parameters, active;
-    double flop_per_token; /* Model flop of one token, with half of the attention matrix. */
+    /* Model flop of one token; attention counts half of the attention matrix. */
+    double flop_per_token;
     double sequence, batch;
     double tokens; /* Number of tokens of the job; NaN: not given. */
-    /* The smallest n whose time exceeds the best by at most this fraction is recommended. */
+    /*
+     * Slack: the plan recommends the smallest n whose time exceeds the best time by at most this
+     * fraction.
+     */
     double slack;
-    struct hm_large_choice *points; /* Best layout for each n on each machine; owned. */
+    /* Points of the plan: the best layout for each n on each machine; owned. */
+    struct hm_large_choice *points;
     size_t point_count;
     /*
-     * Indices of points: the optimum, the point with the fewest workers within the slack of the
-     * optimum, and the knee of the recommended machine. If no point is feasible, the first two are
-     * the nearest miss, and the knee is HM_NONE.
+     * Indices into `points`: the best point, the point with the fewest workers within the slack of
+     * the best, and the knee of the recommended machine. If no point meets the limits, the first
+     * two are the point that comes nearest to them, and the knee is HM_NONE.
      */
     size_t best, recommended, knee;
-    /* Three alternatives as in struct hm_answer; HM_NONE: a price is unknown or nothing is
-     * feasible.
+    /*
+     * Indices of three alternatives (as in struct hm_answer) in `points`; HM_NONE: a price is
+     * unknown or no point meets the limits.
      */
     size_t cheapest, balanced, fastest;
     bool feasible; /* True if the recommended point fits in memory and meets deadline and budget. */
-    const char *missed;        /* Name of the limit that no point meets; NULL: none. */
-    enum hm_goal goal;         /* Goal that was used; never HM_GOAL_AUTO. */
-    double certainty;          /* Probability with which limits must be met; NaN: there are none. */
+    const char *missed; /* Name of the limit that no point meets, such as "deadline"; NULL: none. */
+    enum hm_goal goal;  /* Goal that the plan optimises; never HM_GOAL_AUTO. */
+    double certainty; /* Probability with which the limits must be met; NaN: there are no limits. */
     double deadline_s, budget; /* Deadline and budget of the question; NaN: not given. */
-    /* Further layouts at the recommended n that are nearly as fast. */
+    /* Other layouts at the recommended n that are nearly as fast. */
     struct hm_large_choice runners[HM_LARGE_RUNNERS];
     size_t runner_count;
     struct hm_large_hint hints[HM_LARGE_HINTS];
     size_t hint_count;
     double candidates; /* Number of layouts that were evaluated. */
     struct hm_large_outlook outlook;
-    /* Considered sizes, in ascending order of parameters. */
+    /* Numbers of parameters that the plan considered, in ascending order. */
     struct hm_large_size sizes[HM_LARGE_SIZES];
-    size_t size_count; /* Number of sizes; 0 if the parameters were given. */
-    struct hm_large_change changes[HM_LARGE_CHANGES]; /* Effects of changes at the recommended n. */
+    /* Number of elements in `sizes`; 0 if the job gives the number of parameters. */
+    size_t size_count;
+    /* Effects of changes of settings, for the recommended n. */
+    struct hm_large_change changes[HM_LARGE_CHANGES];
     size_t change_count;
     /*
-     * Largest micro-batch and sequence with which the recommended layout fits in memory; NaN if the
-     * layout does not fit.
+     * Largest micro-batch, and longest sequence, with which the recommended layout fits in memory;
+     * NaN if the layout does not fit.
      */
     double most_micro_batch, most_sequence;
     /*
-     * Index of the point of the recommended machine whose workers are the fastest, and index of the
-     * first point with more workers whose workers are less than 80 % as fast; HM_NONE if there is
-     * no such point.
+     * Two points of the recommended machine, as indices: the point with the highest rate per
+     * worker, and the first point with more workers at which this rate is below 80 % of the
+     * highest. HM_NONE if there is no such point.
      */
     size_t efficient, breaks;
-    /* Number of measured steps that corrected the model (0: none), and the factors that they gave
-     * on the seconds of computing and of the host. */
+    /*
+     * Number of measured steps by which the model was corrected (0: none), and the resulting
+     * factors on the seconds of computing and on those of the host.
+     */
     size_t correction_rows;
     double correction_compute, correction_host;
     /*
-     * A run that would narrow the interval if there are no measured steps: the recommended layout
-     * on the fewest workers, its seconds, and half the width of the interval after it, relative to
-     * the time. 0 workers: no run is advised.
+     * A proposed run that would narrow the interval, if there are no measured steps: the number of
+     * workers, the predicted seconds, and half the width of the interval after the run, relative to
+     * the time. It uses the recommended layout on the fewest workers. 0 workers: no run is
+     * proposed.
      */
     double advised_n, advised_run_s, advised_within;
-    char notes[HM_LARGE_NOTES][320]; /* Sentences that a user should read with the answer. */
+    /* Sentences that the user should read together with the answer. */
+    char notes[HM_LARGE_NOTES][320];
     size_t note_count;
 };
 

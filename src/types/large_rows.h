@@ -1,5 +1,5 @@
 /*
- * Declares measured training steps of large networks: rows of a table, each with its layout and its
+ * Declares measured training steps of large networks: each row of a table has a layout, and the
  * measured time and memory.
  */
 #ifndef HM_LARGE_ROWS_H
@@ -9,25 +9,33 @@
 
 enum hm_large_outcome {
     HM_LARGE_RAN,
-    HM_LARGE_OOM,    /* The source says that the run exceeded the memory. */
+    HM_LARGE_OOM,    /* According to the source, the run failed because it exceeded the memory. */
     HM_LARGE_FAILED, /* The run crashed, probably for lack of memory. */
 };
 
 struct hm_large_row {
-    const char *source;  /* Name of the source. */
-    const char *model;   /* Name of the network in the source. */
+    const char *source;  /* Name of the publication or measurement from which the row comes. */
+    const char *model;   /* Name of the network as the source calls it. */
     const char *device;  /* Name of the accelerator in the catalog. */
-    struct hm_node node; /* Description of the accelerator. */
-    double speed;        /* Rate of matrix products relative to the usual one; NaN: as usual. */
-    double per_node;     /* Number of workers of one node. */
-    double network_bytes_per_s; /* Network bandwidth of one node; NaN: not stated. */
+    struct hm_node node; /* Properties of the accelerator, such as its rates and its memory. */
+    /*
+     * Rate of matrix products as a multiple of the usual rate of this accelerator; NaN: the usual
+     * rate.
+     */
+    double speed;
+    double per_node; /* Number of workers of one node. */
+    /* Network bandwidth of one node in bytes per second; NaN: not stated. */
+    double network_bytes_per_s;
     struct hm_transformer network;
     /* Data and software of the step; work.network points to `network` of this row. */
     struct hm_large_work work;
-    struct hm_layout layout; /* The layout; micro_batch is 0 if it is not stated. */
-    bool recompute_unknown;  /* True if the source does not say what is recomputed. */
-    double time_s;           /* Seconds of one step; NaN: not measured. */
-    double memory_bytes;     /* Bytes on the fullest worker; NaN: not measured. */
+    /* Layout of the measured step; micro_batch is 0 if the source does not state it. */
+    struct hm_layout layout;
+    /* True if the source does not say whether activations were recomputed. */
+    bool recompute_unknown;
+    double time_s; /* Measured seconds of one step; NaN: not measured. */
+    /* Measured bytes of memory on the worker that uses the most; NaN: not measured. */
+    double memory_bytes;
     enum hm_large_outcome outcome;
 };
 

@@ -1,4 +1,4 @@
-/* Implements layouts of large networks: names, checks and text; see layout.h. */
+/* Implements layouts of large networks: names, checks, and a description as text; see layout.h. */
 #include "layout.h"
 
 #include <math.h>
@@ -24,7 +24,7 @@ double hm__layout_micro_batches(const struct hm_layout *x, double batch)
     return ceil(batch / (x->data * x->micro_batch));
 }
 
-/* Reports a degree of parallelism that does not suit the network or the batch. */
+/* Fails because a degree of parallelism is not possible for the network or the batch. */
 static int layout_fail(const char *field, double value, struct hm_err *err, const char *reason,
                        double other, const char *hint)
 {
@@ -70,6 +70,10 @@ int hm__layout_check(const struct hm_layout *x, const struct hm_large_work *work
     if (x->pipeline > net->layers)
         return layout_fail("pipeline", x->pipeline, err, "is more than layers, which is",
                            net->layers, "a stage needs at least one layer");
+    if (x->interleave > 1 && x->pipeline == 1)
+        return layout_fail("interleave", x->interleave, err,
+                           "needs a pipeline of several stages, but pipeline is", x->pipeline,
+                           "give pipeline more than 1, or leave interleave out");
     if (x->interleave > 1 && x->pipeline * x->interleave > net->layers + 2)
         return layout_fail("interleave", x->interleave, err,
                            "times pipeline is more than layers, which is", net->layers,

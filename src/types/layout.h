@@ -10,63 +10,83 @@
 
 enum hm_attention {
     HM_ATTENTION_UNFUSED,
-    HM_ATTENTION_TRITON, /* First FlashAttention kernels, written in Triton. */
+    HM_ATTENTION_TRITON, /* The first FlashAttention kernels, which were written in Triton. */
     HM_ATTENTION_FLASH2,
-    HM_ATTENTION_FLASH3, /* FlashAttention-3 or cuDNN of the same generation. */
+    HM_ATTENTION_FLASH3, /* FlashAttention-3, or a cuDNN of the same generation. */
     HM_ATTENTIONS
 };
 
-/* Names of the enumerations, in the order of their values; each list ends with NULL. */
+/* Names of the values of each enumeration, in the order of the values; each list ends with NULL. */
 extern const char *const hm__recompute_names[];
 extern const char *const hm__offload_names[];
 extern const char *const hm__attention_names[];
 extern const char *const hm__number_format_names[];
 
-/* Largest number of axes of a torus. */
+/* Largest number of dimensions of a torus network. */
 enum { HM_TORUS_AXES = 3 };
 
-/* Number of members of struct hm_layout that are numbers; they come first. */
+/* Number of numeric members of struct hm_layout; they are its first members. */
 enum { HM_LAYOUT_NUMBERS = 8 };
 
 /* The data that one training step processes, and the software that runs it. */
 struct hm_large_work {
-    const struct hm_transformer *network; /* The network; borrowed. */
+    const struct hm_transformer *network; /* Transformer that is trained; borrowed. */
     double sequence;                      /* Number of tokens of one sequence. */
-    double batch;                         /* Number of sequences of one step, over all workers. */
+    double batch;                         /* Number of sequences in one step, over all workers. */
     enum hm_number_format precision;
     enum hm_attention attention;
     enum hm_software software;
-    double send_bytes;      /* Bytes per gradient value in messages that sum gradients. */
-    double weight_bytes;    /* Bytes kept per parameter for weights. */
-    double gradient_bytes;  /* Bytes kept per parameter for gradients. */
-    double optimizer_bytes; /* Bytes kept per parameter by the optimizer. */
+    /* Bytes per gradient value in the messages that sum gradients over workers. */
+    double send_bytes;
+    double weight_bytes;    /* Bytes of memory per parameter for weights. */
+    double gradient_bytes;  /* Bytes of memory per parameter for gradients. */
+    double optimizer_bytes; /* Bytes of memory per parameter for the state of the optimizer. */
     double trained;         /* Fraction of the parameters that are trained, in (0, 1]. */
-    bool adapters;          /* True if only low-rank adapters beside the linear layers of attention
-                               and feed-forward layers are trained. */
-    bool overlap_data;      /* True if gradients are summed during the backward pass. */
-    bool overlap_gather;    /* True if weights are gathered during the forward pass. */
+    /*
+     * True if only low-rank adapters beside the linear layers of attention and feed-forward layers
+     * are trained.
+     */
+    bool adapters;
+    /* True if the summation of gradients over workers overlaps with the backward pass. */
+    bool overlap_data;
+    /* True if the gathering of sharded weights overlaps with the forward pass. */
+    bool overlap_gather;
     bool overlap_tensor; /* True if tensor-parallel communication overlaps with matrix products. */
-    bool overlap_pipeline; /* True if messages between stages overlap with computing. */
-    bool split_messages; /* True if messages between stages are split over tensor-parallel workers.
-                          */
-    bool weigh_head; /* True if the last stage has fewer layers, because it has the output head. */
-    bool graphs;     /* True if CUDA graphs or fused layers reduce the launch cost. */
-    bool dropout;    /* True if dropout masks are kept. */
-    bool fused_gate; /* True if gate and activation are one kernel, which keeps fewer values. */
-    bool fused_loss; /* True if the loss is one kernel, which writes gradients over the logits. */
-    bool separate_sum; /* True if gradients are added up over micro-batches by separate operations.
-                        */
-    bool broadcast;    /* True if ZeRO broadcasts the shards of updated weights instead of gathering
-                          them. */
+    bool overlap_pipeline; /* True if messages between pipeline stages overlap with computing. */
+    /* True if each message between pipeline stages is divided among the tensor-parallel workers. */
+    bool split_messages;
+    /*
+     * True if the last pipeline stage has fewer layers than the others, because it also has the
+     * output head.
+     */
+    bool weigh_head;
+    /* True if CUDA graphs or fused layers reduce the time that the host needs to launch kernels. */
+    bool graphs;
+    bool dropout; /* True if dropout masks are stored for the backward pass. */
+    /*
+     * True if gate and activation are computed by one kernel, so that fewer values are stored for
+     * the backward pass.
+     */
+    bool fused_gate;
+    /*
+     * True if the loss is computed by one kernel, which overwrites the logits with their gradients.
+     */
+    bool fused_loss;
+    bool separate_sum; /* True if gradients of micro-batches are added up by separate operations. */
+    /* True if stage 2 of ZeRO shards gradients also in a pipeline, so that each micro-batch of a
+     * chunk of layers sends its part of the gradients. */
+    bool shard_gradients;
+    /* True if ZeRO broadcasts the shards of updated weights; false if it gathers them. */
+    bool broadcast;
 };
 
-/* Returns the number of workers of a layout. */
+/* Returns the number of workers that a layout uses. */
 double hm__layout_workers(const struct hm_layout *layout);
-/* Returns the number of micro-batches of one step. */
+/* Returns the number of micro-batches in one step. */
 double hm__layout_micro_batches(const struct hm_layout *layout, double batch);
 /*
  * Check that a layout can train this network with this batch. The error names the field, its value
- * and what would be right.
+ * and the allowed values.
  */
 int hm__layout_check(const struct hm_layout *layout, const struct hm_large_work *work,
                      struct hm_err *err);

@@ -1,4 +1,4 @@
-/* Frees a Markov random field. The readers are in src/inputs. */
+/* Frees a Markov random field. The functions that read such fields are in src/inputs. */
 #include "markov.h"
 
 #include "memory.h"

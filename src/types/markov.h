@@ -9,25 +9,24 @@
 
 #include "howmany.h"
 
-enum { HM_MARKOV_STATES = 4096 }; /* Largest number of states of a variable. */
+enum { HM_MARKOV_STATES = 4096 }; /* Largest number of states that a variable may have. */
 
 struct hm_markov {
-    const char *name; /* Name of the file. */
+    const char *name; /* Name of the file from which the field was read. */
     size_t variables;
-    uint32_t *states;     /* Number of states of each variable, 1 to HM_MARKOV_STATES. */
-    size_t *unary_places; /* Offsets into unary: the beginning of each variable, and the end of
-                             the last variable. */
+    uint32_t *states; /* Number of states of each variable, 1 to HM_MARKOV_STATES. */
+    /* Offset of each variable in `unary`, and as the last element the length of `unary`. */
+    size_t *unary_places;
     double *unary; /* Potentials phi of single variables, scaled so that the largest potential of
                       each variable is 1. */
     size_t edges;
     uint32_t *ends; /* Two variables per edge, the smaller one first. The edges are in ascending
                        order, without repeats. */
-    size_t *table_places; /* Offsets into tables: the beginning of each edge, and the end of the
-                             last edge. */
+    /* Offset of each edge in `tables`, and as the last element the length of `tables`. */
+    size_t *table_places;
     double *tables;   /* Potentials psi of edges, row by row (the second variable changes fastest),
                          scaled so that the largest potential of each edge is 1. */
-    double log_scale; /* Logarithm of the product of all factors by which phi and psi were
-                         divided. */
+    double log_scale; /* Sum of the logarithms of all factors by which phi and psi were divided. */
     void *memory;     /* Arena that owns all memory of this struct. */
 };
 

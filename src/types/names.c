@@ -1,4 +1,4 @@
-/* Defines the names of public enumerations. */
+/* Defines the tables with the names of public enumerations. */
 #include "names.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))

@@ -5,12 +5,15 @@
 #include "checks.h"
 #include "err.h"
 
-/* Largest depth of nested layers (no real network is deeper), and size of a field name. */
-enum { DEPTH_MOST = 64, FIELD_TEXT = 128 };
+/*
+ * Largest depth of nested layers (no real network is deeper), and number of bytes for the name of a
+ * field.
+ */
+enum { DEPTH_MOST = 64, NETWORK_FIELD_TEXT = 128 };
 
 static const double SIZE_MOST = 1e12;
 
-/* Adds the name and the line of a layer to an error. */
+/* Adds the name of a layer and its line number to an error. */
 static int name_layer(const struct hm_layer *l, const char *source, int code, struct hm_err *err)
 {
     if (err && l->name)
@@ -19,7 +22,7 @@ static int name_layer(const struct hm_layer *l, const char *source, int code, st
     return code;
 }
 
-/* Checks the sizes that a kind of layer reads: whole numbers, >= 1. */
+/* Checks the sizes that a kind of layer uses: they must be whole numbers of at least 1. */
 static int check_sizes(const struct hm_layer *l, struct hm_err *err)
 {
     bool window = l->kind == HM_LAYER_CONV || (l->kind == HM_LAYER_POOL && !l->global);

@@ -1,6 +1,7 @@
 /*
- * Appends notes to a result. The list has room for 4 notes and doubles when it is full, so its
- * capacity follows from its length: 4, 8, 16, ... Limit: HM_NOTES_MAX notes of 511 bytes.
+ * Appends notes to a result. The list first has space for 4 notes and doubles when it is full, so
+ * its capacity follows from its length: 4, 8, 16, ... There are at most HM_NOTES_MAX notes of at
+ * most 511 bytes each.
  */
 #include "notes.h"
 

@@ -13,26 +13,29 @@
 
 #include "memory.h"
 
-enum { HM_NOTES_MAX = 64 }; /* Largest number of notes; further notes are dropped. */
+enum { HM_NOTES_MAX = 64 }; /* Largest number of notes of a result; further notes are dropped. */
 
-/* Text of a note about a file, which follows its name: a CSV file without a newline at its end. */
+/*
+ * Note about a CSV file without a newline at its end, which may have been truncated; the text
+ * follows the name of the file.
+ */
 #define HM_NOTE_CUT                                                                                \
     "does not end in a newline: if it was cut, the last value of its last line is wrong"
 
 /*
- * Returns the name of a file for such a note: "-" is standard input; if it is NULL, the name is
- * unknown.
+ * Returns the name of a file for a note about a possibly truncated file: "standard input" for "-",
+ * and "the table" if the name is NULL.
  */
 const char *hm__note_source(const char *name);
 
 struct hm_notes {
-    struct hm_arena *arena; /* Arena that owns the list and its texts. */
+    struct hm_arena *arena; /* Arena that owns the list and its strings. */
     const char ***list;     /* Address of the field `notes` of the result; *list is NULL before the
                                first note. */
     size_t *count;
 };
 
-/* Appends a note that is formatted as by printf; returns 0, or HM_E_NOMEM. */
+/* Appends a note with a format string like that of printf; returns 0, or HM_E_NOMEM. */
 int hm__notes_add(struct hm_notes notes, struct hm_err *err, const char *format, ...)
     HM_PRINTF(3, 4);
 

@@ -1,4 +1,4 @@
-/* Checks struct hm_question. */
+/* Checks the members of struct hm_question. */
 #include <math.h>
 
 #include "checks.h"
@@ -6,9 +6,12 @@
 #include "names.h"
 #include "slowness.h"
 
-static const double MOST = 1e15;
+static const double QUESTION_MOST = 1e15;
 
-/* Checks that a strategy has its platform, and that central storage is one synchronous server. */
+/*
+ * Checks that a TensorFlow strategy is combined with its platform, and that central storage has a
+ * single synchronous server.
+ */
 static int check_strategy(const struct hm_way *way, struct hm_err *err)
 {
     bool central = way->strategy == HM_STRATEGY_CENTRAL_STORAGE;
@@ -31,7 +34,7 @@ static int check_strategy(const struct hm_way *way, struct hm_err *err)
     return 0;
 }
 
-/* Checks the settings of one platform: their ranges, and settings that contradict each other. */
+/* Checks the settings of one platform: their ranges, and that they do not contradict each other. */
 static int check_way(const struct hm_way *way, struct hm_err *err)
 {
     bool server = way->platform == HM_PLATFORM_SERVER;
@@ -79,16 +82,16 @@ static int check_way(const struct hm_way *way, struct hm_err *err)
 }
 
 /*
- * Two weights of 0 are an error, because they make all numbers of workers equally good. The check
- * also finds a question that was set to zeros instead of HM_QUESTION_INIT.
+ * Two weights of 0 are an error, because they would make all numbers of workers equally good. This
+ * check also detects a question that was set to zeros instead of HM_QUESTION_INIT.
  */
 static int check_weights(const struct hm_question *q, struct hm_err *err)
 {
     bool balance = q->goal == HM_GOAL_BALANCE || q->goal == HM_GOAL_AUTO;
-    int rc = isnan(q->alpha) ? 0 : hm__check_range("alpha", q->alpha, 0, MOST, err);
+    int rc = isnan(q->alpha) ? 0 : hm__check_range("alpha", q->alpha, 0, QUESTION_MOST, err);
 
     if (rc == 0 && !isnan(q->beta))
-        rc = hm__check_range("beta", q->beta, 0, MOST, err);
+        rc = hm__check_range("beta", q->beta, 0, QUESTION_MOST, err);
     if (rc || !balance || q->alpha != 0 || q->beta != 0)
         return rc;
     hm__fail(err, HM_E_RANGE, "alpha and beta are both 0, which gives every n the same value");
@@ -97,8 +100,11 @@ static int check_weights(const struct hm_question *q, struct hm_err *err)
     return HM_E_RANGE;
 }
 
-/* Checks the list of the numbers of workers to consider: whole, positive and ascending. */
-static int check_numbers(const struct hm_question *q, struct hm_err *err)
+/*
+ * Checks the list of numbers of workers to consider: they must be whole, positive and in ascending
+ * order.
+ */
+static int check_question_numbers(const struct hm_question *q, struct hm_err *err)
 {
     int rc = hm__check_array(q->n, q->n_count, "n", err);
 
@@ -124,9 +130,9 @@ int hm_question_check(const struct hm_question *q, struct hm_err *err)
     if (rc == 0)
         rc = hm__check_whole("reference", q->reference, 0, 1e6, err);
     if (rc == 0)
-        rc = hm__check_range("deadline", q->deadline_s, 0, MOST, err);
+        rc = hm__check_range("deadline", q->deadline_s, 0, QUESTION_MOST, err);
     if (rc == 0 && !isnan(q->budget))
-        rc = hm__check_range("budget", q->budget, 0, MOST, err);
+        rc = hm__check_range("budget", q->budget, 0, QUESTION_MOST, err);
     if (rc == 0 && q->faster != 0)
         rc = hm__check_range("faster", q->faster, 1e-6, 1e9, err);
     if (rc == 0 && q->work != 0)
@@ -136,7 +142,7 @@ int hm_question_check(const struct hm_question *q, struct hm_err *err)
     if (rc == 0 && !isnan(q->certainty) && q->certainty != 0)
         rc = hm__check_range("certainty", q->certainty, 1e-3, 0.99, err);
     if (rc == 0)
-        rc = check_numbers(q, err);
+        rc = check_question_numbers(q, err);
     if (rc == 0)
         rc = check_weights(q, err);
     if (rc == 0 && q->fit)

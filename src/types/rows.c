@@ -1,6 +1,6 @@
 /*
  * Stores rows of a data set. Arrays double in size when they are full, so adding rows takes linear
- * time in total. A failed allocation leaves the rows unchanged.
+ * time in total. If an allocation fails, the rows stay unchanged.
  */
 #include "rows.h"
 
@@ -8,7 +8,7 @@
 
 #include "memory.h"
 
-/* Makes room for `more` rows: labels and, in sparse rows, offsets. */
+/* Allocates memory for the labels and, in sparse rows, the offsets of `more` further rows. */
 static bool reserve_rows(struct hm_rows *rows, size_t more)
 {
     if (rows->labels && rows->count + more <= rows->row_room)
@@ -30,7 +30,7 @@ static bool reserve_rows(struct hm_rows *rows, size_t more)
     return true;
 }
 
-/* Makes room for `more` values and, in sparse rows, their columns. */
+/* Allocates memory for `more` further values and, in sparse rows, their columns. */
 static bool reserve_values(struct hm_rows *rows, size_t used, size_t more)
 {
     if (more > SIZE_MAX / 4 - used)
@@ -40,8 +40,11 @@ static bool reserve_values(struct hm_rows *rows, size_t used, size_t more)
     size_t room = rows->value_room ? rows->value_room : 256;
     while (rows->sparse && room < used + more)
         room *= 2;
-    if (!rows->sparse) /* A dense array doubles for a single row; for several rows it grows by
-                          exactly that number. */
+    /*
+     * If one row is added, the array of a dense block is doubled; if several rows are added at
+     * once, it grows by exactly that number.
+     */
+    if (!rows->sparse)
         room = used + (more > rows->features ? more : more + used);
     double *values = hm__realloc(rows->values, room, sizeof(*values));
     if (!values)

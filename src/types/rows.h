@@ -8,48 +8,56 @@
 #include "howmany.h"
 
 /*
- * A block of rows. Initialise it with {0}, set sparse and features, then add rows. The struct owns
- * all arrays.
+ * A block of rows. Initialise it with {0}, set `sparse` and `features`, then add rows. The struct
+ * owns all its arrays.
  */
 struct hm_rows {
     bool sparse;
-    size_t count;    /* Number of rows. */
-    size_t features; /* Number of columns. */
-    double *values;  /* Dense rows: count x features values, row by row. Sparse rows: the values of
-                        the entries, row by row. */
-    size_t *starts;  /* Sparse rows only: count + 1 offsets into values and columns; NULL if there
-                        are no rows yet. */
-    uint32_t *columns; /* Column of each entry of sparse rows, from 0, ascending within a row. */
-    double *labels;    /* Labels of the rows, one per row. */
-    size_t row_room, value_room; /* Allocated sizes of the arrays, in rows and in values. */
+    size_t count;    /* Number of rows in the block. */
+    size_t features; /* Number of features of a row, which are its columns. */
+    /*
+     * Values of the rows, row by row: for dense rows count x features values, for sparse rows only
+     * the stored entries.
+     */
+    double *values;
+    /*
+     * Sparse rows only: offset of each row in `values` and `columns`; count + 1 elements. NULL if
+     * there are no rows yet.
+     */
+    size_t *starts;
+    /* Sparse rows only: column of each entry, counted from 0, ascending within a row. */
+    uint32_t *columns;
+    double *labels; /* Labels of the rows, one per row. */
+    /* Number of rows, and number of values, for which memory is allocated. */
+    size_t row_room, value_room;
 };
 
 /*
- * Add a row and return the array for its values: `features` zeros for dense rows, `entries` values
- * for sparse rows. For sparse rows, *ret_columns is the array for the columns. Returns NULL when
- * out of memory.
+ * Add a row and return the array for its values: `features` zeros for a dense row, `entries` values
+ * for a sparse row. For a sparse row, *ret_columns is set to the array for the columns. Returns
+ * NULL when out of memory.
  */
 double *hm__rows_add(struct hm_rows *rows, double label, size_t entries, uint32_t **ret_columns);
 /*
- * Make room for `count` more rows and, for sparse rows, `entries` more entries. Returns false when
- * out of memory.
+ * Allocate memory for `count` further rows and, for sparse rows, `entries` further entries. Returns
+ * false when out of memory.
  */
 bool hm__rows_reserve(struct hm_rows *rows, size_t count, size_t entries);
 /*
- * Move each row i to place[i], where place is a permutation. Returns false when out of memory; the
- * rows are then unchanged.
+ * Move each row `i` to position place[i], where `place` is a permutation. Returns false when out of
+ * memory; the rows are then unchanged.
  */
 bool hm__rows_reorder(struct hm_rows *rows, const uint32_t *place);
 /*
- * Add a copy of row i of `from`. Both must be sparse, or both dense. Returns false when out of
- * memory.
+ * Add a copy of row `i` of `from`. Both sets of rows must be sparse, or both dense. Returns false
+ * when out of memory.
  */
 bool hm__rows_copy(struct hm_rows *rows, const struct hm_rows *from, size_t i);
-/* Returns the number of entries in all rows. */
+/* Returns the total number of entries in all rows. */
 size_t hm__rows_entries(const struct hm_rows *rows);
-/* Returns the number of bytes of the rows, without unused capacity. */
+/* Returns the number of bytes that the rows use, without unused capacity. */
 double hm__rows_bytes(const struct hm_rows *rows);
-/* Remove all rows but keep the memory. */
+/* Remove all rows, but keep the allocated memory for further rows. */
 void hm__rows_clear(struct hm_rows *rows);
 void hm__rows_release(struct hm_rows *rows);
 

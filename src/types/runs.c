@@ -1,6 +1,6 @@
 /*
- * Makes tables of runs from arrays or from combinations of values; checks, searches and filters
- * them.
+ * Makes tables of runs from arrays or from all combinations of values; checks, searches and filters
+ * such tables.
  */
 #include <math.h>
 #include <stdio.h>
@@ -35,13 +35,11 @@ const struct hm_column *hm_runs_column(const struct hm_runs *runs, const char *n
 
 /* ---- checks ---------------------------------------------------------------------------------- */
 
-/*
- * The allowed range of a column of numbers. Columns that are not listed may have any finite value.
- */
+/* The allowed range of a numeric column. Columns that are not listed may have any finite value. */
 struct column_range {
     const char *name;
     double min;
-    bool above; /* True if the minimum itself is not allowed. */
+    bool above; /* True if values must be above the minimum, not equal to it. */
 };
 
 static const struct column_range ranges[] = {
@@ -205,7 +203,7 @@ static const char *column_name(const void *context, size_t i)
     return i < runs->column_count ? runs->columns[i].name : NULL;
 }
 
-/* Whether a cell has the given value; numbers are compared with a small tolerance. */
+/* Whether a cell of the table has the given value; numbers are compared with a small tolerance. */
 static bool cell_has_value(const struct hm_column *column, size_t row, const char *text,
                            double number)
 {
@@ -311,7 +309,10 @@ static int cross_size(const struct hm_axis *axes, size_t count, size_t *ret_rows
     return 0;
 }
 
-/* Fills the columns with all combinations; the values of the first axis change slowest. */
+/*
+ * Fills the columns of a table with all combinations of values; the values of the first column
+ * change slowest.
+ */
 static int cross_fill(struct hm_runs *runs, const struct hm_axis *axes, struct hm_err *err)
 {
     size_t repeat = runs->count;

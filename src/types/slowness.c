@@ -1,6 +1,4 @@
-/*
- * Models stragglers: workers that are always slower, and random draws of iterations that are slow.
- */
+/* Models stragglers: workers that are always slower, and iterations that are slow at random. */
 #include "slowness.h"
 
 #include <math.h>
@@ -8,11 +6,11 @@
 #include "random.h"
 
 /*
- * Added to the seed, so that these draws are independent of other random numbers with the same
- * seed.
+ * Constant that is added to the seed, so that these draws are independent of other random numbers
+ * with the same seed.
  */
-static const uint64_t seed_of_slowness = 0x736c6f776e657373; /* The letters of "slowness" in
-                                                                ASCII. */
+/* The value consists of the letters of "slowness" in ASCII. */
+static const uint64_t seed_of_slowness = 0x736c6f776e657373;
 static const int iteration_bits = 40;
 
 bool hm__slowness_drawn(const struct hm_slowness *s)
@@ -46,7 +44,7 @@ double hm__slowness_draw(const struct hm_slowness *s, uint64_t seed, double work
     if (!hm__slowness_drawn(s))
         return longer;
     hm__random_init(&random, seed ^ seed_of_slowness,
-                    ((uint64_t)worker << iteration_bits) + (uint64_t)iteration);
+                    ((uint64_t)worker << iteration_bits) + (uint64_t)(int64_t)iteration);
     bool slow = hm__random_uniform(&random) < s->chance;
     if (s->spread > 0)
         longer *= exp(s->spread * hm__random_normal(&random));

@@ -1,6 +1,6 @@
 /*
  * Models slow workers: how much longer their iterations take than the cluster description says. An
- * iteration that should take `seconds` takes
+ * iteration whose nominal duration is `seconds` takes
  *
  *     seconds * F * exp(spread * Z) * (slow ? factor : 1) + (slow ? pause : 0),
  *
@@ -13,19 +13,22 @@
 
 #include "howmany.h"
 
-/* Largest number of backup workers, whose results a step does not wait for. */
+/* Largest allowed number b of backup workers; a step does not wait for the b slowest workers. */
 enum { HM_BACKUPS_MOST = 1000 };
 
-/* Whether any worker is slower than the cluster description says. */
+/* Whether any worker of the cluster is slower than its description says. */
 bool hm__slowness_any(const struct hm_slowness *s);
 /* Whether the times of one worker's iterations differ from each other. */
 bool hm__slowness_drawn(const struct hm_slowness *s);
-/* Returns the constant factor F of a worker, 0..n-1; a worker with F above 1 is slower. */
+/*
+ * Returns the constant factor F of the worker with index 0 to n - 1; a worker with F above 1 is
+ * slower.
+ */
 double hm__slowness_factor(const struct hm_slowness *s, double worker, double n);
 /*
- * Returns the seconds that an iteration of `seconds` takes on a worker. The random draw depends
- * only on seed, worker and iteration, so platforms can be compared with the same draws. n
- * determines which nodes are slow.
+ * Returns the seconds that an iteration with the nominal duration `seconds` takes on a worker. The
+ * random draw depends only on the seed, the worker and the iteration, so platforms can be compared
+ * with the same draws. `n` determines which nodes are slow.
  */
 double hm__slowness_draw(const struct hm_slowness *s, uint64_t seed, double worker, double n,
                          double iteration, double seconds);

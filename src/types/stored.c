@@ -1,4 +1,4 @@
-/* Defines the table of the columns of a stored run, and searches it. */
+/* Defines the table that describes the columns of a stored run, and searches it. */
 #include "stored.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 /*
- * Declares the columns of a stored run in one table, which the check, the writer, the reader,
- * filters and sorting use.
+ * Declares the columns of a stored run in one table, which is used to check, write, read, filter
+ * and sort runs.
  */
 #ifndef HM_STORED_H
 #define HM_STORED_H
@@ -11,24 +11,28 @@
 enum hm_store_kind { HM_STORE_ID, HM_STORE_TEXT, HM_STORE_NUMBER };
 
 struct hm_store_column {
-    const char *name; /* Name of the column, and of the field of struct hm_stored. */
+    /* Name of the column, which is also the name of the member of struct hm_stored. */
+    const char *name;
     enum hm_store_kind kind;
-    size_t offset;     /* Offset of the field in struct hm_stored. */
-    struct hm_dim dim; /* Dimension of the unit, if the column holds numbers. */
+    size_t offset;     /* Offset of the member in struct hm_stored. */
+    struct hm_dim dim; /* Dimension of the values, if the column holds numbers. */
     double min;
-    bool above; /* True if the value must be greater than min; otherwise min itself is allowed. */
+    bool above; /* True if values must be above `min`; false if `min` itself is allowed. */
     bool whole;
-    bool label; /* True if the column is also part of tables of runs. */
+    bool label; /* True if tables of runs have this column too. */
 };
 
 enum { HM_STORE_COLUMNS = 25 };
 
-/* The table of columns; the first one is `id`, the last one is `more`. */
+/* The table of columns; the first column is `id`, the last is `more`. */
 extern const struct hm_store_column hm__store_columns[HM_STORE_COLUMNS];
 
-/* Returns the column of that name, or NULL. */
+/* Returns the column called `name`; NULL if there is none. */
 const struct hm_store_column *hm__store_column_find(const char *name);
-/* Returns the name of column i, or NULL after the last column; a callback for hm__suggest. */
+/*
+ * Returns the name of column `i`; NULL after the last column. The function is passed to
+ * hm__suggest.
+ */
 const char *hm__store_column_name(const void *unused, size_t i);
 
 static inline const char **hm__stored_text(const struct hm_store_column *c, struct hm_stored *run)
@@ -53,7 +57,10 @@ static inline double hm__stored_get_number(const struct hm_store_column *c,
     return *(const double *)(const void *)((const char *)run + c->offset);
 }
 
-/* Whether a status means success, as NULL and "" do. Tables of runs use the same rule. */
+/*
+ * Whether the status of a run means success, which is so for NULL and "". Tables of runs use the
+ * same rule.
+ */
 bool hm__stored_is_ok(const char *status);
 
 #endif

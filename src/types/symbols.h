@@ -8,14 +8,15 @@
 #include "formula.h"
 
 enum hm_symbol_index {
-    HM_SYMBOL_N,                /* Number of workers. */
-    HM_SYMBOL_BATCH,            /* Batch: number of samples of one iteration, as given in the
-                                   job. */
-    HM_SYMBOL_PARAMETERS,       /* Number of parameters of the network. */
-    HM_SYMBOL_WEIGHT,           /* Number of bytes of one parameter. */
-    HM_SYMBOL_FORWARD,          /* Flop of the forward pass of one sample. */
-    HM_SYMBOL_TRAINING,         /* Flop of the forward and backward pass of one sample. */
-    HM_SYMBOL_FLOPS,            /* Flop per second that one worker reaches. */
+    HM_SYMBOL_N, /* Number of workers n. */
+    /* Batch: number of samples in one iteration of the whole job. */
+    HM_SYMBOL_BATCH,
+    HM_SYMBOL_PARAMETERS, /* Number of parameters of the network. */
+    HM_SYMBOL_WEIGHT,     /* Number of bytes of one parameter. */
+    HM_SYMBOL_FORWARD, /* Number of floating-point operations in the forward pass of one sample. */
+    /* Number of floating-point operations in the forward and backward pass of one sample. */
+    HM_SYMBOL_TRAINING,
+    HM_SYMBOL_FLOPS,            /* Floating-point operations per second that one worker reaches. */
     HM_SYMBOL_MEMORY_BANDWIDTH, /* Memory bandwidth of one worker in bytes per second. */
     HM_SYMBOL_BANDWIDTH,        /* Bandwidth of the network between nodes in bytes per second. */
     HM_SYMBOL_LATENCY,          /* Latency of the network between nodes in seconds. */

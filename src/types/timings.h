@@ -1,7 +1,7 @@
 /*
  * Declares the times of single operations and messages, measured on one machine. `howmany
- * calibrate` measures, records and replays them, and src/hardware/calibration_fit.c computes the
- * rates and latencies of the machine from them.
+ * calibrate` measures and records such times, and can read recorded ones;
+ * src/hardware/calibration_fit.c computes the rates and latencies of the machine from them.
  */
 #ifndef HM_TIMINGS_H
 #define HM_TIMINGS_H
@@ -9,9 +9,10 @@
 #include "howmany.h"
 
 /*
- * Columns: name in files, number of dimensions of its shape, meaning. The shape of a convolution is
- * the images, input channels, output channels, width and height of the input, side of the kernel,
- * and stride; its padding keeps the size of the image at stride 1.
+ * Columns of the list: name of the operation in files, number of dimensions of its shape, and
+ * meaning. The shape of a convolution is the number of images, of input channels and of output
+ * channels, the width and height of the input, the side of the kernel, and the stride; the padding
+ * keeps the size of the image at stride 1.
  */
 #define HM_TIMED_MAP(X)                                                                            \
     X(GEMM, "gemm", 3, "product of an m x k and a k x n matrix; the shape is m, n, k")             \
@@ -33,34 +34,46 @@ enum hm_timed {
 
 enum { HM_TIMING_SIDES = 6 };
 
-/* One operation and its time. */
+/* One operation on a machine, and its measured time. */
 struct hm_timing {
     enum hm_timed what;
     /* Number format of the matrix products; HM_MATH_AUTO for operations without matrix products. */
     enum hm_math math;
-    /* Dimensions of the operation; the first hm__timed_sides(what) members are used. */
+    /*
+     * Dimensions of the operation, such as those of a matrix product; the first
+     * hm__timed_sides(what) elements are used.
+     */
     double shape[HM_TIMING_SIDES];
-    double workers; /* Number of threads of a CPU, or of ranks of a message; 1 on a GPU. */
-    double nodes;   /* Number of nodes of the ranks; 1 for other operations. */
+    /* Number of threads of a CPU, or number of ranks that exchange messages; 1 on a GPU. */
+    double workers;
+    double nodes;   /* Number of nodes on which the ranks run; 1 for operations without messages. */
     double seconds; /* Seconds of one operation; NaN: not measured yet. */
-    double spread; /* Relative distance between the fastest round and the median; NaN: one round. */
+    /*
+     * Difference between the median time and the fastest time of several measurements, relative to
+     * the median; NaN: there was one measurement.
+     */
+    double spread;
 };
 
-/* The times of one machine, and properties that the machine reports. */
+/* The measured times of one machine, and properties that the machine reports. */
 struct hm_timings {
-    bool gpu;            /* True if the operations ran on a GPU, false if they ran on a CPU. */
-    const char *name;    /* Name of the worker, such as "NVIDIA H200"; NULL: only messages. */
+    bool gpu; /* True if the operations ran on a GPU, false if they ran on a CPU. */
+    /*
+     * Name of the processor or accelerator, such as "NVIDIA H200"; NULL: only messages were
+     * measured.
+     */
+    const char *name;
     const char *library; /* Library that ran the operations, with its version; may be NULL. */
-    const char *date;    /* Day of the measurement; may be NULL. */
+    const char *date;    /* Date on which the times were measured; may be NULL. */
     double processors;   /* Number of multiprocessors of a GPU or cores of a CPU; NaN: unknown. */
     double memory_bytes; /* Bytes of memory of a worker; NaN: unknown. */
-    double workers;      /* Number of equal GPUs in the machine; NaN: unknown. */
+    double workers;      /* Number of identical GPUs in the machine; NaN: unknown. */
     struct hm_timing *rows;
     size_t count;
-    void *memory; /* Arena that owns all memory; NULL if the caller owns it. */
+    void *memory; /* Arena that owns all memory of the struct; NULL if the caller owns it. */
 };
 
-/* Returns the name of a kind of operation in files. */
+/* Returns the name that a kind of operation has in files. */
 const char *hm__timed_name(enum hm_timed what);
 size_t hm__timed_sides(enum hm_timed what);
 

@@ -50,7 +50,8 @@ static int check_trace(const struct hm_trace *t, bool need_loss, struct hm_err *
 
     if (rc == 0)
         rc = hm__check_range("m", t->m, 1, HM_M_MOST, err);
-    if (rc == 0 && !(t->staleness >= 0)) /* Any staleness from 0 on is valid, including infinity. */
+    /* The staleness may be any number of at least 0, including infinity. */
+    if (rc == 0 && !(t->staleness >= 0))
         rc = hm__check_range("staleness", t->staleness, 0, HM_M_MOST, err);
     if (rc == 0)
         rc = hm__check_range("backups", t->backups, 0, HM_M_MOST, err);

@@ -1,4 +1,7 @@
-/* Sets default values and derived sizes of transformers, and checks them; see transformer.h. */
+/*
+ * Sets default values and derived sizes of transformers, and checks transformers; see
+ * transformer.h.
+ */
 #include "transformer.h"
 
 #include <math.h>
@@ -7,7 +10,7 @@
 #include "checks.h"
 #include "err.h"
 
-/* Returns whether a size is not given: it is NaN or 0. */
+/* Returns true if a size is NaN or 0, which both mean that it is not given. */
 static bool size_is_unset(double size)
 {
     return isnan(size) || size == 0;
@@ -54,8 +57,8 @@ double hm__transformer_core_share(const struct hm_transformer *network)
     if (network->encoder)
         return 1;
     /*
-     * Encoder layers and the attention of the decoder to the encoder compute the whole attention
-     * matrix; the self-attention of the decoder computes one half.
+     * Encoder layers, and the cross-attention of the decoder, compute the whole attention matrix;
+     * the self-attention of the decoder computes one half.
      */
     return cross > 0 ? (1 - cross) + .5 * cross + cross : .5;
 }
@@ -65,7 +68,7 @@ double hm__transformer_expert_layers(const struct hm_transformer *network)
     return network->experts > 0 ? network->layers - network->dense_layers : 0;
 }
 
-/* Reports a contradiction between two fields; `value` is the value of `field`. */
+/* Fails because two fields contradict each other; `value` is the value of `field`. */
 static int transformer_fail(const char *field, double value, const char *reason, struct hm_err *err)
 {
     hm__fail(err, HM_E_CONFLICT, "%g %s", value, reason);
@@ -73,7 +76,7 @@ static int transformer_fail(const char *field, double value, const char *reason,
     return HM_E_CONFLICT;
 }
 
-static int check_sizes(const struct hm_transformer *x, struct hm_err *err)
+static int check_transformer_sizes(const struct hm_transformer *x, struct hm_err *err)
 {
     const struct {
         const char *name;
@@ -110,7 +113,7 @@ static int check_sizes(const struct hm_transformer *x, struct hm_err *err)
 
 int hm__transformer_check(const struct hm_transformer *x, struct hm_err *err)
 {
-    int rc = check_sizes(x, err);
+    int rc = check_transformer_sizes(x, err);
 
     if (rc)
         return rc;

@@ -173,6 +173,8 @@ json "catalog list --json has all kinds" '(.machines|length) >= 40 and (.fabrics
   (.machines|map(select(.source == null or .date == null))|length) == 0 and
   (.machines[] | select(.name == "p4d.24xlarge").accelerators) == 8' howmany catalog list --json
 json "unknown prices are null" '[.machines[] | select(.price_per_h == 0)] == []' howmany catalog list machines --json
+json "sizes of transformers are listed" '[.networks[] | select(.name == "mixtral-8x7b")][0] | .parameters == 46702792704 and .active_parameters == 12747800576' howmany catalog list networks --json
+expect "a transformer is shown with its sizes" 0 "8030261248" howmany catalog show llama-3-8b
 json "catalog show --json prints an entry" '.parameters == 25557032' howmany catalog show resnet-50 --json
 printf 'InstanceType,Price,Region\nm5.4xlarge,0.5,here\nq.small,,here\n' >"$work/vms.csv"
 expect "import adds machines to the user's catalog" 0 "2 machines" howmany catalog import "$work/vms.csv"

@@ -70,6 +70,10 @@ check "runs belong to one machine" test "$code" -eq 2
 json "offload makes a job fit" '.best.fits and .best.layout.offload == "optimizer" and .best.memory.optimizer_bytes == 0' \
   howmany plan "$work/loss.yaml" --n 1 --set parallel.offload=optimizer --json
 json "a torus of chips" '.best.n == 256 and .best.nodes == 256' howmany plan "$work/loss.yaml" --on TPU-v5p --set torus=8x8x4 --json
+json "chunks of stages choose a pipeline" '.best.layout | .interleave == 2 and .pipeline > 1' howmany plan "$job" --n 64 --set parallel.interleave=2 --json
+json "a precision without units is noted" '[.notes[] | select(test("no units for nvfp4"))] | length == 1' howmany plan "$job" --n 64 --set precision=nvfp4 --json
+json "with fp8 in use, no lower precision is advised" '.limit.why == "faster devices"' howmany plan "$job" --n 64 --set precision=fp8 --json
+json "8-bit adam has several names" '.best.memory_bytes > 0' howmany plan "$job" --n 64 --set optimizer="8-bit adam" --json
 json "what surrounds a layout" '.room.micro_batch >= 1 and .room.sequence >= 8192 and (.changes | map(.what) | unique) == ["batch", "precision", "sequence"]' \
   howmany plan "$work/loss.yaml" --n 64 --json
 json "advice without traces follows scaling laws" '.candidates[0] as $c | input.recommended.total_s as $t | $c.algorithm == "scaling laws" and

@@ -103,6 +103,16 @@ same "advise: in JSON" /v1/advise application/json ask.json howmany advise trace
 howmany converge traces --save traces.json >/dev/null 2>&1
 jq '{traces: ., loss: 0.01}' traces.json >ask.json
 same "advise: a stored fit" /v1/advise application/json ask.json howmany advise traces.json --loss 0.01 --json
+same "converge: CSV" '/v1/converge?best=0' text/csv traces howmany converge traces --best 0 --json
+jq -n --rawfile traces traces '{traces: $traces, "leave-out": "each", best: 0}' >ask.json
+same "converge: in JSON" /v1/converge application/json ask.json howmany converge traces --leave-out each --best 0 --json
+printf '%s\n' '1 2' '2 3' '3 4' '4 1' '1 3' >graph
+jq -n --rawfile graph graph '{graph: $graph, parts: [2, 3]}' >ask.json
+same "graph" /v1/graph application/json ask.json howmany graph graph --parts 2,3 --json
+jq -n '{graph: "4 5\n2 3 4\n1 3\n1 2 4\n1 3\n", format: "metis", parts: "2"}' >ask.json
+check "graph: the format is named" jq -e '.vertices == 4 and .edges == 5 and .graph == "graph"' <(post /v1/graph application/json ask.json)
+wrong "graph: a line that is not an edge" 400 '.source == "graph" and .line == 2' /v1/graph '{"graph": "1 2\nx 3\n", "parts": 2}'
+wrong "graph: a file of the server cannot be named" 400 '.source == "graph" and .line == 1' /v1/graph '{"graph": "/etc/passwd", "parts": 2}'
 awk 'BEGIN {print "algorithm,m,staleness,iteration,loss"; for (s = 0; s <= 4; s += 2) for (i = 1; i <= 40; i++)
   printf "sgd,8,%d,%d,%.6g\n", s, i, exp(-i / (s ? 40 : 20))}' >stale
 howmany converge stale --best 0 --save stale.json >/dev/null 2>&1

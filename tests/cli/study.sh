@@ -88,11 +88,11 @@ fi
 # ---- the example -----------------------------------------------------------------------------
 mkdir one other
 cp "$cluster" one
-# The example with a seventh of its rows and half of its workers; `make torture` runs the whole of it.
+# The example with fewer rows and a quarter of its workers; `make torture` runs the whole of it.
 if in_torture; then
   cp "$example" one
 else
-  sed 's/data: digits,/data: "digits:1500",/; s/m: 1..32/m: 1..16/' "$example" >one/study.yaml
+  sed 's/data: digits,/data: "digits:600",/; s/m: 1..32/m: 1..8/' "$example" >one/study.yaml
 fi
 study() { (cd one && howmany study study.yaml "$@"); }
 study >answer 2>said
@@ -126,7 +126,7 @@ expect "a report that cannot be written" 2 "no/r.html cannot be written" bash -c
 
 # A smaller study in two folders; only one of them is interrupted.
 mkdir undisturbed
-sed 's/data: digits,/data: "digits:1500",/; s/iterations: 300/iterations: 100/; s/m: 1..32/m: 1..8/; s/loss: 5e-4/loss: 5e-3/' "$example" >other/study.yaml
+sed 's/data: digits,/data: "digits:400",/; s/iterations: 300/iterations: 100/; s/m: 1..32/m: 1..8/; s/loss: 5e-4/loss: 5e-3/' "$example" >other/study.yaml
 cp "$cluster" other
 cp other/* undisturbed
 (cd undisturbed && howmany study study.yaml) >undisturbed.answer
@@ -181,8 +181,8 @@ diverges() {
 }
 check "an algorithm that diverges is skipped and not run again" diverges
 no_reference() { # the run that finds P* has failed: the others take all their iterations
-  rm -rf lost && howmany study small.yaml --folder lost --json >/dev/null && rm lost/*.jsonl && echo "it died" >lost/reference.failed
-  run howmany study small.yaml --folder lost --json
+  rm -rf lost && howmany study small.yaml --set iterations=100 --folder lost --json >/dev/null && rm lost/*.jsonl && echo "it died" >lost/reference.failed
+  run howmany study small.yaml --set iterations=100 --folder lost --json
   test "$code" -le 1 && jq -e '[.runs[] | select(.reason == "reference")] | length == 0' "$work/out" && jq -e '.runs | length >= 4' "$work/out"
 }
 check "without the reference run P* is estimated" no_reference

@@ -55,20 +55,14 @@ static void check_answer(const struct hm_large_answer *a)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct hm_large_question q = {.n = NAN,
-                                  .max_n = 64,
-                                  .deadline_s = NAN,
-                                  .budget = NAN,
-                                  .certainty = NAN,
-                                  .slack = .05,
-                                  .loss = NAN,
-                                  .parameters = NAN};
+    struct hm_large_question q = HM_LARGE_QUESTION_INIT;
     struct hm_large_answer *answer = NULL;
     struct hm_job *job = NULL;
     struct hm_err err = {0};
 
     if (size < 2)
         return 0;
+    q.max_n = 64;
     switch (data[0]) {
     case '1': /* The question asks for a fixed number of workers. */
         q.n = 48;

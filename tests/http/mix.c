@@ -39,7 +39,7 @@ struct samples {
     double seconds[SAMPLES_MAX];
 };
 
-static int port, server;
+static int server_port, server;
 static double ends;
 
 static bool is_over(void)
@@ -60,7 +60,7 @@ static void pause_for(double seconds)
 static int connect_from(unsigned number)
 {
     struct sockaddr_in from = {.sin_family = AF_INET},
-                       to = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
+                       to = {.sin_family = AF_INET, .sin_port = htons((uint16_t)server_port)};
     int s = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), yes = 1;
 
     from.sin_addr.s_addr = htonl(0x7f000100 + number % ADDRESSES);
@@ -149,7 +149,7 @@ static void ask_long(void)
     while (!is_over()) {
         char body[256], text[512];
         bool keep;
-        int s = client_connect(port, 20);
+        int s = client_connect(server_port, 20);
         int length = snprintf(body, sizeof(body),
                               "{\"n\": \"1..100\", \"size\": \"0.01..1:100\", \"budget\": %u, "
                               "\"terms\": \"1,size/n,ln(n),n,size,size*n,sqrt(n),1/n\"}",
@@ -214,7 +214,7 @@ static double ask_plan(unsigned number)
     char body[128], text[512];
     double from = client_now();
     bool keep;
-    int s = client_connect(port, 10);
+    int s = client_connect(server_port, 10);
 
     if (s < 0)
         return -1;
@@ -232,7 +232,7 @@ static double ask_plan(unsigned number)
 static void be_healthy(struct samples *gets, struct samples *plans)
 {
     for (unsigned i = 0; !is_over(); i++) {
-        take_sample(i % 2 ? gets : plans, i % 2 ? client_healthy(port) : ask_plan(i));
+        take_sample(i % 2 ? gets : plans, i % 2 ? client_healthy(server_port) : ask_plan(i));
         pause_for(0.01);
     }
 }
@@ -334,7 +334,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: mix PORT PID SECONDS [CONNECTIONS]\n");
         return 2;
     }
-    port = (int)strtol(argv[1], NULL, 10);
+    server_port = (int)strtol(argv[1], NULL, 10);
     server = (int)strtol(argv[2], NULL, 10);
     getrlimit(RLIMIT_NOFILE, &files);
     files.rlim_cur = files.rlim_max;

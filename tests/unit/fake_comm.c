@@ -1,19 +1,21 @@
-/* Implements ranks as threads: there is one slot for each pair of ranks, which transfers one
- * message at a time. */
+/*
+ * Implements ranks as fibers: there is one slot for each pair of ranks, which transfers one message
+ * at a time. A rank that waits for another one lets it continue; if ranks wait for each other in a
+ * circle, the program is ended.
+ */
 #include "fake_comm.h"
 
 #include <math.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "fibers.h"
 
 enum slot_state { SLOT_EMPTY, SLOT_OFFERED, SLOT_TAKEN };
 
 /* Channel from one rank to another. */
 struct slot {
-    pthread_mutex_t lock;
-    pthread_cond_t changed;
     enum slot_state state;
     const void *data; /* Buffer of the sending rank. */
     size_t bytes;
@@ -23,21 +25,27 @@ struct slot {
 struct fake_world {
     struct slot *slots; /* Slots of all pairs of ranks; the slot from rank `from` to rank `to` has
                            the index from * size + to. */
-    double *clocks;     /* Clocks of the ranks at the last barrier. */
-    pthread_barrier_t barrier;
+    struct fibers *fibers;
+    int size;
+    int waits;   /* Number of times that a rank had to wait since a rank last continued. */
+    int arrived; /* Number of ranks that have arrived at the current barrier. */
+    unsigned long barrier; /* Number of barriers so far. */
+    double latest_s;       /* Latest clock of the ranks at the current barrier. */
+    double released_s;     /* Latest clock of the ranks at the last barrier. */
     void (*body)(struct hm_comm *comm, void *context);
     void *context;
+    struct fake_rank *ranks;
 };
 
 struct fake_rank {
     struct hm_comm comm;
     struct fake_world *world;
     double clock_s;
-    pthread_t thread;
+    unsigned long barriers; /* Number of barriers at which the rank has arrived. */
 };
 
-/* Ends the program after an error in the test or in the tested code, because cmocka's assertions do
- * not work in threads. */
+/* Ends the program after an error in the test or in the tested code, because cmocka's assertions
+ * jump to another stack. */
 static void fake_abort(const char *why)
 {
     fprintf(stderr, "fake_comm: %s\n", why);
@@ -53,17 +61,30 @@ static struct slot *slot_find(struct hm_comm *comm, int from, int to)
     return &r->world->slots[from * comm->size + to];
 }
 
+/* Lets another rank continue, because this one waits for it. */
+static void rank_wait(struct hm_comm *comm, int other)
+{
+    struct fake_world *w = ((struct fake_rank *)comm->state)->world;
+
+    if (++w->waits > 2 * w->size || fibers_ended(w->fibers, other))
+        fake_abort("deadlock: ranks wait for each other");
+    fibers_switch(w->fibers, other);
+}
+
+/* The rank need not wait any longer. */
+static void rank_continue(struct hm_comm *comm)
+{
+    ((struct fake_rank *)comm->state)->world->waits = 0;
+}
+
 static void slot_offer(struct hm_comm *comm, int to, const void *data, size_t bytes)
 {
     struct slot *s = slot_find(comm, comm->rank, to);
 
-    pthread_mutex_lock(&s->lock);
     s->state = SLOT_OFFERED;
     s->data = data;
     s->bytes = bytes;
     s->ready_s = ((struct fake_rank *)comm->state)->clock_s;
-    pthread_cond_broadcast(&s->changed);
-    pthread_mutex_unlock(&s->lock);
 }
 
 /* Wait until the message has been received; returns the time of arrival. */
@@ -71,32 +92,27 @@ static double slot_wait_taken(struct hm_comm *comm, int to)
 {
     struct slot *s = slot_find(comm, comm->rank, to);
 
-    pthread_mutex_lock(&s->lock);
     while (s->state != SLOT_TAKEN)
-        pthread_cond_wait(&s->changed, &s->lock);
+        rank_wait(comm, to);
+    rank_continue(comm);
     s->state = SLOT_EMPTY;
-    double arrived_s = s->ready_s;
-    pthread_mutex_unlock(&s->lock);
-    return arrived_s;
+    return s->ready_s;
 }
 
 static double slot_take(struct hm_comm *comm, int from, void *into, size_t bytes)
 {
     struct slot *s = slot_find(comm, from, comm->rank);
 
-    pthread_mutex_lock(&s->lock);
     while (s->state != SLOT_OFFERED)
-        pthread_cond_wait(&s->changed, &s->lock);
+        rank_wait(comm, from);
+    rank_continue(comm);
     if (s->bytes != bytes)
         fake_abort("a message does not have the expected length");
     memcpy(into, s->data, bytes);
     s->ready_s = fmax(s->ready_s, ((struct fake_rank *)comm->state)->clock_s) + FAKE_LATENCY_S +
                  (double)bytes * FAKE_BYTE_S;
     s->state = SLOT_TAKEN;
-    double arrived_s = s->ready_s;
-    pthread_cond_broadcast(&s->changed);
-    pthread_mutex_unlock(&s->lock);
-    return arrived_s;
+    return s->ready_s;
 }
 
 static void fake_send(struct hm_comm *comm, int to, const void *data, size_t bytes)
@@ -158,62 +174,62 @@ static void fake_work(struct hm_comm *comm, double flop)
 static void fake_barrier(struct hm_comm *comm)
 {
     struct fake_rank *r = comm->state;
+    struct fake_world *w = r->world;
 
-    r->world->clocks[comm->rank] = r->clock_s;
-    pthread_barrier_wait(&r->world->barrier);
-    for (int i = 0; i < comm->size; i++)
-        r->clock_s = fmax(r->clock_s, r->world->clocks[i]);
-    pthread_barrier_wait(&r->world->barrier);
-}
-
-static void *fake_thread(void *argument)
-{
-    struct fake_rank *r = argument;
-
-    r->world->body(&r->comm, r->world->context);
-    return NULL;
-}
-
-static void slots_init(struct slot *slots, int count)
-{
-    for (int i = 0; i < count; i++) {
-        pthread_mutex_init(&slots[i].lock, NULL);
-        pthread_cond_init(&slots[i].changed, NULL);
+    w->latest_s = fmax(w->latest_s, r->clock_s);
+    r->barriers++;
+    if (++w->arrived == w->size) {
+        w->arrived = 0;
+        w->released_s = w->latest_s;
+        w->barrier++;
     }
+    while (w->barrier < r->barriers) {
+        int other = 0;
+        while (w->ranks[other].barriers >= r->barriers)
+            other++;
+        rank_wait(comm, other);
+    }
+    rank_continue(comm);
+    r->clock_s = w->released_s;
 }
 
-static void slots_free(struct slot *slots, int count)
+static void fake_body(void *context, int index)
 {
-    for (int i = 0; i < count; i++) {
-        pthread_cond_destroy(&slots[i].changed);
-        pthread_mutex_destroy(&slots[i].lock);
-    }
-    free(slots);
+    struct fake_world *w = context;
+
+    w->waits = 0;
+    w->body(&w->ranks[index].comm, w->context);
+}
+
+/* Returns a rank that has not ended; -1 if there is none. */
+static int fake_choose(void *context)
+{
+    const struct fake_world *w = context;
+
+    for (int i = 0; i < w->size; i++)
+        if (!fibers_ended(w->fibers, i))
+            return i;
+    return -1;
 }
 
 void fake_comm_run(int size, void (*body)(struct hm_comm *comm, void *context), void *context)
 {
     static const struct hm_comm_ops ops = {fake_send, fake_receive, fake_exchange, fake_sum,
                                            fake_now,  fake_work,    fake_barrier};
-    struct fake_world world = {.body = body, .context = context};
-    struct fake_rank *ranks = calloc((size_t)size, sizeof(*ranks));
+    struct fake_world world = {.body = body, .context = context, .size = size};
 
+    world.ranks = calloc((size_t)size, sizeof(*world.ranks));
     world.slots = calloc((size_t)size * (size_t)size, sizeof(*world.slots));
-    world.clocks = calloc((size_t)size, sizeof(*world.clocks));
-    if (!ranks || !world.slots || !world.clocks)
+    if (!world.ranks || !world.slots)
         fake_abort("out of memory");
-    slots_init(world.slots, size * size);
-    pthread_barrier_init(&world.barrier, NULL, (unsigned)size);
     for (int i = 0; i < size; i++) {
-        ranks[i].world = &world;
-        ranks[i].comm = (struct hm_comm){.ops = &ops, .state = &ranks[i], .rank = i, .size = size};
-        if (pthread_create(&ranks[i].thread, NULL, fake_thread, &ranks[i]))
-            fake_abort("cannot create a thread");
+        struct fake_rank *r = &world.ranks[i];
+        r->world = &world;
+        r->comm = (struct hm_comm){.ops = &ops, .state = r, .rank = i, .size = size};
     }
-    for (int i = 0; i < size; i++)
-        pthread_join(ranks[i].thread, NULL);
-    pthread_barrier_destroy(&world.barrier);
-    slots_free(world.slots, size * size);
-    free(world.clocks);
-    free(ranks);
+    world.fibers = fibers_new(size, fake_body, fake_choose, &world);
+    fibers_run(world.fibers, 0);
+    fibers_free(world.fibers);
+    free(world.slots);
+    free(world.ranks);
 }

@@ -1,5 +1,5 @@
 /*
- * Implements ranks as threads of one process, for tests. A message is transferred only when both
+ * Implements ranks as fibers of one thread, for tests. A message is transferred only when both
  * sides are ready, as with a strictly synchronous MPI, so that any possible deadlock occurs.
  *
  * Each rank has its own clock, independent of real time: a message takes FAKE_LATENCY_S + bytes *

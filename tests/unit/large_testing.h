@@ -22,14 +22,10 @@ static inline void device_named(const char *name, struct hm_large_device *device
 /* Returns a question for n workers without limits; if n is NaN, for any number of workers. */
 static inline struct hm_large_question large_question(double n)
 {
-    return (struct hm_large_question){.n = n,
-                                      .max_n = NAN,
-                                      .deadline_s = NAN,
-                                      .budget = NAN,
-                                      .certainty = NAN,
-                                      .slack = .05,
-                                      .loss = NAN,
-                                      .parameters = NAN};
+    struct hm_large_question question = HM_LARGE_QUESTION_INIT;
+
+    question.n = n;
+    return question;
 }
 
 #endif

@@ -1,4 +1,4 @@
-/* Makes Markov random fields, and runs belief propagation on ranks that are threads. */
+/* Makes Markov random fields, and runs belief propagation on ranks of one process. */
 #ifndef HM_PROPAGATE_RUNS_H
 #define HM_PROPAGATE_RUNS_H
 
@@ -9,7 +9,7 @@
 #include "propagate.h"
 #include "random.h"
 
-/* Assertion that works in threads, in which those of cmocka do not. */
+/* Assertion that works in ranks, in which those of cmocka do not. */
 #define CHECK(condition) (condition) ? (void)0 : check_failed(#condition, __LINE__)
 
 static inline void check_failed(const char *what, int line)

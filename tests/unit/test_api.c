@@ -9,18 +9,15 @@
 
 static struct http_request post_request(const char *path, const char *query, const char *body)
 {
-    return (struct http_request){.method = "POST",
-                                 .path = path,
-                                 .query = query,
-                                 .type = "application/json",
-                                 .accept = "",
-                                 .authorization = "",
-                                 .host = "",
-                                 .origin = "",
-                                 .if_none_match = "",
-                                 .key = "",
-                                 .body = body,
-                                 .length = strlen(body)};
+    struct http_request request = HTTP_REQUEST_INIT;
+
+    request.method = "POST";
+    request.path = path;
+    request.query = query;
+    request.type = "application/json";
+    request.body = body;
+    request.length = strlen(body);
+    return request;
 }
 
 static void release_response(struct http_response *response)

@@ -1,7 +1,7 @@
 /*
- * Tests sums over ranks with every scheme, for many numbers of ranks and lengths, on threads. They
- * are compared with sums computed here, with byte counts and times in closed form, and must have
- * equal bits on all ranks.
+ * Tests sums over ranks with every scheme, for many numbers of ranks and lengths. They are compared
+ * with sums computed here, with byte counts and times in closed form, and must have equal bits on
+ * all ranks.
  */
 #include "testing.h"
 

@@ -112,10 +112,13 @@ static void prices_are_imported(void **state)
     hm_cluster_free(c);
     assert_int_equal(hm_catalog_machine(catalog, "new.large", &c, &err), 0);
     assert_true(isnan(c->node.price_per_s)); /* An unknown price is not $0. */
-    assert_true(isnan(c->node.flops_32));
     hm_cluster_free(c);
     assert_int_equal(hm_catalog_machine(catalog, "free.small", &c, &err), 0);
     assert_near(c->node.price_per_s, 0, 0);
+    /* Four vCPUs are two cores of the usual speed, which is assumed. */
+    assert_near(c->node.cores, 2, 0);
+    assert_near(c->node.flops_32, 160e9, 0);
+    assert_string_equal(c->assumed, "flops, cores, memory_bandwidth, fabric");
     hm_cluster_free(c);
     assert_string_equal(hm_catalog_text(catalog, HM_CATALOG_MACHINE, "odd.gpu", "title"),
                         "1 x Stra\"nge: #");

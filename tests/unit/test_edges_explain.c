@@ -9,15 +9,12 @@ static struct hm_answer *plan(const char *text, double max_n, const struct hm_wa
 {
     struct hm_job *job = parse_job(text);
     struct hm_question q = HM_QUESTION_INIT;
-    struct hm_answer *answer = NULL;
-    struct hm_err err = {0};
 
     q.max_n = max_n;
     q.slack = 0;
     q.ways = way;
     q.way_count = way ? 1 : 0;
-    if (hm_plan(job, NULL, 0, NULL, 0, &q, &answer, &err))
-        fail_msg("%s: %s", err.field, err.message);
+    struct hm_answer *answer = ask(job, &q);
     hm_job_free(job);
     return answer;
 }

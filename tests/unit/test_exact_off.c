@@ -2,6 +2,7 @@
  * Compares the errors of a fit for configurations that were left out with fits of two coefficients
  * by the normal equations; and tests the requirements of a question of a recommendation.
  */
+#include "order.h"
 #include "recommend_off.h"
 #include "runs_testing.h"
 
@@ -29,13 +30,6 @@ static double predict_left_out(size_t left)
     }
     double b = (w * xy - x * y) / (w * xx - x * x), a = (y - b * x) / w;
     return a + b * sizes[left] / ns[left];
-}
-
-static int compare_errors(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
 }
 
 static void errors_are_those_of_fits_without_a_configuration(void **state)
@@ -68,7 +62,7 @@ static void errors_are_those_of_fits_without_a_configuration(void **state)
         for (size_t i = 0; i < POINTS; i++)
             assert_near(off.errors[i], wanted[i], 1e-9);
         memcpy(sorted, wanted, sizeof(sorted));
-        qsort(sorted, POINTS, sizeof(*sorted), compare_errors);
+        qsort(sorted, POINTS, sizeof(*sorted), hm__compare_numbers);
         assert_near(off.reach, sorted[rows[k].rank - 1], 1e-9);
         assert_near(off.usual, sqrt(squares / POINTS), 1e-9);
         assert_near(hm__off_at(fit, &off, NAN, &count), squares, 1e-9);

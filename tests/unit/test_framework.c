@@ -6,6 +6,7 @@
 #include "testing.h"
 
 #include "device.h"
+#include "order.h"
 #include "predict_platform.h"
 #include "read_platforms.h"
 #include "sheet_spread.h"
@@ -229,12 +230,6 @@ static void cpus_and_frameworks_have_errors_of_their_own(void **state)
     hm_job_free(job);
 }
 
-static int compare_values(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y;
-}
-
 /* The rows of synchronous and asynchronous training follow one another in the table. */
 static void published_platforms_are_predicted(void **state)
 {
@@ -265,7 +260,7 @@ static void published_platforms_are_predicted(void **state)
     assert_int_equal(gains, 6);
     for (size_t f = 0; f < HM_FRAMEWORK_COUNT; f++) {
         assert_int_equal(counts[f], least[f]);
-        qsort(errors[f], counts[f], sizeof(double), compare_values);
+        qsort(errors[f], counts[f], sizeof(double), hm__compare_numbers);
         if (!(errors[f][counts[f] / 2] < most[f]))
             fail_msg("%zu: median error %g", f, errors[f][counts[f] / 2]);
     }

@@ -58,6 +58,31 @@ static void lines_of_frameworks_are_read(void **state)
     launch_frameworks_free(f);
 }
 
+/* DeepSpeed prints the batch once and samples per second later; these lines are from version
+ * 0.19.8. */
+static void deepspeed_needs_the_batch(void **state)
+{
+    static const char speed[] =
+        "[2026-11-16 19:21:51,327] [INFO] [timer.py:264:stop] epoch=0/micro_step=4/global_step=4, "
+        "RunningAvgSamplesPerSec=100.5, CurrSamplesPerSec=256, MemAllocated=0.71GB";
+    struct launch_frameworks *f = launch_frameworks_new();
+    struct launch_framework_line found = {0};
+
+    (void)state;
+    assert_non_null(f);
+    assert_false(launch_frameworks_read(f, speed, &found));
+    assert_false(launch_frameworks_read(f, "    \"max_train_batch_size\": 9,", &found));
+    assert_false(launch_frameworks_read(f, speed, &found));
+    assert_false(launch_frameworks_read(f,
+                                        "[2026-11-16 19:21:51,246] [INFO] [config.py:678:print]   "
+                                        "train_batch_size ............. 64",
+                                        &found));
+    assert_true(launch_frameworks_read(f, speed, &found));
+    assert_string_equal(found.framework, "DeepSpeed");
+    assert_true(found.seconds == 0.25 && isnan(found.loss));
+    launch_frameworks_free(f);
+}
+
 static void other_lines_are_not_read(void **state)
 {
     static const char *const lines[] = {
@@ -90,6 +115,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lines_of_frameworks_are_read),
+        cmocka_unit_test(deepspeed_needs_the_batch),
         cmocka_unit_test(other_lines_are_not_read),
     };
 

@@ -10,6 +10,7 @@
 
 #include "large_correct.h"
 #include "large_rows_eval.h"
+#include "order.h"
 #include "read_large.h"
 
 enum { PAIRS = 40000 };
@@ -28,16 +29,9 @@ static bool same_job(const struct hm_large_row *a, const struct hm_large_row *b)
            a->work.software == b->work.software;
 }
 
-static int compare_numbers(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return x < y ? -1 : x > y;
-}
-
 static double median(double *values, size_t count)
 {
-    qsort(values, count, sizeof(*values), compare_numbers);
+    qsort(values, count, sizeof(*values), hm__compare_numbers);
     return values[count / 2];
 }
 

@@ -4,26 +4,10 @@
  */
 #include "testing.h"
 
-static struct hm_answer *plan(const char *text, const struct hm_way *way)
-{
-    struct hm_job *job = parse_job(text);
-    struct hm_question q = HM_QUESTION_INIT;
-    struct hm_answer *answer = NULL;
-    struct hm_err err = {0};
-
-    q.max_n = 4;
-    q.ways = way;
-    q.way_count = way ? 1 : 0;
-    if (hm_plan(job, NULL, 0, NULL, 0, &q, &answer, &err))
-        fail_msg("%s: %s", err.field, err.message);
-    hm_job_free(job);
-    return answer;
-}
-
 /* Returns the number of notes of the plan that begin with this text. */
 static size_t notes_with(const char *text, const struct hm_way *way, const char *note)
 {
-    struct hm_answer *a = plan(text, way);
+    struct hm_answer *a = plan_way(4, text, way);
     size_t found = 0;
 
     for (size_t i = 0; i < a->note_count; i++)

@@ -7,6 +7,7 @@
 #include "testing.h"
 
 #include "fit.h"
+#include "order.h"
 #include "random.h"
 
 static struct hm_runs *make_runs(const double *n, size_t count, bool weak)
@@ -59,13 +60,6 @@ static double loss(const struct hm_fit *fit, const double *x, size_t from, size_
     return (log(ratio) + (fit->weak ? 0 : more)) / (more / log(2));
 }
 
-static int compare_numbers(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
 /* Returns the growth of the loss inside the range of the runs that four of five draws exceed; 0 if
  * this growth is negative. */
 static double agreed_growth(const struct hm_fit *fit, const double *x)
@@ -77,7 +71,7 @@ static double agreed_growth(const struct hm_fit *fit, const double *x)
         growths[d] = loss(fit, x, 1, 2, d) - loss(fit, x, 0, 1, d);
     for (size_t d = 0; d < count; d++)
         growths[d] = isfinite(growths[d]) ? growths[d] : 0;
-    qsort(growths, count, sizeof(*growths), compare_numbers);
+    qsort(growths, count, sizeof(*growths), hm__compare_numbers);
     double growth = growths[count / 5];
     test_free(growths);
     return fmax(growth, 0);

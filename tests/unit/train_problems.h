@@ -10,7 +10,7 @@
 #include "linear_problem.h"
 #include "shard.h"
 
-/* Assertion that works in threads, in which those of cmocka do not. */
+/* Assertion that works in ranks, in which those of cmocka do not. */
 #define CHECK(condition) (condition) ? (void)0 : check_failed(#condition, __FILE__, __LINE__)
 
 static inline void check_failed(const char *what, const char *file, int line)

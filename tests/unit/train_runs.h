@@ -1,4 +1,4 @@
-/* Makes training runs on ranks that are threads, and collects their results. */
+/* Makes training runs on ranks of one process, and collects their results. */
 #ifndef HM_TRAIN_RUNS_H
 #define HM_TRAIN_RUNS_H
 

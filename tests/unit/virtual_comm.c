@@ -7,10 +7,11 @@
 #include "virtual_comm.h"
 
 #include <math.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "fibers.h"
 
 enum { PARTS = 2 }; /* There are two communicators: one of all ranks, and one of the first ranks. */
 
@@ -35,8 +36,6 @@ struct virtual_barrier {
 struct virtual_rank {
     struct hm_comm comm;
     struct virtual_world *world;
-    pthread_t thread;
-    pthread_cond_t turn;
     /* Current time of the rank, and time at which it can continue; the latter is INFINITY if
      * unknown. */
     double clock_s, ready_s;
@@ -46,7 +45,7 @@ struct virtual_rank {
 };
 
 struct virtual_world {
-    pthread_mutex_t lock;
+    struct fibers *fibers;
     struct virtual_cluster cluster;
     struct virtual_rank *ranks;
     struct message_side **sends,
@@ -54,7 +53,7 @@ struct virtual_world {
            non-blocking messages. */
         **receives;
     struct virtual_barrier barriers[PARTS];
-    int size, running;
+    int size;
     void (*body)(struct hm_comm *comm, void *context);
     void *context;
 };
@@ -82,9 +81,10 @@ static double rank_earliest_done(const struct virtual_rank *r)
     return first;
 }
 
-/* Let the rank run that is ready earliest; the caller must hold the lock. */
-static void schedule_next(struct virtual_world *w)
+/* Returns the rank that is ready earliest; -1 if all have ended. */
+static int schedule_next(void *context)
 {
+    struct virtual_world *w = context;
     int best = -1;
 
     for (int i = 0; i < w->size; i++)
@@ -96,29 +96,24 @@ static void schedule_next(struct virtual_world *w)
         all_over = all_over && w->ranks[i].over;
     if (best < 0 && !all_over)
         virtual_abort("deadlock: every rank waits");
-    w->running = best;
-    if (best >= 0)
-        pthread_cond_signal(&w->ranks[best].turn);
+    return best;
 }
 
 /* Wait until this rank may run, at the time ready_s, which other ranks may set. */
 static void schedule_wait(struct virtual_rank *r)
 {
     struct virtual_world *w = r->world;
-    int self = (int)(r - w->ranks);
+    int self = (int)(r - w->ranks), next = schedule_next(w);
 
-    schedule_next(w);
-    while (w->running != self)
-        pthread_cond_wait(&r->turn, &w->lock);
+    if (next != self)
+        fibers_switch(w->fibers, next);
     r->clock_s = fmax(r->clock_s, r->ready_s);
 }
 
 static void rank_advance(struct virtual_rank *r, double seconds)
 {
-    pthread_mutex_lock(&r->world->lock);
     r->ready_s = r->clock_s + seconds;
     schedule_wait(r);
-    pthread_mutex_unlock(&r->world->lock);
 }
 
 /* ---- messages ------------------------------------------------------------------------------- */
@@ -148,7 +143,6 @@ static struct message_side *side_post(struct hm_comm *comm, int peer, bool non_b
     if (!side || peer < 0 || peer >= w->size || peer == self)
         virtual_abort("a message from or to a rank that does not exist");
     *side = (struct message_side){NULL, data, into, bytes, r->clock_s, INFINITY};
-    pthread_mutex_lock(&w->lock);
     struct message_side **others = data ? &w->receives[pair] : &w->sends[pair];
     struct message_side *other = *others;
     if (!other) {
@@ -165,7 +159,6 @@ static struct message_side *side_post(struct hm_comm *comm, int peer, bool non_b
                                        (double)send->bytes * w->cluster.byte_s;
         rank_wake(&w->ranks[peer]);
     }
-    pthread_mutex_unlock(&w->lock);
     return side;
 }
 
@@ -185,7 +178,6 @@ static size_t virtual_wait_any(struct hm_comm *comm, void **requests, size_t cou
     struct virtual_rank *r = rank_of(comm);
     size_t place = count;
 
-    pthread_mutex_lock(&r->world->lock);
     r->awaited = (struct message_side **)requests;
     r->awaited_count = count;
     r->ready_s = fmax(r->clock_s, rank_earliest_done(r));
@@ -200,7 +192,6 @@ static size_t virtual_wait_any(struct hm_comm *comm, void **requests, size_t cou
     free(r->awaited[place]);
     r->awaited = NULL;
     r->awaited_count = 0;
-    pthread_mutex_unlock(&r->world->lock);
     return place;
 }
 
@@ -209,9 +200,7 @@ static bool virtual_test(struct hm_comm *comm, void *request)
     struct message_side *side = request;
     struct virtual_rank *r = rank_of(comm);
 
-    pthread_mutex_lock(&r->world->lock);
     bool done = side->done_s <= r->clock_s;
-    pthread_mutex_unlock(&r->world->lock);
     if (done)
         free(side);
     return done;
@@ -274,7 +263,6 @@ static void virtual_barrier(struct hm_comm *comm)
     struct virtual_world *w = r->world;
     struct virtual_barrier *m = &w->barriers[comm->size < w->size];
 
-    pthread_mutex_lock(&w->lock);
     m->latest_s = fmax(m->latest_s, r->clock_s);
     if (++m->arrived == m->size) {
         for (int i = 0; i < m->size; i++)
@@ -285,26 +273,16 @@ static void virtual_barrier(struct hm_comm *comm)
         r->ready_s = INFINITY;
     }
     schedule_wait(r);
-    pthread_mutex_unlock(&w->lock);
 }
 
-static void *virtual_thread(void *argument)
+static void virtual_body(void *context, int index)
 {
-    struct virtual_rank *r = argument;
-    struct virtual_world *w = r->world;
-    int self = (int)(r - w->ranks);
+    struct virtual_world *w = context;
+    struct virtual_rank *r = &w->ranks[index];
 
-    pthread_mutex_lock(&w->lock);
-    while (w->running != self)
-        pthread_cond_wait(&r->turn, &w->lock);
-    pthread_mutex_unlock(&w->lock);
     w->body(&r->comm, w->context);
-    pthread_mutex_lock(&w->lock);
     r->over = true;
     r->ready_s = INFINITY;
-    schedule_next(w);
-    pthread_mutex_unlock(&w->lock);
-    return NULL;
 }
 
 void virtual_comm_part(struct hm_comm *comm, int count, struct hm_comm *ret_part)
@@ -336,7 +314,6 @@ void virtual_comm_run(int size, const struct virtual_cluster *cluster,
     size_t pairs = 2 * (size_t)size * (size_t)size;
     struct virtual_world w = {.cluster = *cluster, .size = size, .body = body, .context = context};
 
-    pthread_mutex_init(&w.lock, NULL);
     w.barriers[0].size = size;
     w.ranks = calloc((size_t)size, sizeof(*w.ranks));
     w.sends = calloc(pairs, sizeof(struct message_side *));
@@ -348,18 +325,13 @@ void virtual_comm_run(int size, const struct virtual_cluster *cluster,
         r->world = &w;
         r->comm = (struct hm_comm){
             .ops = &ops, .state = r, .rank = i, .size = size, .shared_clock = true};
-        pthread_cond_init(&r->turn, NULL);
-        if (pthread_create(&r->thread, NULL, virtual_thread, r))
-            virtual_abort("cannot create a thread");
     }
-    for (int i = 0; i < size; i++)
-        pthread_join(w.ranks[i].thread, NULL);
+    w.fibers = fibers_new(size, virtual_body, schedule_next, &w);
+    fibers_run(w.fibers, 0);
+    fibers_free(w.fibers);
     for (size_t i = 0; i < pairs; i++)
         if (w.sends[i] || w.receives[i])
             virtual_abort("a message was not received");
-    for (int i = 0; i < size; i++)
-        pthread_cond_destroy(&w.ranks[i].turn);
-    pthread_mutex_destroy(&w.lock);
     free(w.receives);
     free(w.sends);
     free(w.ranks);

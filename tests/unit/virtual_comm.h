@@ -1,5 +1,5 @@
 /*
- * Implements ranks in virtual time, for tests. The ranks are threads of which one runs at a time,
+ * Implements ranks in virtual time, for tests. The ranks are fibers of which one runs at a time,
  * always the one with the smallest clock. The order and the times of all events are therefore the
  * same in every run.
  *

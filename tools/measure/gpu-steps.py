@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """Measures training steps of common networks on one CUDA device with PyTorch.
 
-usage: gpu-steps.py OUTPUT.csv [KERNELS.csv] [LIMIT_SECONDS]
+usage: gpu-steps.py OUTPUT.csv [KERNELS.csv] [LIMIT_SECONDS] [SET]
 
 One row per network, precision, batch: seconds of the whole step, of forward, backward and update,
 seconds the host needs to enqueue the step, peak memory, kernels launched. KERNELS.csv gets the
-device time of each kernel of one step, for a few rows. Precision bf16 is autocast over fp32
-weights; tf32 and fp32 keep fp32 tensors. The optimizer is SGD with momentum, eager mode.
+device time of each kernel of one step, for a few rows. Precisions bf16 and fp16 are autocast over
+fp32 weights (without a scaler of the loss); tf32 and fp32 keep fp32 tensors. SET says which rows:
+first (SGD with momentum, eager mode; the default), more (fp16, AdamW, networks that the first set
+does not have) or compiled (torch.compile).
 """
 import csv
 import sys
@@ -169,12 +171,18 @@ def clock():
     return time.perf_counter()
 
 
-def measure(build, precision, batch, kernels_to=None):
+def measure(build, precision, batch, software="eager", update="momentum", kernels_to=None):
     torch.manual_seed(1)
     set_precision(precision)
     model, loss_of = build(batch)
     model = model.to(DEVICE).train()
-    optimizer = torch.optim.SGD(model.parameters(), lr=1e-4, momentum=0.9)
+    if software == "compiled":
+        torch._dynamo.reset()
+        model = torch.compile(model)
+    if update == "adamw":
+        optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
+    else:
+        optimizer = torch.optim.SGD(model.parameters(), lr=1e-4, momentum=0.9)
 
     def loss():
         if precision in ("bf16", "fp16"):
@@ -234,33 +242,76 @@ def measure(build, precision, batch, kernels_to=None):
     return result
 
 
+def more_networks():
+    import torchvision.models as tv
+    import transformers as tr
+
+    def gpt2_large(batch):
+        model = tr.GPT2LMHeadModel(tr.GPT2Config(n_embd=1280, n_layer=36, n_head=20))
+        x = torch.randint(0, 50000, (batch, 1024), device=DEVICE)
+        return model, lambda m: m(input_ids=x, labels=x).loss
+
+    plain = dict(weights=None)
+    return [
+        ("resnet-34", image_net(lambda: tv.resnet34(**plain)), [32, 256]),
+        ("resnet-101", image_net(lambda: tv.resnet101(**plain)), [32, 128]),
+        ("resnext-50-32x4d", image_net(lambda: tv.resnext50_32x4d(**plain)), [32, 128]),
+        ("vit-large-16", image_net(lambda: tv.vit_l_16(**plain)), [16, 64]),
+        ("gpt-2-large", gpt2_large, [1, 8]),
+    ]
+
+
+def rows_of(which):
+    """Returns (name, build, precision, batch, software, optimizer) of each row of a set."""
+    first, more = networks(), more_networks()
+    named = {n: (build, b) for n, build, b in first + more}
+    if which == "first":
+        rows = [(n, build, p, b, "eager", "momentum")
+                for n, build, batches in first for p in ("bf16", "tf32") for b in batches]
+        return rows + [(n, build, "fp32", b[-2], "eager", "momentum")
+                       for n, build, b in first[:3] + first[11:12]]
+    if which == "more":
+        rows = [(n, build, "fp16", b, "eager", "momentum")
+                for n, build, batches in first + more for b in batches[-2:]]
+        rows += [(n, build, p, b, "eager", "momentum")
+                 for n, build, batches in more for p in ("bf16", "tf32") for b in batches]
+        return rows + [(n, named[n][0], p, b, "eager", "adamw") for n, b in (
+            ("resnet-50", 128), ("vit-b-16", 64), ("bert-base-128", 64), ("bert-large-128", 64),
+            ("gpt-2", 8), ("gpt-2-355m", 8), ("t5-base", 16), ("unet", 8))
+            for p in ("bf16", "tf32")]
+    return [(n, named[n][0], p, b, "compiled", "momentum") for n, p, b in (
+        ("gpt-2-355m", "bf16", 8), ("bert-base-512", "bf16", 32), ("resnet-101", "bf16", 128),
+        ("unet", "bf16", 16), ("vit-large-16", "bf16", 64), ("resnet-34", "bf16", 256),
+        ("t5-base", "bf16", 16), ("inception-v3", "bf16", 128), ("efficientnet-b0", "bf16", 128),
+        ("resnext-50-32x4d", "bf16", 128), ("gpt-2", "tf32", 8), ("resnet-18", "tf32", 256),
+        ("vit-b-16", "fp16", 64), ("resnet-50", "fp16", 256), ("mobilenet-v3-large", "bf16", 256),
+        ("densenet-121", "bf16", 128), ("gpt-2-large", "bf16", 8), ("resnet-152", "bf16", 64))]
+
+
 def main():
     out = open(sys.argv[1], "w", newline="")
     kernels = csv.writer(open(sys.argv[2], "w", newline="")) if len(sys.argv) > 2 else None
     limit = float(sys.argv[3]) if len(sys.argv) > 3 else 540
-    names = ["network", "precision", "batch", "parameters", "tensors", "step_s", "alone_s",
-             "forward_s", "backward_s", "update_s", "enqueue_s", "device_s", "launches",
-             "peak_bytes"]
+    names = ["network", "precision", "batch", "software", "optimizer", "parameters", "tensors",
+             "step_s", "alone_s", "forward_s", "backward_s", "update_s", "enqueue_s", "device_s",
+             "launches", "peak_bytes"]
     table = csv.DictWriter(out, names)
     table.writeheader()
     began = time.time()
-    todo = []
-    for name, build, batches in networks():
-        for precision in ("bf16", "tf32"):
-            todo += [(name, build, precision, b) for b in batches]
-    todo += [(n, build, "fp32", b[-2]) for n, build, b in networks()[:3] + networks()[11:12]]
-    for name, build, precision, batch in todo:
+    which = sys.argv[4] if len(sys.argv) > 4 else "first"
+    for name, build, precision, batch, software, update in rows_of(which):
         if time.time() - began > limit:
             print("stopped: out of time", flush=True)
             break
         kept = []
         try:
-            row = measure(build, precision, batch, kept)
+            row = measure(build, precision, batch, software, update, kept)
         except Exception as error:  # noqa: BLE001 - one failing network must not stop the rest
             print(name, precision, batch, "failed:", str(error)[:200], flush=True)
             torch.cuda.empty_cache()
             continue
-        row.update(network=name, precision=precision, batch=batch)
+        row.update(network=name, precision=precision, batch=batch, software=software,
+                   optimizer=update)
         table.writerow({k: "%.6g" % v if isinstance(v, float) else v for k, v in row.items()})
         out.flush()
         print(name, precision, batch, "step %.3f ms enqueue %.3f device %.3f launches %d" % (

@@ -171,6 +171,44 @@ export interface DesignRequest {
   json?: boolean;
 }
 
+/** A request of converge: learn how the loss depends on iterations and workers. */
+export interface ConvergeRequest {
+  /** traces of training runs, or a saved fit (.json) */
+  traces?: Rows;
+  /** with a store: only runs that have this value */
+  where?: string | string[] | Quantities | Record<string, Quantity[]>;
+  /** only these algorithms */
+  algorithms?: string | string[];
+  /** the least possible loss (default: as the traces say, else estimated) */
+  best?: Quantity;
+  /** the column that is the loss: objective (default), loss, test_error, accuracy */
+  measure?: string;
+  /** count epochs instead of iterations, for asynchronous runs */
+  epochs?: boolean;
+  /** rows of the training data to predict, from traces on samples of them (default: the largest number of rows of a trace) */
+  rows?: Quantity;
+  /** formulas over i and m to choose from, such as i/m,ln(i),ln(m) (default: a library of them, and the forms of theory) */
+  terms?: string | string[];
+  /** probability of the intervals (default 90%) */
+  level?: Quantity;
+  /** seed of random numbers (default 0) */
+  seed?: Quantity;
+  /** a fact that files of other tools do not have, such as n=8 */
+  set?: string | string[] | Quantities | Record<string, Quantity[]>;
+  /** how well the others predict the traces on M workers; each: every M in turn */
+  leave_out?: string;
+  /** how well fewer rows predict the traces on R rows; each: every R in turn */
+  leave_rows?: string;
+  /** how well a trace is predicted K iterations ahead, or a time ahead (5s) */
+  ahead?: Quantity;
+  /** with ahead: points that are seen before (default 50) */
+  window?: Quantity;
+  /** the whole answer as JSON */
+  json?: boolean;
+  /** the points of the fit as comma-separated values */
+  csv?: boolean;
+}
+
 /** A request of advise: which algorithm on how many workers. */
 export interface AdviseRequest {
   /** traces of training runs, or a saved fit (.json) */
@@ -335,6 +373,34 @@ export interface RecommendRequest {
   json?: boolean;
   /** the candidates as comma-separated values */
   csv?: boolean;
+}
+
+/** A request of graph: how a graph splits over workers, and what that does to the speedup. */
+export interface GraphRequest {
+  /** degrees, edges (SNAP) or METIS, plain or gzip */
+  graph?: Rows;
+  /** degrees, edges or metis (default: by the file's name) */
+  format?: 'auto' | 'degrees' | 'edges' | 'metis';
+  /** do not keep the edges: little memory, but cuts are not known */
+  degrees_only?: boolean;
+  /** make a graph instead of reading one: power-law, random or grid */
+  generate?: 'power-law' | 'random' | 'grid';
+  /** vertices of the graph to make */
+  vertices?: Quantity;
+  /** edges of the graph to make */
+  edges?: Quantity;
+  /** largest degree of the power law to make */
+  max_degree?: Quantity;
+  /** numbers of workers, such as 2..32 or 2,4,8 (default 2..32) */
+  parts?: Quantity | Quantity[];
+  /** how to split: dealt (default), random, greedy, hash, metis, edge-random, hdrf; 'all' */
+  split?: string | string[];
+  /** random splits to try for each number of workers (default 20) */
+  trials?: Quantity;
+  /** seed of random numbers (default 1) */
+  seed?: Quantity;
+  /** the whole answer as JSON */
+  json?: boolean;
 }
 
 /** A request of catalog list: list the machines, networks and neural networks that are known by name. */
@@ -1512,6 +1578,8 @@ export interface CatalogEntry {
   flops_tf32?: number | null;
   /** flop/s in fp8 */
   flops_fp8?: number | null;
+  /** flop/s in fp4 */
+  flops_fp4?: number | null;
   /** multiprocessors of a worker */
   processors?: number | null;
   /** cores of a worker without accelerators */
@@ -1548,6 +1616,8 @@ export interface CatalogEntry {
   assumed?: string | null;
   /** parameters of a neural network */
   parameters?: number | null;
+  /** parameters of a transformer that each token uses */
+  active_parameters?: number | null;
   /** flop of one sample forward */
   forward_flop?: number | null;
 }

@@ -22,7 +22,7 @@
 extern char **environ;
 
 /* Print a field such as "max_n" as the option "--max-n". */
-static void print_option(const char *field)
+static void print_terminal_option(const char *field)
 {
     fputs("--", stderr);
     for (; *field; field++)
@@ -68,13 +68,13 @@ int cli_report(const struct hm_err *err)
 
     fputs("howmany: ", stderr);
     if (is_option_source(err->source))
-        print_option(err->source);
+        print_terminal_option(err->source);
     else if (err->source[0] && !request && err->line > 0)
         fprintf(stderr, "%s:%d: ", err->source, err->line);
     else if (err->source[0] && !request)
         fprintf(stderr, "%s: ", err->source);
     if (request && err->field[0])
-        print_option(err->field);
+        print_terminal_option(err->field);
     else if (err->field[0])
         fprintf(stderr, "%s: ", err->field);
     spell_options(err->message[0] ? err->message : hm_strerror(err->code), text, sizeof(text));

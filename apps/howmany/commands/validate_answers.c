@@ -16,6 +16,7 @@
 
 #include "format.h"
 #include "json.h"
+#include "order.h"
 #include "text.h"
 #include "validate_fits.h"
 #include "validate_plans.h"
@@ -149,17 +150,11 @@ struct accuracy {
     double median, ninetieth, width;
 };
 
-static int compare_doubles(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y;
-}
-
 static double sorted_quantile(double *values, size_t count, double share)
 {
     if (count == 0)
         return NAN;
-    qsort(values, count, sizeof(*values), compare_doubles);
+    qsort(values, count, sizeof(*values), hm__compare_numbers);
     double at = share * (double)(count - 1);
     size_t low = (size_t)at, high = low + 1 < count ? low + 1 : low;
     return values[low] + (at - (double)low) * (values[high] - values[low]);

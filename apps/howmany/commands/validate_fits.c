@@ -23,6 +23,7 @@
 #include "format.h"
 #include "howmany_fit.h"
 #include "json.h"
+#include "order.h"
 #include "text.h"
 
 enum { POINTS_MAX = 512 };
@@ -394,12 +395,6 @@ static struct validate_result fit_sheet(const struct validate_curve *c, const ch
 
 /* ---- the table ------------------------------------------------------------------------------ */
 
-static int compare_doubles(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y;
-}
-
 struct fit_summary {
     size_t count, intervals, inside;
     double median, ninetieth;
@@ -422,7 +417,7 @@ static struct fit_summary summarise_method(const struct validate_curves *f,
         free(errors);
         return s;
     }
-    qsort(errors, s.count, sizeof(*errors), compare_doubles);
+    qsort(errors, s.count, sizeof(*errors), hm__compare_numbers);
     s.median =
         s.count % 2 ? errors[s.count / 2] : (errors[s.count / 2 - 1] + errors[s.count / 2]) / 2;
     s.ninetieth = errors[(size_t)(0.9 * (double)(s.count - 1))];

@@ -62,8 +62,8 @@ struct validate_curves {
  */
 int validate_curves_read(struct validate_curves *f, const char *data, const char *option);
 void validate_curves_release(struct validate_curves *f);
-/* Fit the runs on the smaller half of the numbers of workers with a rule, and predict the time on
- * the largest number of workers; `rule` may be NULL. */
+/* Fit the runs on the smaller half of the numbers of workers, and predict the time on the largest
+ * number of workers. `rule` selects the terms of the fit; NULL means the default rule. */
 struct validate_result validate_curve_predict(const struct validate_curve *c,
                                               const struct hm_fit_rule *rule, double level);
 

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "howmany_fit.h"
+#include "order.h"
 #include "predict.h"
 #include "validate_kinds.h"
 
@@ -28,8 +29,8 @@ struct one_row {
 };
 
 /*
- * Computes the measured time, scaled so that the error of the model is the same as if its constants
- * had been fitted without the source of the row.
+ * Scales the measured time of a row so that its error is that of a model whose constants were
+ * fitted to all sources except the source of the row.
  */
 static int unseen_seconds(const struct hm_measured_step *s, double *ret_predicted,
                           double *ret_seconds, struct hm_err *err)
@@ -109,12 +110,6 @@ static int read_rows(struct one_rows *all, const struct hm_measured_steps *steps
     return rc;
 }
 
-static int compare_doubles(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y;
-}
-
 /*
  * Returns the median of one member of struct one_row, which is at `offset` in the struct. The
  * median is over the rows of `source`, or over all rows if `source` is NULL.
@@ -127,7 +122,7 @@ static double rows_median(const struct one_rows *all, const char *source, size_t
     for (size_t i = 0; i < all->count; i++)
         if (!source || strcmp(all->rows[i].source, source) == 0)
             values[count++] = fabs(*(const double *)((const char *)&all->rows[i] + offset));
-    qsort(values, count, sizeof(*values), compare_doubles);
+    qsort(values, count, sizeof(*values), hm__compare_numbers);
     return count ? values[count / 2] : NAN;
 }
 

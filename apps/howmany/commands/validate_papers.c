@@ -38,6 +38,7 @@
 #include "howmany_advise.h"
 #include "howmany_fit.h"
 #include "json.h"
+#include "order.h"
 #include "predict_platform.h"
 #include "read_platforms.h"
 #include "text.h"
@@ -327,13 +328,6 @@ static double held_out_value(const struct papers_sources *s, const char *what, s
 
 /* ---- errors of a fit ------------------------------------------------------------------------- */
 
-static int compare_numbers(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
 /*
  * Adds the absolute errors of log10(P - P*) for one trace to errors[0..*count). If `pace` is not
  * NULL, the iteration of a point is the point's time divided by the fitted seconds of an iteration.
@@ -385,7 +379,7 @@ static double fit_error(const struct hm_traces *all, const char *algorithm, doub
         if (strcmp(all->traces[t].algorithm, algorithm) == 0 && (m == 0 || all->traces[t].m == m))
             rc = add_errors(c, &all->traces[t], pace, errors, &count, err);
     if (rc == 0 && count > 0)
-        qsort(errors, count, sizeof(*errors), compare_numbers);
+        qsort(errors, count, sizeof(*errors), hm__compare_numbers);
     double found = rc == 0 && count > 0 && (pace || !timed) ? errors[count / 2] : NAN;
     hm_convergence_free(c);
     free(own.traces);

@@ -61,8 +61,7 @@ static void check_large(const struct hm_large_answer *a, struct validate_headlin
 
 static int plan_example(const struct hm_job *job, struct validate_headline *h, struct hm_err *err)
 {
-    const struct hm_large_question large = {
-        .n = NAN, .max_n = NAN, .deadline_s = NAN, .budget = NAN, .slack = SLACK, .certainty = NAN};
+    const struct hm_large_question large = HM_LARGE_QUESTION_INIT;
     const struct hm_question question = HM_QUESTION_INIT;
     struct hm_large_answer *network = NULL;
     struct hm_answer *answer = NULL;

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "json.h"
+#include "order.h"
 #include "predict_platform.h"
 #include "read_platforms.h"
 #include "readers.h"
@@ -25,12 +26,6 @@ static const char *row_key(const struct hm_platform_row *r, size_t grouping)
     return keys[grouping];
 }
 
-static int compare_errors(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y;
-}
-
 /* Returns the median absolute error of the rows of a group, and sets *ret_count to their number. */
 static double group_median(const struct hm_platform_rows *all, const double *predicted,
                            size_t grouping, const char *key, double *errors, size_t *ret_count)
@@ -40,7 +35,7 @@ static double group_median(const struct hm_platform_rows *all, const double *pre
     for (size_t i = 0; i < all->count; i++)
         if (strcmp(row_key(&all->rows[i], grouping), key) == 0)
             errors[count++] = fabs(predicted[i] / all->rows[i].seconds - 1);
-    qsort(errors, count, sizeof(*errors), compare_errors);
+    qsort(errors, count, sizeof(*errors), hm__compare_numbers);
     *ret_count = count;
     return count % 2 ? errors[count / 2] : (errors[count / 2 - 1] + errors[count / 2]) / 2;
 }

@@ -14,6 +14,7 @@
 
 #include "format.h"
 #include "json.h"
+#include "order.h"
 #include "plot_style.h"
 #include "predict.h"
 #include "read_measured.h"
@@ -136,12 +137,6 @@ static int read_cases(struct step_cases *all, const char *path, const struct hm_
 
 /* ---- medians --------------------------------------------------------------------------------- */
 
-static int compare_values(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y;
-}
-
 /* The properties by which rows are grouped. */
 static const char *const groupings[] = {"kind", "source", "network", "precision", "machine"};
 enum { GROUPINGS = sizeof(groupings) / sizeof(groupings[0]) };
@@ -173,14 +168,14 @@ static struct group_summary group_summarise(const struct step_cases *all, size_t
         values[s.count++] = fabs(case_error(&all->rows[i]));
         s.inside += case_inside(&all->rows[i]);
     }
-    qsort(values, s.count, sizeof(*values), compare_values);
+    qsort(values, s.count, sizeof(*values), hm__compare_numbers);
     s.median = s.count ? values[s.count / 2] : NAN;
     for (size_t i = 0; i < all->count; i++) {
         const struct step_case *c = &all->rows[i];
         if (strcmp(case_key(c, grouping), key) == 0 && c->measured_bytes > 0)
             values[memories++] = fabs(c->predicted_bytes / c->measured_bytes - 1);
     }
-    qsort(values, memories, sizeof(*values), compare_values);
+    qsort(values, memories, sizeof(*values), hm__compare_numbers);
     if (memories)
         s.memory_median = values[memories / 2];
     return s;

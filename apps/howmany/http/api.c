@@ -22,7 +22,7 @@ static const char json_type[] = "application/json", text_type[] = "text/plain; c
 
 /* All routes. A route that writes to the store needs the scope write; a route that reads data needs
  * the scope read. Routes with the same path are adjacent. */
-static const struct api_route routes[] = {
+static const struct api_route route_table[] = {
     {"GET", "/healthz", API_HEALTH, 0, "whether the program runs", {0}},
     {"GET", "/readyz", API_READY, 0, "whether it accepts requests", {0}},
     {"GET", "/metrics", API_METRICS, TOKEN_READ, "counters, for Prometheus", {0}},
@@ -70,6 +70,18 @@ static const struct api_route routes[] = {
      TOKEN_READ,
      "which algorithm on how many workers",
      {.verb = &hm__verb_advise}},
+    {"POST",
+     "/v1/converge",
+     API_VERB,
+     TOKEN_READ,
+     "how the loss depends on iterations and workers",
+     {.verb = &hm__verb_converge}},
+    {"POST",
+     "/v1/graph",
+     API_VERB,
+     TOKEN_READ,
+     "how a graph is split among workers, and what that costs",
+     {.verb = &hm__verb_graph}},
     {"GET",
      "/v1/recommend",
      API_VERB,
@@ -118,7 +130,7 @@ static const struct api_route routes[] = {
     {"GET", "/assets/{name}", API_PAGE, 0, "files of the web page", {0}},
 };
 
-enum { ROUTES = sizeof(routes) / sizeof(routes[0]) };
+enum { ROUTES = sizeof(route_table) / sizeof(route_table[0]) };
 
 struct api {
     struct api_settings settings;
@@ -135,7 +147,7 @@ struct api {
 const struct api_route *api_routes(size_t *count)
 {
     *count = ROUTES;
-    return routes;
+    return route_table;
 }
 
 struct api *api_new(const struct api_settings *settings, struct hm_err *err)
@@ -161,7 +173,7 @@ struct api *api_new(const struct api_settings *settings, struct hm_err *err)
         .style = {.unicode = true, .width = 100},
     };
     for (size_t i = 0; i < ROUTES; i++)
-        a->paths[i] = routes[i].path;
+        a->paths[i] = route_table[i].path;
     a->cache = api_cache_new(settings->cache_bytes);
     a->metrics = api_metrics_new(a->paths, ROUTES);
     a->wrong_tokens = token_limit_new();
@@ -225,10 +237,11 @@ static size_t find_route(const struct http_request *r)
     const char *method = is_get(r) ? "GET" : "POST";
     size_t first = 0;
 
-    while (first < ROUTES && !path_matches(routes[first].path, r->path))
+    while (first < ROUTES && !path_matches(route_table[first].path, r->path))
         first++;
-    for (size_t i = first; i < ROUTES && strcmp(routes[i].path, routes[first].path) == 0; i++)
-        if (strcmp(routes[i].method, method) == 0)
+    for (size_t i = first; i < ROUTES && strcmp(route_table[i].path, route_table[first].path) == 0;
+         i++)
+        if (strcmp(route_table[i].method, method) == 0)
             return i;
     return first;
 }
@@ -530,14 +543,14 @@ bool api_admit(void *context, const struct http_request *r, struct http_response
     struct api *a = context;
     size_t i = find_route(r);
 
-    return is_get(r) || i == ROUTES || check_token(a, &routes[i], r, out);
+    return is_get(r) || i == ROUTES || check_token(a, &route_table[i], r, out);
 }
 
 enum http_next api_quick(void *context, const struct http_request *r, struct http_response *out)
 {
     struct api *a = context;
     size_t i = find_route(r);
-    const struct api_route *route = &routes[i < ROUTES ? i : 0];
+    const struct api_route *route = &route_table[i < ROUTES ? i : 0];
 
     if (i == ROUTES)
         refuse_missing(r, out);
@@ -610,7 +623,7 @@ static void send_openapi(struct api *a, const struct http_request *r, struct htt
 static void answer_request(struct api *a, const struct http_request *r,
                            const struct hm_store_access *access, struct http_response *out)
 {
-    const struct api_route *route = &routes[find_route(r)];
+    const struct api_route *route = &route_table[find_route(r)];
     struct hm_reply *reply = NULL;
     struct hm_err err = {0};
 

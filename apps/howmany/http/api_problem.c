@@ -11,7 +11,7 @@
 
 static const char problem_type[] = "application/problem+json";
 
-static void release_text(void *text)
+static void release_problem(void *text)
 {
     hm_text_free(text);
 }
@@ -40,7 +40,7 @@ static void problem_end(struct http_response *r, int status, struct hm_json *jso
     r->body = text;
     r->length = length;
     r->owner = text;
-    r->release = release_text;
+    r->release = release_problem;
 }
 
 static void problem_begin(struct hm_json *json, int status, const char *kind, const char *title)

@@ -36,6 +36,13 @@ struct http_request {
     void *is_over_data;
 };
 
+/* A request whose texts are all empty. */
+#define HTTP_REQUEST_INIT                                                                          \
+    {                                                                                              \
+        .method = "", .path = "", .query = "", .type = "", .accept = "", .authorization = "",      \
+        .host = "", .origin = "", .if_none_match = "", .key = "", .body = ""                       \
+    }
+
 /* A response. Zero-initialise; the handler fills it in. */
 struct http_response {
     int status;

@@ -211,7 +211,7 @@ static bool is_host(const char *text, size_t length)
     return text[end] == ':' && port <= 5 && strspn(text + end + 1, "0123456789") >= port;
 }
 
-static struct http_verdict check_host(const struct http_head *head)
+static struct http_verdict check_guard_host(const struct http_head *head)
 {
     size_t count = count_headers(head, "Host");
     const struct http_header *host = http_guard_find(head, "Host");
@@ -308,7 +308,7 @@ struct http_verdict http_guard_check(const struct http_head *head, size_t body_l
     if (v.status == 0)
         v = check_framing(head, framing);
     if (v.status == 0)
-        v = check_host(head);
+        v = check_guard_host(head);
     if (v.status == 0)
         v = check_target(head->target);
     if (v.status == 0 && strcmp(head->method, "GET") != 0 && strcmp(head->method, "HEAD") != 0 &&

@@ -102,19 +102,9 @@ static struct exchange *exchange_new(struct http_server *s, struct http_peer *p,
     x->server = s;
     x->peer = p;
     x->started_s = http_loop_now(p->loop);
-    x->request = (struct http_request){.is_over = exchange_is_over,
-                                       .is_over_data = x,
-                                       .method = "",
-                                       .path = "",
-                                       .query = "",
-                                       .type = "",
-                                       .accept = "",
-                                       .authorization = "",
-                                       .host = "",
-                                       .origin = "",
-                                       .if_none_match = "",
-                                       .key = "",
-                                       .body = ""};
+    x->request = (struct http_request)HTTP_REQUEST_INIT;
+    x->request.is_over = exchange_is_over;
+    x->request.is_over_data = x;
     snprintf(x->request.id, sizeof(x->request.id), "%08x-%06llx", s->id_prefix,
              atomic_fetch_add_explicit(&s->next_id, 1, memory_order_relaxed));
     memcpy(x->request.address, p->address, HTTP_ADDRESS);

@@ -16,7 +16,6 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <ftw.h>
 #include <net/if.h>
 #include <signal.h>
 #include <stdio.h>
@@ -30,6 +29,7 @@
 #include "cli.h"
 #include "clock.h"
 #include "err.h"
+#include "guard.h"
 #include "lab_enter.h"
 #include "memory.h"
 #include "processes.h"
@@ -273,14 +273,6 @@ static int remove_space(const char *space, struct hm_err *err)
     return 0;
 }
 
-static int remove_entry(const char *path, const struct stat *unused, int kind, struct FTW *ftw)
-{
-    (void)unused;
-    (void)kind;
-    (void)ftw;
-    return remove(path) == 0 || errno == ENOENT ? 0 : -1;
-}
-
 int lab_remove(const char *name, struct hm_err *err)
 {
     char space[LAB_TEXT], path[LAB_TEXT];
@@ -294,8 +286,7 @@ int lab_remove(const char *name, struct hm_err *err)
     lab_found_release(&found);
     if (rc)
         return rc;
-    if (nftw(lab_path(name, NULL, path), remove_entry, 8, FTW_DEPTH | FTW_PHYS) != 0 &&
-        errno != ENOENT)
+    if (launch_remove_folder(lab_path(name, NULL, path)))
         return hm__fail(err, HM_E_IO, "cannot remove %s: %s", path, strerror(errno));
     rmdir(LAB_FOLDER); /* This removes the folder of all labs only if it is empty, that is, if no
                           other lab exists. */

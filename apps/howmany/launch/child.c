@@ -51,7 +51,7 @@ struct child_run {
     double started_s, terminated_s, killed_s, ended_s;
     double looked_s;   /* Time of the last search for a child of the command that has ended and was
                           not reaped. */
-    double unreaped_s; /* Time at which the child `unreaped` was first found. */
+    double unreaped_s; /* Time at which the process `unreaped` was first seen to have ended. */
     long unreaped;     /* Process id of a child of the command that has ended and was not reaped; 0:
                           there is none. */
     /* Reason why this program ended the command; LAUNCH_CHILD_EXITED: this program did not end

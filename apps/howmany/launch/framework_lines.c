@@ -7,6 +7,8 @@
  *   nanoGPT       iter 10: loss 3.1416, time 45.67ms, mfu 1.23%
  *   Megatron-LM   … | elapsed time per iteration (ms): 123.4 | … lm loss: 6.1E+00 | …
  *   DeepSpeed     steps: 10 loss: 1.2345 iter time (s): 0.456 samples/sec: 560.123
+ *                 … train_batch_size ............. 64, and later
+ *                 … global_step=10, RunningAvgSamplesPerSec=1.0, CurrSamplesPerSec=2.0, …
  *   Hugging Face  {'train_runtime': 12.3, …, 'train_steps_per_second': 2.5, 'train_loss': 0.5, …}
  *   Lightning     Epoch 0: 100%|███| 100/100 [00:05<00:00, 19.2it/s, train_loss=0.5]
  *                 Epoch 0/4 ━━━ 100/100 0:00:05 • 0:00:00 19.2it/s train_loss: 0.5
@@ -14,7 +16,8 @@
  *   Spark         … DAGScheduler: Job 5 finished: treeAggregate at …, took 0.123 s
  *
  * Limits: if a progress bar is drawn repeatedly, only its last state is used. DeepSpeed's lines of
- * samples per second are not used, because they do not contain the batch.
+ * samples per second are used only after the line with the batch, which it prints with its
+ * settings.
  */
 #include "framework_lines.h"
 
@@ -44,6 +47,8 @@ static const struct framework_form forms[] = {
      "ms", "lm loss: +" NUMBER},
     {"DeepSpeed", "iter time (s)", "^.*steps: [0-9]+ loss: .* iter time \\(s\\): +" NUMBER, "s",
      " loss: +" NUMBER},
+    {"DeepSpeed", "CurrSamplesPerSec", "global_step=[0-9]+, .*CurrSamplesPerSec=" NUMBER,
+     "samples/s", NULL},
     {"Hugging Face", "train_steps_per_second", "'train_steps_per_second': '?" NUMBER, "/s",
      "'train_loss': '?" NUMBER},
     {"Lightning", "Epoch ", "^Epoch [0-9]+: +100%.*[ ,]" NUMBER "(it/s|s/it)", NULL,
@@ -57,15 +62,20 @@ static const struct framework_form forms[] = {
 
 enum { FORMS = sizeof(forms) / sizeof(forms[0]) };
 
+/* The line in which DeepSpeed prints the batch of the whole job; its first group is the batch. */
+static const char batch_word[] = " train_batch_size ..",
+                  batch_line[] = " train_batch_size [.]+ " NUMBER " *$";
+
 struct launch_frameworks {
-    regex_t time[FORMS], loss[FORMS];
-    bool has_time[FORMS], has_loss[FORMS];
+    regex_t time[FORMS], loss[FORMS], batch;
+    bool has_time[FORMS], has_loss[FORMS], has_batch;
+    double samples; /* Batch of the whole job, from the latest line that has it; 0: none. */
 };
 
 struct launch_frameworks *launch_frameworks_new(void)
 {
     struct launch_frameworks *f = calloc(1, sizeof(*f));
-    bool ok = f != NULL;
+    bool ok = f != NULL && (f->has_batch = regcomp(&f->batch, batch_line, REG_EXTENDED) == 0);
 
     for (size_t i = 0; ok && i < FORMS; i++) {
         ok = f->has_time[i] = regcomp(&f->time[i], forms[i].time, REG_EXTENDED) == 0;
@@ -87,6 +97,8 @@ void launch_frameworks_free(struct launch_frameworks *f)
         if (f->has_loss[i])
             regfree(&f->loss[i]);
     }
+    if (f && f->has_batch)
+        regfree(&f->batch);
     free(f);
 }
 
@@ -111,9 +123,12 @@ static double read_group(const char *line, const regmatch_t *group)
     return used > 0 && text[used] == '\0' ? value : NAN;
 }
 
-/* Converts a time or a rate with its unit to the seconds of one iteration. */
-static double seconds_of(double value, const char *unit)
+/* Converts a time or a rate with its unit to the seconds of one iteration, which has `samples`
+ * samples. */
+static double seconds_of(double value, const char *unit, double samples)
 {
+    if (strcmp(unit, "samples/s") == 0)
+        return samples / value;
     if (strcmp(unit, "ms") == 0)
         return value / 1e3;
     if (strcmp(unit, "us") == 0)
@@ -130,7 +145,8 @@ static bool form_read(const struct launch_frameworks *f, size_t i, const char *l
     if (!strstr(line, forms[i].word) || regexec(&f->time[i], line, 4, match, 0) != 0)
         return false;
     copy_group(line, &match[3], unit, sizeof(unit));
-    double seconds = seconds_of(read_group(line, &match[1]), forms[i].unit ? forms[i].unit : unit);
+    double seconds =
+        seconds_of(read_group(line, &match[1]), forms[i].unit ? forms[i].unit : unit, f->samples);
     if (!(seconds > 0) || isinf(seconds))
         return false;
     *ret_line = (struct launch_framework_line){forms[i].framework, seconds, NAN};
@@ -139,12 +155,15 @@ static bool form_read(const struct launch_frameworks *f, size_t i, const char *l
     return true;
 }
 
-bool launch_frameworks_read(const struct launch_frameworks *f, const char *line,
+bool launch_frameworks_read(struct launch_frameworks *f, const char *line,
                             struct launch_framework_line *ret_line)
 {
     const char *redrawn = strrchr(line, '\r');
+    regmatch_t match[2];
 
     line = redrawn ? redrawn + 1 : line;
+    if (strstr(line, batch_word) && regexec(&f->batch, line, 2, match, 0) == 0)
+        f->samples = read_group(line, &match[1]);
     for (size_t i = 0; i < FORMS; i++)
         if (form_read(f, i, line, ret_line))
             return true;

@@ -18,9 +18,9 @@ struct launch_framework_line {
 struct launch_frameworks *launch_frameworks_new(void);
 void launch_frameworks_free(struct launch_frameworks *frameworks);
 
-/* Read a line of output. Returns false, and leaves *ret_line unchanged, if no known framework
- * writes such lines. */
-bool launch_frameworks_read(const struct launch_frameworks *frameworks, const char *line,
+/* Read a line of output, and remember the batch if the line has it. Returns false, and leaves
+ * *ret_line unchanged, if no known framework writes such lines. */
+bool launch_frameworks_read(struct launch_frameworks *frameworks, const char *line,
                             struct launch_framework_line *ret_line);
 
 #endif

@@ -26,8 +26,8 @@
 #include "clock.h"
 #include "processes.h"
 
-static const double GRACE_S = 2; /* Seconds between SIGTERM and SIGKILL. */
-static const double KILL_S = 5;  /* Seconds during which SIGKILL is repeated, because processes may
+static const double GUARD_GRACE_S = 2; /* Seconds between SIGTERM and SIGKILL. */
+static const double KILL_S = 5; /* Seconds during which SIGKILL is repeated, because processes may
                                     start others before they end. */
 
 /* Number of functions that can be registered at the same time. */
@@ -92,9 +92,10 @@ static void end_session(pid_t session)
     double started = cli_now_s();
 
     kill(-session, SIGTERM);
-    while (launch_session_signal(session, 0) > 0 && cli_now_s() < started + GRACE_S)
+    while (launch_session_signal(session, 0) > 0 && cli_now_s() < started + GUARD_GRACE_S)
         nanosleep(&pause, NULL);
-    while (launch_session_signal(session, SIGKILL) > 0 && cli_now_s() < started + GRACE_S + KILL_S)
+    while (launch_session_signal(session, SIGKILL) > 0 &&
+           cli_now_s() < started + GUARD_GRACE_S + KILL_S)
         nanosleep(&pause, NULL);
 }
 
@@ -268,7 +269,12 @@ static int remove_entry(const char *path, const struct stat *unused, int kind, s
     return remove(path) == 0 || errno == ENOENT ? 0 : -1;
 }
 
+int launch_remove_folder(const char *path)
+{
+    return nftw(path, remove_entry, 8, FTW_DEPTH | FTW_PHYS) == 0 || errno == ENOENT ? 0 : -1;
+}
+
 void launch_guard_remove_folder(const char *path)
 {
-    nftw(path, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+    launch_remove_folder(path);
 }

@@ -34,7 +34,11 @@ void launch_guard_tell_session(pid_t session);
 void launch_guard_add(void (*clean)(const char *name), const char *name);
 void launch_guard_drop(void (*clean)(const char *name), const char *name);
 
-/* Removes a folder and everything in it; a function that can be passed to launch_guard_add. */
+/* Removes a folder and everything in it; a missing folder is no error. Returns 0, or -1 with the
+ * reason in errno. */
+int launch_remove_folder(const char *path);
+/* Like launch_remove_folder, but ignores errors; a function that can be passed to launch_guard_add.
+ */
 void launch_guard_remove_folder(const char *path);
 
 /* Returns a descriptor that becomes readable when the guard dies, so that launch_guard_start can be

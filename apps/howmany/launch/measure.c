@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "framework_lines.h"
+#include "order.h"
 #include "spark_log.h"
 #include "text.h"
 #include "value.h"
@@ -134,15 +135,9 @@ static void read_line(void *context, const char *line, double seconds)
         read_framework_line(a, line);
 }
 
-static int compare_doubles(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y;
-}
-
 static double median_of(double *values, size_t count)
 {
-    qsort(values, count, sizeof(*values), compare_doubles);
+    qsort(values, count, sizeof(*values), hm__compare_numbers);
     return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
 }
 

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "text.h"
 
@@ -51,8 +52,8 @@ static void signal_if_in_session(void *context, long pid)
     struct session_search *s = context;
     struct launch_process process;
 
-    if (!launch_process_read(pid, &process) || process.session != s->session ||
-        process.state == 'Z')
+    if (getsid((pid_t)pid) != s->session || !launch_process_read(pid, &process) ||
+        process.session != s->session || process.state == 'Z')
         return;
     s->count++;
     if (s->signal_number)

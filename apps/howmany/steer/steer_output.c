@@ -198,8 +198,7 @@ static void text_frames(const struct steer_state *state, struct hm_text *out)
     for (size_t i = 0; i < state->decision_count; i++)
         any = any || (state->decisions[i].why != STEER_WHY_TRY &&
                       state->decisions[i].why != STEER_WHY_CHALLENGE);
-    if (!any) /* If there were only trials, one of them reached the target loss, and no table of
-                 decisions is printed. */
+    if (!any) /* A trial reached the target loss before there was a decision to print. */
         return;
     hm__text_addf(out, "\n%5s %10s  %-24s %10s %10s %10s %10s  %s\n", "frame", "at", "runs", "loss",
                   "expected", "achieved", "left", "why");

@@ -16,10 +16,11 @@
 #include "degree_count.h"
 #include "err.h"
 #include "graph_build.h"
+#include "graph_read.h"
 #include "memory.h"
 #include "source.h"
 
-enum { BUFFER = 256 * 1024 };
+enum { GRAPH_BUFFER = 256 * 1024 };
 
 struct graph_lines {
     struct hm_bytes bytes;
@@ -460,6 +461,24 @@ static enum hm_graph_format guess_format(const char *path)
     return HM_GRAPH_EDGES;
 }
 
+/* Reads a graph from an open stream, and closes the stream. */
+static int read_graph(struct graph_lines *in, enum hm_graph_format format, bool degrees_only,
+                      struct hm_graph **ret_graph)
+{
+    int rc;
+
+    if (format == HM_GRAPH_AUTO)
+        format = guess_format(in->path);
+    if (format == HM_GRAPH_DEGREES)
+        rc = read_degrees(in, ret_graph);
+    else if (format == HM_GRAPH_METIS)
+        rc = read_metis(in, degrees_only, ret_graph);
+    else
+        rc = degrees_only ? read_edge_degrees(in, ret_graph) : read_edges(in, ret_graph);
+    hm__bytes_close(&in->bytes);
+    return rc;
+}
+
 int hm_graph_load(const char *path, enum hm_graph_format format, bool degrees_only,
                   struct hm_graph **ret_graph, struct hm_err *err)
 {
@@ -469,18 +488,16 @@ int hm_graph_load(const char *path, enum hm_graph_format format, bool degrees_on
     if (bad)
         return bad;
     struct graph_lines in = {.path = path, .line = 1, .err = err};
-    int rc = hm__bytes_open(&in.bytes, path, BUFFER, err);
+    int rc = hm__bytes_open(&in.bytes, path, GRAPH_BUFFER, err);
 
-    if (rc)
-        return rc;
-    if (format == HM_GRAPH_AUTO)
-        format = guess_format(path);
-    if (format == HM_GRAPH_DEGREES)
-        rc = read_degrees(&in, ret_graph);
-    else if (format == HM_GRAPH_METIS)
-        rc = read_metis(&in, degrees_only, ret_graph);
-    else
-        rc = degrees_only ? read_edge_degrees(&in, ret_graph) : read_edges(&in, ret_graph);
-    hm__bytes_close(&in.bytes);
-    return rc;
+    return rc ? rc : read_graph(&in, format, degrees_only, ret_graph);
+}
+
+int hm__graph_parse(const char *text, size_t length, const char *name, enum hm_graph_format format,
+                    bool degrees_only, struct hm_graph **ret_graph, struct hm_err *err)
+{
+    struct graph_lines in = {.path = name, .line = 1, .err = err};
+    int rc = hm__bytes_open_memory(&in.bytes, text, length, name, GRAPH_BUFFER, err);
+
+    return rc ? rc : read_graph(&in, format, degrees_only, ret_graph);
 }

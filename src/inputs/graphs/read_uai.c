@@ -21,7 +21,7 @@
 #include "text.h"
 #include "uai.h"
 
-enum { BUFFER = 64 * 1024, WORD = 64 };
+enum { UAI_BUFFER = 64 * 1024, WORD = 64 };
 /* Largest total number of states of all variables; their potentials take 1 GiB. */
 static const size_t MOST_STATES = (size_t)1 << 27;
 
@@ -55,7 +55,7 @@ static int place_error(struct uai_reader *in, int code, int line)
     return code;
 }
 
-static bool is_blank(int c)
+static bool is_uai_blank(int c)
 {
     return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
@@ -66,10 +66,10 @@ static int read_word(struct uai_reader *in)
     size_t used = 0;
     int c;
 
-    while (is_blank(c = hm__bytes_next(&in->bytes)))
+    while (is_uai_blank(c = hm__bytes_next(&in->bytes)))
         in->line += c == '\n';
     in->word_line = in->line;
-    for (; c >= 0 && !is_blank(c); c = hm__bytes_next(&in->bytes)) {
+    for (; c >= 0 && !is_uai_blank(c); c = hm__bytes_next(&in->bytes)) {
         if (used == WORD - 1) {
             in->word[20] = '\0';
             hm__fail(in->err, HM_E_SYNTAX, "\"%s...\" is too long for a number", in->word);
@@ -83,7 +83,7 @@ static int read_word(struct uai_reader *in)
 }
 
 /* Reads a finite number of at least 0; `what` describes the number in errors. */
-static int read_number(struct uai_reader *in, const char *what, double *ret_value)
+static int read_uai_number(struct uai_reader *in, const char *what, double *ret_value)
 {
     int rc = read_word(in);
 
@@ -111,7 +111,7 @@ static int read_number(struct uai_reader *in, const char *what, double *ret_valu
 static int read_whole(struct uai_reader *in, const char *what, double least, double most,
                       double *ret_value)
 {
-    int rc = read_number(in, what, ret_value);
+    int rc = read_uai_number(in, what, ret_value);
 
     if (rc)
         return rc;
@@ -251,7 +251,7 @@ static int read_values(struct uai_reader *in, struct factor *f, double *log_scal
     f->line = in->word_line;
     for (size_t i = 0; rc == 0 && i < length; i++) {
         double value;
-        rc = read_number(in, "a value of a factor", &value);
+        rc = read_uai_number(in, "a value of a factor", &value);
         if (rc == 0)
             rc = add_value(in, value);
         if (rc == 0 && value > most)
@@ -431,7 +431,7 @@ int hm__markov_load(const char *path, struct hm_markov **ret_markov, struct hm_e
 {
     struct uai_reader in = {.path = path, .line = 1, .err = err};
     struct hm_markov *m = NULL;
-    int rc = hm__bytes_open(&in.bytes, path, BUFFER, err);
+    int rc = hm__bytes_open(&in.bytes, path, UAI_BUFFER, err);
 
     if (rc)
         return rc;

@@ -20,7 +20,10 @@
 
 enum { DIMENSIONS = 8 };
 
-/* Reads a list of numbers, or one number; returns their count. */
+/*
+ * Reads a list of numbers, or a single number as a list of one element; returns the number of
+ * elements.
+ */
 static size_t read_list(const struct hm_value *root, const char *key, double *numbers)
 {
     const struct hm_value *list = hm__value_get(root, key);

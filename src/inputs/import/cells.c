@@ -1,4 +1,4 @@
-/* Implements cells.h: cells of delimited text. */
+/* Implements cells.h: splits delimited text into cells and reads their values. */
 #include "cells.h"
 
 #include <math.h>
@@ -64,7 +64,10 @@ double hm__cell_time(const char *cell)
         return NAN;
     if (used == 0 || hm__number_read(cell + used, &second) == 0)
         return NAN;
-    /* Counts days in the proleptic Gregorian calendar, with years that begin in March. */
+    /*
+     * Days since 1970-01-01 in the Gregorian calendar. Years are counted from March, so that a leap
+     * day is the last day of its year.
+     */
     int y = year - (month <= 2), m = (month + 9) % 12;
     double days = 365.0 * y + floor(y / 4.0) - floor(y / 100.0) + floor(y / 400.0) +
                   floor((153.0 * m + 2) / 5) + day - 719469;

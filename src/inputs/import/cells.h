@@ -6,9 +6,9 @@
 
 enum { HM_CELLS = 1024 };
 
-/* The cells of one line; they point into a copy of the line. */
+/* The cells of one line of delimited text; the pointers to cells point into a copy of the line. */
 struct hm_cells {
-    char *text; /* Copy of the line, cut into cells; owned. */
+    char *text; /* Copy of the line, in which each delimiter is replaced by NUL; owned. */
     size_t room;
     char *cell[HM_CELLS];
     size_t count;
@@ -17,15 +17,21 @@ struct hm_cells {
 /* Split a line at the delimiter; quotes around a cell are removed. False: out of memory. */
 bool hm__cells_split(struct hm_cells *cells, const struct hm_line *line, char delimiter);
 void hm__cells_release(struct hm_cells *cells);
-/* Read a whole cell as a number; NaN if the cell is empty or not a number. */
+/* Read a cell as a number; NaN if the cell is empty or is not exactly one number. */
 double hm__cell_number(const char *cell);
 /* Read a time such as "2020-02-03 14:08:30.980366" as seconds since 1970; NaN if the cell is not a
  * time. */
 double hm__cell_time(const char *cell);
 
-/* Read "[D-]HH:MM:SS" or "MM:SS.sss" as seconds; NaN for "UNLIMITED", other texts and NULL. */
+/*
+ * Read a duration "[D-]HH:MM:SS" or "MM:SS.sss" as seconds; NaN for NULL and for any other text,
+ * such as "UNLIMITED".
+ */
 double hm__cell_duration(const char *text);
-/* Read memory such as "3000K" or "2.5G" as bytes; NaN if the text is NULL or not a number. */
+/*
+ * Read an amount of memory such as "3000K" or "2.5G" as bytes; NaN if the text is NULL or not a
+ * number.
+ */
 double hm__cell_memory(const char *text);
 
 /* Summary of a column: the number of filled cells, the number of cells with numbers, and the first,
@@ -35,7 +41,7 @@ struct hm_series {
 };
 
 void hm__series_add(struct hm_series *series, const char *cell);
-/* Write the summary of a column as a JSON member, with all members of struct hm_series. */
+/* Write the summary of a column as a JSON object that has all members of struct hm_series. */
 void hm__series_put(struct hm_json *json, const char *key, const struct hm_series *series);
 
 #endif

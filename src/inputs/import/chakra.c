@@ -4,14 +4,14 @@
  * GlobalMetadata, then one Node for each operation (schema/protobuf/et_def.proto of Chakra).
  *
  *     Node: id=1, name=2, type=3, start_time_micros=6, duration_micros=7, attr=10
- *     AttributeProto: name=1, and one value, whose field number says its type
+ *     AttributeProto: name=1, and one value, whose type follows from its field number
  *     attributes of nodes: num_ops (flop), tensor_size (bytes), comm_type, comm_size (bytes),
  *     is_cpu_op
  *
  * Times and bytes are added up by type of node, and by collective. The time from the first start to
- * the last end is a run. Traces that were written for simulators have no times, but only operations
- * and bytes; then there is no run. The names of the files of a job are PREFIX.RANK.et, so the
- * number of ranks is the number of such files in the folder.
+ * the last end is a run. Traces that were written for simulators have operations and bytes but no
+ * times, so they give no run. The files of a job are called PREFIX.RANK.et, so the number of ranks
+ * is the number of such files in the folder.
  */
 #include <math.h>
 #include <stdio.h>
@@ -23,7 +23,7 @@
 
 enum { TYPES = 11, COLLECTIVES = 10, RANKS_MOST = 1 << 17 };
 
-/* Names of the types of nodes, by the number in the file. */
+/* Names of the types of nodes, indexed by the number of the type in the file. */
 static const char *const type_names[TYPES] = {"invalid", "metadata", "load",      "store",
                                               "compute", "send",     "receive",   "collective",
                                               "storage", "batch",    "checkpoint"};
@@ -32,16 +32,17 @@ static const char *const collective_names[COLLECTIVES] = {
     "all_to_all", "reduce_scatter", "reduce_scatter_block", "barrier"};
 enum { TYPE_COMPUTE = 4, TYPE_SEND = 5, TYPE_RECEIVE = 6, TYPE_COLLECTIVE = 7 };
 
-/* Sums over the nodes of one type in the trace. */
+/* Sums over all operations of one type in the trace. */
 struct chakra_sum {
     double count, seconds, timed, operations, bytes;
 };
 
 struct chakra_node {
-    double start, duration; /* Start and duration in seconds; NaN if the file does not give them. */
+    /* Start and duration of the operation in seconds; NaN: not in the file. */
+    double start, duration;
     double operations, tensor, size, collective;
     uint64_t type;
-    bool host; /* True if the operation runs on the processor instead of the accelerator. */
+    bool host; /* True if the operation runs on the CPU instead of the accelerator. */
 };
 
 struct chakra {
@@ -49,20 +50,23 @@ struct chakra {
     char version[32];
     struct chakra_sum types[TYPES], host, collectives[COLLECTIVES];
     double nodes, unknown, damaged;
-    double first, last; /* Times of the first start and the last end, in seconds. */
-    double unstarted;   /* Number of nodes with a duration, but without a start. */
+    double first, last; /* Earliest start and latest end of all nodes, in seconds. */
+    double unstarted;   /* Number of nodes that have a duration but no start. */
 };
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-/* Returns the number that a field of an attribute holds; NaN if it holds no number. */
+/* Returns the number in a field of an attribute; NaN if the field holds no number. */
 static double attribute_number(const struct hm_wire_field *f)
 {
-    /* The attribute has the type sint32 or sint64. */
+    /*
+     * The fields 15 and 17 are of the types sint32 and sint64, which are stored in zigzag encoding.
+     */
     if (f->type == HM_WIRE_VARINT && (f->number == 15 || f->number == 17))
         return (double)(int64_t)(f->value >> 1 ^ (0 - (f->value & 1)));
     if (f->type == HM_WIRE_VARINT &&
-        f->number == 13) /* The value of the attribute has the type uint64. */
+        /* Field 13 has the type uint64, so it must not be converted to a signed number. */
+        f->number == 13)
         return (double)f->value;
     if (f->type == HM_WIRE_VARINT && f->number >= 7 && f->number <= 27)
         return (double)(int64_t)f->value;
@@ -121,8 +125,8 @@ static void add_node(struct chakra *c, const struct chakra_node *node)
         return;
     }
     /*
-     * Operations of the processor start those of the accelerator, and their times include those of
-     * the accelerator, so they are not added.
+     * Times of operations on the CPU include those of the operations on the accelerator that they
+     * start, so CPU times are summed separately.
      */
     bool host = node->host && node->type == TYPE_COMPUTE;
     sum_node(host ? &c->host : &c->types[node->type], node, bytes);
@@ -137,7 +141,7 @@ static void add_node(struct chakra *c, const struct chakra_node *node)
     c->last = isnan(c->last) || end > c->last ? end : c->last;
 }
 
-/* Reads one message, which is a node, or the metadata if its first field is a text. */
+/* Reads one message, which is a node, or the metadata if its first field is a string. */
 static struct hm_wire read_message(struct chakra *c, uint64_t length)
 {
     struct chakra_node node = {.start = NAN,
@@ -173,7 +177,9 @@ static struct hm_wire read_message(struct chakra *c, uint64_t length)
     return w;
 }
 
-/* Reads the length of the next message; false at the end of the file, or if it is cut or damaged.
+/*
+ * Reads the length of the next message; false at the end of the file, or if the file is truncated
+ * or damaged.
  */
 static bool read_length(struct chakra *c, uint64_t *ret_length)
 {
@@ -207,8 +213,10 @@ static bool read_next(struct chakra *c)
 
 /* ---- results --------------------------------------------------------------------------------- */
 
-/* Counts the files PREFIX.0.et, PREFIX.1.et, … in the folder of a file PREFIX.RANK.et; NaN if the
- * file has another form of name. */
+/*
+ * Counts the files PREFIX.0.et, PREFIX.1.et, … in the folder of a file PREFIX.RANK.et; NaN if the
+ * name of the file has another form.
+ */
 static double count_ranks(const struct hm_imported *im)
 {
     size_t length = strlen(im->name);
@@ -268,7 +276,10 @@ static void chakra_run(struct chakra *c)
     for (int i = TYPE_SEND; i <= TYPE_COLLECTIVE; i++) {
         communicate += c->types[i].seconds;
         timed += c->types[i].timed;
-        /* The bytes of a message are counted at the sender, not at the receiver. */
+        /*
+         * Bytes of received messages are not added, because they are counted in the trace of the
+         * rank that sends them.
+         */
         bytes += i == TYPE_RECEIVE ? 0 : c->types[i].bytes;
     }
     if (!(c->last > c->first)) {
@@ -297,8 +308,10 @@ static int chakra_read(struct hm_imported *im, struct hm_err *err)
     hm__json_put_text(&im->facts, "format", "chakra");
     while (read_next(&c))
         ;
-    /* Protocol buffers do not write the number 0: in a trace whose times begin near 0, a node
-     * without a start begins at 0. */
+    /*
+     * Protocol buffers do not store a field whose value is 0. So in a trace whose times begin near
+     * 0, a node without a start time starts at 0.
+     */
     if (c.unstarted > 0 && c.first < 1)
         c.first = 0;
     chakra_facts(&c);
@@ -311,7 +324,10 @@ static int chakra_read(struct hm_imported *im, struct hm_err *err)
 
 /* ---- recognising ----------------------------------------------------------------------------- */
 
-/* Reads a varint from memory without consuming it; returns the position after it, or NULL. */
+/*
+ * Decodes a varint that is already in memory; returns the position after it, or NULL if it is not
+ * complete.
+ */
 static const unsigned char *see_varint(const unsigned char *p, const unsigned char *end,
                                        uint64_t *ret_value)
 {
@@ -324,7 +340,9 @@ static const unsigned char *see_varint(const unsigned char *p, const unsigned ch
     return NULL;
 }
 
-/* Whether a message is a node: fields 1 to 11 with their types, among them a name and a known type.
+/*
+ * Whether the bytes are a Node message: fields 1 to 11 with the right wire types, among them a name
+ * and a known type of node.
  */
 static bool see_node(const unsigned char *p, const unsigned char *end)
 {
@@ -336,7 +354,11 @@ static bool see_node(const unsigned char *p, const unsigned char *end)
         p = p ? see_varint(p, end, &value) : NULL;
         uint64_t number = key >> 3;
         bool number_field = number == 1 || number == 3 || number == 6 || number == 7;
-        bool list = number == 4 || number == 5; /* Fields 4 and 5 are lists, packed or not. */
+        /*
+         * Fields 4 and 5 are lists of numbers, which are stored either packed or as one field per
+         * number.
+         */
+        bool list = number == 4 || number == 5;
         if (!p || number == 0 || number > 11 || ((key & 7) != 0 && (key & 7) != 2) ||
             (!list && number_field != ((key & 7) == 0)))
             return false;
@@ -349,7 +371,7 @@ static bool see_node(const unsigned char *p, const unsigned char *end)
     return p && name && type;
 }
 
-/* Whether a message is the metadata: a text such as "0.0.4", or attributes. */
+/* Whether the bytes are a GlobalMetadata message: a version such as "0.0.4", or attributes. */
 static bool see_metadata(const unsigned char *p, const unsigned char *end)
 {
     uint64_t key = 0, value = 0;

@@ -1,12 +1,12 @@
 /*
  * Reads the outputs of communication benchmarks: nccl-tests, OSU micro-benchmarks and Intel MPI
- * Benchmarks. One file may hold several tests. Each table becomes a section with a straight line t
- * = a + b * bytes, fitted by least squares of the relative errors with a, b >= 0. An all-reduce on
- * n ranks gives the latency a / (2(n-1)) and the time per byte b / (2(n-1)/n) of the steps of a
- * ring.
+ * Benchmarks. One file may hold several tests. Each table becomes a section of the result. A
+ * straight line t = a + b * bytes is fitted to it by least squares of the relative errors, with a,
+ * b >= 0. If an all-reduce on n ranks is taken as a ring, its 2(n-1) steps have the latency a /
+ * (2(n-1)) and the time per byte b / (2(n-1)/n).
  *
- * The time is not linear in the size if the library changes its algorithm, so the rows are kept
- * too. Rows with wrong results are not fitted.
+ * The time is not linear in the size if the library changes its algorithm, so the result also
+ * contains the rows of the table. Rows with wrong results are not fitted.
  */
 #include "collectives.h"
 
@@ -19,7 +19,7 @@
 
 enum { WORDS = 16, WORD = 48 };
 
-/* Words of one line of the output. */
+/* The words of one line of a benchmark's output. */
 struct words {
     char text[WORDS][WORD];
     size_t count;
@@ -43,7 +43,7 @@ static void split_words(const struct hm_line *line, struct words *w)
     }
 }
 
-/* Reads a whole word as a number; NaN if it is not one. */
+/* Reads a word as a number; NaN if the whole word is not a number. */
 static double word_number(const char *word)
 {
     double value;
@@ -96,7 +96,9 @@ static struct bench_row *add_row(struct bench *b)
 /* ---- nccl-tests -------------------------------------------------------------------------------
  */
 
-/* Reads the line of a rank: "#  Rank  0 … on HOST device  0 [0x00] NAME". */
+/*
+ * Reads a line of nccl-tests that describes a rank: "#  Rank  0 … on HOST device  0 [0x00] NAME".
+ */
 static void read_rank(struct bench *b, const struct hm_line *line)
 {
     const char *on = hm__find(line->text, line->length, " on "), *end = line->text + line->length;
@@ -123,8 +125,10 @@ static void read_rank(struct bench *b, const struct hm_line *line)
     }
 }
 
-/* Reads a row: size, count, type, perhaps operation and root, then four values each for
- * out-of-place and in-place operation. */
+/*
+ * Reads a row of nccl-tests: size, count, type, for some collectives the operation and the root,
+ * then four values for the out-of-place and four for the in-place operation.
+ */
 static bool read_nccl_row(struct bench *b, const struct words *w)
 {
     double bytes = w->count >= 11 ? word_number(w->text[0]) : NAN;
@@ -187,7 +191,7 @@ static bool read_nccl(struct bench *b, const struct hm_line *line)
 /* ---- OSU and IMB ------------------------------------------------------------------------------
  */
 
-/* Splits a header into names that are separated by two or more blanks. */
+/* Splits the header of a table into column names, which are separated by two or more blanks. */
 static void split_header(struct bench *b, const char *p, const char *end)
 {
     b->s.column_count = 0;
@@ -273,7 +277,7 @@ static bool read_imb(struct bench *b, const struct hm_line *line)
     return true;
 }
 
-/* Reads a row of numbers; it must have as many numbers as there are columns. */
+/* Reads a row of a table; the line must have one number for each column. */
 static bool read_plain_row(struct bench *b, const struct words *w)
 {
     if (!b->open || b->s.kind == BENCH_NCCL || b->s.column_count == 0 ||
@@ -315,7 +319,11 @@ static int collectives_read(struct hm_imported *im, struct hm_err *err)
         if (line.whole || w.count >= 11)
             rows += read_nccl_row(b, &w) || read_plain_row(b, &w);
         if (!line.whole && w.count > 0)
-            hm__import_cut(im); /* The last row may be incomplete, because it has no line break. */
+            /*
+             * A last line without a line break may have been truncated within a number, so the
+             * import is marked as partial.
+             */
+            hm__import_cut(im);
     }
     finish_section(b);
     hm__json_close(&im->facts);

@@ -12,9 +12,9 @@ enum bench_kind { BENCH_NCCL, BENCH_OSU, BENCH_IMB };
 enum { BENCH_COLUMNS = 8, BENCH_HOSTS = 1024 };
 
 /*
- * A row of a benchmark table. For nccl-tests: bytes and elements, then microseconds and two
- * bandwidths for out-of-place and again for in-place operation. For other benchmarks: the values of
- * the columns.
+ * A row of a benchmark table. For nccl-tests, its values are bytes and elements, then microseconds
+ * and two bandwidths of the out-of-place operation, then the same three of the in-place operation.
+ * For other benchmarks, they are the values of the columns.
  */
 struct bench_row {
     double value[8];
@@ -27,8 +27,10 @@ struct bench_section {
     enum bench_kind kind;
     char name[64]; /* Name of the collective, test or benchmark; "" if it is not given. */
     char transport[32], version[32], device[96];
-    /* Numbers of ranks, of processes (NaN: not given) and of waiting processes, and average bus
-     * bandwidth (NaN: not given); ranks and waiting are 0 if not given. */
+    /*
+     * Numbers of ranks (0: not given), of processes (NaN: not given) and of processes that only
+     * wait (0: not given), and average bus bandwidth (NaN: not given).
+     */
     double ranks, processes, waiting, average;
     char hosts[BENCH_HOSTS][64];
     size_t host_count;
@@ -41,15 +43,15 @@ struct bench_section {
 struct bench {
     struct hm_imported *im;
     struct bench_section s;
-    bool open; /* True between the beginning and the end of a section. */
+    bool open; /* True if a section has begun and has not ended yet. */
     char imb_version[64];
     size_t sections;
     double wrong;
 };
 
 /*
- * Write the values of the current section (facts). The first section that gives a latency and a
- * bandwidth also makes a cluster.
+ * Write the values of the current section as JSON members (facts). The first section from which a
+ * latency and a bandwidth follow also gives a cluster.
  */
 void hm__bench_section(struct bench *bench);
 

@@ -11,10 +11,14 @@
  */
 
 struct line_fit {
-    double a, b; /* Coefficients of t = a + b * bytes in s and s/byte; NaN without rows. */
+    /*
+     * Coefficients of t = a + b * bytes, in seconds and in seconds per byte; NaN if no row can be
+     * used.
+     */
+    double a, b;
 };
 
-/* Sums of weighted least squares; the weight of a row is 1 / t^2. */
+/* Sums for a weighted least-squares fit of a straight line; the weight of a row is 1 / t^2. */
 struct sums {
     double w, wx, wxx, wt, wxt;
 };
@@ -42,9 +46,9 @@ static struct line_fit solve_line(const struct sums *s)
 }
 
 /*
- * Fits a line to the microseconds in column `time` over the bytes in column 0. Rows whose
- * out-of-place (side 0) or in-place (side 1) result is wrong are skipped; if side is -1, no row is
- * skipped.
+ * Fits a straight line to the microseconds in column `time` as a function of the bytes in column 0.
+ * Rows with a wrong out-of-place (side 0) or in-place (side 1) result are skipped; if `side` is -1,
+ * no row is skipped.
  */
 static struct line_fit fit_column(const struct bench_section *s, size_t time, int side)
 {
@@ -74,7 +78,9 @@ static void put_fit(struct bench *b, const char *key, struct line_fit fit)
     hm__json_close(j);
 }
 
-/* Writes the network of the cluster, from the first table that gives a latency and a bandwidth. */
+/*
+ * Writes the latency and bandwidth of the cluster's network, from the first table that gives both.
+ */
 static void put_cluster(struct bench *b, double alpha, double beta, const char *from)
 {
     if (b->im->document.length > 0 || !(beta > 0))
@@ -91,8 +97,10 @@ static void put_cluster(struct bench *b, double alpha, double beta, const char *
 /* ---- nccl-tests -------------------------------------------------------------------------------
  */
 
-/* Adds rows to the table of runs, for fits of the time over n and bytes. The name is copied only
- * once. */
+/*
+ * Adds the rows of a benchmark to the table of runs, so that time can be fitted as a function of n
+ * and bytes. All rows share one copy of the name.
+ */
 static void add_runs(struct bench *b, size_t time, double n, const char *name)
 {
     const char *copy = hm__arena_strdup(b->im->arena, name);
@@ -107,8 +115,8 @@ static void add_runs(struct bench *b, size_t time, double n, const char *name)
 }
 
 /*
- * Returns the names of the collectives whose bus bandwidth has this ratio to their bandwidth on n
- * ranks; NULL: none.
+ * Returns the names of those collectives for which the ratio of bus bandwidth to bandwidth in
+ * nccl-tests has this value on n ranks; NULL if there are none.
  */
 static const char *by_ratio(double ratio, double n)
 {
@@ -195,7 +203,7 @@ static void nccl_section(struct bench *b)
 /* ---- OSU and IMB ------------------------------------------------------------------------------
  */
 
-/* Returns the first column whose name contains `piece`; -1 if there is none. */
+/* Returns the index of the first column whose name contains `piece`; -1 if there is none. */
 static int find_column(const struct bench_section *s, const char *piece)
 {
     for (size_t i = 0; i < s->column_count; i++)

@@ -1,8 +1,8 @@
 /*
  * Reads config.json of Hugging Face models: makes a network with its exact number of parameters.
  * The keys differ between families of models, and a missing key means the default of that family;
- * hf_decoder.c and hf_other.c have the families. A family that is not known is refused, never
- * estimated.
+ * hf_decoder.c and hf_other.c describe the families. A family that is not known is an error; its
+ * parameters are never estimated.
  */
 #include <math.h>
 #include <stdio.h>
@@ -15,7 +15,10 @@
 
 /* ---- counting -------------------------------------------------------------------------------- */
 
-/* Copies the next of several names separated by '|'; false after the last. */
+/*
+ * Copies the next name from a list of names separated by '|' and advances `names`; false after the
+ * last.
+ */
 static bool next_name(const char **names, char name[64])
 {
     size_t length = strcspn(*names, "|");
@@ -27,7 +30,7 @@ static bool next_name(const char **names, char name[64])
     return true;
 }
 
-/* Largest size that a configuration may state. */
+/* Largest number that is accepted as a size, such as a number of layers, in a configuration. */
 static const double SIZE_MOST = 1e9;
 
 double hm__hf_number(const struct hf_count *c, const char *names, double fallback)
@@ -103,8 +106,10 @@ static const char *config_text(const struct hm_value *config, const char *key)
     return v && v->kind == HM_VALUE_SCALAR && v->quoted ? v->text : NULL;
 }
 
-/* Returns the class that the caller gives with `architecture=`, or the first class in the key
- * `architectures`; NULL if there is none. */
+/*
+ * Returns the model class that the user gives with `architecture=`, otherwise the first class in
+ * the key `architectures`; NULL if there is none.
+ */
 static const char *class_name(const struct hm_imported *im, const struct hm_value *config)
 {
     const struct hm_value *list = hm__value_get(config, "architectures");
@@ -182,12 +187,16 @@ static void write_shape(struct hm_text *out, const struct hf_count *c)
     }
 }
 
-/* Longest sequence that a plan assumes; configurations state contexts that are far longer than the
- * sequences of pre-training. */
+/*
+ * Longest sequence that a plan assumes if the user gives none. The contexts in configurations are
+ * often far longer than the sequences of pre-training.
+ */
 enum { USUAL_SEQUENCE = 8192 };
 
-/* Assumes a sequence and a batch for a plan. The batches in tokens follow the models of GPT-3,
- * whose batch grows with the size of the network. */
+/*
+ * Proposes a sequence length and a batch for plans. The batch in tokens grows with the size of the
+ * network, as it does in the GPT-3 models.
+ */
 static void assume_batch(struct hm_imported *im, const struct hf_count *c)
 {
     double sequence = c->context > 0 ? fmin(c->context, USUAL_SEQUENCE) : 2048;
@@ -204,9 +213,9 @@ static void assume_batch(struct hm_imported *im, const struct hf_count *c)
 }
 
 /*
- * Writes the network as totals: its parameters, and the flop of the forward pass of one sample. A
- * sample is a sequence of the length that the configuration states as context, at most
- * USUAL_SEQUENCE, or one token if it states none.
+ * Writes the network as two totals: the number of parameters, and the flop of the forward pass of
+ * one sample. A sample is a sequence as long as the context in the configuration, at most
+ * USUAL_SEQUENCE, or one token if the configuration has no context.
  */
 static void write_totals(struct hm_imported *im, const struct hf_count *c)
 {
@@ -303,8 +312,10 @@ static int fail_type(const char *type, struct hm_err *err)
     return HM_E_NAME;
 }
 
-/* Counts the parameters of a configuration. If it has a text_config, only that part, which
- * describes the language model, is counted. */
+/*
+ * Counts the parameters of a configuration. If it has a map text_config, which describes the
+ * language model inside a larger model, only that map is counted.
+ */
 static int count_config(struct hm_imported *im, const struct hm_value *config, struct hm_err *err)
 {
     const struct hm_value *text = hm__value_get(config, "text_config");

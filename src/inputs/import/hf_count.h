@@ -2,7 +2,8 @@
  * Counts the parameters of a network from a Hugging Face configuration. Each family of models has a
  * function that adds its tensors, one call for each kind of tensor.
  *
- * All counts are doubles, which are exact up to 2^53; larger counts are refused at the end.
+ * All counts are doubles, which are exact up to 2^53; a larger count is reported as an error at the
+ * end.
  */
 #ifndef HM_HF_COUNT_H
 #define HM_HF_COUNT_H
@@ -10,29 +11,43 @@
 #include "text.h"
 #include "value.h"
 
-/* The output layers (head) of the class that the configuration names. */
+/*
+ * Output layers (head) that the model class in the configuration adds to the body of the network.
+ */
 enum hf_head {
-    HF_HEAD_NONE,      /* There is no head: only the body of the network is counted. */
-    HF_HEAD_POOLER,    /* The body and its pooler, if the family has one. */
-    HF_HEAD_LM,        /* The head of a language model. */
-    HF_HEAD_CLASSIFIER /* The head of a classifier of sequences or images. */
+    HF_HEAD_NONE,   /* The class has no head: only the body of the network is counted. */
+    HF_HEAD_POOLER, /* The body of the network is counted with its pooler, if the family has one. */
+    HF_HEAD_LM,     /* The head predicts tokens; the model is a language model. */
+    HF_HEAD_CLASSIFIER /* The head classifies sequences or images. */
 };
 
 struct hf_count {
-    /* The following members are inputs of the counting. */
-    const struct hm_value *config; /* The configuration; borrowed. */
+    /* The caller sets the following members before the count. */
+    /* Configuration whose parameters are counted, as the tree of config.json; borrowed. */
+    const struct hm_value *config;
     const char *model_type;
     enum hf_head head;
     bool decoder_only; /* True if only the decoder of an encoder-decoder family is counted. */
-    /* The following members are results of the counting. */
+    /* The functions below set the following members. */
     double parameters, tensors;
-    double embedding, positions; /* Numbers of parameters in input and position embeddings. */
-    double words;                /* Parameters of the input embedding of the vocabulary. */
-    /* Parameters of all routed experts, and of those that process one token. */
+    /* Numbers of parameters in the input embeddings and in the position embeddings. */
+    double embedding, positions;
+    double words; /* Number of parameters in the input embedding of the vocabulary. */
+    /*
+     * Number of parameters of all routed experts, and number of parameters of those routed experts
+     * that process one token.
+     */
     double routed, routed_active;
-    double products; /* Multiply-adds of one token in matrix products, without attention. */
-    double extra;    /* Parameters that are stored with the model but are not part of it. */
-    /* Sizes of a decoder, for the YAML document; 0 if a size does not apply. */
+    /* Number of multiply-adds for one token in matrix products, without attention. */
+    double products;
+    /*
+     * Number of parameters that are stored with the model but are not used by it, such as
+     * DeepSeek's layers for further tokens.
+     */
+    double extra;
+    /*
+     * Sizes of a decoder that are written to the YAML document; 0 if the decoder has no such size.
+     */
     double layers, hidden, vocabulary, ffn, heads, kv_heads, head_dim, context;
     double experts, experts_per_token, expert_ffn, shared_ffn, dense_layers;
     double q_rank, kv_rank, rope_dim, nope_dim, value_dim;
@@ -42,34 +57,42 @@ struct hf_count {
      * normalised.
      */
     bool norm_bias, qk_norm;
-    const char *bias; /* Matrix products that have a bias: "qkv", "all", or NULL for none. */
+    const char *bias; /* Which matrix products have a bias: "qkv", "all", or NULL for none. */
     bool gated, tied,
         plain; /* `gated`: the feed-forward layer is gated; `tied`: input and output share one
                   embedding; `plain`: the members above describe the decoder completely. */
-    const char *missing; /* A required key that the configuration lacks; NULL: none. */
+    /* Name of a required key that the configuration lacks; NULL: none is missing. */
+    const char *missing;
 };
 
-/* Read a number of the configuration; `names` are alternative keys separated by '|'. If no key
- * exists, hm__hf_number returns the fallback, and hm__hf_need notes the missing key and returns
- * 1. */
+/*
+ * Return the number at the first key in `names` that exists; the keys are separated by '|'. If no
+ * key exists, hm__hf_number returns `fallback`, and hm__hf_need records the missing key for an
+ * error message and returns 1.
+ */
 double hm__hf_number(const struct hf_count *c, const char *names, double fallback);
 double hm__hf_need(struct hf_count *c, const char *names);
 bool hm__hf_flag(const struct hf_count *c, const char *names, bool fallback);
 
-/* Add `copies` tensors of `size` elements each, which are not weights of matrix products. */
+/* Count `copies` tensors of `size` elements each, which are not weights of matrix products. */
 void hm__hf_tensor(struct hf_count *c, double size, double copies);
-/* Add `copies` matrix products with or without a bias. Each weight is one multiply-add per
- * token. */
+/*
+ * Count the weights of `copies` matrix products, with or without a bias. Each weight is one
+ * multiply-add per token.
+ */
 void hm__hf_linear(struct hf_count *c, double in, double out, bool bias, double copies);
-/* Add a normalisation with or without a bias. */
+/* Count `copies` normalisations, with or without a bias. */
 void hm__hf_norm(struct hf_count *c, double size, bool bias, double copies);
-/* Add an input embedding with `rows` rows of `width` values. */
+/* Count the parameters of an input embedding with `rows` rows of `width` values. */
 void hm__hf_words(struct hf_count *c, double rows, double width);
 
-/* Count the parameters of a model; false if the function does not know the family model_type. */
+/*
+ * Count the parameters of a model; false if its family (model_type) is not one of those that the
+ * function handles.
+ */
 bool hm__hf_count_decoder(struct hf_count *c);
 bool hm__hf_count_other(struct hf_count *c);
-/* Append the names of the families that a function knows, separated by ", ". */
+/* Append the names of the model families that a function handles, separated by ", ". */
 void hm__hf_decoder_names(struct hm_text *out);
 void hm__hf_other_names(struct hm_text *out);
 

@@ -1,6 +1,6 @@
 /*
- * Counts the parameters of the decoders of the Hugging Face library, layer by layer, as the source
- * of that library builds them. Most families differ only in one row of a table.
+ * Counts the parameters of decoders, layer by layer, as the source code of the Hugging Face library
+ * builds them. Most families differ only in one row of a table.
  */
 #include <math.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "text.h"
 
 enum decoder_traits {
-    TIED = 1,        /* Input and output share one embedding matrix by default. */
+    TIED = 1,        /* By default, input and output share one embedding matrix. */
     GATED = 2,       /* The feed-forward layer has three matrices instead of two. */
     NORM_BIAS = 4,   /* Normalisations have a bias. */
     NORM_NONE = 8,   /* Normalisations have no parameters. */
@@ -30,9 +30,10 @@ enum decoder_traits {
 };
 
 struct decoder_family {
-    const char *names; /* Values of model_type, separated by spaces. */
+    const char *names; /* Values of model_type that use this row, separated by spaces. */
     unsigned traits;
-    double head_dim; /* Default width of a head; 0: hidden size / heads. */
+    /* Default width of an attention head; 0: the hidden size divided by the number of heads. */
+    double head_dim;
 };
 
 enum { EVERY_BIAS = NORM_BIAS | QKV_BIAS | OUT_BIAS | MLP_BIAS };
@@ -106,7 +107,7 @@ void hm__hf_decoder_names(struct hm_text *out)
 
 /* ---- attention ------------------------------------------------------------------------------ */
 
-/* Returns the traits of a family, with the biases that the configuration switches on or off. */
+/* Returns the flags (traits) of a family, after the configuration has switched biases on or off. */
 static unsigned effective_traits(const struct hf_count *c, const struct decoder_family *f)
 {
     unsigned traits = f->traits;
@@ -128,7 +129,10 @@ static unsigned effective_traits(const struct hf_count *c, const struct decoder_
     return traits;
 }
 
-/* Adds DeepSeek's attention, whose keys and values are computed from a small latent vector. */
+/*
+ * Adds the parameters of DeepSeek's attention, whose keys and values are computed from a small
+ * latent vector.
+ */
 static void add_latent_attention(struct hf_count *c, double layers)
 {
     bool bias = hm__hf_flag(c, "attention_bias", false);
@@ -184,7 +188,8 @@ static void add_attention(struct hf_count *c, unsigned traits, double layers)
     hm__hf_linear(c, query, c->hidden, traits & OUT_BIAS, layers);
     add_qk_norms(c, traits, layers);
     if (is_type(c, "gpt_oss"))
-        hm__hf_tensor(c, c->heads, layers); /* Each head has one attention sink. */
+        /* GPT-OSS has one parameter per attention head, the attention sink. */
+        hm__hf_tensor(c, c->heads, layers);
 }
 
 /* ---- feed-forward parts ---------------------------------------------------------------------- */
@@ -200,8 +205,11 @@ static void add_ffn(struct hf_count *c, unsigned traits, double width, double la
     hm__hf_linear(c, width, c->hidden, bias, layers);
 }
 
-/* Adds routed experts, stored as `tensors` tensors for all experts of a layer or, if `each` is
- * true, for each expert. `biases` is the number of bias elements of one expert. */
+/*
+ * Adds the parameters of routed experts. If `each` is true, every expert has `tensors` tensors;
+ * otherwise `tensors` tensors hold all experts of a layer. `biases` is the number of bias elements
+ * of one expert.
+ */
 static void add_experts(struct hf_count *c, double layers, double biases, double tensors, bool each)
 {
     double weights = 3 * c->hidden * c->expert_ffn, all = weights + biases;
@@ -218,7 +226,7 @@ static void add_router(struct hf_count *c, bool bias, double layers)
     hm__hf_linear(c, c->hidden, c->experts, bias, layers);
 }
 
-/* Adds a shared expert, which processes every token. */
+/* Adds the parameters of a shared expert, which processes every token. */
 static void add_shared(struct hf_count *c, double width, double layers)
 {
     c->shared_ffn = width;
@@ -278,7 +286,7 @@ static void add_mixture(struct hf_count *c, unsigned traits)
         if (shared > 0)
             add_shared(c, shared * c->expert_ffn, layers);
         if (method && method->text && strcmp(method->text, "noaux_tc") == 0)
-            hm__hf_tensor(c, c->experts, layers); /* Adds the bias of the router for each expert. */
+            hm__hf_tensor(c, c->experts, layers); /* The router has one bias for each expert. */
     } else if (is_type(c, "llama4_text")) {
         add_shared(c, c->expert_ffn, layers);
     } else if (is_type(c, "qwen2_moe")) {
@@ -287,7 +295,7 @@ static void add_mixture(struct hf_count *c, unsigned traits)
     }
 }
 
-/* JetMoE also chooses experts for its attention, not only for the feed-forward layer. */
+/* JetMoE has experts in its attention too, not only in the feed-forward layer. */
 static void add_jetmoe(struct hf_count *c)
 {
     double width = hm__hf_need(c, "kv_channels") * c->kv_heads;
@@ -309,8 +317,10 @@ static void add_jetmoe(struct hf_count *c)
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
-/* Returns the parameters of DeepSeek's layers that predict further tokens. They are stored with the
- * model, but are not part of it. */
+/*
+ * Returns the number of parameters in DeepSeek's layers for multi-token prediction. They are stored
+ * with the model, but are not counted as parameters of the model.
+ */
 static double next_token_layers(const struct hf_count *c)
 {
     double count = hm__hf_number(c, "num_nextn_predict_layers", 0);
@@ -319,7 +329,8 @@ static double next_token_layers(const struct hf_count *c)
         return 0;
     struct hf_count one = *c;
     one.parameters = 0;
-    one.layers = 1 + c->dense_layers; /* The dense layers are subtracted from the result below. */
+    /* add_mixture also counts the dense layers, which are subtracted below. */
+    one.layers = 1 + c->dense_layers;
     add_attention(&one, GATED, 1);
     hm__hf_norm(&one, one.hidden, false, 2);
     add_mixture(&one, GATED);

@@ -1,7 +1,8 @@
 /*
- * Reads printed logs of the Hugging Face trainer, with or without DeepSpeed. Training points are
- * lines such as {'loss': 1.2, 'learning_rate': 1e-5, 'epoch': 0.1}; each rank of a node prints the
- * summary {'train_runtime': …}. DeepSpeed prints its configuration with dots up to column 29.
+ * Reads printed logs of the Hugging Face trainer, with or without DeepSpeed. Lines such as {'loss':
+ * 1.2, 'learning_rate': 1e-5, 'epoch': 0.1} are points of the loss curve. Each rank of a node
+ * prints a summary {'train_runtime': …} at the end. DeepSpeed prints its configuration as names and
+ * values, separated by dots up to column 29.
  */
 #include <math.h>
 #include <string.h>
@@ -13,12 +14,12 @@
 struct hf_log {
     struct hm_imported *im;
     double world, zero, micro, batch,
-        accumulation; /* Settings of the run that the log states; NaN: not given. */
+        accumulation; /* Settings of the run that are printed in the log; NaN: not printed. */
     double summaries, runtime, samples_per_s, steps_per_s;
     double losses, lines;
 };
 
-/* Reads a setting that DeepSpeed prints: the name, dots or blanks, a number. */
+/* Reads a setting as DeepSpeed prints it: its name, then dots or blanks, then a number. */
 static void read_setting(const struct hm_line *line, const char *name, double *value)
 {
     const char *at = isnan(*value) ? hm__find(line->text, line->length, name) : NULL;
@@ -73,7 +74,7 @@ static void put_facts(const struct hf_log *l)
     hm__json_put_number(j, "loss_lines", l->losses);
 }
 
-/* Adds one run: the mean time of a step over the whole training, with the batch. */
+/* Adds one run: the mean seconds of a step over the whole training, and the batch. */
 static void put_run(struct hf_log *l)
 {
     double n = hm__import_n(l->im, l->world);

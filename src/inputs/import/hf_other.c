@@ -16,8 +16,10 @@ static bool is_one_of(const struct hf_count *c, const char *name)
 
 /* ---- encoders like BERT ---------------------------------------------------------------------- */
 
-/* Adds layers of BERT: attention with four matrices, a feed-forward layer, and a normalisation
- * after each of the two; all have biases. */
+/*
+ * Adds the parameters of BERT's layers: attention with four matrices, a feed-forward layer, and a
+ * normalisation after each of the two; all have biases.
+ */
 static void add_bert_layers(struct hf_count *c, double layers)
 {
     hm__hf_linear(c, c->hidden, c->hidden, true, 4 * layers);
@@ -39,7 +41,10 @@ static void read_bert(struct hf_count *c)
     c->tied = hm__hf_flag(c, "tie_word_embeddings", true);
 }
 
-/* Adds the embeddings of words, positions and token types, and their normalisation. */
+/*
+ * Adds the parameters of the embeddings of words, positions and token types, and of their
+ * normalisation.
+ */
 static void add_bert_embeddings(struct hf_count *c, double width)
 {
     double types = is_one_of(c, "distilbert") ? 0 : hm__hf_number(c, "type_vocab_size", 2);
@@ -54,8 +59,10 @@ static void add_bert_embeddings(struct hf_count *c, double width)
     hm__hf_norm(c, width, true, 1);
 }
 
-/* Adds the head of a language model: a matrix product, a normalisation, the output embedding and a
- * separate bias. */
+/*
+ * Adds the parameters of the head of a language model: a matrix product, a normalisation, the
+ * output embedding and a separate bias.
+ */
 static void add_bert_head(struct hf_count *c, double width, bool pooler)
 {
     if (c->head == HF_HEAD_LM) {
@@ -93,7 +100,7 @@ static void count_electra(struct hf_count *c)
     add_bert_head(c, width, false);
 }
 
-/* ALBERT's layers share their weights within a group. */
+/* ALBERT: the layers of a group share one set of weights, which is counted once. */
 static void count_albert(struct hf_count *c)
 {
     read_bert(c);
@@ -108,7 +115,10 @@ static void count_albert(struct hf_count *c)
     add_bert_head(c, width, true);
 }
 
-/* MobileBERT computes in a narrow bottleneck inside each layer. */
+/*
+ * MobileBERT: each layer reduces its input to a smaller width (bottleneck), computes, and widens
+ * the result again.
+ */
 static void count_mobilebert(struct hf_count *c)
 {
     read_bert(c);
@@ -126,10 +136,12 @@ static void count_mobilebert(struct hf_count *c)
     hm__hf_norm(c, c->hidden, true, 1);
     hm__hf_linear(
         c, c->hidden, narrow, true,
-        2 * n); /* MobileBERT: matrices that narrow the input of a layer and of its attention. */
+        /* These matrices reduce the width of the inputs of the layer and of its attention. */
+        2 * n);
     hm__hf_norm(c, narrow, true, 2 * n);
-    hm__hf_linear(c, narrow, narrow, true, 2 * n); /* Adds the matrices of queries and keys. */
-    hm__hf_linear(c, c->hidden, narrow, true, n);  /* Adds the matrix of values. */
+    /* These are the matrices that compute queries and keys. */
+    hm__hf_linear(c, narrow, narrow, true, 2 * n);
+    hm__hf_linear(c, c->hidden, narrow, true, n); /* This is the matrix that computes values. */
     hm__hf_linear(c, narrow, narrow, true, n);
     hm__hf_norm(c, narrow, true, n);
     hm__hf_linear(c, narrow, c->ffn, true, stacks * n);
@@ -158,7 +170,7 @@ static void count_xlnet(struct hf_count *c)
     double inner = c->heads * c->head_dim, n = c->layers;
 
     hm__hf_words(c, c->vocabulary, c->hidden);
-    hm__hf_tensor(c, c->hidden, 1); /* Adds the embedding of the mask token. */
+    hm__hf_tensor(c, c->hidden, 1); /* The embedding of the mask token is a separate vector. */
     hm__hf_linear(c, c->hidden, inner, false, 5 * n);
     hm__hf_tensor(c, inner, 3 * n);
     hm__hf_tensor(c, 2 * inner, n);
@@ -174,7 +186,10 @@ static void count_xlnet(struct hf_count *c)
 
 /* ---- encoder-decoders ------------------------------------------------------------------------ */
 
-/* T5 has no biases; the first layer of each stack has a table of relative positions. */
+/*
+ * Counts the parameters of T5, which has no biases; the first layer of each stack has a table of
+ * relative positions.
+ */
 static void add_t5_stack(struct hf_count *c, double layers, bool decoder)
 {
     double inner = c->heads * c->head_dim;
@@ -218,7 +233,7 @@ static void count_t5(struct hf_count *c)
         c->products += c->hidden * c->vocabulary;
 }
 
-/* Adds attention blocks of BART or Whisper; the keys of Whisper have no bias. */
+/* Adds the parameters of attention blocks of BART or Whisper; in Whisper, keys have no bias. */
 static void add_bart_attention(struct hf_count *c, double blocks, bool key_bias)
 {
     hm__hf_linear(c, c->hidden, c->hidden, true, 3 * blocks);
@@ -266,8 +281,10 @@ static void add_tied_head(struct hf_count *c)
 
 static void count_bart(struct hf_count *c)
 {
-    /* BART has two additional rows of positions and normalises its embeddings; Pegasus has a final
-     * normalisation. */
+    /*
+     * BART has two additional rows in its table of positions and normalises its embeddings; Pegasus
+     * has a final normalisation.
+     */
     double more = is_one_of(c, "bart") || is_one_of(c, "mbart") ? 2 : 0;
     double stacks = c->decoder_only ? 1 : 2;
     double norms = is_one_of(c, "mbart") ? 2 : 1;
@@ -360,7 +377,11 @@ static void count_recurrent_gemma(struct hf_count *c)
     hm__hf_linear(c, hm__hf_number(c, "conv1d_width", 4), width, true, recurrent);
     hm__hf_tensor(c, width, recurrent);
     hm__hf_linear(c, width / c->heads, width, true,
-                  2 * recurrent); /* The matrices of the gates are block-diagonal. */
+                  /*
+                   * The matrices of the gates are block-diagonal with one block per head, so each
+                   * has only width / heads rows.
+                   */
+                  2 * recurrent);
     hm__hf_linear(c, c->hidden, query, false, attention);
     hm__hf_linear(c, c->hidden, c->kv_heads * c->head_dim, false, 2 * attention);
     hm__hf_linear(c, query, c->hidden, true, attention);
@@ -369,7 +390,7 @@ static void count_recurrent_gemma(struct hf_count *c)
 
 /* ---- vision ---------------------------------------------------------------------------------- */
 
-/* Returns a size that may be a number or a list of two equal numbers. */
+/* Reads a size that is written as a number or as a list of two equal numbers. */
 static double square_size(struct hf_count *c, const char *name)
 {
     const struct hm_value *v = hm__value_get(c->config, name);
@@ -388,7 +409,10 @@ static double label_count(const struct hf_count *c)
     return labels && labels->count > 0 ? (double)labels->count : hm__hf_number(c, "num_labels", 2);
 }
 
-/* Counts ViT and DINOv2: patches, a class token, and layers like those of BERT. */
+/*
+ * Counts the parameters of ViT and DINOv2: an embedding of patches, a class token, and layers like
+ * those of BERT.
+ */
 static void count_vit(struct hf_count *c)
 {
     bool dino = is_one_of(c, "dinov2");
@@ -411,14 +435,18 @@ static void count_vit(struct hf_count *c)
     hm__hf_linear(c, c->ffn, c->hidden, true, n);
     hm__hf_norm(c, c->hidden, true, 2 * n + 1);
     if (dino)
-        hm__hf_tensor(c, c->hidden, 2 * n); /* Adds the scales of the two branches of a layer. */
+        /*
+         * DINOv2 multiplies the outputs of attention and of the feed-forward layer by learned
+         * vectors (LayerScale).
+         */
+        hm__hf_tensor(c, c->hidden, 2 * n);
     c->key_width = 2 * c->hidden;
     c->context = patches + 1;
     if (c->head == HF_HEAD_CLASSIFIER || c->head == HF_HEAD_LM)
         hm__hf_linear(c, (dino ? 2 : 1) * c->hidden, label_count(c), true, 1);
 }
 
-/* Hiera doubles its width at each stage. */
+/* Counts the parameters of Hiera, whose hidden width is doubled at each stage. */
 static void count_hiera(struct hf_count *c)
 {
     const struct hm_value *depths = hm__value_get(c->config, "depths");

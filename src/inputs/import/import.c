@@ -1,6 +1,6 @@
 /*
- * Recognises and reads one file of another tool, and has helper functions for readers. See
- * import.h.
+ * Recognises the format of one file of another tool and reads it; also has helper functions for the
+ * readers of all formats. See import.h.
  */
 #include "import.h"
 
@@ -221,8 +221,8 @@ double hm__number_after(const char *text, size_t length, const char *label)
 /* ---- reading -------------------------------------------------------------------------------- */
 
 /*
- * Returns the formats that are most similar to contents of no known format: those whose files begin
- * in the same way.
+ * Returns a list of formats for a file that no reader recognises: those whose files begin in a
+ * similar way, for example with '{'.
  */
 static const char *similar_formats(const struct hm_import_head *head)
 {
@@ -246,7 +246,9 @@ static const char *similar_formats(const struct hm_import_head *head)
     return "megatron, hf-log, nanogpt, torchtitan, collectives, torchinfo";
 }
 
-/* Reports a file that no reader recognises; the hint lists the most similar formats. */
+/*
+ * Fails for a file that no reader recognises; the hint of the error lists the most similar formats.
+ */
 static int fail_unknown(const char *name, const struct hm_import_head *head, struct hm_err *err)
 {
     struct hm_text names = {0};
@@ -271,7 +273,7 @@ static int fail_unknown(const char *name, const struct hm_import_head *head, str
     return HM_E_TYPE;
 }
 
-/* The smallest score with which a format is chosen. */
+/* A format is chosen only if its reader's score is at least this high. */
 enum { SCORE_LEAST = 50 };
 
 static const struct hm_importer *choose_format(const struct hm_import_head *head)
@@ -290,7 +292,8 @@ static const struct hm_importer *choose_format(const struct hm_import_head *head
 }
 
 /*
- * Opens the contents. If a folder holds one log that is split into several files, opens the first.
+ * Opens the contents that are imported. If a folder holds one log that is split into several files,
+ * the first of them is opened.
  */
 static int open_source(struct hm_imported *im, const struct hm_import_from *from,
                        struct hm_source **ret_source, struct hm_err *err)
@@ -326,13 +329,6 @@ int hm__import_next_part(struct hm_imported *im, struct hm_err *err)
     return rc ? rc : 1;
 }
 
-int hm__compare_numbers(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return x < y ? -1 : x > y;
-}
-
 /* Copies the first bytes of the stream into `head` without consuming them. */
 static int see_head(struct hm_imported *im, struct hm_import_head *head, struct hm_err *err)
 {
@@ -363,7 +359,9 @@ static int read_contents(struct hm_imported *im, const struct hm_importer *as, s
     im->facts.out = &im->facts_text;
     hm__json_open(&im->facts, NULL, HM_JSON_OBJECT | HM_JSON_LINES);
     rc = im->importer->read(im, err);
-    /* A compressed file must be read to its end to find out whether it is complete. */
+    /*
+     * A truncated compressed file is detected only at its end, so the rest of the file is read too.
+     */
     while (rc == 0 && im->codec && hm__stream_refill(&im->in))
         ;
     if (rc == 0 && im->in.rc)

@@ -1,14 +1,14 @@
 /*
- * Imports files of other tools: logs, traces, configurations, model files. Each format has one file
- * with one struct hm_importer, which is a row of the table hm__importers; docs/reference/formats.md
- * describes each format. A reader recognises a file by its content and fills in a struct
- * hm_imported:
+ * Imports files of other tools: logs, traces, configurations, model files. Each format has one
+ * source file with one struct hm_importer, to which the list hm__importers points;
+ * docs/reference/formats.md describes each format. A reader recognises a file by its content and
+ * fills in a struct hm_imported:
  *
  *   facts     values in the file, as members of a JSON object
  *   runs      rows with n and seconds of an iteration, for fits
  *   traces    rows with iteration, loss and elapsed seconds, for convergence
  *   document  a network, a cluster or a job, as YAML
- *   items     messages about what was taken and what was left out
+ *   items     messages about data that were imported or ignored
  *
  * A value that is not in the file stays unknown: null in the facts, NaN in the tables.
  */
@@ -19,12 +19,13 @@
 #include "howmany_advise.h"
 #include "json.h"
 #include "memory.h"
+#include "order.h"
 #include "stream.h"
 #include "timings.h"
 
 struct hm_imported;
 
-/* The beginning of a file; readers recognise their format by it. */
+/* The beginning of a file, by which readers recognise their format. */
 struct hm_import_head {
     const char *name; /* Name of the file. It is only a hint, because files may be renamed. */
     const char *text; /* First bytes of the decompressed contents, followed by NUL. */
@@ -32,9 +33,10 @@ struct hm_import_head {
 };
 
 struct hm_importer {
-    const char *name;    /* Name of the format for the field `as`, such as "hf-config". */
-    const char *title;   /* Description of the format for users, such as "Megatron-LM log". */
-    const char *becomes; /* Description of the results of an import, for help and hints. */
+    const char *name;  /* Name of the format for the field `as`, such as "hf-config". */
+    const char *title; /* Description of the format for users, such as "Megatron-LM log". */
+    /* What users get from an import of this format, in words for help and hints. */
+    const char *becomes;
     /* Returns how likely the file has this format: 0 (no) to 100 (it has the format's magic
      * number). */
     int (*recognise)(const struct hm_import_head *head);
@@ -42,13 +44,13 @@ struct hm_importer {
     int (*read)(struct hm_imported *import, struct hm_err *err);
 };
 
-/* All formats; the list ends with NULL. */
+/* Readers of all formats; the last element is NULL. */
 extern const struct hm_importer *const hm__importers[];
 const struct hm_importer *hm__importer_find(const char *name);
 
 /* ---- results -------------------------------------------------------------------------------- */
 
-/* A cell of a table: `text` if the column holds texts, otherwise `number`. */
+/* A cell of a table: `text` if the column holds strings, otherwise `number`. */
 struct hm_import_cell {
     double number;
     const char *text;
@@ -56,10 +58,11 @@ struct hm_import_cell {
 
 enum { HM_IMPORT_COLUMNS = 24 };
 
-/* A table of runs or traces. Rows beyond HM_IMPORT_ROWS are counted but not kept. */
+/* A table of runs or traces. Rows beyond HM_IMPORT_ROWS are counted but not stored. */
 struct hm_import_table {
-    const char *columns[HM_IMPORT_COLUMNS]; /* Names of the columns; static or in the arena. */
-    bool texts[HM_IMPORT_COLUMNS];          /* True for each column that holds texts. */
+    /* Names of the columns of the table; static or in the arena. */
+    const char *columns[HM_IMPORT_COLUMNS];
+    bool texts[HM_IMPORT_COLUMNS]; /* True for each column that holds strings, false for numbers. */
     size_t column_count;
     struct hm_import_cell *cells; /* Cells of the table, row by row; owned. */
     size_t rows, room;
@@ -67,17 +70,26 @@ struct hm_import_table {
 
 enum { HM_IMPORT_ROWS = 1000000 };
 
-/* A message about something that was taken from the file or left out. */
+/*
+ * A message to the user about data that were imported from the file, or about data that were
+ * ignored.
+ */
 struct hm_import_item {
     const char *what;
-    double count; /* Number that is shown before `what`; NaN: `what` is a whole sentence. */
+    /*
+     * Number that is printed before `what`; NaN: nothing is printed before it, because `what` is a
+     * whole sentence.
+     */
+    double count;
     enum hm_import_fate { HM_IMPORT_TAKEN, HM_IMPORT_LEFT, HM_IMPORT_NOTED } fate;
 };
 
 enum { HM_IMPORT_ITEMS = 64 };
 
-/* A key of a job that the file does not give, with the value that a plan of the document assumes
- * if the user does not give it either. */
+/*
+ * A key of a job that is missing in the file, and the value that a plan of the document uses if the
+ * user does not give another.
+ */
 struct hm_import_usual {
     const char *key, *value;
 };
@@ -85,53 +97,68 @@ struct hm_import_usual {
 enum { HM_IMPORT_USUAL = 4 };
 
 struct hm_imported {
-    /* The following members are inputs of the reader. */
-    const char *name; /* Name of the file. */
+    /* The caller of the reader sets the following members. */
+    const char *name; /* Name of the imported file, for messages. */
     bool from_file; /* True if `name` is a file, so that other files in its folder may be opened. */
     const char *const
-        *set; /* Properties NAME=VALUE of the file that the caller gives, such as n=8; borrowed. */
+        *set; /* Properties NAME=VALUE of the file that the user gives, such as n=8; borrowed. */
     size_t set_count;
-    /* The following members are the state of the reader. */
+    /* The following members are used while the file is read. */
     struct hm_arena *arena;
     struct hm_stream in;
-    struct hm_archive *
-        archive; /* Archive that contains the parts of the log, or NULL if they are files; owned. */
-    const char *const *parts; /* Files of a log that is split, in order; in the arena. */
+    /* Archive that contains the parts of the log; owned. NULL if the parts are files. */
+    struct hm_archive *archive;
+    /* Names of the files of a log that is split into several files, in order; in the arena. */
+    const char *const *parts;
     size_t part_count, part_at;
-    const char *codec; /* Name of the compression; NULL: the file is not compressed. */
+    const char *codec; /* Name of the compression format; NULL: the file is not compressed. */
     /* The following members are results of the import. */
     const struct hm_importer *importer;
-    bool partial;       /* True if the file is truncated or damaged; the data before the damage were
-                           taken. */
-    double nodes;       /* Number of nodes of a communication benchmark; 0: unknown. */
-    bool needs_n;       /* True if the tables need the number of workers, which is not known. */
-    bool needs_network; /* True if the document is a job without a network, which the caller must
-                           give. */
+    /*
+     * True if the file is truncated or damaged; the results then describe the data before the
+     * damage.
+     */
+    bool partial;
+    double nodes; /* Number of nodes on which a communication benchmark ran; 0: unknown. */
+    /*
+     * True if the runs or traces need a number of workers that neither the file nor the user gives.
+     */
+    bool needs_n;
+    /* True if the document is a job without a network, so that the user must give one. */
+    bool needs_network;
     struct hm_text facts_text;
-    struct hm_json facts; /* JSON writer of facts_text, the values found in the file; an object is
-                             open while the reader runs. */
+    /*
+     * JSON writer that appends the values found in the file (facts) to facts_text; an object is
+     * open while the reader runs.
+     */
+    struct hm_json facts;
     struct hm_import_table runs, traces;
-    struct hm_text document;   /* The document as YAML; empty if there is none. */
+    /* Network, cluster or job that was found, as YAML; empty if there is none. */
+    struct hm_text document;
     const char *document_kind; /* Kind of the document: "network", "cluster" or "job". */
-    /* Times of operations, from which the machine can be described; none if the count is 0. */
+    /*
+     * Measured times of operations, from which rates of the machine can be computed; their count is
+     * 0 if there are none.
+     */
     struct hm_timings timings;
     struct hm_import_usual usual[HM_IMPORT_USUAL];
     size_t usual_count;
     struct hm_import_item items[HM_IMPORT_ITEMS];
     size_t item_count;
-    bool failed; /* True if an allocation failed. */
+    bool failed; /* True if an allocation failed while the file was read. */
 };
 
 /* ---- for callers ---------------------------------------------------------------------------- */
 
-/* The contents to import: a file or folder, given by its name, or bytes in memory. */
+/* What to import: a file or folder, by its name, or bytes in memory. */
 struct hm_import_from {
     const char *name;
-    const char *data; /* Contents; NULL: open the file `name`. */
+    const char *data; /* Bytes that are imported; NULL: open the file `name`. */
     size_t length;
-    const struct hm_importer *as; /* Format; NULL: recognised from the contents. */
+    /* Format of the contents; NULL: recognise it from the contents. */
+    const struct hm_importer *as;
     const char *const
-        *set; /* Properties NAME=VALUE of the file that the caller gives, such as n=8; borrowed. */
+        *set; /* Properties NAME=VALUE of the file that the user gives, such as n=8; borrowed. */
     size_t set_count;
 };
 
@@ -143,81 +170,105 @@ void hm__import_free(struct hm_imported *import);
  * recognises the file. */
 const struct hm_importer *hm__import_recognise(const struct hm_import_from *from);
 /*
- * Convert the tables to runs and to traces. If properties such as n are missing, the error names
- * them.
+ * Convert the imported tables to runs and to traces. If a property such as n is missing, the error
+ * names it.
  */
 int hm__import_runs(struct hm_imported *const *imports, size_t count, struct hm_runs **ret_runs,
                     struct hm_err *err);
 int hm__import_traces(struct hm_imported *const *imports, size_t count,
                       const struct hm_traces_settings *settings, struct hm_traces **ret_traces,
                       struct hm_err *err);
-/* Fail if a table has no rows, or if its rows lack the number of workers. */
+/* Fail if a table has no rows, or if the number of workers of its rows is unknown. */
 int hm__import_check(const struct hm_imported *import, const struct hm_import_table *table,
                      const char *what, struct hm_err *err);
-/* Returns the name of format i; NULL after the last. Used with hm__suggest. */
+/* Returns the name of format `i`; NULL after the last. It is passed to hm__suggest. */
 const char *hm__importer_name(const void *context, size_t i);
 /* Write a table as CSV with a header. */
 void hm__import_csv(const struct hm_import_table *table, struct hm_text *out);
-/* Whether a path is a pattern such as "logs/run_*.log" that matches files, and not itself a file.
+/*
+ * Whether a path is a pattern such as "logs/run_*.log" that matches at least one file, and is not
+ * the name of a file.
  */
 bool hm__import_is_pattern(const char *path);
-/* Call `visit` for a file, for the files that a pattern matches, or for the files of a folder in
- * the order of their names, three levels deep. A folder that holds a Spark event log is visited
- * once, as one file. */
+/*
+ * Call `visit` for a file, for the files that a pattern matches, or for the files of a folder in
+ * the order of their names, with subfolders up to three levels deep. A folder that holds a Spark
+ * event log is visited once, like a single file.
+ */
 int hm__import_walk(const char *path,
                     int (*visit)(void *data, const char *file, struct hm_err *err), void *data,
                     struct hm_err *err);
 
-/* If the path is a folder that holds one log, split into several files, set the parts of the
- * import. Any other folder is an error; a file has no parts. */
+/*
+ * If the path is a folder with one log that is split into several files, set `parts` of the import
+ * to these files. Any other folder is an error; for a file, `parts` stays empty.
+ */
 int hm__import_parts(struct hm_imported *im, const char *path, struct hm_err *err);
-/* If the contents are a zip or tar archive, or the path is that of a member as in
- * "logs.zip/run/events_1", open the archive and set the parts: the given member, the files of one
- * log, the description in a Keras model, or the only file. Any other archive is an error. Standard
- * input that is no archive is opened as *ret_source. */
+/*
+ * If the contents are a zip or tar archive, or the path is that of a member as in
+ * "logs.zip/run/events_1", open the archive and set `parts` to the given member, the files of one
+ * log, the description in a Keras model, or the only file. Any other archive is an error. If
+ * standard input is not an archive, it is opened as *ret_source.
+ */
 int hm__import_archive(struct hm_imported *im, const struct hm_import_from *from,
                        struct hm_source **ret_source, struct hm_err *err);
-/* Open part i of the import, which is a file or a member of an archive. */
+/* Open `parts[i]` of the import, which is a file or a member of an archive. */
 int hm__import_part(const struct hm_imported *im, size_t i, struct hm_source **ret_source,
                     struct hm_err *err);
-/* Call `visit` for an archive that is one import, or for its members, as hm__import_walk does. */
+/*
+ * Call `visit` once for an archive that is one import (such as one log in several members),
+ * otherwise for each of its members, as hm__import_walk does for folders.
+ */
 int hm__import_walk_archive(const char *path,
                             int (*visit)(void *data, const char *file, struct hm_err *err),
                             void *data, struct hm_err *err);
-/* hm__import_is_part: whether a file is one part of a log that is split into several files.
- * hm__import_compare_parts: the order of two parts, by their names. */
+/*
+ * hm__import_is_part returns whether a file is one part of a log that is split into several files.
+ * hm__import_compare_parts orders two parts by the numbers or dates in their names.
+ */
 bool hm__import_is_part(const char *name);
 int hm__import_compare_parts(const char *a, const char *b);
 
 /* ---- for readers ---------------------------------------------------------------------------- */
 
 /*
- * Add a message about what was taken from the file (took) or left out (left), or any other note.
- * With a count of 0, no message is added.
+ * Add a message about data that were imported (hm__import_took), about data that were ignored
+ * (hm__import_left), or about anything else. If `count` is 0, no message is added.
  */
 void hm__import_took(struct hm_imported *im, double count, const char *format, ...) HM_PRINTF(3, 4);
 void hm__import_left(struct hm_imported *im, double count, const char *format, ...) HM_PRINTF(3, 4);
 void hm__import_note(struct hm_imported *im, const char *format, ...) HM_PRINTF(2, 3);
-/* Add a value that a plan assumes for a key of the job; the value is copied. */
+/*
+ * Add a key that the file does not have, with the value that a plan uses for it by default; the
+ * value is copied.
+ */
 void hm__import_assume(struct hm_imported *im, const char *key, const char *format, ...)
     HM_PRINTF(3, 4);
-/* Mark the result as partial, because the file ended too early. */
+/* Mark the result as partial, because the file is truncated. */
 void hm__import_cut(struct hm_imported *im);
 /*
- * Returns the property that the caller gave with this name, as a number; NaN if it was not given.
+ * Returns the property `name` of the imported file, which the user gave, as a number; NaN if it was
+ * not given.
  */
 double hm__import_given(const struct hm_imported *im, const char *name);
-/* Returns the number of workers: the number that the caller gave, else `found`, else a number in
- * the file's name. If none is known, returns NaN and sets needs_n. */
+/*
+ * Returns the number of workers: the number that the user gave, else `found`, else a number in the
+ * file's name. If none of them is known, returns NaN and sets needs_n.
+ */
 double hm__import_n(struct hm_imported *im, double found);
 
-/* Begin a table; `columns` has the names separated by commas. A '*' before a name marks a column of
- * texts. */
+/*
+ * Begin a table; `columns` lists the names of its columns, separated by commas. A '*' before a name
+ * marks a column that holds strings.
+ */
 void hm__import_columns(struct hm_import_table *table, const char *columns);
-/* Add a row with one cell for each column; texts must outlive the import. */
+/*
+ * Add a row with one cell for each column. Strings are not copied and must not be freed before the
+ * import.
+ */
 void hm__import_row(struct hm_imported *im, struct hm_import_table *table,
                     const struct hm_import_cell *cells);
-/* Make a cell with a number, or a cell with a text. */
+/* Make a cell that holds a number, or a cell that holds a string. */
 static inline struct hm_import_cell hm__cell(double number)
 {
     return (struct hm_import_cell){number, NULL};
@@ -227,18 +278,24 @@ static inline struct hm_import_cell hm__cell_text(const char *text)
     return (struct hm_import_cell){0, text};
 }
 
-/* Returns the first occurrence of `piece` in the first `length` bytes of the text; NULL if there is
- * none. */
-const char *hm__find(const char *text, size_t length, const char *piece);
-/* Read the number after a label such as "loss: " in a line; NaN if there is none. */
-double hm__number_after(const char *text, size_t length, const char *label);
-/* Open the next file of a log that is split into several files. Returns 1 on success, 0 after the
- * last file, or a negative error code. */
-int hm__import_next_part(struct hm_imported *im, struct hm_err *err);
-/* Compare two doubles for qsort and bsearch. */
-int hm__compare_numbers(const void *a, const void *b);
 /*
- * Write an integer as a member of the facts, without rounding; a value below 0 is written as null.
+ * Returns the first occurrence of `piece` in the first `length` bytes of a text; NULL if there is
+ * none.
+ */
+const char *hm__find(const char *text, size_t length, const char *piece);
+/*
+ * Read the number after a label such as "loss: " in a line; NaN if the line has no such label or
+ * number.
+ */
+double hm__number_after(const char *text, size_t length, const char *label);
+/*
+ * Open the next file of a log that is split into several files. Returns 1 if it was opened, 0 after
+ * the last file, or a negative error code.
+ */
+int hm__import_next_part(struct hm_imported *im, struct hm_err *err);
+/*
+ * Write an integer as a JSON member of the facts, with all digits; a value below 0 is written as
+ * null.
  */
 void hm__fact_count(struct hm_imported *im, const char *key, int64_t value);
 

@@ -1,8 +1,8 @@
 /*
- * Imports zip and tar archives. An archive is treated like a folder: a log of Spark in several
- * files is one import (the history server offers logs this way), and so is a Keras model, in which
- * config.json describes the network. The members of any other archive are imported one by one,
- * under names such as "logs.zip/train.log".
+ * Imports zip and tar archives. An archive is treated like a folder: an event log of Spark in
+ * several files, as Spark's history server offers it for download, is one import; so is a Keras
+ * model, in which config.json describes the network. The members of any other archive are imported
+ * one by one, under names such as "logs.zip/train.log".
  */
 #include <stdlib.h>
 #include <string.h>
@@ -41,8 +41,10 @@ static int compare_members(const void *a, const void *b)
                                     base_of(*(const char *const *)b));
 }
 
-/* Collects the parts of the log that contains the part `first`, in their order. Returns the number
- * of parts, or 0 when out of memory. */
+/*
+ * Makes an ordered list of the parts of the log to which the member `first` belongs. Returns the
+ * number of parts, or 0 when out of memory.
+ */
 static size_t collect_parts(const struct hm_archive *a, const char *first, struct hm_arena *arena,
                             const char ***ret_parts)
 {
@@ -85,8 +87,11 @@ static const char *main_member(const struct hm_archive *a)
     return a->count == 1 ? a->members[0].name : NULL;
 }
 
-/* Splits a path such as "logs.zip/run/events_1" into the archive and the name inside, which is ""
- * if the path is the archive itself. False if no part of the path is an archive. */
+/*
+ * Splits a path such as "logs.zip/run/events_1" into the path of the archive and the name of a
+ * member, which is "" if the path is that of the archive itself. False if no component of the path
+ * is an archive.
+ */
 static bool split_path(struct hm_arena *arena, const char *path, const char **ret_archive,
                        const char **ret_inside)
 {
@@ -145,7 +150,10 @@ int hm__import_archive(struct hm_imported *im, const struct hm_import_from *from
     } else if ((parts = hm__arena_alloc(im->arena, 1, sizeof(*parts)))) {
         parts[0] = name;
         im->part_count = 1;
-        /* The name of the only file may contain the number of workers. */
+        /*
+         * The name of the only member is shown instead of that of the archive, because it may
+         * contain the number of workers.
+         */
         if (!*inside && strcmp(name, "config.json") != 0)
             im->name = hm__arena_printf(im->arena, "%s/%s", path, name);
     }
@@ -178,7 +186,8 @@ int hm__import_walk_archive(const char *path,
         const char *name = archive->members[i].name, **parts = NULL;
         bool part = hm__import_is_part(base_of(name));
         if (part && collect_parts(archive, name, archive->arena, &parts) > 0 && parts[0] != name)
-            continue; /* Skip this part of a log; the log is visited once, with its first part. */
+            /* The whole log was visited with its first part, so its other parts are skipped. */
+            continue;
         const char *file = hm__arena_printf(archive->arena, "%s/%s", path, name);
         rc = file ? visit(data, file, err) : hm__fail_nomem(err);
     }

@@ -1,8 +1,8 @@
 /*
- * Imports folders. A rolling event log of Spark is a folder with files events_N_ID, which are one
- * log in the order of N. Databricks writes dated files eventlog-DATE.gz and the newest part as
- * `eventlog`. A run of MLflow is a folder with meta.yaml and metrics/, whose files are the parts of
- * the run. In any other folder, each file is imported by itself.
+ * Imports folders. A rolling event log of Spark is a folder with files events_N_ID; read in the
+ * order of N, they are one log. Databricks calls the files eventlog-DATE.gz, and the newest one
+ * `eventlog`. A run of MLflow is a folder with meta.yaml and a folder metrics/, whose files
+ * together are one import. In any other folder, each file is imported by itself.
  */
 #include "import.h"
 
@@ -26,8 +26,10 @@ static bool is_folder(const char *path)
     return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
 }
 
-/* Returns the position of a file in its log: the number after "events_", 1 for `eventlog`, which
- * comes last, and 0 for dated files. */
+/*
+ * Returns the sort key of a file in its log: the number after "events_"; 0 for dated files, and 1
+ * for `eventlog`, which comes after them.
+ */
 static long part_number(const char *name)
 {
     if (strncmp(name, "events_", 7) == 0)
@@ -120,10 +122,11 @@ static int walk_folder(const char *path, int depth,
     return rc;
 }
 
-/* The files of which one import consists. */
+/* The files that together make one import. */
 struct parts {
     struct hm_arena *arena;
-    const char **items; /* Paths of the files, in the arena; the list itself is owned. */
+    /* Paths of the files; the strings are in the arena, the list itself is owned. */
+    const char **items;
     size_t count, room;
 };
 
@@ -144,7 +147,7 @@ static int add_part(struct parts *parts, const char *path, struct hm_err *err)
     return 0;
 }
 
-/* Adds a file that is not empty; a function for walk_folder. */
+/* Adds the file of a metric unless it is empty; called by walk_folder for each file. */
 static int add_metric(void *data, const char *path, struct hm_err *err)
 {
     struct stat status;

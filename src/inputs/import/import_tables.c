@@ -1,6 +1,6 @@
 /*
- * Stores the tables of runs and traces that readers fill in, and converts them to runs, traces and
- * CSV.
+ * Stores the tables of runs and traces that readers of other formats fill in, and converts them to
+ * struct hm_runs, struct hm_traces and CSV.
  */
 #include <math.h>
 #include <stdio.h>
@@ -22,7 +22,10 @@ void hm__import_columns(struct hm_import_table *t, const char *columns)
     }
 }
 
-/* Returns the length of the name of column k; the name ends at a comma. */
+/*
+ * Returns the length of the name of column `k`; names are separated by commas, so a name ends at a
+ * comma.
+ */
 static size_t column_length(const struct hm_import_table *t, size_t k)
 {
     return strcspn(t->columns[k], ",");
@@ -90,8 +93,10 @@ int hm__import_check(const struct hm_imported *im, const struct hm_import_table 
     return 0;
 }
 
-/* Converts the rows of a table to maps. Unknown cells are left out. If `run` is not NULL, each map
- * has it as a further member. */
+/*
+ * Converts the rows of a table to maps from column names to values. Unknown cells are omitted. If
+ * `run` is not NULL, each map has this value as an additional member `run`.
+ */
 static int make_rows(const struct hm_import_table *t, const char *run, struct hm_arena *arena,
                      struct hm_value *rows, struct hm_err *err)
 {
@@ -139,8 +144,10 @@ static int make_list(struct hm_arena *arena, size_t count, struct hm_value *root
     return root->items && root->keys ? 0 : hm__fail_nomem(err);
 }
 
-/* Converts the rows of the runs or traces of all imports to one list. A file without rows is left
- * out, unless no file has any. */
+/*
+ * Makes one list from the rows of runs or traces of all imported files. A file without rows is
+ * ignored, unless no file has rows.
+ */
 static int join_rows(struct hm_imported *const *imports, size_t count, bool traces,
                      struct hm_arena *arena, struct hm_value *root, struct hm_err *err)
 {

@@ -1,6 +1,6 @@
 /*
- * Lists the formats. The reader with the highest score is chosen, whatever its position in the
- * list.
+ * Lists the readers of all formats. A file is read by the reader that returns the highest score for
+ * it, whatever the reader's position in the list.
  */
 #include "importers.h"
 

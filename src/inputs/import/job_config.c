@@ -1,10 +1,10 @@
 /*
  * Reads configurations of launchers: DeepSpeed (JSON) and accelerate (YAML). A value may be "auto",
- * which means that the launcher decides; such a value is kept as "auto". The batch is micro-batch x
- * accumulation x n, so n is known if the file states the other three numbers. The job has no
- * network, because these files do not name one; the caller gives it. Two files of the same folder
- * are read too: the configuration of DeepSpeed that a configuration of accelerate names, and a
- * hostfile.
+ * which means that the launcher decides; such a value is reported as "auto". The batch is
+ * micro-batch x accumulation x n, so n is known if the file states the other three numbers. The job
+ * has no network, because these files do not name one; the user must give it. Two files of the same
+ * folder are read too: the configuration of DeepSpeed that a configuration of accelerate names, and
+ * a hostfile.
  */
 #include <math.h>
 #include <string.h>
@@ -16,16 +16,24 @@
 /* ---- the job ----------------------------------------------------------------------------------
  */
 
-/* The properties of a job that a configuration gives. Unknown numbers are NaN, unknown texts
- * NULL. */
+/*
+ * The properties of a job that are found in a configuration. Unknown numbers are NaN, unknown
+ * strings are NULL.
+ */
 struct job_config {
-    double batch, micro;     /* Samples in an iteration, and in one forward pass of a worker. */
-    double zero;             /* Stage of ZeRO, 0 to 3. */
+    /* Number of samples in one iteration of the whole job, and in one forward pass of a worker. */
+    double batch, micro;
+    double zero;             /* Stage of ZeRO (sharding of the training state), 0 to 3. */
     double tensor, pipeline; /* Degrees of tensor and pipeline parallelism. */
-    bool within_node;    /* True if the state is sharded inside a node and each node has a copy. */
-    const char *offload; /* States that the host keeps: "optimizer" or "all". */
-    const char *recompute;         /* Kind of recomputation of activations. */
-    const char *precision;         /* Number format, such as "bf16". */
+    /*
+     * True if the training state is sharded over the workers of a node and every node has a
+     * complete copy (hybrid sharding).
+     */
+    bool within_node;
+    /* Training state that is offloaded to host memory: "optimizer" or "all"; NULL: none. */
+    const char *offload;
+    const char *recompute;         /* Kind of recomputation of activations, such as "full". */
+    const char *precision;         /* Number format of the training, such as "bf16". */
     const char *optimizer;         /* Name of the optimizer, as in PyTorch. */
     double accelerators, machines; /* Number of workers of a machine, and number of machines. */
 };
@@ -47,7 +55,10 @@ static void add_word(struct hm_text *map, const char *key, const char *value)
         hm__text_addf(map, "%s%s: %s", map->length ? ", " : "", key, value);
 }
 
-/* Writes the job: batch, precision, optimizer, layout and cluster, as far as they are known. */
+/*
+ * Writes a job with the batch, precision, optimizer, layout and cluster of the configuration, as
+ * far as they are known.
+ */
 static void put_job(struct hm_imported *im, const struct job_config *c)
 {
     struct hm_text *out = &im->document, map = {0};
@@ -81,7 +92,10 @@ static void put_job(struct hm_imported *im, const struct job_config *c)
 /* ---- DeepSpeed --------------------------------------------------------------------------------
  */
 
-/* Returns the stage of ZeRO; the value `true` means stage 1. NaN: not given. */
+/*
+ * Returns the stage of ZeRO from DeepSpeed's key `zero_optimization`, whose value `true` means
+ * stage 1; NaN: not given.
+ */
 static double zero_stage(const struct hm_value *root)
 {
     const struct hm_value *zero = hm__value_get(root, "zero_optimization");
@@ -92,7 +106,10 @@ static double zero_stage(const struct hm_value *root)
     return hm__value_number(zero, "stage");
 }
 
-/* Returns the device to which a part of the training state is offloaded; NULL: none. */
+/*
+ * Returns the device to which a part of the training state is offloaded, such as "cpu"; NULL if it
+ * is not offloaded.
+ */
 static const char *offload_device(const struct hm_value *root, const char *path)
 {
     const char *device = hm__value_text(hm__value_path(root, path));
@@ -134,8 +151,10 @@ static bool is_on(const struct hm_value *root, const char *path)
     return text && strcmp(text, "true") == 0;
 }
 
-/* Returns the samples of an iteration: the stated number, or micro-batch x accumulation x n; NaN if
- * unknown. The accumulation is 1 if it is not stated. */
+/*
+ * Returns the number of samples in an iteration: the number in the configuration, or micro-batch x
+ * accumulation x n; NaN if unknown. Without a number of accumulated micro-batches, 1 is assumed.
+ */
 static double deepspeed_batch(const struct hm_value *root, double n)
 {
     double batch = hm__value_number(root, "train_batch_size");
@@ -148,7 +167,10 @@ static double deepspeed_batch(const struct hm_value *root, double n)
     return hm__value_number(root, "train_micro_batch_size_per_gpu") * steps * n;
 }
 
-/* Reads the settings of DeepSpeed for n workers, which may be NaN. The cluster stays unknown. */
+/*
+ * Reads the settings of DeepSpeed for n workers, where n is NaN if it is unknown. The cluster stays
+ * unknown.
+ */
 static struct job_config deepspeed_config(const struct hm_value *root, double n)
 {
     double tensor = hm__value_number(hm__value_get(root, "tensor_parallel"), "autotp_size");
@@ -184,7 +206,10 @@ static void read_hostfile(struct hm_imported *im, struct job_config *c)
     for (; text && *text; text += strcspn(text, "\n"), text += *text == '\n') {
         size_t name, blank = strspn(text, " \t\r"), number = 0;
         double value = NAN;
-        if (strchr("#\n", text[blank])) /* The condition is also true at the end of the text. */
+        /*
+         * strchr also finds the NUL at the end of the text, so an empty last line is skipped too.
+         */
+        if (strchr("#\n", text[blank]))
             continue;
         name = blank + strcspn(text + blank, " \t\r\n");
         name += strspn(text + name, " \t");
@@ -286,8 +311,11 @@ const struct hm_importer hm__importer_deepspeed = {
 /* ---- accelerate -------------------------------------------------------------------------------
  */
 
-/* Returns the stage of ZeRO that a sharding strategy of FSDP corresponds to; NaN if unknown. The
- * second version of FSDP only says whether weights are sharded between forward and backward. */
+/*
+ * Returns the stage of ZeRO that a sharding strategy of FSDP corresponds to; NaN if unknown.
+ * Version 2 of FSDP only says whether weights stay sharded between the forward and the backward
+ * pass.
+ */
 static double fsdp_stage(const struct hm_value *root)
 {
     static const struct {
@@ -309,7 +337,10 @@ static double fsdp_stage(const struct hm_value *root)
                                                       : NAN;
 }
 
-/* Whether FSDP shards inside a node and keeps copies between nodes. */
+/*
+ * Whether FSDP shards the training state over the workers of a node and keeps a complete copy in
+ * every node (hybrid sharding).
+ */
 static bool is_hybrid(const struct hm_value *root)
 {
     const char *strategy =
@@ -319,7 +350,10 @@ static bool is_hybrid(const struct hm_value *root)
                         strcmp(strategy, "5") == 0);
 }
 
-/* Returns the stage of ZeRO; data-parallel training without sharding is stage 0. */
+/*
+ * Returns the stage of ZeRO that the file of accelerate describes; data-parallel training without
+ * sharding is stage 0.
+ */
 static double accelerate_stage(const struct hm_value *root)
 {
     const char *type = hm__value_text(hm__value_get(root, "distributed_type"));
@@ -333,7 +367,10 @@ static double accelerate_stage(const struct hm_value *root)
     return is_on(root, "megatron_lm_config.megatron_lm_use_distributed_optimizer") ? 1 : NAN;
 }
 
-/* Returns a degree of Megatron's parallelism: 1 without Megatron, NaN if it is not stated. */
+/*
+ * Returns a degree of parallelism in accelerate's settings for Megatron: 1 if Megatron is not used,
+ * NaN if the degree is not given.
+ */
 static double megatron_degree(const struct hm_value *root, const char *key)
 {
     const struct hm_value *megatron = hm__value_get(root, "megatron_lm_config");
@@ -341,8 +378,7 @@ static double megatron_degree(const struct hm_value *root, const char *key)
     return megatron ? hm__value_number(megatron, key) : 1;
 }
 
-/* Reads the layout from the file of accelerate itself; batch, precision and cluster stay unknown.
- */
+/* Reads the layout from accelerate's own file, which has no batch, precision or cluster. */
 static struct job_config accelerate_config(const struct hm_value *root)
 {
     return (struct job_config){
@@ -364,7 +400,10 @@ static struct job_config accelerate_config(const struct hm_value *root)
     };
 }
 
-/* Replaces settings by those of DeepSpeed's own file, which has no setting of recomputation. */
+/*
+ * Replaces all settings except recomputation by those of the DeepSpeed configuration that
+ * accelerate's file names.
+ */
 static void join_deepspeed(struct job_config *c, const struct hm_value *deepspeed, double processes)
 {
     const char *recompute = c->recompute;

@@ -11,42 +11,49 @@
 
 enum { KERAS_RANK = 6, KERAS_UNKNOWN = 32 };
 
-/* The shape of a tensor without the batch. */
+/* The shape of a tensor without its first dimension, the batch. */
 struct keras_shape {
-    int rank;                /* Number of dimensions; -1: unknown. */
-    double dims[KERAS_RANK]; /* Sizes of the dimensions; NaN: unknown. */
+    int rank;                /* Number of dimensions of the tensor; -1: unknown. */
+    double dims[KERAS_RANK]; /* Sizes of the dimensions of the tensor; NaN: unknown. */
 };
 
 struct keras {
     struct hm_imported *im;
-    /* Numbers of layers, and of trainable and frozen parameters. */
+    /* Number of layers, number of trainable parameters, and number of frozen parameters. */
     double layers, trainable, frozen;
     double macs;
     double unknown_products; /* Number of matrix products whose shapes are unknown. */
     struct {
         const char *name;
         double count;
-    } unknown[KERAS_UNKNOWN]; /* Classes of layers that howmany does not know. */
+        /*
+         * Classes of layers for which there is no rule to count parameters and multiply-adds, and
+         * how often each occurs.
+         */
+    } unknown[KERAS_UNKNOWN];
     size_t unknown_count;
 };
 
 /* One use of a layer in a model; a layer may be used several times. */
 struct keras_use {
     struct keras *model;
-    const struct hm_value *config; /* The settings of the layer. */
-    const struct keras_shape *in;  /* Shapes of the inputs of this use. */
+    const struct hm_value *config; /* Settings (config) of the layer. */
+    const struct keras_shape *in;  /* Shapes of the inputs to this use of the layer. */
     size_t in_count;
     bool first; /* True if the layer is used for the first time, so that its parameters are counted.
                  */
 };
 
-/* Add a layer of the given class; false if the class is not known. */
+/*
+ * Count a layer of the class `name` and infer the shape of its output; false if the class is not
+ * known.
+ */
 bool hm__keras_layer(const char *name, struct keras_use *use, struct keras_shape *ret_shape);
-/* Note a class of layers that is not known. */
+/* Record that the model has a layer of an unknown class. */
 void hm__keras_unknown(struct keras *model, const char *name);
-/* Returns a shape of which nothing is known. */
+/* Returns a shape whose number of dimensions is unknown. */
 struct keras_shape hm__keras_no_shape(void);
-/* Read a list such as [null, 32, 32, 3], whose first number is the batch. */
+/* Read a shape from a list such as [null, 32, 32, 3], whose first element is the batch. */
 struct keras_shape hm__keras_read_shape(const struct hm_value *list);
 
 #endif

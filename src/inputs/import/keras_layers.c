@@ -59,7 +59,10 @@ static bool is_text(const struct keras_use *u, const char *key, const char *want
     return text && strcmp(text, wanted) == 0;
 }
 
-/* Reads element i of a setting that is a number or a list. */
+/*
+ * Returns element `i` of a setting that is a list, or the setting itself if it is one number for
+ * all dimensions.
+ */
 static double read_element(const struct keras_use *u, const char *key, int i, double fallback)
 {
     const struct hm_value *value = hm__value_get(u->config, key);
@@ -70,7 +73,7 @@ static double read_element(const struct keras_use *u, const char *key, int i, do
     return isnan(number) ? fallback : number;
 }
 
-/* Adds parameters to the trainable ones or, if the layer is frozen, to the frozen ones. */
+/* Counts parameters of a layer as trainable or, if the layer is frozen, as frozen. */
 static void add_weights(struct keras_use *u, double count)
 {
     if (!u->first)
@@ -94,7 +97,9 @@ static void add_macs(struct keras_use *u, double macs)
         u->model->macs += macs;
 }
 
-/* Returns the product of dimensions from..to-1; NaN if one of them is unknown. */
+/*
+ * Returns the product of the sizes of dimensions `from` to `to` - 1; NaN if one of them is unknown.
+ */
 static double shape_product(const struct keras_shape *s, int from, int to)
 {
     double result = 1;
@@ -109,7 +114,7 @@ static double last_dim(const struct keras_shape *s)
     return s->rank > 0 ? s->dims[s->rank - 1] : NAN;
 }
 
-/* Whether channels are the first dimension. */
+/* Whether the channels are the first dimension (NCHW) instead of the last. */
 static bool channels_first(const struct keras_use *u)
 {
     return is_text(u, "data_format", "channels_first");
@@ -164,7 +169,7 @@ static struct keras_shape attention_layer(struct keras_use *u)
 /* ---- recurrent layers -------------------------------------------------------------------------
  */
 
-/* Adds a recurrent layer with the given numbers of gates and of bias vectors. */
+/* Counts a recurrent layer with the given numbers of gates and of bias vectors. */
 static struct keras_shape recurrent_layer(struct keras_use *u, double gates, double biases)
 {
     struct keras_shape out = u->in[0];
@@ -192,7 +197,7 @@ static struct keras_shape gru_layer(struct keras_use *u)
     return recurrent_layer(u, 3, read_flag(u, "reset_after", true) ? 6 : 3);
 }
 
-/* The layers for cuDNN in Keras 2 have two biases for each gate. */
+/* In Keras 2, the recurrent layers for cuDNN have two biases for each gate. */
 static struct keras_shape cudnn_lstm_layer(struct keras_use *u)
 {
     return recurrent_layer(u, 4, 8);
@@ -208,7 +213,7 @@ static struct keras_shape simple_rnn_layer(struct keras_use *u)
     return recurrent_layer(u, 1, 1);
 }
 
-/* Adds the layer inside a wrapper `copies` times, with the given input. */
+/* Counts the layer inside a wrapper such as Bidirectional `copies` times, for the given input. */
 static struct keras_shape wrapped_layer(struct keras_use *u, const struct keras_shape *in,
                                         double copies)
 {
@@ -241,7 +246,10 @@ static struct keras_shape bidirectional_layer(struct keras_use *u)
     return out;
 }
 
-/* Applies a layer to each step of a sequence; its parameters are counted once. */
+/*
+ * Counts a TimeDistributed layer, which applies another layer to each step of a sequence.
+ * Multiply-adds are counted for each step, parameters once.
+ */
 static struct keras_shape time_distributed_layer(struct keras_use *u)
 {
     struct keras_shape step = u->in[0], out;
@@ -268,7 +276,10 @@ static struct keras_shape time_distributed_layer(struct keras_use *u)
 /* ---- convolutions and pooling -----------------------------------------------------------------
  */
 
-/* Returns how many positions a window of size `kernel` has along a dimension of size `in`. */
+/*
+ * Returns the number of positions that a window of size `kernel` has along a dimension of size
+ * `in`.
+ */
 static double count_windows(const struct keras_use *u, double in, double kernel, double stride,
                             double dilation)
 {
@@ -277,11 +288,14 @@ static double count_windows(const struct keras_use *u, double in, double kernel,
     return floor((in - dilation * (kernel - 1) - 1) / stride) + 1;
 }
 
-/* The sizes of a convolution: window, positions of the output, channels of the input. */
+/*
+ * Sizes of a convolution or pooling: number of elements of the window, number of output positions,
+ * and number of input channels.
+ */
 struct windowed {
     struct keras_shape out;
     double kernel, positions, channels;
-    int channel; /* Index of the dimension of the channels. */
+    int channel; /* Index of the dimension that holds the channels. */
 };
 
 static struct windowed slide_window(const struct keras_use *u, const char *size, double fallback,
@@ -399,7 +413,10 @@ static struct keras_shape global_pool_layer(struct keras_use *u)
 /* ---- normalisation ----------------------------------------------------------------------------
  */
 
-/* Returns the product of the dimensions that the setting `axis` names; axis 0 is the batch. */
+/*
+ * Returns the product of the sizes of the dimensions that the setting `axis` lists; axis 0 is the
+ * batch.
+ */
 static double axis_size(const struct keras_use *u, double fallback)
 {
     const struct hm_value *axis = hm__value_get(u->config, "axis");
@@ -435,7 +452,9 @@ static struct keras_shape rms_norm_layer(struct keras_use *u)
     return u->in[0];
 }
 
-/* The mean and the variance of features, and a counter in Keras 2, are not trained. */
+/*
+ * Counts the mean and the variance of each feature, and in Keras 2 a counter, as frozen parameters.
+ */
 static struct keras_shape feature_norm_layer(struct keras_use *u)
 {
     bool given = hm__value_text(hm__value_get(u->config, "mean")) ||
@@ -518,8 +537,10 @@ static struct keras_shape repeat_layer(struct keras_use *u)
     return out;
 }
 
-/* Returns the sum of the two numbers for dimension i of a setting such as [[3, 3], [2, 2]], [1, 1]
- * or 1. */
+/*
+ * Returns the padding before plus the padding after dimension `i`, from a setting such as [[3, 3],
+ * [2, 2]], [1, 1] or 1.
+ */
 static double both_sides(const struct keras_use *u, const char *key, int i, int spatial)
 {
     const struct hm_value *value = hm__value_get(u->config, key);
@@ -567,7 +588,10 @@ static struct keras_shape resize_layer(struct keras_use *u)
     return out;
 }
 
-/* Merges tensors element by element, for example by addition; dimensions of size 1 are repeated. */
+/*
+ * Infers the shape of tensors that are merged element by element, for example added; a dimension of
+ * size 1 is broadcast.
+ */
 static struct keras_shape merge_layer(struct keras_use *u)
 {
     struct keras_shape out = u->in[0];
@@ -594,7 +618,7 @@ static struct keras_shape concatenate_layer(struct keras_use *u)
     return out;
 }
 
-/* A layer without parameters whose output shape is unknown. */
+/* Handles a layer that has no parameters, but whose output shape cannot be inferred. */
 static struct keras_shape opaque_layer(struct keras_use *u)
 {
     (void)u;

@@ -1,12 +1,12 @@
 /*
  * Reads descriptions of Keras models: the JSON of `model.to_json()` of Keras 1 to 3, and
  * config.json in a .keras archive. A model is a sequence of layers, or a graph of layers in which
- * each use of a layer names the layers that it takes its inputs from. Models may contain models.
+ * each use of a layer names the layers whose outputs are its inputs. Models may contain models.
  * Keras 3 writes the shapes of the inputs; otherwise they are inferred from the inputs of the
  * model.
  *
- * Layers that are not known are listed. Then the numbers of parameters and multiply-adds are
- * unknown, and there is no network.
+ * If a model has layers of classes that are not known, the facts list them; the numbers of
+ * parameters and multiply-adds are then unknown, and no network is written.
  */
 #include <math.h>
 #include <string.h>
@@ -25,7 +25,10 @@ enum {
     PASSES = 8
 };
 
-/* A layer of a graph, and the shapes of its outputs: one for each use that was processed. */
+/*
+ * A layer of a graph, with the shapes of its outputs: one shape for each use of the layer that has
+ * been processed.
+ */
 struct keras_vertex {
     const char *name;
     const struct hm_value *layer;
@@ -37,7 +40,11 @@ struct keras_graph {
     struct keras *model;
     struct keras_vertex *vertices;
     size_t count;
-    unsigned *slots; /* Hash table of vertices by name: index + 1; 0: empty slot. */
+    /*
+     * Hash table that finds vertices by name; a slot holds the index of a vertex + 1, or 0 if it is
+     * empty.
+     */
+    unsigned *slots;
     int depth;
 };
 
@@ -58,7 +65,7 @@ static bool is_model(const char *name)
            strcmp(name, "Model") == 0;
 }
 
-/* Reads the input shape that a layer states. */
+/* Reads the input shape in the settings of a layer, if it has one. */
 static struct keras_shape stated_shape(const struct hm_value *layer)
 {
     const struct hm_value *config = hm__value_get(layer, "config");
@@ -68,13 +75,14 @@ static struct keras_shape stated_shape(const struct hm_value *layer)
         shape = hm__value_get(config, "batch_input_shape");
     if (!shape)
         shape = hm__value_get(hm__value_get(layer, "build_config"), "input_shape");
+    /* Some versions of Keras write a list of shapes instead of one shape. */
     if (shape && shape->kind == HM_VALUE_LIST && shape->count == 1 &&
         shape->items[0].kind == HM_VALUE_LIST)
-        shape = &shape->items[0]; /* Some versions write a list of shapes. */
+        shape = &shape->items[0];
     return hm__keras_read_shape(shape);
 }
 
-/* Adds one use of a layer. */
+/* Counts one use of a layer, and infers the shape of its output. */
 static int add_layer(struct keras *k, const struct hm_value *layer, const struct keras_shape *in,
                      size_t in_count, bool first, int depth, struct keras_shape *ret_shape,
                      struct hm_err *err)
@@ -118,8 +126,10 @@ static int add_sequence(struct keras *k, const struct hm_value *layers,
 /* ---- graphs -----------------------------------------------------------------------------------
  */
 
-/* Returns the slot of a name in the hash table of vertices; the slot is empty if there is no such
- * vertex. If several vertices have the name, the first is found. */
+/*
+ * Returns the slot of the hash table that holds the vertex `name`, or the empty slot for this name.
+ * If several vertices have the name, the first is found.
+ */
 static unsigned *find_slot(struct keras_graph *g, const char *name)
 {
     uint32_t hash = 2166136261u;
@@ -140,14 +150,15 @@ static struct keras_vertex *find_vertex(struct keras_graph *g, const char *name)
     return slot && *slot ? &g->vertices[*slot - 1] : NULL;
 }
 
-/* The inputs of one use of a layer. */
+/* The input tensors of one use of a layer. */
 struct inputs {
     struct keras_shape shapes[INPUTS_MOST];
     size_t count;
-    bool ready; /* True if all layers that make the inputs were processed. */
+    /* True if the layers whose outputs are used as these inputs have all been processed. */
+    bool ready;
 };
 
-/* Adds the output that the named layer has at its use number `use` to the inputs. */
+/* Adds a tensor to the inputs: the output of the layer `name` at its use number `use`. */
 static void take_output(struct keras_graph *g, const char *name, double use,
                         const struct keras_shape *stated, struct inputs *in)
 {
@@ -165,7 +176,7 @@ static void take_output(struct keras_graph *g, const char *name, double use,
         *shape = from->out[(size_t)use];
 }
 
-/* Finds the tensors in the arguments of a use, as Keras 3 writes them. */
+/* Finds the input tensors in the arguments of a use of a layer, in the form of Keras 3. */
 static void read_tensors(struct keras_graph *g, const struct hm_value *value, int depth,
                          struct inputs *in)
 {
@@ -188,7 +199,10 @@ static void read_tensors(struct keras_graph *g, const struct hm_value *value, in
             read_tensors(g, &value->items[i], depth + 1, in);
 }
 
-/* Reads the inputs of a use in the form of Keras 1 and 2: [[NAME, use, tensor, {…}], …]. */
+/*
+ * Reads the inputs of one use of a layer in the form of Keras 1 and 2: [[NAME, use, tensor, {…}],
+ * …].
+ */
 static void read_pairs(struct keras_graph *g, const struct hm_value *node, struct inputs *in)
 {
     bool single = node->count >= 3 && node->items[0].kind == HM_VALUE_SCALAR;
@@ -206,8 +220,10 @@ static void read_pairs(struct keras_graph *g, const struct hm_value *node, struc
     }
 }
 
-/* Adds the next use of a layer if its inputs are known, or anyway if `force` is true. Returns 1 if
- * it was added, 0 if not, or a negative error code. */
+/*
+ * Counts the next use of a layer if all its inputs are known; if `force` is true, counts it in any
+ * case. Returns 1 if the use was counted, 0 if not, or a negative error code.
+ */
 static int add_use(struct keras_graph *g, struct keras_vertex *v, bool force, struct hm_err *err)
 {
     const struct hm_value *nodes = hm__value_get(v->layer, "inbound_nodes");
@@ -230,8 +246,10 @@ static int add_use(struct keras_graph *g, struct keras_vertex *v, bool force, st
     return rc ? rc : 1;
 }
 
-/* Returns the index of an input layer among the inputs of the model; `fallback` if it is not
- * listed. */
+/*
+ * Returns the position of an input layer in the list of the model's inputs; `fallback` if it is not
+ * in the list.
+ */
 static size_t input_index(const struct hm_value *config, const char *name, size_t fallback)
 {
     const struct hm_value *list = hm__value_get(config, "input_layers");
@@ -247,7 +265,7 @@ static size_t input_index(const struct hm_value *config, const char *name, size_
     return fallback;
 }
 
-/* Adds the layers without inputs, which are the inputs of the model. */
+/* Counts the layers that have no inputs, because they are the inputs of the model. */
 static int start_graph(struct keras_graph *g, const struct hm_value *config,
                        const struct keras_shape *in, size_t in_count, bool first,
                        struct hm_err *err)
@@ -271,8 +289,10 @@ static int start_graph(struct keras_graph *g, const struct hm_value *config,
     return rc;
 }
 
-/* Adds all uses, in several passes if the layers are not in order. Uses whose inputs depend on each
- * other in a cycle are added at the end with unknown inputs. */
+/*
+ * Counts all uses of all layers, in several passes if a layer comes before a layer whose output it
+ * uses. Uses that depend on each other in a cycle are counted last, with unknown inputs.
+ */
 static int finish_graph(struct keras_graph *g, struct hm_err *err)
 {
     bool more = true;
@@ -337,7 +357,10 @@ static int add_graph(struct keras *k, const struct hm_value *config, const struc
     *ret_shape = output_shape(&g, config);
     hm__free(g.vertices);
     hm__free(g.slots);
-    if (!first) { /* The parameters of the model were counted at its first use. */
+    /*
+     * Parameters were already counted at the first use of the model, so they are not counted again.
+     */
+    if (!first) {
         k->trainable = before;
         k->frozen = frozen;
     }
@@ -350,7 +373,7 @@ static int add_model(struct keras *k, const struct hm_value *model, const struct
 {
     const struct hm_value *config = hm__value_get(model, "config");
     bool sequence = strcmp(class_of(model), "Sequential") == 0;
-    /* In Keras 1, the settings of a sequence are its layers. */
+    /* In Keras 1, `config` of a Sequential model is the list of its layers. */
     const struct hm_value *layers = sequence && config && config->kind == HM_VALUE_LIST
                                         ? config
                                         : hm__value_get(config, "layers");

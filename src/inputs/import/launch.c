@@ -10,7 +10,7 @@
 
 #include "text.h"
 
-/* Names of numbers, as in Megatron's and NeMo's options, and the member that each one sets. */
+/* Names of numeric options in Megatron and NeMo, and the enum launch_number that each one sets. */
 static const struct {
     const char *name;
     enum launch_number number;
@@ -73,7 +73,7 @@ static const struct {
     {"group_query_attention", LAUNCH_GROUPED},
 };
 
-/* Names under which the numbers are written, in the order of enum launch_number. */
+/* Names of the numbers in the facts, in the order of enum launch_number. */
 static const char *const facts[LAUNCH_NUMBERS] = {
     "layers",          "hidden",     "ffn",
     "heads",           "kv_heads",   "head_dim",
@@ -92,7 +92,7 @@ void hm__launch_init(struct launch *l)
         l->numbers[i] = NAN;
 }
 
-/* Reads a whole number that may have '_' between digits; NaN if the text is not a number. */
+/* Reads a whole number that may have '_' between digits; NaN if the string is not such a number. */
 static double read_count(const char *text)
 {
     char digits[40];
@@ -155,8 +155,10 @@ void hm__launch_set(struct launch *l, const char *given, const char *value)
 /* ---- the job ----------------------------------------------------------------------------------
  */
 
-/* Finds the vocabulary: given in the file or by the caller, or that of a tokenizer whose vocabulary
- * is fixed. Megatron pads it to a multiple of 128 x tensor parallelism. */
+/*
+ * Determines the size of the vocabulary: from the file or the user, or from a tokenizer whose
+ * vocabulary is fixed. Megatron pads this size to a multiple of 128 x tensor parallelism.
+ */
 static void find_vocabulary(struct hm_imported *im, struct launch *l)
 {
     double *vocabulary = &l->numbers[LAUNCH_VOCABULARY], given = hm__import_given(im, "vocabulary");
@@ -172,7 +174,7 @@ static void find_vocabulary(struct hm_imported *im, struct launch *l)
                     *vocabulary);
 }
 
-/* Whether a number is given and is a whole number of at least 1. */
+/* Whether a number is known and is a whole number of at least 1. */
 static bool is_count(double value)
 {
     return value >= 1 && value == floor(value);
@@ -199,7 +201,10 @@ static bool put_sizes(struct hm_imported *im, const struct launch *l)
                             needed[i] == LAUNCH_VOCABULARY ? " (set vocabulary=50257)" : "");
             return false;
         }
-    /* The defaults of Megatron: 4 x hidden, and two thirds of that for gated layers. */
+    /*
+     * Megatron's default width of the feed-forward layer is 4 x hidden, or two thirds of that if
+     * the layer is gated.
+     */
     double ffn = is_count(x[LAUNCH_FFN]) ? x[LAUNCH_FFN]
                  : gated                 ? floor(4 * x[LAUNCH_HIDDEN] * 2 / 3 / 64) * 64
                                          : 4 * x[LAUNCH_HIDDEN];
@@ -225,14 +230,14 @@ static bool put_sizes(struct hm_imported *im, const struct launch *l)
     return true;
 }
 
-/* Adds one degree of the layout to the map `parallel`. */
+/* Adds one degree of parallelism to the YAML map `parallel`. */
 static void add_degree(struct hm_text *out, const char *key, double value)
 {
     if (is_count(value))
         hm__text_addf(out, "%s%s: %.0f", out->length ? ", " : "", key, value);
 }
 
-/* Returns the kind of recomputation of activations; NULL: not given. */
+/* Returns how activations are recomputed, "full" or "selective"; NULL: not given. */
 static const char *recompute_of(const struct launch *l)
 {
     return l->recompute[0]              ? l->recompute
@@ -270,7 +275,7 @@ static void put_layout(struct hm_imported *im, const struct launch *l)
     hm__text_release(&map);
 }
 
-/* Returns the number of workers, out of n, among which the batch is divided; NaN if unknown. */
+/* Returns the degree of data parallelism of a job with n workers; NaN if it is unknown. */
 static double data_degree(const struct launch *l, double n)
 {
     const double *x = l->numbers;
@@ -291,8 +296,9 @@ static void put_batch(struct hm_imported *im, const struct launch *l, double n)
     const double *x = l->numbers;
     double batch = x[LAUNCH_BATCH], data = data_degree(l, n);
 
+    /* In torchtitan, the batch of a data-parallel worker is one micro-batch. */
     if (!is_count(batch) && l->network && is_count(x[LAUNCH_MICRO]))
-        batch = x[LAUNCH_MICRO] * data; /* In torchtitan, each worker has one micro-batch. */
+        batch = x[LAUNCH_MICRO] * data;
     if (is_count(x[LAUNCH_SEQUENCE]))
         hm__text_addf(&im->document, "sequence: %.0f\n", x[LAUNCH_SEQUENCE]);
     else

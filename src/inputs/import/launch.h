@@ -1,7 +1,7 @@
 /*
- * Declares the settings of a training of a transformer that command lines and configurations of
- * Megatron, NeMo and torchtitan give: the network, the batch, the layout, the nodes. Readers set
- * them by their names; hm__launch_finish writes them as JSON members (facts) and as a job.
+ * Declares the settings of a transformer's training run (network, batch, layout, nodes) that are
+ * found in command lines and configurations of Megatron, NeMo and torchtitan. Readers set each
+ * value by its name; hm__launch_finish writes all values as JSON members (facts) and as a job.
  */
 #ifndef HM_LAUNCH_H
 #define HM_LAUNCH_H
@@ -26,18 +26,18 @@ enum launch_number {
     LAUNCH_SAMPLES,
     LAUNCH_TENSOR,
     LAUNCH_PIPELINE,
-    LAUNCH_CHUNK, /* Number of layers of one virtual stage of a pipeline. */
+    LAUNCH_CHUNK, /* Number of layers in one virtual stage of a pipeline. */
     LAUNCH_CONTEXT,
     LAUNCH_EXPERT,
     /*
-     * Number of devices over which the weights are sharded; below 1: all devices that no other
-     * degree uses.
+     * Number of devices over which the weights are sharded; below 1: all devices that remain after
+     * the other kinds of parallelism.
      */
     LAUNCH_SHARD,
-    LAUNCH_REPLICATE, /* Number of replicas of the sharded weights. */
-    LAUNCH_ZERO,      /* Stage of ZeRO, 0 to 3. */
+    LAUNCH_REPLICATE, /* Number of copies of the sharded weights (hybrid sharding). */
+    LAUNCH_ZERO,      /* Stage of ZeRO (sharding of the training state), 0 to 3. */
     LAUNCH_NODES,
-    LAUNCH_PER_NODE, /* Number of workers per node. */
+    LAUNCH_PER_NODE, /* Number of accelerators per node. */
     LAUNCH_NUMBERS
 };
 
@@ -49,36 +49,43 @@ enum launch_flag {
     LAUNCH_UNTIED,
     LAUNCH_SEQUENCE_PARALLEL,
     LAUNCH_DISTRIBUTED_OPTIMIZER,
-    LAUNCH_SELECTIVE, /* Set if activations are recomputed selectively. */
-    LAUNCH_FULL,      /* Set if all activations of a layer are recomputed. */
-    LAUNCH_GROUPED,   /* Set if queries share keys and values in groups. */
+    LAUNCH_SELECTIVE, /* True if activations are recomputed selectively. */
+    LAUNCH_FULL,      /* True if all activations of a layer are recomputed. */
+    LAUNCH_GROUPED, /* True if groups of queries share keys and values (grouped-query attention). */
     LAUNCH_FLAGS
 };
 
 struct launch {
-    double numbers[LAUNCH_NUMBERS]; /* Values in the order of enum launch_number; NaN: not given. */
+    /* Values of the numeric settings, indexed by enum launch_number; NaN: not given. */
+    double numbers[LAUNCH_NUMBERS];
     bool flags[LAUNCH_FLAGS];
-    char recompute[16];   /* Recomputed activations: "full" or "selective"; "" if not given. */
-    char tokenizer[48];   /* Kind of the tokenizer, from which the vocabulary may follow. */
-    const char *network;  /* Name of a network of the catalog; NULL: sizes describe the network. */
+    /* How activations are recomputed: "full" or "selective"; "" if not given. */
+    char recompute[16];
+    char tokenizer[48]; /* Type of the tokenizer; some types have a vocabulary of a fixed size. */
+    /* Name of a network in the catalog; NULL: the sizes in `numbers` describe the network. */
+    const char *network;
     bool sharded;         /* True if the weights are sharded over the data-parallel workers. */
     char accelerator[32]; /* Kind of the accelerators, such as "a100"; "" if unknown. */
-    /* Number of settings that were used, and number of settings without a known value. */
+    /* Number of settings that were used, and number of settings whose value could not be read. */
     double used, unknown;
 };
 
 void hm__launch_init(struct launch *launch);
-/* Set a value by a name of Megatron, with '-' or '_' between words. The value of a flag is NULL or
- * "true". Names that are not known are ignored. */
+/*
+ * Set the value of a Megatron option; words in `name` are separated by '-' or '_'. The value of a
+ * flag is NULL or "true". Unknown names are ignored.
+ */
 void hm__launch_set(struct launch *launch, const char *name, const char *value);
 /*
- * Write the settings as JSON members (facts) and as a job. The number of workers is the one that
- * the caller gives, otherwise nodes x workers per node.
+ * Write the settings as JSON members (facts) and as a job. If the user does not give the number of
+ * workers, it is nodes x workers per node.
  */
 void hm__launch_finish(struct hm_imported *im, struct launch *launch);
 
-/* Read the settings of a command line or a shell script: flags --name value, with variables that
- * the script sets. */
+/*
+ * Read settings from a command line or a shell script: flags --name value, in which variables of
+ * the script are replaced by their values.
+ */
 void hm__launch_shell(struct launch *launch, const char *text);
 
 #endif

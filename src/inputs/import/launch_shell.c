@@ -1,8 +1,8 @@
 /*
  * Reads settings from a command line or a shell script: flags --name value or --name=value, also
  * inside quotes and arrays, as in ARGS="--num-layers 12" or ARGS=(--num-layers 12). Variables that
- * the script sets to plain values are replaced: $N, ${N}, ${N:-8}, $((N * 8)). Nothing is executed;
- * a value that needs more than this stays unknown.
+ * the script sets to plain values are replaced in the forms $N, ${N}, ${N:-8} and $((N * 8)). No
+ * command is executed, so a value that depends on other features of the shell stays unknown.
  */
 #include <ctype.h>
 #include <math.h>
@@ -22,7 +22,8 @@ struct shell {
     struct launch *launch;
     struct variable variables[VARIABLES];
     size_t count;
-    char flag[64]; /* Flag whose value may follow; "" if there is none. */
+    /* Last flag that was read, if the next word may be its value; "" if there is none. */
+    char flag[64];
 };
 
 static bool is_name(char c)
@@ -39,7 +40,10 @@ static const char *find_variable(const struct shell *s, const char *name, size_t
     return NULL;
 }
 
-/* Evaluates numbers and variables joined by + - * / from left to right, as in $((A * 8)). */
+/*
+ * Evaluates an expression such as $((A * 8)): numbers and variables joined by + - * /, from left to
+ * right.
+ */
 static double evaluate_sum(const struct shell *s, const char *text, const char *end)
 {
     double total = 0;
@@ -75,7 +79,7 @@ static double evaluate_sum(const struct shell *s, const char *text, const char *
     return total;
 }
 
-/* Replaces the variables of a word; false if one of them has no known value. */
+/* Replaces the variables in a word by their values; false if a value is not known. */
 static bool expand_word(const struct shell *s, const char *word, char *out, size_t room)
 {
     size_t used = 0;
@@ -121,7 +125,10 @@ static bool expand_word(const struct shell *s, const char *word, char *out, size
     return *word == '\0';
 }
 
-/* Stores the variable of an assignment NAME=VALUE, or removes it if the value is unknown. */
+/*
+ * Stores the variable of an assignment NAME=VALUE. If the value cannot be determined, an earlier
+ * value of the variable is removed.
+ */
 static void set_variable(struct shell *s, const char *word, size_t length)
 {
     char value[80];
@@ -169,15 +176,18 @@ static void take_word(struct shell *s, const char *word)
     }
 }
 
-/* Whether a character separates words. Quotes and brackets do, so that the flags inside are
- * found. */
+/*
+ * Whether a character separates words. Quotes and brackets do, so that flags inside them are found.
+ */
 static bool is_gap(char c)
 {
     return isspace((unsigned char)c) || strchr("\"'`()[],;\\", c);
 }
 
-/* Returns the length of a quoted value without spaces, with its quotes, as in TP="8"; 0 if the text
- * does not begin with one. */
+/*
+ * Returns the length of a quoted value without spaces, as in TP="8", including its quotes; 0 if the
+ * text does not begin with such a value.
+ */
 static size_t quoted_length(const char *text)
 {
     size_t length = *text == '"' || *text == '\'' ? strcspn(text + 1, "\"' \t\n") : 0;
@@ -200,7 +210,10 @@ void hm__launch_shell(struct launch *launch, const char *text)
             continue;
         }
         while (*text && !is_gap(*text)) {
-            /* An expression may contain spaces and brackets. */
+            /*
+             * An arithmetic expression $((…)) may contain spaces and brackets, so it is read as one
+             * word.
+             */
             const char *end = strncmp(text, "$((", 3) == 0 ? strstr(text, "))") : NULL;
             size_t size = end ? (size_t)(end + 2 - text) : 1;
             if (*text == '=')

@@ -5,7 +5,7 @@
  *
  * The number of ranks and the arguments may come before these lines. One file may hold several
  * training runs; each restarts the iteration counter. The first iteration of a training run
- * includes its start-up, so it is left out of the table. An iteration that was skipped because of
+ * includes its start-up, so it is not added to the runs. An iteration that was skipped because of
  * loss scaling has no loss.
  */
 #include <math.h>
@@ -18,12 +18,15 @@
 
 enum { SHOWN = 1000, SAMPLES_SHOWN = 1000 };
 
-/* The values of one line about an iteration; NaN: the line does not give the value. */
+/* The values in the log line of one iteration; NaN: the value is not in the line. */
 struct iteration {
     double number, of, ms, loss, batch, samples, tflops, skipped;
 };
 
-/* Arguments of the training script that are reported, in the order in which they are written. */
+/*
+ * Arguments of the training script that the log prints, in the order of the array of the values
+ * that are read from a log.
+ */
 enum argument {
     LAYERS,
     HIDDEN,
@@ -46,9 +49,9 @@ struct megatron {
     double world, data, tensor, pipeline;
     double arguments[ARGUMENTS];
     struct iteration shown[SHOWN];
-    double speeds[SAMPLES_SHOWN]; /* Samples per second that DeepSpeed prints. */
+    double speeds[SAMPLES_SHOWN]; /* Rates in samples per second that DeepSpeed prints. */
     size_t speed_count;
-    double *ms; /* Milliseconds of all iterations except the first; owned. */
+    double *ms; /* Milliseconds of each iteration except the first; owned. */
     size_t ms_count, ms_room;
     size_t count, runs, lines;
     double last; /* Number of the last iteration that was read; NaN: none. */
@@ -57,7 +60,7 @@ struct megatron {
 
 /* ---- lines ----------------------------------------------------------------------------------- */
 
-/* Reads "iteration  I/ N |"; false if the line has no such part. */
+/* Reads the counter "iteration  I/ N |"; false if the line has none. */
 static bool read_counter(const struct hm_line *line, struct iteration *it)
 {
     const char *at = hm__find(line->text, line->length, "iteration ");
@@ -226,7 +229,7 @@ static void put_facts(struct megatron *m)
     hm__json_put_number(j, "median_ms_after_first", median_of(m->ms, m->ms_count));
 }
 
-/* Writes the network that the arguments describe, if all of its sizes are known. */
+/* Writes the network that the printed arguments describe, if they include all of its sizes. */
 static void put_network(struct megatron *m)
 {
     const double *a = m->arguments;
@@ -249,8 +252,12 @@ static int megatron_lines(struct megatron *m)
     while (hm__stream_line(&m->im->in, &line)) {
         struct iteration it;
         m->lines++;
+        /*
+         * A last line without a line break may have been truncated, so the import is marked as
+         * partial.
+         */
         if (!line.whole && !hm__find(line.text, line.length, "iterations:"))
-            hm__import_cut(m->im); /* The last line is incomplete, because it has no line break. */
+            hm__import_cut(m->im);
         if (hm__find(line.text, line.length, "elapsed time per iteration") &&
             read_counter(&line, &it)) {
             read_iteration(m, &line, &it);

@@ -1,6 +1,6 @@
 /*
- * Reads settings of Megatron-LM: command lines, as scripts contain them, and YAML files of Megatron
- * or NeMo, in which the keys may be in maps of any depth.
+ * Reads settings of Megatron-LM from command lines in scripts, and from YAML files of Megatron or
+ * NeMo, in which keys may be nested at any depth.
  */
 #include <string.h>
 
@@ -31,8 +31,9 @@ static int args_recognise(const struct hm_import_head *head)
 {
     bool layers = hm__find(head->text, head->length, "-num-layers") != NULL;
 
+    /* Readers of logs return higher scores, because a log may contain this command line too. */
     if (layers && hm__find(head->text, head->length, "-hidden-size"))
-        return 62; /* Logs score higher, because they may contain the command line. */
+        return 62;
     return layers || hm__find(head->text, head->length, "-tensor-model-parallel-size") ? 55 : 0;
 }
 
@@ -47,7 +48,9 @@ const struct hm_importer hm__importer_megatron_args = {
 /* ---- YAML -------------------------------------------------------------------------------------
  */
 
-/* Sets an option from each scalar of the tree; the key of the scalar is the name of the option. */
+/*
+ * Sets an option for each scalar of the YAML tree; the key of the scalar is the name of the option.
+ */
 static void set_tree(struct launch *launch, const struct hm_value *tree)
 {
     for (size_t i = 0; tree->kind == HM_VALUE_MAP && i < tree->count; i++) {

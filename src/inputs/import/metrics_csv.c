@@ -10,15 +10,18 @@
 #include "err.h"
 #include "importers.h"
 
-/* The state of the reader of one table. */
+/* State of the reader while it reads one table. */
 struct metrics {
     struct hm_imported *im;
     struct hm_cells head, row;
-    struct hm_series *series; /* One summary for each column; owned. */
+    struct hm_series *series; /* Summary of the values in each column; owned. */
     char delimiter;
     double rows, short_rows, n;
-    int step, epoch, time, runtime; /* Indices of columns; -1: there is no such column. */
-    int loss;                       /* Index of the column that becomes a trace; -1: none. */
+    /*
+     * Indices of the columns with steps, epochs, times and durations; -1: there is no such column.
+     */
+    int step, epoch, time, runtime;
+    int loss; /* Index of the column whose loss is stored as a trace; -1: none. */
 };
 
 static int find_cell(const struct hm_cells *head, const char *name)
@@ -29,7 +32,7 @@ static int find_cell(const struct hm_cells *head, const char *name)
     return -1;
 }
 
-/* Returns the delimiter of a header: ',', ';' or '|', whichever appears most often. */
+/* Returns the delimiter of a header: the one of ',', ';' and '|' that appears most often. */
 static char find_delimiter(const char *text, size_t length)
 {
     static const char candidates[] = ",;|";
@@ -53,8 +56,10 @@ static bool is_loss(const char *name)
     return strstr(name, "loss") != NULL || strstr(name, "Loss") != NULL;
 }
 
-/* Returns the column of the training loss: one with a usual name, otherwise the first loss that is
- * not a validation loss; -1: none. */
+/*
+ * Returns the index of the column with the training loss: a column with a usual name, otherwise the
+ * first loss that is not a validation loss; -1: none.
+ */
 static int choose_loss(const struct hm_cells *head)
 {
     static const char *const best[] = {"loss", "train_loss", "train/loss", "train_loss_step",
@@ -102,7 +107,7 @@ static void close_metrics(struct metrics *m)
     hm__free(m->series);
 }
 
-/* Reads the next row; false at the end. Rows with too few cells are counted and left out. */
+/* Reads the next row; false at the end. Rows with too few cells are counted and skipped. */
 static bool next_row(struct metrics *m)
 {
     struct hm_line line;
@@ -151,7 +156,8 @@ static void say_rows(struct metrics *m)
  */
 
 /*
- * Summary of a loss: number of points, first and last point (epoch, step, value), and least value.
+ * Summary of a loss: number of points, first and last point (epoch, step, value), and smallest
+ * value.
  */
 struct loss_points {
     double count, first[3], last[3], least;
@@ -193,8 +199,10 @@ static void add_losses(struct metrics *m, struct loss_points *points, double *la
         points[i].least = fmin(points[i].least, value);
     }
     double loss = row_number(m, m->loss), iteration = (isnan(step) ? epoch : step) + 1;
-    /* Without a column of steps, each row is an epoch, and the time between two rows is that of one
-     * epoch. */
+    /*
+     * Without a column of steps, each row is one epoch, so the time between two rows is the
+     * duration of an epoch.
+     */
     double seconds = m->step < 0 ? time - *last_time : NAN;
     if (!isnan(time))
         *last_time = time;
@@ -275,15 +283,20 @@ static bool has_column(const struct hm_import_head *head, const char *name)
     return false;
 }
 
-/* Whether the header has a column that howmany itself writes, so the file is not one of another
- * tool. */
+/*
+ * Whether the header has a column name that tables of howmany use, so that the file is not from
+ * another tool.
+ */
 static bool is_own_table(const struct hm_import_head *head)
 {
     return has_column(head, "n") || has_column(head, "m") || has_column(head, "workers") ||
            has_column(head, "iteration") || has_column(head, "seconds");
 }
 
-/* Whether the header has a delimiter and contains `piece`, such as "loss" in "train_loss". */
+/*
+ * Whether the header has a delimiter and contains the text `piece`, for example "loss" as in
+ * "train_loss".
+ */
 static bool has_metric(const struct hm_import_head *head, const char *piece)
 {
     const char *end = memchr(head->text, '\n', head->length);
@@ -370,7 +383,10 @@ const struct hm_importer hm__importer_keras_csv = {
 /* ---- Weights & Biases -------------------------------------------------------------------------
  */
 
-/* Adds the points of a row to the traces. Each column "NAME - metric" is a separate run. */
+/*
+ * Adds the points of a row to the traces. Each column whose name has the form "NAME - metric" is a
+ * separate run.
+ */
 static void add_wandb(struct metrics *m, int step)
 {
     double iteration = row_number(m, step);
@@ -390,7 +406,10 @@ static void add_wandb(struct metrics *m, int step)
     }
 }
 
-/* Counts the columns that hold the minimum or maximum of another column. */
+/*
+ * Counts the columns that hold the minimum or maximum of another column, which Weights & Biases
+ * adds to exports.
+ */
 static double count_ranges(const struct metrics *m)
 {
     double count = 0;

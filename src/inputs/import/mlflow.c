@@ -5,8 +5,9 @@
  *     mlruns/EXPERIMENT/RUN/metrics/NAME    one line for each point: MILLISECONDS VALUE STEP
  *     mlruns/EXPERIMENT/RUN/params/NAME     one value
  *
- * The folder of a run is one import; a file of a metric can be imported by itself, too. Names of
- * metrics may contain slashes. Old versions write no step, so that points are numbered.
+ * The folder of a run is imported as a whole; the file of a metric can also be imported alone.
+ * Names of metrics may contain slashes. Old versions of MLflow write no step; points are then
+ * numbered 0, 1, 2, …
  */
 #include <math.h>
 #include <stdio.h>
@@ -17,14 +18,18 @@
 #include "importers.h"
 #include "source.h"
 
-/* Parameters that give the number of workers, if they are whole numbers of at least 1. */
+/*
+ * Names of parameters that are read as the number of workers, if their value is a whole number of
+ * at least 1.
+ */
 static const char *const worker_names[] = {"n",      "world_size", "num_processes", "num_gpus",
                                            "n_gpus", "gpus",       "num_ranks"};
 
-/* One metric of the run. */
+/* Summary of one metric of the run. */
 struct metric {
     double points, bad, nans;
-    double first[3], last[3]; /* Seconds, value and step of the first and the last point. */
+    /* Time in seconds, value, and step: for the first point and for the last point. */
+    double first[3], last[3];
     double least;
 };
 
@@ -32,12 +37,15 @@ struct flow {
     struct hm_imported *im;
     double n;
     double metrics, losses, lines, bad;
-    /* Number of points, and seconds per step, of the loss with the most points. */
+    /* Number of points and seconds per step of the loss that has the most points. */
     double best_points, best_seconds;
     const char *best_name;
 };
 
-/* Reads "MILLISECONDS VALUE STEP"; the step is NaN if it is missing. False: not such a line. */
+/*
+ * Reads a line "MILLISECONDS VALUE STEP"; the step is NaN if the line has none. False if the line
+ * has another form.
+ */
 static bool read_point(const char *text, size_t length, double point[3])
 {
     char copy[128];
@@ -65,7 +73,10 @@ static bool read_point(const char *text, size_t length, double point[3])
     return *p == '\0' || *p == '\r';
 }
 
-/* Returns the name of the metric in a file: the path after "metrics/", or the name of the file. */
+/*
+ * Returns the name of the metric that a file holds: the path after "metrics/", or the name of the
+ * file.
+ */
 static const char *metric_name(const char *path)
 {
     const char *name = strrchr(path, '/'), *after = NULL;
@@ -89,7 +100,7 @@ static void add_point(struct flow *f, struct metric *m, const char *name, double
 {
     if (isnan(point[2]))
         point[2] = m->points;
-    /* Seconds per step since the previous point; unknown if the step numbers do not rise. */
+    /* Seconds per step since the previous point; unknown if the step number did not increase. */
     double steps = point[2] - m->last[2], elapsed = point[0] - m->last[0];
     double seconds = m->points > 0 && steps > 0 && elapsed > 0 ? elapsed / steps : NAN;
     if (m->points++ == 0) {
@@ -135,7 +146,9 @@ static void read_metric(struct flow *f, const char *name)
     while (hm__stream_line(&f->im->in, &line)) {
         f->lines++;
         bool good = read_point(line.text, line.length, point);
-        /* The last line of a truncated file may lack digits. */
+        /*
+         * In a truncated file, the last number may have lost digits, so the last line is not used.
+         */
         if (!line.whole) {
             hm__import_cut(f->im);
             good = false;
@@ -155,7 +168,7 @@ static void read_metric(struct flow *f, const char *name)
 /* ---- files beside the metrics -----------------------------------------------------------------
  */
 
-/* Reads the first bytes of a file of the run; false if there is none. */
+/* Reads the first bytes of a file in the folder of the run; false if there is no such file. */
 static bool read_beside(const struct hm_imported *im, const char *name, char *text, size_t room)
 {
     struct hm_source *source = NULL;
@@ -192,7 +205,9 @@ static void put_meta(struct hm_imported *im)
 {
     static const char *const states[] = {NULL,       "RUNNING", "SCHEDULED",
                                          "FINISHED", "FAILED",  "KILLED"};
-    /* The text begins with a line break, so that each key follows a line break. */
+    /*
+     * The text begins with a line break, so that the search for "\nKEY:" also finds the first key.
+     */
     char text[8192] = "\n";
 
     if (!read_beside(im, "meta.yaml", text + 1, sizeof(text) - 1))

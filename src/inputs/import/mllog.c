@@ -6,7 +6,8 @@
  *     :::MLLOG {"time_ms": …, "key": …, "value": …, "metadata": {…}}
  *
  * The number of accelerators is in a description of the system beside the result: NAME.system.json,
- * or systems/NAME.json three folders above. The accuracy of language models is a loss.
+ * or systems/NAME.json three folders above. For language models, the value called accuracy is a
+ * loss.
  */
 #include <math.h>
 #include <stdio.h>
@@ -16,7 +17,7 @@
 #include "importers.h"
 #include "whole.h"
 
-/* Keys of the log whose first value is reported, and the names under which it is written. */
+/* Keys of the log whose first value is reported, and the names under which the facts list them. */
 static const struct {
     const char *key, *fact;
 } kept[] = {{"submission_benchmark", "benchmark"},
@@ -35,21 +36,27 @@ enum { KEPT = sizeof(kept) / sizeof(kept[0]), KEPT_BATCH = 4, KEPT_SAMPLES = 5, 
 struct mllog {
     struct hm_imported *im;
     double lines, bad, other;
-    /* First value of each key in `kept`, in the arena; a key that was not found has the kind
-     * null. */
+    /*
+     * First value of each key in the list `kept`, in the arena. Its kind is null if the log does
+     * not have the key.
+     */
     struct hm_value values[KEPT];
     double init_ms, start_ms, stop_ms;
-    double ranks; /* Number of workers, if the log states it. */
-    bool errors;  /* True if the evaluations are errors or losses instead of accuracies. */
+    double ranks; /* Number of workers; NaN if the log does not state it. */
+    /* True if evaluations in the log are errors or losses; false if they are accuracies. */
+    bool errors;
     const char *status;
-    double blocks, epochs; /* Number of blocks that ended, and number of epochs that ended. */
-    /* For each evaluation: the time in ms, the epoch or the number of samples, and the value. The
-     * array is in the arena. */
+    /* Number of training blocks that ended, and number of epochs that ended. */
+    double blocks, epochs;
+    /*
+     * For each evaluation: the time in ms, the epoch or the number of samples, and the value. The
+     * arena owns the array.
+     */
     double (*evals)[3];
     size_t eval_count;
 };
 
-/* The values of one line; they are in an arena that is freed after the line. */
+/* Values in one line of the log, in an arena that is freed after each line. */
 struct mllog_entry {
     char key[64];
     double ms;
@@ -68,10 +75,17 @@ static double seconds_to_ms(const char *p, const char *end)
     return hm__number_read(digits, &value) > 0 ? round(value * 1000) : NAN;
 }
 
-/* Reads "SECONDS key: json" of the two older generations; returns the JSON. */
+/*
+ * Reads "SECONDS key: json", which follows the token in the two older generations of the format;
+ * returns the beginning of the JSON.
+ */
 static const char *old_line(const char *p, const char *end, bool oldest, struct mllog_entry *e)
 {
-    if (oldest) { /* Skip the version and the benchmark. */
+    /*
+     * In the oldest generation, the version and the name of the benchmark come first and are
+     * skipped.
+     */
+    if (oldest) {
         for (int word = 0; word < 2; word++) {
             while (p < end && *p != ' ')
                 p++;
@@ -98,13 +112,13 @@ static const char *old_line(const char *p, const char *end, bool oldest, struct 
     return p < end && *p == ':' ? p + 1 : end;
 }
 
-/* Parses a line that contains the token; false if the line is not valid. */
+/* Parses a line that contains the token, such as ":::MLLOG"; false if the line is not valid. */
 static bool parse_line(const struct hm_line *line, const char *token, struct hm_arena *arena,
                        struct mllog_entry *e)
 {
     const char *end = line->text + line->length, *json = token;
     bool newest = end - token >= 8 && memcmp(token, ":::MLLOG", 8) == 0;
-    /* The byte after the token is skipped, so the line must have one. */
+    /* The byte after ":::MLL" is skipped, so the line must have at least one more byte. */
     bool middle = !newest && end - token >= 7 && memcmp(token, ":::MLL", 6) == 0;
     struct hm_value *root = NULL;
     struct hm_err ignored = {0};
@@ -222,7 +236,10 @@ static int read_lines(struct mllog *m, struct hm_err *err)
 /* ---- the system -------------------------------------------------------------------------------
  */
 
-/* Finds the last component of a path that ends before `end`; *ret_length is 0 if there is none. */
+/*
+ * Finds the last component of a path, of which only the part before `end` is used; *ret_length is 0
+ * if there is none.
+ */
 static const char *last_component(const char *path, const char *end, size_t *ret_length)
 {
     const char *start = end;
@@ -233,7 +250,7 @@ static const char *last_component(const char *path, const char *end, size_t *ret
     return start;
 }
 
-/* Reads the description of the system beside the result; NULL if there is none. */
+/* Reads the description of the system from a file beside the result; NULL if there is none. */
 static const struct hm_value *find_system(struct hm_imported *im)
 {
     char path[512];
@@ -256,8 +273,10 @@ static const struct hm_value *find_system(struct hm_imported *im)
     return hm__sibling_json(im, path);
 }
 
-/* Reads a number in the description of a system, which may be written as a text; NaN if it is not a
- * number, such as "N/A". */
+/*
+ * Reads a number from the description of a system, where it may be written as a string; NaN if it
+ * is not a number, such as "N/A".
+ */
 static double system_number(const struct hm_value *system, const char *key)
 {
     const char *text = hm__value_text(hm__value_get(system, key));

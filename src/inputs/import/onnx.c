@@ -1,6 +1,6 @@
 /*
  * Reads ONNX models, which are graphs stored as protocol buffers. Weights are skipped without being
- * read; only constants of at most 64 elements are kept, because shapes depend on them.
+ * read; only constants of at most 64 elements are read, because shapes may depend on them.
  *
  *     Model { ir_version = 1, producer = 2, graph = 7, opset = 8 { domain = 1, version = 2 } }
  *     Graph { node = 1, initializer = 5, input = 11, output = 12, value_info = 13 }
@@ -9,8 +9,8 @@
  *     Tensor { dims = 1, type = 2, float_data = 4, int32_data = 5, int64_data = 7, name = 8,
  *              raw_data = 9, external_data = 13, location = 14 }
  *
- * For graphs inside attributes (loops, branches), only their number is kept and their names are
- * marked as used; their multiply-adds are not counted.
+ * Graphs inside attributes (bodies of loops and branches) are only counted; tensors that they use
+ * are marked as used, but the multiply-adds in these graphs are not counted.
  */
 #include "onnx.h"
 
@@ -36,7 +36,7 @@ static uint64_t hash_name(const char *name)
     return hash;
 }
 
-/* Makes the hash table twice as large. */
+/* Doubles the size of the hash table of values. */
 static bool grow_slots(struct onnx *o)
 {
     size_t count = o->slot_count ? 2 * o->slot_count : 1024;
@@ -78,8 +78,10 @@ static size_t add_value(struct onnx *o, const char *name)
     return o->value_count++;
 }
 
-/* Returns the index of the value with this name, which is added if it is new; SIZE_MAX if there is
- * no room. */
+/*
+ * Returns the index of the value `name`, which is added if it is new; SIZE_MAX if there are too
+ * many values or no memory is left.
+ */
 static size_t find_value(struct onnx *o, const char *name)
 {
     if (2 * (o->value_count + 1) > o->slot_count && !grow_slots(o)) {
@@ -118,13 +120,17 @@ const struct onnx_attribute *hm__onnx_attribute(const struct onnx_node *node, co
 /* ---- tensors ----------------------------------------------------------------------------------
  */
 
-/* The fields of a tensor message that were read so far. */
+/* The fields of a tensor message that have been read so far. */
 struct tensor {
     char name[NAME_ROOM];
     double dims[ONNX_RANK], data[ONNX_DATA];
     size_t rank, count;
     int type;
-    bool external, deep; /* `deep`: the tensor has more dimensions than are kept. */
+    /*
+     * `external`: the data are in another file; `deep`: the tensor has more than ONNX_RANK
+     * dimensions, so its shape is not stored.
+     */
+    bool external, deep;
     unsigned char raw[8 * ONNX_DATA];
     size_t raw_length;
 };
@@ -143,7 +149,7 @@ static void add_datum(struct tensor *t, double value)
         t->data[t->count++] = value;
 }
 
-/* Reads a field of numbers, which may be packed or repeated. */
+/* Reads a field of numbers, which are stored either packed or as one field per number. */
 static void read_numbers(struct hm_wire *w, const struct hm_wire_field *f, struct tensor *t,
                          void (*add)(struct tensor *t, uint64_t value))
 {
@@ -163,7 +169,7 @@ static void add_integer(struct tensor *t, uint64_t value)
     add_datum(t, (double)(int64_t)value);
 }
 
-/* Decodes the raw bytes of a small constant. */
+/* Decodes the raw bytes of a constant with few elements. */
 static void decode_raw(struct tensor *t)
 {
     size_t width = t->type == ONNX_INT64                            ? 8
@@ -205,7 +211,7 @@ static void read_tensor(struct hm_wire w, struct tensor *t)
     decode_raw(t);
 }
 
-/* Copies the shape and the contents of a tensor to a value. */
+/* Copies the shape and the elements of a tensor message to a value of the graph. */
 static void set_tensor(struct onnx *o, size_t index, const struct tensor *t)
 {
     double elements = 1;
@@ -275,7 +281,7 @@ static void read_attribute(struct onnx *o, struct hm_wire w, struct onnx_attribu
     }
 }
 
-/* Inputs, outputs and attributes that were read so far of a node. */
+/* Inputs, outputs and attributes of a node that have been read so far. */
 struct node_parts {
     size_t ends[2][NODE_ENDS];
     size_t counts[2];
@@ -362,8 +368,10 @@ static void read_node(struct onnx *o, struct hm_wire w, int depth)
 /* ---- the graph --------------------------------------------------------------------------------
  */
 
-/* Returns the size that is assumed for a symbolic dimension: the number that the caller gave,
- * otherwise 1. */
+/*
+ * Returns the size that is assumed for a symbolic dimension such as "batch": the number that the
+ * user gives, otherwise 1.
+ */
 static double symbol_size(struct onnx *o, const char *name)
 {
     double given = hm__import_given(o->im, name), size = given >= 1 ? given : 1;
@@ -378,10 +386,10 @@ static double symbol_size(struct onnx *o, const char *name)
     return size;
 }
 
-/* The dimensions of an input or output as the file gives them. */
+/* The shape of an input or output of the graph, as it is written in the file. */
 struct stated {
     char name[NAME_ROOM], symbols[ONNX_RANK][48];
-    double dims[ONNX_RANK]; /* Sizes of the dimensions; NaN: a symbol, or unknown. */
+    double dims[ONNX_RANK]; /* Sizes of the dimensions; NaN: the size is a symbol or unknown. */
     int rank, type;
 };
 
@@ -437,8 +445,10 @@ static void read_stated(struct hm_wire w, struct stated *s)
     }
 }
 
-/* Adds an input of the graph: its shape with symbols replaced by numbers, and its shape as the file
- * gives it. */
+/*
+ * Stores the shape of an input of the graph twice: as it is written in the file, and with numbers
+ * in place of symbols, from which other shapes are inferred.
+ */
 static void keep_input(struct onnx *o, const struct stated *s)
 {
     size_t index = find_value(o, s->name);
@@ -521,7 +531,7 @@ static int onnx_read(struct hm_imported *im, struct hm_err *err)
     struct onnx o = {.im = im, .ir = NAN, .opset = NAN};
     struct hm_wire w;
     struct hm_wire_field f;
-    /* Whether a graph and an operator set were found; every model has both. */
+    /* Whether a graph and an operator set were found, which every valid model has. */
     bool graph = false, opset = false;
 
     hm__json_put_text(&im->facts, "format", "onnx");
@@ -558,7 +568,7 @@ static int onnx_recognise(const struct hm_import_head *head)
 {
     size_t length = head->length < 4096 ? head->length : 4096;
 
-    /* A file begins with the version of the format, followed by the producer or the graph. */
+    /* An ONNX file begins with the version of the format, followed by the producer or the graph. */
     if (head->length < 8 || head->text[0] != 0x08 || head->text[1] < 1 || head->text[1] > 20)
         return 0;
     return head->text[2] == 0x12 || head->text[2] == 0x3a || head->text[2] == 0x42 ||

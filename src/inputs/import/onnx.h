@@ -1,32 +1,43 @@
 /*
- * Represents the graph of an ONNX model: values with their shapes, and nodes with their attributes.
+ * Represents the graph of an ONNX model: values (tensors) with their shapes, and nodes with their
+ * attributes.
  */
 #ifndef HM_ONNX_H
 #define HM_ONNX_H
 
 #include "import.h"
 
-/* Largest number of dimensions of a value, of elements that are kept of a constant, and of values
- * of an attribute. */
+/*
+ * Largest number of dimensions of a tensor, of elements that are stored for a constant, and of
+ * integers in an attribute.
+ */
 enum { ONNX_RANK = 8, ONNX_DATA = 64, ONNX_INTS = 16 };
-/* Largest number of values and of nodes of a graph. */
+/* Largest number of values (tensors) and of nodes in a graph. */
 enum { ONNX_VALUES = 2000000, ONNX_NODES = 1000000 };
 
-/* Element types that the code distinguishes, with the numbers of ONNX. */
+/* Element types that are handled differently, with their numbers in ONNX. */
 enum onnx_type { ONNX_FLOAT = 1, ONNX_UINT8 = 2, ONNX_INT8 = 3, ONNX_INT32 = 6, ONNX_INT64 = 7 };
 
 struct onnx_value {
-    const char *name; /* Name of the value, in the arena. */
-    int rank;         /* Number of dimensions; -1: the shape is not known. */
+    const char *name; /* Name of the tensor, in the arena. */
+    int rank;         /* Number of dimensions of the tensor; -1: its shape is not known. */
     double dims[ONNX_RANK];
-    int type;     /* Type of the elements; 0: not known. */
-    double *data; /* Elements of a small constant, in the arena; NULL: unknown. */
-    size_t count; /* Number of elements in `data`. */
+    int type; /* Number of the element type in ONNX; 0: not known. */
+    /*
+     * Elements of the tensor if it is a constant with few elements, in the arena; otherwise NULL.
+     */
+    double *data;
+    size_t count; /* Number of elements in the array `data`. */
     bool initializer, external, used;
-    bool made; /* True if the value is an input or a constant, or if its node has been processed. */
-    bool filled; /* True if the value is a weight that ConstantOfShape makes from a constant shape.
-                  */
-    bool statistics; /* True if the value is a running mean or variance of a batch normalisation. */
+    /*
+     * True if the shape is final: the tensor is an input or a constant, or the node that computes
+     * it has been processed.
+     */
+    bool made;
+    /* True if the tensor is a weight that a ConstantOfShape node makes from a constant shape. */
+    bool filled;
+    /* True if the tensor is the running mean or variance of a batch normalisation. */
+    bool statistics;
 };
 
 struct onnx_attribute {
@@ -40,14 +51,23 @@ struct onnx_attribute {
 enum { ONNX_ATTRIBUTES = 10 };
 
 struct onnx_node {
-    const char *op;  /* Name of the operator, in the arena. */
-    size_t *inputs;  /* Indices of the input values, in the arena; SIZE_MAX: not given. */
-    size_t *outputs; /* Indices of the output values, stored after the inputs. */
+    const char *op; /* Name of the operator, in the arena. */
+    /*
+     * Indices of the tensors that are inputs of the node, in the arena; SIZE_MAX: the optional
+     * input is missing.
+     */
+    size_t *inputs;
+    /*
+     * Indices of the tensors that are outputs of the node, stored in the same array after the
+     * inputs.
+     */
+    size_t *outputs;
     size_t input_count, output_count;
     struct onnx_attribute *attributes; /* Attributes of the node, in the arena. */
     size_t attribute_count;
-    size_t tensor; /* Index of the value in the attribute `value`; SIZE_MAX: none. */
-    bool done;     /* True if the shapes of the outputs were inferred or cannot be inferred. */
+    /* Index of the tensor in the attribute `value` of the node; SIZE_MAX: the node has none. */
+    size_t tensor;
+    bool done; /* True if the shapes of the node's outputs were inferred or cannot be inferred. */
     bool inferred;
 };
 
@@ -55,17 +75,21 @@ struct onnx {
     struct hm_imported *im;
     char producer[64];
     double ir, opset, subgraphs, external, damaged;
-    struct onnx_value *values; /* Array of values; owned. */
+    struct onnx_value *values; /* All values (tensors) of the graph; owned. */
     size_t value_count, value_room;
-    size_t *slots; /* Hash table of values by name, of slot_count entries; owned. */
+    size_t *slots; /* Hash table that finds values by name, with slot_count elements; owned. */
     size_t slot_count;
-    struct onnx_node *nodes; /* Array of nodes; owned. */
+    struct onnx_node *nodes; /* All nodes of the graph; owned. */
     size_t node_count, node_room;
-    /* Indices of the inputs and outputs of the main graph, at most 256 each; in the arena. */
+    /*
+     * Indices of the tensors that are inputs and outputs of the main graph, at most 256 each; in
+     * the arena.
+     */
     size_t *inputs, *outputs;
     size_t input_count, output_count;
-    const char **stated; /* Shape of each input as the file gives it, as JSON; in the arena. */
-    struct {             /* Symbolic dimensions, and the sizes that are assumed for them. */
+    /* Shape of each input as it is written in the file, with symbols, as JSON; in the arena. */
+    const char **stated;
+    struct { /* Names of symbolic dimensions, and the sizes that are assumed for them. */
         char name[48];
         double size;
     } symbols[64];
@@ -76,20 +100,29 @@ struct onnx {
 enum { ONNX_ENDS = 256 };
 
 const struct onnx_attribute *hm__onnx_attribute(const struct onnx_node *node, const char *name);
-/* Returns the number of elements of a value; NaN if its shape is not known. */
+/* Returns the number of elements of a tensor; NaN if its shape is not known. */
 double hm__onnx_elements(const struct onnx_value *value);
-/* Infer the shapes of all values; returns whether each node comes after the nodes whose outputs it
- * uses. */
+/*
+ * Infer the shapes of all tensors. Returns true if each node in the file comes after the nodes
+ * whose outputs it uses.
+ */
 bool hm__onnx_infer(struct onnx *o);
-/* Returns the multiply-adds of a node; NaN if they are not known, 0 for an operator without matrix
- * products. */
+/*
+ * Returns the number of multiply-adds of a node; NaN if it is not known, 0 for an operator without
+ * matrix products.
+ */
 double hm__onnx_macs(const struct onnx *o, const struct onnx_node *node);
 
-/* Store the shape of an input as the file gives it: numbers, or the symbol if the element of dims
- * is NaN. Returns false when out of memory. */
+/*
+ * Store the shape of an input as it is written in the file: dims[i], or the symbol if dims[i] is
+ * NaN. Returns false when out of memory.
+ */
 bool hm__onnx_keep_stated(struct onnx *o, size_t input, int rank, const double *dims,
                           const char (*symbols)[48]);
-/* Infer all shapes, and write the counts (facts) and the network. */
+/*
+ * Infer all shapes; then write the network, and the numbers of parameters and multiply-adds as JSON
+ * members (facts).
+ */
 void hm__onnx_facts(struct onnx *o);
 
 #endif

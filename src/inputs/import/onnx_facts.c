@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Returns the bytes of an element; `type` is the number of the type in ONNX. */
+/* Returns the number of bytes of an element; `type` is the number of its type in ONNX. */
 static double type_width(int type)
 {
     static const double widths[] = {0, 4, 1, 1, 2, 2, 4, 8, 0, 1, 2, 8, 4, 8, 8, 16, 2};
@@ -14,7 +14,7 @@ static double type_width(int type)
     return type >= 0 && type < (int)(sizeof(widths) / sizeof(widths[0])) ? widths[type] : 0;
 }
 
-/* Whether a type is a floating-point number of 16, 32 or 64 bits. */
+/* Whether the elements are floating-point numbers of 16, 32 or 64 bits. */
 static bool is_float(int type)
 {
     return type == ONNX_FLOAT || type == 10 || type == 11 || type == 16;
@@ -49,7 +49,10 @@ bool hm__onnx_keep_stated(struct onnx *o, size_t input, int rank, const double *
 /* ---- parameters -------------------------------------------------------------------------------
  */
 
-/* Counts over the values of a graph: elements, bytes and numbers of values of each category. */
+/*
+ * Numbers of tensors, elements and bytes in a graph, for each category such as weights, constants
+ * and statistics.
+ */
 struct tally {
     double initializers, external, elements, bytes, floats, filled, quantised, unused, statistics;
     double constants;
@@ -138,7 +141,10 @@ static void put_ops(struct onnx *o)
     hm__free(ops);
 }
 
-/* Writes the multiply-adds of each operator; returns their sum, or NaN if some are not known. */
+/*
+ * Writes the number of multiply-adds for each operator; returns their sum, or NaN if some are not
+ * known.
+ */
 static double put_macs(struct onnx *o)
 {
     static const char *const ops[] = {"Conv",          "ConvTranspose", "Gemm", "MatMul",

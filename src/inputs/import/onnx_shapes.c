@@ -1,7 +1,7 @@
 /*
- * Infers the shapes of the values of an ONNX graph from the shapes of its inputs. Sizes that the
- * graph itself computes (Shape, Gather, Concat, … before a Reshape) are evaluated for constants of
- * at most 64 elements.
+ * Infers the shapes of the tensors of an ONNX graph from the shapes of its inputs. Some graphs
+ * compute a shape by nodes (Shape, Gather, Concat, … before a Reshape); such nodes are evaluated if
+ * their values have at most 64 elements.
  */
 #include <math.h>
 #include <string.h>
@@ -36,8 +36,10 @@ static double int_attribute(const struct onnx_step *s, const char *name, double 
     return a && !isnan(a->i) ? a->i : fallback;
 }
 
-/* Returns element i of an attribute that is a list of integers; `fallback` if there is no such
- * element. */
+/*
+ * Returns element `i` of an attribute that is a list of integers; `fallback` if there is no such
+ * element.
+ */
 static double list_item(const struct onnx_attribute *a, size_t i, double fallback)
 {
     return a && i < a->int_count ? a->ints[i] : fallback;
@@ -98,7 +100,7 @@ static double apply_operator(const char *op, double a, double b)
     return NAN;
 }
 
-/* Evaluates an operator on two constants of whole numbers. */
+/* Evaluates an operator with two operands that are constant integers. */
 static void evaluate_pair(const struct onnx_step *s)
 {
     const struct onnx_value *a = input_of(s, 0), *b = input_of(s, 1);
@@ -114,7 +116,7 @@ static void evaluate_pair(const struct onnx_step *s)
                                       b->data[b->count == 1 ? 0 : i]);
 }
 
-/* Sets the shape that results from broadcasting all inputs. */
+/* Sets the output shape to the shape that all inputs have after broadcasting. */
 static bool broadcast_shapes(const struct onnx_step *s, double *dims, int *ret_rank)
 {
     int rank = 0;
@@ -174,7 +176,7 @@ static bool infer_where(const struct onnx_step *s)
 /* ---- convolutions and pools -------------------------------------------------------------------
  */
 
-/* Returns the output size of a window that slides over one dimension. */
+/* Returns the number of positions of a window that slides over one dimension. */
 static double window_size(const struct onnx_step *s, size_t k, double size, double kernel, bool up)
 {
     const struct onnx_attribute *pads = hm__onnx_attribute(s->node, "pads");
@@ -366,8 +368,10 @@ static bool infer_concat(const struct onnx_step *s)
     return true;
 }
 
-/* Returns item i of a list, which is an input or, in old versions of ONNX, an attribute; NaN if
- * there is no such item. */
+/*
+ * Returns element `i` of a list that is an input of the node or, in old versions of ONNX, an
+ * attribute; NaN if there is no such element.
+ */
 static double axis_item(const struct onnx_step *s, size_t input, const char *name, size_t i)
 {
     const struct onnx_value *in = input_of(s, input);
@@ -412,7 +416,7 @@ static bool infer_slice(const struct onnx_step *s)
     return true;
 }
 
-/* Whether a Squeeze or Unsqueeze node lists this axis. */
+/* Whether a Squeeze or Unsqueeze node has this axis in its list of axes. */
 static bool is_named(const struct onnx_step *s, int axis, int rank)
 {
     for (size_t i = 0; i < ONNX_RANK; i++) {
@@ -622,8 +626,10 @@ static bool infer_reduce(const struct onnx_step *s)
     return set_shape(output_of(s, 0), dims, rank);
 }
 
-/* Sets the shapes of the outputs of a recurrent cell, from the sequence, the directions, the batch
- * and the hidden size. */
+/*
+ * Sets the shapes of the outputs of a recurrent node (RNN, GRU, LSTM) from the length of the
+ * sequence, the number of directions, the batch and the hidden size.
+ */
 static bool infer_recurrent(const struct onnx_step *s)
 {
     const struct onnx_value *x = input_of(s, 0), *w = input_of(s, 1);
@@ -703,7 +709,7 @@ static bool infer_node(const struct onnx_step *s)
     return false;
 }
 
-/* Whether the shapes of all inputs of a node have been processed. */
+/* Whether all inputs of a node have their final shapes. */
 static bool is_ready(const struct onnx *o, const struct onnx_node *node)
 {
     for (size_t i = 0; i < node->input_count; i++)
@@ -716,8 +722,10 @@ bool hm__onnx_infer(struct onnx *o)
 {
     bool in_order = true, progress = true;
 
-    /* Nodes may be in any order, so several passes may be needed. The passes end when nothing
-     * changes, for example because of a cycle. */
+    /*
+     * Nodes may be in any order, so several passes may be needed. The passes end when a pass
+     * changes nothing, for example because the remaining nodes form a cycle.
+     */
     for (int pass = 0; pass < 100 && progress; pass++) {
         progress = false;
         for (size_t i = 0; i < o->node_count; i++) {

@@ -9,7 +9,9 @@
 
 int hm__pull_init(struct hm_pull *p, struct hm_stream *in, struct hm_err *err)
 {
-    /* Only the first byte of the buffer must be zeroed: the text is empty before the first token.
+    /*
+     * Only the first byte of the buffer must be set to 0, so that `text` is an empty string before
+     * the first token.
      */
     *p = (struct hm_pull){.in = in, .text = hm__realloc(NULL, HM_PULL_TEXT_ROOM + 8, 1)};
     if (!p->text)
@@ -110,8 +112,10 @@ static int read_hex4(struct hm_pull *p)
     return code;
 }
 
-/* Reads an escape sequence after its backslash; returns 0, -1 at the end of the stream, or -2 if it
- * is not valid. */
+/*
+ * Reads an escape sequence whose backslash was read already; returns 0, -1 at the end of the
+ * stream, or -2 if the sequence is not valid.
+ */
 static int read_escape(struct hm_pull *p)
 {
     static const char names[] = "\"\\/bfnrt", values[] = "\"\\/\b\f\n\r\t";
@@ -146,9 +150,9 @@ static int read_escape(struct hm_pull *p)
 enum { LITTLE_ENDIAN_WORDS = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ };
 
 /*
- * Copies the bytes before the first quote or backslash, eight at a time; returns false if there is
- * none before the end of the buffer, or if the text buffer is full. In `(x - ones) & ~x & tops`,
- * the lowest bit that is set belongs to the first byte of x that is 0.
+ * Copies bytes up to the first quote or backslash, eight at a time; returns false if neither occurs
+ * before the end of the stream's buffer, or if `text` is full. The lowest bit that is set in `(x -
+ * ones) & ~x & tops` belongs to the first byte of `x` that is 0.
  */
 static bool copy_plain(struct hm_pull *p)
 {
@@ -170,7 +174,7 @@ static bool copy_plain(struct hm_pull *p)
     return false;
 }
 
-/* Reads a text after its first quote. */
+/* Reads a string whose opening quote was read already. */
 static enum hm_pull_token read_text(struct hm_pull *p, enum hm_pull_token token)
 {
     struct hm_stream *in = p->in;
@@ -200,14 +204,14 @@ static enum hm_pull_token read_text(struct hm_pull *p, enum hm_pull_token token)
 
 /* ---- other values --------------------------------------------------------------------------- */
 
-/* Whether a byte may be part of a number, or of a literal such as true. */
+/* Whether a byte may be part of a number, or of a literal such as `true`. */
 static inline bool is_word_byte(int c)
 {
     return (c >= '0' && c <= '9') || c == '.' || c == '-' || (c >= 'a' && c <= 'z') ||
            (c >= 'A' && c <= 'Z') || c == '+';
 }
 
-/* Returns the first byte that is not a digit. */
+/* Returns a pointer to the first character that is not a digit. */
 static inline const char *after_digits(const char *text)
 {
     while (*text >= '0' && *text <= '9')
@@ -215,7 +219,7 @@ static inline const char *after_digits(const char *text)
     return text;
 }
 
-/* Whether a text is a number in the syntax of JSON. */
+/* Whether a string is a number in the syntax of JSON. */
 static bool is_number(const char *text)
 {
     const char *start = text + (*text == '-'), *p = after_digits(start);
@@ -250,7 +254,10 @@ static enum hm_pull_token read_word(struct hm_pull *p)
         keep_bytes(p, in->buffer + start, in->at - start);
     }
     p->text[p->length] = '\0';
-    /* Inside a container, a number at the end of the stream may be incomplete. */
+    /*
+     * A number that ends with the stream inside a container may have been truncated, so it is not
+     * used.
+     */
     if (c < 0 && p->depth > 0)
         return pull_fail(p, HM_PULL_CUT);
     char first = p->text[0];
@@ -336,15 +343,15 @@ enum hm_pull_token hm__pull_next(struct hm_pull *p)
 
 /* ---- skipping ------------------------------------------------------------------------------- */
 
-/* Skips the rest of a text, after its first quote. */
+/* Skips the rest of a string whose opening quote was read already. */
 static bool skip_text(struct hm_stream *in)
 {
     for (;;) {
         char *quote = memchr(in->buffer + in->at, '"', in->length - in->at);
         if (!quote) {
             /*
-             * Backslashes at the end of the buffer may escape a quote at the start of the next
-             * block.
+             * If the buffer ends with backslashes, the last of them may escape a quote at the start
+             * of the next block, so they must be counted.
              */
             size_t end = in->length, slashes = 0;
             while (end - slashes > in->at && in->buffer[end - slashes - 1] == '\\')
@@ -365,8 +372,10 @@ static bool skip_text(struct hm_stream *in)
     }
 }
 
-/* Classes of bytes that matter while a container is skipped: 1 quote, 2 opening and 3 closing
- * bracket. */
+/*
+ * Kinds of bytes that matter while a container is skipped: 1 is a quote, 2 an opening and 3 a
+ * closing bracket.
+ */
 static const unsigned char skip_kinds[256] = {
     ['"'] = 1, ['{'] = 2, ['['] = 2, ['}'] = 3, [']'] = 3};
 

@@ -23,12 +23,12 @@ enum hm_pull_token {
     HM_PULL_TRUE,
     HM_PULL_FALSE,
     HM_PULL_NULL,
-    HM_PULL_END, /* The stream ends where a value could begin, outside all containers. */
-    HM_PULL_CUT, /* The stream ends inside a value. */
-    HM_PULL_BAD, /* The text is not JSON, or is nested too deeply. */
+    HM_PULL_END, /* The stream ended between two values, outside all containers. */
+    HM_PULL_CUT, /* The stream ended inside a value. */
+    HM_PULL_BAD, /* The input is not valid JSON, or is nested too deeply. */
 };
 
-/* Largest nesting depth, and largest number of bytes that are kept of a text or a number. */
+/* Largest nesting depth, and largest number of bytes that are stored of a string or a number. */
 #ifdef HM_SMALL_BUFFERS
 enum { HM_PULL_DEPTH = 512, HM_PULL_TEXT_ROOM = 512 };
 #else
@@ -37,16 +37,16 @@ enum { HM_PULL_DEPTH = 512, HM_PULL_TEXT_ROOM = 64 * 1024 };
 
 struct hm_pull {
     struct hm_stream *in; /* The stream that is read; borrowed. */
-    char *text;           /* The key, text or number of the last token, followed by NUL; owned. */
+    char *text;           /* The key, string or number of the last token, followed by NUL; owned. */
     size_t length;        /* Number of bytes in `text`. */
-    /* True if the token was longer than the buffer; `text` holds its beginning. */
+    /* True if the token was longer than the buffer, so that `text` holds only its beginning. */
     bool clipped;
     size_t depth;
     bool lists[HM_PULL_DEPTH]; /* True for each open container that is a list, false for an object.
                                 */
     /* True if at least one member of the innermost container was read. */
     bool filled;
-    bool keyed; /* True if a key was read, so that its value must follow. */
+    bool keyed; /* True if a key was read, so that the next token must be its value. */
     /* True if HM_PULL_CUT or HM_PULL_BAD was returned; no further token can be read. */
     bool failed;
 };
@@ -54,30 +54,39 @@ struct hm_pull {
 int hm__pull_init(struct hm_pull *pull, struct hm_stream *in, struct hm_err *err);
 void hm__pull_release(struct hm_pull *pull);
 enum hm_pull_token hm__pull_next(struct hm_pull *pull);
-/* Skip the next value of any kind. Returns false if the stream ends inside the value, or if the
- * text is not JSON. */
+/*
+ * Skip the next value of any kind. Returns false if the stream ends inside the value, or if it is
+ * not valid JSON.
+ */
 bool hm__pull_skip(struct hm_pull *pull);
-/* Skip the rest of the innermost container; at least one of its tokens must have been read. Returns
- * false in the same cases as hm__pull_skip. */
+/*
+ * Skip the rest of the innermost container, of which at least one token must have been read.
+ * Returns false in the same cases as hm__pull_skip.
+ */
 bool hm__pull_leave(struct hm_pull *pull);
 /* If the next value is a container of the given kind, enter it; otherwise skip it and return false.
  * In an object, hm__pull_key then reads each key and returns false at the end of the object; after
  * each key, its value must be read or skipped. */
 bool hm__pull_enter(struct hm_pull *pull, enum hm_pull_token container);
 bool hm__pull_key(struct hm_pull *pull);
-/* Whether the last key or text is `text`. It is inline because readers call it for each key with
- * constant texts, whose lengths the compiler knows. */
+/*
+ * Whether the last key or string is equal to `text`. The function is inline because readers call it
+ * for each key with string constants, whose lengths the compiler knows.
+ */
 static inline bool hm__pull_is(const struct hm_pull *pull, const char *text)
 {
     size_t length = strlen(text);
 
     return pull->length == length && memcmp(pull->text, text, length) == 0;
 }
-/* Read the next value as a number; NaN if it is not a number. Texts of digits are accepted. */
+/*
+ * Read the next value as a number; NaN if it is not a number. Strings that consist of digits are
+ * accepted too.
+ */
 double hm__pull_number(struct hm_pull *pull);
-/* Read the next value as a text, which is copied to the arena; NULL if it is not a text. */
+/* Read the next value as a string, which is copied to the arena; NULL if it is not a string. */
 const char *hm__pull_text(struct hm_pull *pull, struct hm_arena *arena);
-/* Reset the state, for example to read another document after an error. */
+/* Reset the state of the reader, for example to read another document after an error. */
 void hm__pull_restart(struct hm_pull *pull);
 
 /* Read the next value as a tree of at most 200,000 values. *ret_whole is false if the stream ended

@@ -2,9 +2,9 @@
  * Reads the header of a .safetensors file, or the index of a model that is stored in several files
  * (model.safetensors.index.json, pytorch_model.bin.index.json). Weights are never read.
  *
- * An index states only the total bytes of all tensors. The number of parameters is computed from
- * the bytes of one parameter, which follow from the config.json in the same folder; it may include
- * buffers and tied weights that are stored twice.
+ * An index states only the total bytes of all tensors. They are divided by the bytes of one
+ * parameter, which follow from the data type in config.json of the same folder. The resulting
+ * number of parameters may include buffers, and tied weights that are stored twice.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -28,9 +28,9 @@ struct header_state {
     } types[DTYPES];
     size_t type_count;
     double tensors, elements, data_end, largest;
-    /* Name of the largest tensor, in the arena; NULL before the first tensor. */
+    /* Name of the tensor with the most elements, in the arena; NULL before the first tensor. */
     char *largest_name;
-    double wrong; /* Number of tensors whose shape contradicts their number of bytes. */
+    double wrong; /* Number of tensors whose shape does not agree with their number of bytes. */
     struct hm_text metadata;
 };
 
@@ -62,7 +62,7 @@ static void count_type(struct header_state *s, const char *type, double elements
     s->types[i].elements += elements;
 }
 
-/* Reads one tensor: {"dtype": …, "shape": […], "data_offsets": [a, b]}. */
+/* Reads the description of one tensor: {"dtype": …, "shape": […], "data_offsets": [a, b]}. */
 static void read_tensor(struct hm_pull *p, struct header_state *s, struct hm_imported *im,
                         const char *name)
 {
@@ -103,7 +103,7 @@ static void read_tensor(struct hm_pull *p, struct header_state *s, struct hm_imp
     }
 }
 
-/* Reads the map of texts in the member __metadata__, which may be null. */
+/* Reads the member __metadata__ of the header, a map of strings, which may be null. */
 static void read_metadata(struct hm_pull *p, struct header_state *s, struct hm_arena *arena)
 {
     struct hm_json json = {.out = &s->metadata};
@@ -141,7 +141,7 @@ static void header_facts(struct hm_imported *im, const struct header_state *s, d
     hm__json_put_text(j, "largest", s->largest_name);
 }
 
-/* Reads the JSON of the header, which has at most `length` bytes. */
+/* Reads the JSON text of the header, which has at most `length` bytes. */
 static int read_header(struct hm_imported *im, struct header_state *s, uint64_t length,
                        struct hm_err *err)
 {
@@ -178,7 +178,7 @@ static uint64_t read_length(const char *text)
     return length;
 }
 
-/* The largest header that the safetensors library accepts. */
+/* Largest number of bytes in a header that the safetensors library accepts. */
 enum { HEADER_MOST = 100000000 };
 
 static int safetensors_read(struct hm_imported *im, struct hm_err *err)
@@ -236,15 +236,16 @@ const struct hm_importer hm__importer_safetensors = {
 enum { SHARDS = 4096, BUFFERS_SHOWN = 3 };
 
 struct index_state {
-    /* Total bytes and number of parameters, as the index states them; NaN: not given. */
+    /* Total bytes and number of parameters that are written in the index; NaN: not given. */
     double bytes, stated_parameters;
     bool bytes_float;
     double tensors, quantisation;
-    uint64_t shards[SHARDS]; /* Hashes of the names of the weight files. */
+    uint64_t shards[SHARDS]; /* Hash of the name of each weight file that has been seen. */
     size_t shard_count;
-    double layers; /* Number of layers: one more than the largest layer number in the names of
-                      tensors. */
-    const char **buffers; /* Names of tensors that are not parameters, in the arena. */
+    /* Number of layers, computed as 1 + the largest layer number in the names of tensors. */
+    double layers;
+    /* Names of tensors that are buffers instead of parameters, in the arena. */
+    const char **buffers;
     size_t buffer_count, buffer_room;
 };
 
@@ -287,8 +288,10 @@ static bool ends_with(const char *text, const char *end)
     return a >= b && strcmp(text + a - b, end) == 0;
 }
 
-/* Whether a tensor is a buffer, such as a mask, a table of rotary frequencies or of position
- * numbers. */
+/*
+ * Whether a tensor is, by its name, a buffer such as a mask, a table of rotary frequencies or a
+ * list of position numbers.
+ */
 static bool is_buffer(const char *name)
 {
     return ends_with(name, "inv_freq") || ends_with(name, "masked_bias") ||
@@ -352,8 +355,10 @@ static void read_totals(struct hm_pull *p, struct index_state *s)
     }
 }
 
-/* Returns the bytes of one parameter, from the data type in the config.json of the same folder;
- * NaN: unknown. */
+/*
+ * Returns the number of bytes of one parameter, from the data type in config.json of the same
+ * folder; NaN: unknown.
+ */
 static double sibling_width(struct hm_imported *im)
 {
     const char *text = hm__sibling_text(im, "config.json");
@@ -367,7 +372,10 @@ static double sibling_width(struct hm_imported *im)
                                                                                : NAN;
 }
 
-/* Sorts the listed buffers by name, because an index may list them in any order. */
+/*
+ * Sorts the names of buffers so that the first BUFFERS_SHOWN names, which are printed, do not
+ * depend on the order in the index.
+ */
 static void sort_first(const char **names, size_t count)
 {
     for (size_t i = 0; i < count && i < BUFFERS_SHOWN; i++)

@@ -1,6 +1,7 @@
 /*
- * Reads batch scripts of Slurm: the directives #SBATCH, and the settings of Megatron in the command
- * lines below them. n is the number of GPUs, else of tasks, else of nodes.
+ * Reads batch scripts of Slurm: the #SBATCH directives, and settings of Megatron in the commands of
+ * the script. The number of workers n is the number of GPUs if it is given, else the number of
+ * tasks, else the number of nodes.
  */
 #include <ctype.h>
 #include <math.h>
@@ -19,7 +20,7 @@ struct sbatch {
     double directives, other;
 };
 
-/* Reads "[gpu:][type:]4" as a number of GPUs and keeps their type. */
+/* Reads "[gpu:][type:]4" as a number of GPUs and stores their type. */
 static double read_gpus(struct sbatch *b, const char *value)
 {
     const char *number = strrchr(value, ':');
@@ -42,7 +43,7 @@ static double read_number(const char *value)
     return hm__number_read(value, &number) > 0 ? number : NAN;
 }
 
-/* Sets the value of a directive, which may have a short and a long name. */
+/* Stores the value of a directive; `name` is its short or its long name. */
 static void set_directive(struct sbatch *b, const char *name, const char *value)
 {
     b->directives++;
@@ -55,7 +56,7 @@ static void set_directive(struct sbatch *b, const char *name, const char *value)
     else if (strcmp(name, "c") == 0 || strcmp(name, "cpus-per-task") == 0)
         b->cpus_per_task = read_number(value);
     else if (strcmp(name, "t") == 0 || strcmp(name, "time") == 0)
-        /* A number without a colon or a dash is in minutes. */
+        /* A time without a colon or a dash is a number of minutes. */
         b->limit_s = strchr(value, ':') || strchr(value, '-') ? hm__cell_duration(value)
                                                               : 60 * read_number(value);
     else if (strcmp(name, "mem") == 0)
@@ -78,7 +79,7 @@ static void set_directive(struct sbatch *b, const char *name, const char *value)
     }
 }
 
-/* Reads the options of one directive: --name=value, --name value, -N 4 or -N4. */
+/* Reads the options of one #SBATCH directive: --name=value, --name value, -N 4 or -N4. */
 static void read_directive(struct sbatch *b, char *p)
 {
     while (*p) {
@@ -96,7 +97,7 @@ static void read_directive(struct sbatch *b, char *p)
         char key[40];
         snprintf(key, sizeof(key), "%.*s", (int)(length % sizeof(key)), name);
         if (is_long && name[length] != '=' && *value == '-')
-            value = name + length; /* The flag has no value, because another flag follows. */
+            value = name + length; /* Another flag follows directly, so this flag has no value. */
         size_t size = strcspn(value, " \t#");
         ended = value[size];
         value[size] = '\0';
@@ -119,7 +120,7 @@ static void read_directives(struct sbatch *b, char *text)
     }
 }
 
-/* Returns the number of nodes: as given, else those that the tasks need, else one. */
+/* Returns the number of nodes: the given number, else the number that the tasks need, else one. */
 static double nodes_of(const struct sbatch *b)
 {
     if (b->nodes >= 1)
@@ -128,7 +129,7 @@ static double nodes_of(const struct sbatch *b)
     return needed >= 1 ? needed : 1;
 }
 
-/* Returns the number of workers: GPUs, else tasks, else nodes. */
+/* Returns the number of workers: the number of GPUs, else of tasks, else of nodes. */
 static double workers_of(const struct sbatch *b, double nodes)
 {
     double tasks = !isnan(b->tasks) ? b->tasks : nodes * b->tasks_per_node;
@@ -142,7 +143,7 @@ static double workers_of(const struct sbatch *b, double nodes)
     return isnan(tasks) ? nodes : tasks;
 }
 
-/* Copies the type of the GPUs in lower case, which is its name in the catalog. */
+/* Copies the type of the GPUs in lower case, as the catalog writes it. */
 static void copy_type(const struct sbatch *b, char *out, size_t room)
 {
     static const char *const known[] = {"a100", "h100", "h200", "b200", "v100",  "a10g",
@@ -192,7 +193,10 @@ static int sbatch_read(struct hm_imported *im, struct hm_err *err)
     hm__launch_init(&launch);
     read_directives(&b, text);
     hm__launch_shell(&launch, text);
-    /* The directives take precedence, because they are what Slurm grants. */
+    /*
+     * The directives replace values from the command line, because Slurm allocates what the
+     * directives request.
+     */
     launch.numbers[LAUNCH_NODES] = nodes_of(&b);
     launch.numbers[LAUNCH_PER_NODE] = workers_of(&b, nodes_of(&b)) / nodes_of(&b);
     copy_type(&b, launch.accelerator, sizeof(launch.accelerator));

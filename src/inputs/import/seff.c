@@ -10,8 +10,8 @@
  *     Memory Utilized: 12.31 GB (estimated maximum)
  *     Memory Efficiency: 9.6% of 128.00 GB
  *
- * Jobs that completed become runs; n is the number of nodes, because the report has no GPUs. Units
- * of memory are powers of 1024.
+ * Each job that completed gives one run. The number of workers n is the number of nodes, because
+ * the report does not state the number of GPUs. Units of memory are powers of 1024.
  */
 #include <math.h>
 #include <stdio.h>
@@ -32,8 +32,10 @@ struct seff {
     double jobs, ended, lines;
 };
 
-/* Returns the text after a label at the start of a line, without the blanks around it; NULL if the
- * line has another label. */
+/*
+ * Returns the value after a label at the start of a line, without the blanks around it; NULL if the
+ * line has another label.
+ */
 static const char *value_of(const char *line, const char *label)
 {
     size_t length = strlen(label);
@@ -50,7 +52,7 @@ static double number_of(const char *text)
     return text && hm__number_read(text, &value) > 0 ? value : NAN;
 }
 
-/* Reads the first word of a text as a duration. */
+/* Reads the first word of a value as a duration in seconds. */
 static double duration_of(const char *text)
 {
     char word[64];
@@ -59,7 +61,7 @@ static double duration_of(const char *text)
     return hm__cell_duration(word);
 }
 
-/* Reads memory such as "4.57 GB". */
+/* Reads an amount of memory such as "4.57 GB" as bytes. */
 static double bytes_of(const char *text)
 {
     char word[40];
@@ -121,7 +123,10 @@ static void read_line(struct seff *s, const char *line)
         r->nodes = number_of(value);
     } else if ((value = value_of(line, "Cores per node:"))) {
         r->cores = number_of(value);
-        /* This line appears for a job on one core of one node. */
+        /*
+         * A job on one core of one node has a line "Cores:" instead of the numbers of nodes and
+         * cores per node.
+         */
     } else if ((value = value_of(line, "Cores:"))) {
         r->cores = number_of(value);
         r->nodes = isnan(r->nodes) ? 1 : r->nodes;
@@ -151,8 +156,10 @@ static int seff_read(struct hm_imported *im, struct hm_err *err)
         size_t length = line.length < sizeof(text) - 1 ? line.length : sizeof(text) - 1;
         s.lines++;
         if (!line.whole) {
-            /* The last line of a truncated file may lack digits; a value without a line break is
-             * used only if it is the last value of a report. */
+            /*
+             * If the file ends without a line break, its last number may have been truncated,
+             * except in the last line of a report.
+             */
             if (!hm__find(line.text, line.length, "Memory Efficiency:"))
                 hm__import_cut(im);
         }

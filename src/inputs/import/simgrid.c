@@ -1,6 +1,6 @@
 /*
- * Reads platforms of SimGrid (XML): hosts with their speeds, links, routes and clusters. They
- * become one cluster of identical hosts:
+ * Reads platforms of SimGrid (XML): hosts with their speeds, links, routes and clusters. The hosts
+ * become one cluster of identical machines:
  *
  *   <cluster radical="0-255" speed="1Gf" bw="125MBps" lat="50us" bb_bw=… bb_lat=…/>
  *       A message passes the links of two hosts and the backbone: latency 2 lat + bb_lat.
@@ -8,8 +8,8 @@
  *       A route has the sum of the latencies and the smallest bandwidth of its links; the slowest
  *       route is used. Without routes, the slowest link is used.
  *
- * All hosts get the speed of the slowest, because workers wait for each other. The text is read as
- * a stream of tags, so that large platforms take little memory.
+ * All machines get the speed of the slowest host, because workers wait for each other. The file is
+ * read as a stream of tags, so that large platforms take little memory.
  */
 #include <ctype.h>
 #include <math.h>
@@ -27,27 +27,30 @@ enum { LINK_SLOTS = 1 << 17 };
 #endif
 enum { TAG_ROOM = 4096 };
 
-/* A link of the platform, in a table that is indexed by the hash of its name. */
+/* A link of the platform. The table of links is indexed by the hash of the link's name. */
 struct simgrid_link {
-    uint64_t hash; /* Hash of the name; 0: the slot is empty. */
+    uint64_t hash; /* Hash of the name of the link; 0: the slot of the table is empty. */
     double bandwidth, latency;
 };
 
 struct platform {
     struct hm_imported *im;
-    struct simgrid_link *links; /* Hash table of LINK_SLOTS links; owned. */
+    struct simgrid_link *links; /* Hash table with space for LINK_SLOTS links; owned. */
     double hosts, clusters, link_count, routes, unknown;
-    double slowest, fastest; /* Speeds of hosts, with all cores, in flop/s. */
-    /* Bandwidth and latency of the slowest route or cluster; NaN: none yet. */
+    /* Speed of the slowest host and of the fastest host, with all cores, in flop/s. */
+    double slowest, fastest;
+    /*
+     * Smallest bandwidth and largest latency of all routes and clusters; NaN: there was none yet.
+     */
     double bandwidth, latency;
-    double link_bandwidth, link_latency; /* Bandwidth and latency of the slowest link. */
+    double link_bandwidth, link_latency; /* Smallest bandwidth and largest latency of all links. */
     bool in_route;
     double route_bandwidth, route_latency;
 };
 
 /* ---- values with units ----------------------------------------------------------------------- */
 
-/* A unit and its factor; "" is the unit of numbers without one. */
+/* A unit and its factor to SI units; the name "" is used for numbers without a unit. */
 struct simgrid_unit {
     const char *name;
     double factor;
@@ -65,7 +68,7 @@ static const struct simgrid_unit speeds[] = {
     {"Tf", 1e12},    {"Pf", 1e15},    {"Ef", 1e18},     {"flops", 1}, {"kflops", 1e3},
     {"Mflops", 1e6}, {"Gflops", 1e9}, {"Tflops", 1e12}, {NULL, 0}};
 
-/* Reads a number with a unit; NaN if the text is NULL or has another unit. */
+/* Reads a number with a unit; NaN if the text is NULL or has an unknown unit. */
 static double read_value(const char *text, const struct simgrid_unit *units)
 {
     double value;
@@ -73,8 +76,10 @@ static double read_value(const char *text, const struct simgrid_unit *units)
 
     if (used == 0)
         return NAN;
-    /* A processor with several states has a list of speeds; the first, which is the fastest, is
-     * used. */
+    /*
+     * A host with several power states has a list of speeds; the first, which is the fastest, is
+     * used.
+     */
     size_t length = strcspn(text + used, ",; ");
     for (; units->name; units++)
         if (strlen(units->name) == length && memcmp(text + used, units->name, length) == 0)
@@ -109,7 +114,7 @@ static double count_radical(const char *text)
 /* ---- tags -------------------------------------------------------------------------------------
  */
 
-/* Finds an attribute of a tag and copies its value; NULL if there is none. */
+/* Finds an attribute of a tag and copies its value; NULL if the tag has no such attribute. */
 static const char *get_attribute(const char *tag, const char *name, char *value, size_t room)
 {
     size_t length = strlen(name);
@@ -145,8 +150,9 @@ static void add_hosts(struct platform *p, const char *tag, double count)
 {
     double speed = get_value(tag, "speed", speeds), cores = get_value(tag, "core", times);
 
+    /* Versions 2 and 3 of the format use the name `power` for the attribute `speed`. */
     if (isnan(speed))
-        speed = get_value(tag, "power", speeds); /* Versions 2 and 3 call the speed "power". */
+        speed = get_value(tag, "power", speeds);
     speed *= cores >= 1 ? cores : 1;
     p->hosts += count;
     p->unknown += isnan(speed);
@@ -154,7 +160,7 @@ static void add_hosts(struct platform *p, const char *tag, double count)
     p->fastest = fmax(p->fastest, speed);
 }
 
-/* Keeps the smallest bandwidth and the largest latency. */
+/* Keeps the smaller of two bandwidths, and the larger of two latencies. */
 static void keep_slowest(double *bandwidth, double *latency, double new_bandwidth,
                          double new_latency)
 {
@@ -191,7 +197,10 @@ static uint64_t hash_name(const char *name)
     return hash ? hash : 1;
 }
 
-/* Returns the slot of a link in the hash table; the slot may be empty. NULL: the table is full. */
+/*
+ * Returns the slot of the hash table that holds the link, or the empty slot for it; NULL if the
+ * table is full.
+ */
 static struct simgrid_link *find_link(struct platform *p, uint64_t hash)
 {
     for (size_t i = 0; i < LINK_SLOTS; i++) {
@@ -285,8 +294,10 @@ static bool skip_comment(struct hm_stream *in)
     return false;
 }
 
-/* Reads the tag after '<', without its brackets. Returns the length of the tag; -1 if the file ends
- * inside it. A tag that is too long is truncated. */
+/*
+ * Reads a tag whose '<' was read already, up to its '>'. Returns the length of the tag; -1 if the
+ * file ends inside it. A tag that is too long is truncated.
+ */
 static int read_tag(struct hm_stream *in, char *tag)
 {
     int length = 0, c, quote = 0;
@@ -309,7 +320,7 @@ static int read_tag(struct hm_stream *in, char *tag)
     return -1;
 }
 
-/* Reads all tags; true if the closing tag of the platform was read. */
+/* Reads all tags; returns true if the closing tag </platform> was found. */
 static bool read_tags(struct platform *p)
 {
     char tag[TAG_ROOM];
@@ -365,7 +376,11 @@ static int simgrid_read(struct hm_imported *im, struct hm_err *err)
     if (!read_tags(&p))
         hm__import_cut(im);
     hm__free(p.links);
-    if (isnan(p.bandwidth)) { /* Without routes and clusters, the slowest link is used. */
+    /*
+     * A platform without routes and clusters gets the bandwidth and the latency of its slowest
+     * link.
+     */
+    if (isnan(p.bandwidth)) {
         p.bandwidth = p.link_bandwidth;
         p.latency = p.link_latency;
     }

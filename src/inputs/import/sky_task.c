@@ -1,7 +1,8 @@
 /*
- * Reads task files of SkyPilot, which are YAML. A pipeline has several documents; the first of them
- * may hold only the name of the pipeline. Accelerators are a text "A100:8", a map {A100: 8}, or a
- * set or list of alternatives; n is the number of nodes times the number of accelerators.
+ * Reads task files of SkyPilot, which are YAML. The file of a pipeline has several YAML documents;
+ * the first of them may hold only the name of the pipeline. Accelerators are written as a string
+ * "A100:8", a map {A100: 8}, or a set or list of alternatives. The number of workers n is the
+ * number of nodes times the number of accelerators per node.
  */
 #include <ctype.h>
 #include <math.h>
@@ -25,8 +26,10 @@ static double put_accelerator(struct hm_json *j, const char *text, const char *c
     return hm__number_read(count, &value) > 0 ? value : NAN;
 }
 
-/* Writes the accelerators of a task; returns their number per node, or NaN if there are none or
- * several alternatives. */
+/*
+ * Writes the accelerators of a task as JSON; returns the number of accelerators per node, or NaN if
+ * there are none or if there are alternatives.
+ */
 static double put_accelerators(struct hm_imported *im, const struct hm_value *value)
 {
     struct hm_json *j = &im->facts;
@@ -55,7 +58,7 @@ static double put_accelerators(struct hm_imported *im, const struct hm_value *va
     return count;
 }
 
-/* Writes the accelerators of all alternative resources of a task. */
+/* Writes the accelerators of all alternatives that a task allows for its resources. */
 static void put_alternatives(struct hm_imported *im, const struct hm_value *resources)
 {
     const struct hm_value *list = hm__value_get(resources, "any_of");
@@ -78,7 +81,10 @@ static void put_text(struct hm_imported *im, const char *key, const struct hm_va
     hm__json_put_text(&im->facts, key, hm__value_text(value));
 }
 
-/* Writes the name of the cloud; in newer files it is the first part of `infra`. */
+/*
+ * Writes the name of the cloud, which newer files give as the first component of `infra`, as in
+ * aws/us-east-1.
+ */
 static void put_cloud(struct hm_imported *im, const struct hm_value *resources)
 {
     const char *infra = hm__value_text(hm__value_get(resources, "infra"));
@@ -92,7 +98,10 @@ static void put_cloud(struct hm_imported *im, const struct hm_value *resources)
     hm__json_put_text(&im->facts, "cloud", cloud);
 }
 
-/* Writes the cluster of the first task that names one kind of accelerator, such as A100:8. */
+/*
+ * Writes the cluster of the first task whose resources name exactly one kind of accelerator, such
+ * as A100:8.
+ */
 static void put_cluster(struct hm_imported *im, const struct hm_value *accelerators, double nodes,
                         double count)
 {
@@ -140,7 +149,7 @@ static void put_task(struct hm_imported *im, const struct hm_value *task)
     put_cluster(im, hm__value_get(resources, "accelerators"), nodes, count);
 }
 
-/* Finds the end of a document: a line "---", or the end of the text. */
+/* Finds the end of a YAML document: a line "---", or the end of the file. */
 static const char *document_end(const char *p, const char *end)
 {
     for (; p < end; p++)
@@ -150,7 +159,7 @@ static const char *document_end(const char *p, const char *end)
     return end;
 }
 
-/* Whether a document has only a name, which is then the name of the pipeline. */
+/* Whether a YAML document has only a name, which is then the name of the pipeline. */
 static bool is_only_name(const struct hm_value *task)
 {
     return task->count == 1 && hm__value_get(task, "name");
@@ -197,7 +206,7 @@ static int sky_read(struct hm_imported *im, struct hm_err *err)
     return rc ? rc : read_tasks(im, text, length, err);
 }
 
-/* Whether a line of the text begins with a key. */
+/* Whether a line of the text begins with the given key. */
 static bool has_key(const struct hm_import_head *head, const char *key)
 {
     const char *p = head->text, *end = head->text + head->length;

@@ -5,10 +5,11 @@
  *
  * A price list contains prices, but no speeds. A machine that is in the catalog keeps its hardware
  * data and gets the new price. Any other machine gets the data of its accelerator, if the
- * accelerator is in the catalog; otherwise its speed is unknown, and plans with it report this. An
- * empty price is unknown, not $0.
+ * accelerator is in the catalog; with an unknown accelerator its speed is unknown, and plans with
+ * it report this. A machine without accelerators gets the usual speed of its cores, which is marked
+ * as assumed. An empty price is unknown, not $0.
  *
- * Limits: 10000 machines.
+ * At most 10000 machines are read.
  */
 #include <math.h>
 #include <stdio.h>
@@ -21,21 +22,24 @@
 #include "text.h"
 
 struct machine {
-    /* Names in the arena; accelerator is NULL if the machine has no accelerator. */
+    /*
+     * Name of the machine and name of its accelerator, in the arena; the second is NULL if the
+     * machine has no accelerator.
+     */
     const char *name, *accelerator;
     const char *region; /* Region to which the price applies; in the arena. */
-    /* Numbers of accelerators and vCPUs, and memory in GiB; -1 if not given. */
+    /* Number of accelerators, number of vCPUs, and memory in GiB; -1: not given. */
     double accelerators, vcpus, memory_gib;
-    double price; /* Dollars per hour; negative if unknown. */
+    double price; /* Price of the machine in dollars per hour; negative: unknown. */
 };
 
 struct importer {
     struct hm_csv *csv;
-    /* Indices of the columns; -1 if missing. */
+    /* Indices of the columns in the table; -1: the table has no such column. */
     int instance, accelerator, accelerator_count, vcpus, memory, price, region;
     struct hm_arena *arena;
     struct machine *machines;
-    size_t count, room, last; /* `last` is the index of the machine in the previous row. */
+    size_t count, room, last; /* `last` is the index of the machine that was in the previous row. */
     const char *wanted_region, *price_name;
     struct hm_err *err;
 };
@@ -72,8 +76,10 @@ static int read_number(struct importer *im, char **fields, int column, const cha
     return HM_E_TYPE;
 }
 
-/* Returns the machine with the given name, which is added if it is new; NULL after an error. Rows
- * of one machine are mostly consecutive, so the machine of the previous row is tried first. */
+/*
+ * Returns the machine `name`, which is added if it is new; NULL after an error. Rows of one machine
+ * are mostly consecutive, so the machine of the previous row is compared first.
+ */
 static struct machine *find_machine(struct importer *im, const char *name)
 {
     if (im->count && strcmp(im->machines[im->last].name, name) == 0)
@@ -155,8 +161,10 @@ static int read_rows(struct importer *im, size_t *ret_rows)
     return rc;
 }
 
-/* Writes a text in double quotes for YAML. Characters outside ASCII become '?', and control
- * characters are left out. */
+/*
+ * Writes a string in double quotes for YAML. Characters outside ASCII are replaced by '?', and
+ * control characters are removed.
+ */
 static void put_text(struct hm_text *out, const char *text)
 {
     hm__text_add(out, "\"");
@@ -177,7 +185,8 @@ static void put_value(struct hm_text *out, const struct hm_value *value)
 
     if (value->kind == HM_VALUE_SCALAR && !value->quoted &&
         (strcmp(value->text, "true") == 0 || strcmp(value->text, "false") == 0)) {
-        hm__text_add(out, value->text); /* Quotes would make the value a text. */
+        /* true and false are written without quotes, because quotes would make them strings. */
+        hm__text_add(out, value->text);
         return;
     }
     if (value->kind != HM_VALUE_MAP && value->kind != HM_VALUE_LIST) {
@@ -202,7 +211,7 @@ static bool in_list(const char *key, const char *const *list)
     return false;
 }
 
-/* Writes the keys of a catalog entry, except those in `without`. */
+/* Writes the keys and values of a catalog entry, except the keys in the list `without`. */
 static void put_entry(struct hm_text *out, const struct hm_value *entry, const char *const *without)
 {
     for (size_t i = 0; i < entry->count; i++) {
@@ -214,8 +223,42 @@ static void put_entry(struct hm_text *out, const struct hm_value *entry, const c
     }
 }
 
-/* Writes a machine that is not in the catalog. accelerator is the catalog entry of its accelerator,
- * or NULL. */
+/*
+ * Returns the number of cores of a machine. Two vCPUs are one core, except on the Arm processors of
+ * AWS, which the letter g after the generation in the name of the family denotes (m7g, c6gn).
+ */
+static double core_count(const struct machine *m)
+{
+    const char *digit = strpbrk(m->name, "0123456789"), *dot = strchr(m->name, '.');
+    const char *arm = digit ? strchr(digit, 'g') : NULL;
+
+    return arm && dot && digit < dot && arm < dot ? m->vcpus : fmax(1, floor(m->vcpus / 2));
+}
+
+/*
+ * Writes figures of a machine without accelerators. The list only has the number of vCPUs; a core
+ * is assumed to be like those of the machines of the catalog (m5, c7i, c7a, c7g), of which it has
+ * the least speed and memory bandwidth in round figures.
+ */
+static void put_cores(struct hm_text *out, const struct machine *m)
+{
+    static const double CORE_GFLOPS = 80, CORE_GBYTES_PER_S = 5;
+    const double cores = core_count(m);
+
+    hm__text_addf(out,
+                  "    flops: {32: %g Gflop/s, 64: %g Gflop/s}\n"
+                  "    efficiency: 0.6\n"
+                  "    cores: %g\n"
+                  "    memory_bandwidth: %g GB/s\n"
+                  "    fabric: {bandwidth: 10 Gbit/s, latency: 50 us}\n"
+                  "    assumed: flops, cores, memory_bandwidth, fabric\n",
+                  CORE_GFLOPS * cores, CORE_GFLOPS / 2 * cores, cores, CORE_GBYTES_PER_S * cores);
+}
+
+/*
+ * Writes a machine that is not in the catalog; `accelerator` is the catalog entry of its
+ * accelerator, or NULL.
+ */
 static void put_unknown(struct hm_text *out, const struct machine *m,
                         const struct hm_value *accelerator)
 {
@@ -239,11 +282,16 @@ static void put_unknown(struct hm_text *out, const struct machine *m,
         hm__text_add(out, "\n");
     } else if (!m->accelerator && m->memory_gib > 0)
         hm__text_addf(out, "    memory: %.17g GiB\n", m->memory_gib);
+    if (!m->accelerator && m->vcpus > 0)
+        put_cores(out, m);
     if (whole && m->accelerator)
         hm__text_addf(out, "    accelerators: %g\n", m->accelerators);
     if (m->accelerator && m->memory_gib > 0)
         hm__text_addf(out, "    host_memory: %.17g GiB\n", m->memory_gib);
-    /* The price list does not describe the fabric, so a fabric is assumed. */
+    /*
+     * The price list does not describe the network between machines, so a bandwidth and a latency
+     * are assumed.
+     */
     if (accelerator && whole)
         hm__text_add(out, "    fabric: {bandwidth: 10 Gbit/s, latency: 50 us}\n"
                           "    assumed: fabric\n");
@@ -276,6 +324,7 @@ static void put_machine(struct hm_text *out, const struct hm_catalog *catalog,
     report->machines++;
     report->known += known != NULL;
     report->accelerated += !known && card;
+    report->cores += !known && !m->accelerator && m->vcpus > 0;
     report->unpriced += isnan(m->price) ? 1 : 0;
 }
 

@@ -25,7 +25,7 @@ struct slurm {
     size_t state_count;
 };
 
-/* A job whose own row was read; the rows of its steps follow. */
+/* A job whose own row was read; the rows of its steps come after it. */
 struct job {
     char id[64], state[32], exit[16], partition[64];
     double elapsed, nodes, cpus, gpus, energy, cpu_time, limit, rss;
@@ -52,8 +52,10 @@ static double number_of(const struct slurm *s, const char *name, const char *oth
     return cell ? hm__cell_number(cell) : NAN;
 }
 
-/* Returns the number of GPUs in a text such as "billing=8,cpu=8,gres/gpu=4,gres/gpu:a100=4".
- * Entries with and without a type describe the same GPUs. */
+/*
+ * Returns the number of GPUs in a list such as "billing=8,cpu=8,gres/gpu=4,gres/gpu:a100=4".
+ * Entries with and without a type describe the same GPUs, so their numbers are not summed.
+ */
 static double gpus_of(const char *tres)
 {
     double untyped = NAN, typed = NAN, value;
@@ -86,8 +88,10 @@ static void count_state(struct slurm *s, const char *state)
     s->states[i].count++;
 }
 
-/* Returns the number of workers of a job: its GPUs if it has any, else its nodes, else its
- * processors. */
+/*
+ * Returns the number of workers of a job: the number of its GPUs if it has any, else of its nodes,
+ * else of its CPUs.
+ */
 static double job_workers(const struct job *job)
 {
     return job->gpus > 0 ? job->gpus : job->nodes > 0 ? job->nodes : job->cpus;
@@ -144,7 +148,7 @@ static void begin_job(struct slurm *s, struct job *job, const char *id)
     copy_cell(job->id, sizeof(job->id), id);
     copy_cell(job->state, sizeof(job->state), cell_of(s, "State"));
     job->state[strcspn(job->state, " ")] =
-        '\0'; /* Drops the user from a state such as "CANCELLED by UID". */
+        '\0'; /* A state such as "CANCELLED by UID" is shortened to its first word. */
     copy_cell(job->exit, sizeof(job->exit), cell_of(s, "ExitCode"));
     copy_cell(job->partition, sizeof(job->partition), cell_of(s, "Partition"));
     job->elapsed = isnan(raw) ? hm__cell_duration(cell_of(s, "Elapsed")) : raw;
@@ -183,7 +187,9 @@ static void read_row(struct slurm *s, struct job *job)
 /* ---- reading ----------------------------------------------------------------------------------
  */
 
-/* Takes the column names that the caller gave; false if there are none. */
+/*
+ * Reads the column names from the property columns=… that the user gives; false if there is none.
+ */
 static bool given_columns(struct slurm *s)
 {
     for (size_t i = 0; i < s->im->set_count; i++) {
@@ -282,8 +288,10 @@ static int slurm_recognise(const struct hm_import_head *head)
         return 0;
     if (hm__find(head->text, length, "JobID"))
         return 95;
-    /* A table without a header is recognised by a job number at the start of a row with many
-     * cells. */
+    /*
+     * A table without a header is recognised if it begins with a job number and its rows have many
+     * cells.
+     */
     return bars >= 10 && head->text[0] >= '1' && head->text[0] <= '9' ? 60 : 0;
 }
 

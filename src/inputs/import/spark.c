@@ -1,10 +1,12 @@
 /*
  * Reads event logs of Spark: one JSON object on each line, plain or compressed, in one file or in a
- * folder of files. Executors are added and removed; a job consists of stages, and a stage of tasks.
- * Jobs that repeat with the same stages are the iterations of a machine-learning job.
+ * folder of files. The log says when executors are added and removed. A job consists of stages, and
+ * a stage of tasks. Jobs that repeat with the same stages are the iterations of a machine-learning
+ * job.
  *
  * Times are milliseconds, except CPU time and the time of writing shuffles, which are nanoseconds.
- * Only tasks that succeeded are summed. User names, host names and settings are not read.
+ * Only the metrics of tasks that succeeded are summed. User names, host names and settings are not
+ * read.
  */
 #include "spark.h"
 
@@ -16,11 +18,12 @@
 #include "importers.h"
 #include "pull.h"
 
-/* Largest number of jobs, stages and executors that are kept. */
+/* Largest numbers of jobs, stages and executors that are stored. */
 enum { SPARK_MOST = 50000 };
 
-/* Makes room for one more element; returns NULL if there are too many elements or memory runs
- * out. */
+/*
+ * Enlarges an array by one element; returns NULL if there are too many elements or memory runs out.
+ */
 static void *grow_array(struct spark *s, void *array, size_t count, size_t *room, size_t size)
 {
     if (count < *room)
@@ -35,7 +38,7 @@ static void *grow_array(struct spark *s, void *array, size_t count, size_t *room
     return more;
 }
 
-/* Finds the stage, or adds it; NULL if there are too many. */
+/* Finds a stage, or adds it if it is new; NULL if there are too many stages. */
 static struct spark_stage *find_stage(struct spark *s, double id, double attempt)
 {
     for (size_t i = s->stage_count; i-- > 0;)
@@ -108,7 +111,10 @@ static void read_executor_removed(struct spark *s, struct hm_pull *p)
         struct spark_executor *e = &s->executors[i];
         if (strcmp(e->id, id) != 0)
             continue;
-        /* A decommissioned executor has a second event when it exits; it is counted only once. */
+        /*
+         * A decommissioned executor has two removal events, one of them when it exits; it is
+         * subtracted only once.
+         */
         if (isnan(e->removed))
             count_executors(s, -1, -e->cores);
         e->removed = time;
@@ -119,14 +125,14 @@ static void read_executor_removed(struct spark *s, struct hm_pull *p)
 /* ---- stages and tasks -------------------------------------------------------------------------
  */
 
-/* The members of a "Stage Info" object that are used. */
+/* The members of a "Stage Info" object that the reader uses. */
 struct stage_info {
     double id, attempt, tasks, submitted, completed;
     const char *name;
     bool failed;
 };
 
-/* Reads a "Stage Info" object, after its opening brace. */
+/* Reads a "Stage Info" object whose opening brace was read already. */
 static struct stage_info read_stage_info(struct spark *s, struct hm_pull *p)
 {
     struct stage_info info = {NAN, 0, NAN, NAN, NAN, NULL, false};
@@ -172,7 +178,10 @@ static void read_stage(struct spark *s, struct hm_pull *p, bool ended)
     }
 }
 
-/* Names of the metrics of a task; a slash separates the group from the metric. */
+/*
+ * Names of the metrics of a task; a slash separates the name of a group from the name of a metric
+ * in it.
+ */
 static const struct {
     const char *group, *name;
     enum spark_sum sum;
@@ -195,7 +204,7 @@ static const struct {
 
 enum { METRICS = sizeof(metrics) / sizeof(metrics[0]) };
 
-/* Reads the metrics of a group, and of the groups inside it. */
+/* Reads the metrics of a group, and of the groups that it contains. */
 static void read_metrics(struct hm_pull *p, const char *group, double sums[SPARK_SUMS])
 {
     if (!hm__pull_enter(p, HM_PULL_OBJECT))
@@ -220,7 +229,7 @@ static void read_metrics(struct hm_pull *p, const char *group, double sums[SPARK
     }
 }
 
-/* The members of a task event that are used. */
+/* The members of a task event that the reader uses. */
 struct task {
     double stage, attempt, launch, finish, sums[SPARK_SUMS];
     bool ok, speculative;
@@ -305,7 +314,7 @@ static const char *short_name(struct spark *s, const char *name)
     return copy ? copy : name;
 }
 
-/* Adds a stage to the job. */
+/* Adds a stage to the list of stages of the job. */
 static void add_job_stage(struct spark *s, struct spark_job *job, size_t *room,
                           const struct stage_info *info)
 {
@@ -427,7 +436,7 @@ static void read_simple(struct spark *s, struct hm_pull *p, bool end)
     s->complete |= end && !p->failed;
 }
 
-/* Reads the rest of an event; the name of the event is the text of the last token. */
+/* Reads the rest of an event whose name is the last token that was read. */
 static void read_event(struct spark *s, struct hm_pull *p)
 {
     const char *name = p->text;
@@ -491,7 +500,11 @@ static void read_lines(struct spark *s, struct hm_pull *p)
                 hm__pull_leave(p);
         }
         if (p->failed && hm__stream_see(&s->im->in) < 0) {
-            hm__import_cut(s->im); /* The last line of the log is incomplete. */
+            /*
+             * The last line of the log is incomplete, because the log was truncated or is still
+             * being written.
+             */
+            hm__import_cut(s->im);
             return;
         }
         s->lines++;

@@ -7,7 +7,10 @@
 
 #include "import.h"
 
-/* Sums over the tasks of a stage, in the order in which they are written. */
+/*
+ * Quantities that are added up over the tasks of a stage, in the order in which the facts list
+ * them.
+ */
 enum spark_sum {
     SPARK_TASK_WALL_MS,
     SPARK_RUN_MS,
@@ -29,24 +32,33 @@ enum spark_sum {
 
 struct spark_stage {
     double id, attempt, tasks;
-    const char *name;            /* Name of the stage, in the arena; NULL: not given. */
-    double submitted, completed; /* Times in milliseconds since 1970; NaN: not given. */
+    const char *name; /* Name of the stage, in the arena; NULL: not given. */
+    /*
+     * Times at which the stage was submitted and completed, in milliseconds since 1970; NaN: not
+     * given.
+     */
+    double submitted, completed;
     bool ended, failed;
     double ok, not_ok, speculative;
-    double sums[SPARK_SUMS]; /* Sums over the tasks that succeeded. */
+    double sums[SPARK_SUMS]; /* Sums over the tasks that succeeded, indexed by enum spark_sum. */
     double longest_ms;       /* Duration of the longest task that succeeded, in milliseconds. */
-    double squares_ms;       /* Sum of the squares of the durations of tasks that succeeded. */
+    double squares_ms; /* Sum of the squared durations of the tasks that succeeded, in ms^2. */
 };
 
 struct spark_job {
-    double id, submitted, ended; /* Times in milliseconds since 1970; NaN: not given. */
-    const char *result;          /* Result of the job, in the arena; NULL: the job has not ended. */
-    double *stages;              /* Identifiers of the stages, as in the log; in the arena. */
-    const char **names;          /* Names of the stages without source positions; in the arena. */
+    /*
+     * Identifier of the job, and the times at which it was submitted and ended, in milliseconds
+     * since 1970; NaN: not given.
+     */
+    double id, submitted, ended;
+    const char *result; /* Result of the job, in the arena; NULL: the job has not ended. */
+    double *stages;     /* Identifiers of the stages, as in the log; in the arena. */
+    /* Names of the stages without positions in the source code; in the arena. */
+    const char **names;
     size_t stage_count;
-    double executors, cores; /* Numbers of executors and cores at the start or the end of the job,
-                                whichever are larger. */
-    bool grouped;            /* True if the job belongs to a group that has been written. */
+    /* Largest number of executors, and of cores, that the job had at its start or at its end. */
+    double executors, cores;
+    bool grouped; /* True if the job is part of a group of repeated jobs that has been written. */
 };
 
 struct spark_executor {
@@ -62,7 +74,7 @@ struct spark {
     bool complete;
     struct spark_executor *executors;
     size_t executor_count, executor_room;
-    /* Numbers of executors and cores at the current position in the log. */
+    /* Numbers of executors and of cores that exist at the current position in the log. */
     double now_executors, now_cores;
     struct spark_job *jobs;
     size_t job_count, job_room;
@@ -70,7 +82,10 @@ struct spark {
     size_t stage_count, stage_room;
 };
 
-/* Write the values of the log (facts), the runs of repeated jobs, and a job for `howmany plan`. */
+/*
+ * Write the values of the log as JSON members (facts), the runs of repeated jobs, and a job for
+ * `howmany plan`.
+ */
 void hm__spark_finish(struct spark *spark);
 
 #endif

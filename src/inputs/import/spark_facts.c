@@ -25,7 +25,7 @@ static const char *const sum_names[SPARK_SUMS] = {"task_wall_ms",
                                                   "shuffle_write_ns",
                                                   "spill_disk_bytes"};
 
-/* Numbers of executors and cores from a certain time on. */
+/* Numbers of executors and of cores that exist from `time` until the next change. */
 struct executor_change {
     double time, executors, cores;
     size_t order;
@@ -40,7 +40,7 @@ static int compare_changes(const void *a, const void *b)
     return x->order < y->order ? -1 : x->order > y->order;
 }
 
-/* Lists the numbers of executors and cores over time; returns the length of the list. */
+/* Makes a list of the numbers of executors and cores over time; returns its length. */
 static size_t make_series(const struct spark *s, struct executor_change *changes)
 {
     size_t count = 0;
@@ -132,7 +132,10 @@ static void put_jobs(const struct spark *s)
     hm__json_close(j);
 }
 
-/* Returns the duration of the longest task divided by the mean duration; NaN without tasks. */
+/*
+ * Returns the skew of a stage: the duration of its longest task divided by the mean duration of its
+ * tasks; NaN if it has no tasks.
+ */
 static double stage_skew(const struct spark_stage *st)
 {
     return st->ok > 0 && st->sums[SPARK_TASK_WALL_MS] > 0
@@ -164,9 +167,9 @@ static void put_stage(struct hm_json *j, const struct spark_stage *st)
 }
 
 /*
- * Writes how much the durations of the tasks of a stage differ, over the stages with several tasks:
- * their relative standard deviation, weighted by tasks, and quantiles over the stages of the
- * longest task divided by the mean.
+ * Writes how much the durations of tasks differ within a stage, over all stages with several tasks:
+ * the mean relative standard deviation, weighted by the number of tasks, and quantiles of the skew
+ * (longest task divided by the mean).
  */
 static void put_stragglers(struct spark *s)
 {
@@ -243,7 +246,10 @@ static bool same_names(const struct spark_job *a, const struct spark_job *b)
     return true;
 }
 
-/* Sums over the stages of a job that have a task that succeeded; `skew` is the largest skew. */
+/*
+ * Sums over the stages of a job in which at least one task succeeded; `skew` is the largest skew of
+ * these stages.
+ */
 struct job_work {
     double tasks, run_s, input, shuffle, skew;
 };
@@ -285,8 +291,10 @@ static void add_run(struct spark *s, const struct spark_job *job, const char *na
     hm__import_row(s->im, &s->im->runs, cells);
 }
 
-/* Writes a job for `howmany plan`: the run time of the tasks is divided among the workers, and the
- * rest of the median time is constant. */
+/*
+ * Writes a job for `howmany plan`: the run time of the tasks is divided among the workers, and the
+ * rest of the median time does not depend on the number of workers.
+ */
 static void put_plan(struct spark *s, const struct spark_job *job, const char *name, double median)
 {
     struct job_work w = work_of(s, job);
@@ -310,7 +318,7 @@ static void put_plan(struct spark *s, const struct spark_job *job, const char *n
                   fmax(32, 4 * executors));
 }
 
-/* Writes the group of all jobs that have the same stage names as job `first`. */
+/* Writes the group of jobs whose stages have the same names as those of the job `first`. */
 static void put_group(struct spark *s, size_t first, size_t count, double *seconds)
 {
     struct hm_json *j = &s->im->facts;
@@ -345,8 +353,10 @@ static void put_group(struct spark *s, size_t first, size_t count, double *secon
     put_plan(s, job, label ? label : "job", median);
 }
 
-/* Jobs are grouped only if the log has at most this many; logs with more jobs are not iterative
- * runs. */
+/*
+ * Largest number of jobs for which repeated jobs are searched; a log with more jobs does not come
+ * from an iterative run.
+ */
 enum { GROUP_MOST = 5000 };
 
 static void put_groups(struct spark *s)

@@ -1,13 +1,14 @@
 /*
- * Reads training logs with one line for each step: torchtitan, nanotron and nanoGPT. They differ in
- * the labels of the values, which are in one table.
+ * Reads training logs with one line for each step: torchtitan, nanotron and nanoGPT. A table has
+ * the labels of the values in each of these formats.
  *
  *     torchtitan  step: 20  loss: 3.4  memory: …  tps: 6,785  (tflops: …)  mfu: 39.73%
  *     nanotron    iteration: 5 / 15 | … | time_per_iteration_ms: 4.71K | … | lm_loss: 5.27
  *     nanoGPT     iter 100: loss 3.21, time 135.20ms, mfu 30.1%
  *
  * The tps of torchtitan is the number of tokens per second of one device. To convert it to seconds,
- * the reader needs the tokens of one device in a step, such as tokens=8192 in the field `set`.
+ * the reader needs the number of tokens that a device processes in a step, which the user gives as
+ * tokens=8192 in the field `set`.
  */
 #include <math.h>
 #include <string.h>
@@ -17,12 +18,13 @@
 
 struct step_format {
     const char *format, *step, *loss;
-    const char *ms;       /* Label of the milliseconds of a step; NULL: none. */
-    const char *rate;     /* Label of a rate in tokens per second; NULL: none. */
-    const char *other_ms; /* Alternative label of the milliseconds of a step; NULL: none. */
+    const char *ms;   /* Label before the milliseconds of a step; NULL: the format has none. */
+    const char *rate; /* Label before a rate in tokens per second; NULL: the format has none. */
+    /* Second label that may come before the milliseconds of a step; NULL: the format has none. */
+    const char *other_ms;
 };
 
-/* Copies a line without the escape sequences of terminals. */
+/* Copies a line without terminal escape sequences (such as colours). */
 static size_t strip_escapes(const struct hm_line *line, char *text, size_t room)
 {
     size_t length = 0;
@@ -40,7 +42,7 @@ static size_t strip_escapes(const struct hm_line *line, char *text, size_t room)
     return length;
 }
 
-/* Reads a number that may have commas in it and a suffix K, M, B or T. */
+/* Reads a number that may contain commas and end with K, M, B or T. */
 static double read_scaled(const char *text, size_t length, const char *label)
 {
     static const char suffixes[] = "KMBT";
@@ -103,9 +105,9 @@ static int read_steps(struct hm_imported *im, const struct step_format *f)
         if (step >= 1)
             hm__import_row(im, &im->traces, trace);
         const struct hm_import_cell run[] = {hm__cell(n), hm__cell(seconds)};
+        /* The first step is not added to the runs, because it includes the start-up. */
         if (!isnan(seconds) && !isnan(last) && step > last)
-            hm__import_row(im, &im->runs, run); /* The first step is left out of the runs, because
-                                                   it includes the start-up. */
+            hm__import_row(im, &im->runs, run);
         last = step;
     }
     hm__json_close(&im->facts);

@@ -1,4 +1,4 @@
-/* Implements the buffered stream; see stream.h. */
+/* Implements the buffered stream that readers of files use; see stream.h. */
 #include "stream.h"
 
 #include <string.h>
@@ -9,7 +9,11 @@
 int hm__stream_init(struct hm_stream *s, struct hm_source *source, struct hm_err *err)
 {
     *s = (struct hm_stream){.source = source, .err = err};
-    s->buffer = hm__realloc(NULL, HM_STREAM_ROOM, 1); /* The buffer need not be zeroed. */
+    /*
+     * The buffer need not be initialised, so it is allocated by hm__realloc, which does not set it
+     * to 0.
+     */
+    s->buffer = hm__realloc(NULL, HM_STREAM_ROOM, 1);
     if (s->buffer)
         return 0;
     hm__source_close(source);
@@ -24,7 +28,10 @@ void hm__stream_release(struct hm_stream *s)
     *s = (struct hm_stream){0};
 }
 
-/* Appends bytes of the source to the buffer, which must have free space. */
+/*
+ * Reads bytes of the source into the free space at the end of the buffer; the buffer must not be
+ * full.
+ */
 static bool stream_grow(struct hm_stream *s)
 {
     struct hm_err err = {0};
@@ -36,7 +43,10 @@ static bool stream_grow(struct hm_stream *s)
         hm__source_read(s->source, s->buffer + s->length, HM_STREAM_ROOM - s->length, &got, &err);
     s->length += rc ? 0 : got;
     s->ended = rc != 0 || got == 0;
-    /* If decoding fails after some data, the data are used and the stream counts as truncated. */
+    /*
+     * If decompression fails after some bytes, these bytes are used, and the stream counts as
+     * truncated.
+     */
     if (rc == HM_E_IO && s->before + s->length > 0 && hm__source_codec(s->source))
         s->cut = true;
     else if (rc)
@@ -100,7 +110,7 @@ uint64_t hm__stream_skip(struct hm_stream *s, uint64_t count)
     return ready + skipped;
 }
 
-/* Drops the rest of a line that does not fit into the buffer. */
+/* Skips the rest of a line that does not fit into the buffer. */
 static void drop_line(struct hm_stream *s)
 {
     while (s->at < s->length || hm__stream_refill(s)) {

@@ -1,17 +1,20 @@
 /*
- * Declares a buffered stream over a source, for readers of files of other tools. It gives bytes,
- * blocks and lines, and skips bytes, with a fixed amount of memory.
+ * Declares a buffered stream over a source, for readers of files of other tools. Readers get bytes,
+ * blocks or lines from it and can skip bytes; it uses a fixed amount of memory.
  *
  * If a compressed file is truncated or damaged, the stream ends at the last byte that could be
- * decoded, and `cut` is set. Any other error ends the stream and is kept in `rc`.
+ * decoded, and `cut` is set. Any other error ends the stream and is stored in `rc`.
  */
 #ifndef HM_STREAM_H
 #define HM_STREAM_H
 
 #include "source.h"
 
-/* Size of the buffer, which is also the largest length of a line. Builds for fuzzing define
- * HM_SMALL_BUFFERS: an execution is then faster, and small inputs reach the ends of buffers. */
+/*
+ * Size of the buffer, which is also the largest length of a line. Builds for fuzzing define
+ * HM_SMALL_BUFFERS, so that a single execution is faster and small inputs already reach the ends of
+ * buffers.
+ */
 #ifdef HM_SMALL_BUFFERS
 enum { HM_STREAM_ROOM = 1 << 11 };
 #else
@@ -19,42 +22,46 @@ enum { HM_STREAM_ROOM = 1 << 20 };
 #endif
 
 struct hm_stream {
-    struct hm_source *source; /* The source of the bytes; owned. */
+    struct hm_source *source; /* Source from which the bytes are read; owned. */
     char *buffer;             /* Buffer of HM_STREAM_ROOM bytes; owned. */
-    size_t at, length;        /* Next byte to read, and number of bytes in the buffer. */
-    uint64_t before;          /* Number of bytes of the stream before those in the buffer. */
-    bool ended;               /* True if all bytes of the source have been read. */
-    bool cut;                 /* True if the compressed file is truncated or damaged. */
-    int rc;                   /* Code of a read error; 0: none. */
-    struct hm_err *err;       /* Receives the details of the read error; borrowed. */
+    /* Position of the next byte to read in the buffer, and number of bytes in the buffer. */
+    size_t at, length;
+    uint64_t before;    /* Number of bytes of the stream that came before those in the buffer. */
+    bool ended;         /* True if all bytes of the source have been read. */
+    bool cut;           /* True if the compressed file is truncated or damaged. */
+    int rc;             /* Error code if reading failed; 0: no error. */
+    struct hm_err *err; /* Error that receives the details if reading fails; borrowed. */
 };
 
-/* Begin a stream. It takes ownership of the source, even if this function fails. */
+/* Begin a stream. The stream takes ownership of the source, even if this function fails. */
 int hm__stream_init(struct hm_stream *stream, struct hm_source *source, struct hm_err *err);
 void hm__stream_release(struct hm_stream *stream);
 
-/* Fill the buffer until at least `want` bytes are available at buffer + at. Returns the number of
- * available bytes, which is less than `want` only at the end of the stream. */
+/*
+ * Fill the buffer until at least `want` unread bytes are in it. Returns the number of unread bytes,
+ * which is less than `want` only at the end of the stream.
+ */
 size_t hm__stream_peek(struct hm_stream *stream, size_t want);
 /* Refill the empty buffer; false at the end of the stream. */
 bool hm__stream_refill(struct hm_stream *stream);
-/* Skip `count` bytes; returns the number that were skipped, which is smaller at the end of the
- * stream. */
+/*
+ * Skip `count` bytes; returns the number of skipped bytes, which is smaller than `count` only at
+ * the end of the stream.
+ */
 uint64_t hm__stream_skip(struct hm_stream *stream, uint64_t count);
 
-/* A line without its line break. It is valid until the stream is used again. */
+/* A line without its line break. The text is valid until the next call of a stream function. */
 struct hm_line {
     const char *text; /* Text of the line, without a NUL at its end. */
     size_t length;
-    bool whole;   /* True if the line ended with a line break, not with the end of the file. */
-    bool clipped; /* True if the line is longer than the buffer; its text is then replaced by an
-                     empty one. */
+    bool whole;   /* True if the line ended with a line break, false if it ended with the file. */
+    bool clipped; /* True if the line was longer than the buffer; its text is then empty. */
 };
 
 /* Read the next line; false at the end of the stream. */
 bool hm__stream_line(struct hm_stream *stream, struct hm_line *ret_line);
 
-/* Returns the number of bytes of the stream before the next byte to read. */
+/* Returns the number of bytes of the stream that have been read. */
 static inline uint64_t hm__stream_offset(const struct hm_stream *stream)
 {
     return stream->before + stream->at;

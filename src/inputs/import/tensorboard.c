@@ -20,27 +20,31 @@ enum { TAGS = 4096, TAG_NAME = 256 };
 struct tag {
     const char *name; /* Name of the scalar, in the arena. */
     double count, nans;
-    bool simple, tensor; /* True if values are stored as simple values, and true if they are stored
-                            as tensors. */
-    bool rises;          /* True if the steps are strictly ascending. */
-    double first[3], last[3]; /* Step, wall time and value of the first and of the last point. */
+    /*
+     * `simple` is true if some values are stored as simple_value, `tensor` if some are stored as
+     * tensors.
+     */
+    bool simple, tensor;
+    bool rises; /* True if each step number is larger than the previous one. */
+    /* Step, wall time and value: for the first point and for the last point. */
+    double first[3], last[3];
     double least;
     bool is_loss;
 };
 
 struct board {
     struct hm_imported *im;
-    struct tag *tags; /* Array of TAGS elements, in the arena. */
+    struct tag *tags; /* All scalars of the file, an array of TAGS elements in the arena. */
     size_t count;
     char version[64];
     double records, bad_sums, other, long_records;
     double first_time, last_time;
-    double n; /* Number of workers; NaN: unknown. */
+    double n; /* Number of workers of the training run; NaN: unknown. */
 };
 
 /* ---- checksums ------------------------------------------------------------------------------- */
 
-/* Returns the CRC-32C of a block; the table of 16 entries is used for four bits at a time. */
+/* Returns the CRC-32C of a block; a table of 16 entries handles four bits at a time. */
 static uint32_t checksum_of(const unsigned char *data, size_t length)
 {
     static const uint32_t table[16] = {0x00000000, 0x105ec76f, 0x20bd8ede, 0x30e349b1,
@@ -84,8 +88,7 @@ static struct tag *find_tag(struct board *b, const char *name)
     return &b->tags[b->count++];
 }
 
-/* Adds a point to the table of traces; its seconds are the mean time of a step since the previous
- * point. */
+/* Adds a point to the table of traces, with the mean seconds of a step since the previous point. */
 static void add_trace(struct board *b, const struct tag *t, double step, double time, double value)
 {
     double steps = step - t->last[0];
@@ -203,7 +206,7 @@ static void read_event(struct board *b, uint64_t length)
     b->last_time = isnan(time) ? b->last_time : time;
 }
 
-/* Reads one record; false at the end of the file, even if the last record is incomplete. */
+/* Reads one record; false at the end of the file. A last record that is incomplete is not used. */
 static bool read_record(struct board *b)
 {
     struct hm_stream *in = &b->im->in;
@@ -217,15 +220,18 @@ static bool read_record(struct board *b)
     const unsigned char *head = (const unsigned char *)in->buffer + in->at;
     uint64_t length = read_stored32(head) | (uint64_t)read_stored32(head + 4) << 32;
     if (masked_checksum(head, 8) != read_stored32(head + 8)) {
-        /* If the length is damaged, the next record cannot be found. */
+        /*
+         * Without a valid length, the beginning of the next record is not known, so reading ends
+         * here.
+         */
         b->bad_sums++;
         hm__import_cut(b->im);
         return false;
     }
     in->at += 12;
     uint64_t start = hm__stream_offset(in);
-    if (length > INT64_MAX) { /* A length above this is damaged: no file is this long, and the
-                                 additions below would overflow. */
+    /* No file is this long, so the length must be damaged; the additions below would overflow. */
+    if (length > INT64_MAX) {
         hm__import_cut(b->im);
         return false;
     }
@@ -300,7 +306,7 @@ static void board_facts(const struct board *b)
     hm__json_close(j);
 }
 
-/* Adds one run: the time of a step, from the loss with the most points. */
+/* Adds one run, with the mean seconds of a step according to the loss that has the most points. */
 static void board_run(struct board *b)
 {
     const struct tag *best = NULL;

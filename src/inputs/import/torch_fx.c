@@ -1,17 +1,17 @@
 /*
- * Reads texts of torch.fx graphs.
+ * Reads printed torch.fx graphs.
  *
- * A program that torch.export prints has the shape of each value, and marks parameters (p_) and
- * buffers (b_) by their names:
+ * torch.export prints the shape of each tensor, and the names of parameters and buffers begin with
+ * p_ and b_:
  *
  *     def forward(self, p_fc_weight: "f32[10, 512]", p_fc_bias: "f32[10]", x: "f32[8, 512]"):
  *         linear: "f32[8, 10]" = torch.ops.aten.linear.default(x, p_fc_weight, p_fc_bias)
  *
- * Parameters and the multiply-adds of matrix products are counted from these shapes. Symbolic sizes
- * are 1 unless the caller gives them (s0=8).
+ * Parameters and the multiply-adds of matrix products are counted from these shapes. A symbolic
+ * size is taken as 1 unless the user gives it (s0=8).
  *
- * The texts of graph.print_tabular(), of a graph and of a graph module have one operation in each
- * line and no shapes of parameters: operations are only counted.
+ * The outputs of graph.print_tabular(), print(graph) and print(graph_module) have one operation in
+ * each line and no shapes of parameters, so operations are only counted.
  *
  *     call_module    conv1    conv1    (x,)    {}
  *     %conv1 : [num_users=1] = call_module[target=conv1](args = (%x,), kwargs = {})
@@ -34,19 +34,20 @@ enum { SLOTS = 1 << 16 };
 enum { RANK = 8, KINDS = 128, SYMBOLS = 8, ARGUMENTS = 4 };
 
 struct shape {
-    uint64_t hash; /* Hash of the name of the value; 0: the slot is empty. */
+    uint64_t hash; /* Hash of the name of the tensor; 0: the slot is empty. */
     int rank;
     double dims[RANK];
 };
 
 struct program {
     struct hm_imported *im;
-    struct shape *shapes; /* Hash table of SLOTS shapes, by the names of the values. */
+    struct shape *shapes; /* Hash table of SLOTS shapes, indexed by the names of the tensors. */
     size_t shape_count;
     double parameters, buffers, inputs, nodes, macs, unknown;
-    /* Number of operations of a graph module, which does not show its parameters. */
+    /* Number of operations in a printed graph module, whose lines show no shapes. */
     double unshaped;
-    double batch; /* First dimension of the first input; NaN: none. */
+    /* First dimension of the first input, which is the batch; NaN: there is no input. */
+    double batch;
     char symbols[SYMBOLS][24];
     size_t symbol_count;
     struct {
@@ -94,7 +95,10 @@ static struct shape *find_shape(struct program *p, const char *name, size_t leng
     return &p->shapes[i];
 }
 
-/* Returns the size of a symbol: the size that the caller gave, otherwise 1 with a note. */
+/*
+ * Returns the size that is used for a symbol: the size that the user gives, otherwise 1, which a
+ * message reports.
+ */
 static double symbol_size(struct program *p, const char *name, size_t length)
 {
     char text[24];
@@ -115,7 +119,7 @@ static double symbol_size(struct program *p, const char *name, size_t length)
     return 1;
 }
 
-/* Reads a size, which is a number or a symbol; the text has no NUL at its end. */
+/* Reads a size, which is a number or a symbol, from `length` bytes without a NUL at the end. */
 static double read_size(struct program *p, const char *text, size_t length)
 {
     char digits[24];
@@ -127,8 +131,10 @@ static double read_size(struct program *p, const char *text, size_t length)
     return hm__number_read(digits, &size) > 0 ? size : NAN;
 }
 
-/* Reads a type such as "f32[64, 3, 7, 7]" and keeps it under the name. Returns the shape; NULL if
- * the text is not such a type or there are too many values. */
+/*
+ * Reads a type such as "f32[64, 3, 7, 7]" and stores its shape under the name of the tensor.
+ * Returns the shape; NULL if the text is not such a type or there are too many tensors.
+ */
 static const struct shape *read_type(struct program *p, const char *name, size_t length,
                                      const char *type, const char *end)
 {
@@ -171,7 +177,7 @@ static bool is_name(char c)
     return isalnum((unsigned char)c) || c == '_';
 }
 
-/* Reads the arguments of the function, each NAME: "TYPE". */
+/* Reads the parameters of the function `forward`, each written as NAME: "TYPE". */
 static void read_signature(struct program *p, const char *text, const char *end)
 {
     while (text < end) {
@@ -198,7 +204,10 @@ static void read_signature(struct program *p, const char *text, const char *end)
     }
 }
 
-/* Finds the shapes of the first arguments of a call; NULL for an argument without a shape. */
+/*
+ * Finds the shapes of the first ARGUMENTS arguments of a call; NULL for an argument whose shape is
+ * not known.
+ */
 static void read_arguments(struct program *p, const char *text, const char *end,
                            const struct shape *arguments[ARGUMENTS])
 {
@@ -221,8 +230,8 @@ static void read_arguments(struct program *p, const char *text, const char *end,
 }
 
 /*
- * Kinds of matrix products. They differ in the arguments whose shapes determine the multiply-adds;
- * LATE_ROWS has an additional first argument.
+ * Kinds of matrix products, which differ in how multiply-adds follow from the shapes of the
+ * arguments. LATE_ROWS is like ROWS, but the matrices come after another argument, as in addmm.
  */
 enum product_kind { CONVOLUTION, TRANSPOSED, ROWS, LATE_ROWS, ATTENTION, UNCOUNTED };
 
@@ -248,7 +257,7 @@ static const struct {
                 {"gru", UNCOUNTED},
                 {"bilinear", UNCOUNTED}};
 
-/* Returns the multiply-adds of an operation; NaN if a shape is missing. */
+/* Returns the number of multiply-adds of an operation; NaN if a shape is not known. */
 static double count_macs(enum product_kind kind, const struct shape *out,
                          const struct shape *const a[ARGUMENTS], bool transposed)
 {
@@ -275,7 +284,7 @@ static double count_macs(enum product_kind kind, const struct shape *out,
     return NAN;
 }
 
-/* Reads a line NAME: "TYPE" = torch.ops.aten.OPERATION(…). */
+/* Reads a line of the form NAME: "TYPE" = torch.ops.aten.OPERATION(…). */
 static void read_node(struct program *p, const char *text, size_t length)
 {
     const char *end = text + length, *call = hm__find(text, length, "= torch.ops.");
@@ -321,8 +330,10 @@ static void read_node(struct program *p, const char *text, size_t length)
 static const char *const opcodes[] = {"placeholder", "get_attr",    "call_function",
                                       "call_module", "call_method", "output"};
 
-/* Counts a row "opcode  name  target  args  kwargs", or a line "%name : … = opcode[target=…]", by
- * its opcode. The last line of a graph, "return …", is its output. */
+/*
+ * Counts an operation by its opcode, in a row "opcode  name  target  args  kwargs" or a line "%name
+ * : … = opcode[target=…]". The last line of a graph, "return …", counts as its output.
+ */
 static void read_row(struct program *p, const char *text, size_t length)
 {
     const char *end = text + length;
@@ -350,8 +361,10 @@ static void read_row(struct program *p, const char *text, size_t length)
     }
 }
 
-/* Counts an assignment "name = call(…);" or "name: "TYPE" = call(…);" of a graph module, unless it
- * calls torch.ops. */
+/*
+ * Counts a statement "name = call(…);" or "name: "TYPE" = call(…);" of a printed graph module as an
+ * operation, unless it calls torch.ops.
+ */
 static void read_assignment(struct program *p, const char *text, size_t length)
 {
     const char *end = text + length, *name = text;
@@ -416,7 +429,7 @@ static void put_program(struct program *p, bool shapes)
     hm__import_assume(im, "batch", "256");
 }
 
-/* Whether a line begins with a word, after any blanks. */
+/* Whether a line begins with the given word, after any blanks. */
 static bool begins_with(const struct hm_line *line, const char *word)
 {
     size_t blanks = 0, length = strlen(word);

@@ -1,12 +1,12 @@
 /*
  * Reads traces of the PyTorch profiler (kineto) and other Chrome traces, and measures how long the
  * device computes and communicates, and how much both overlap. Times are microseconds with up to
- * three decimals; they are kept as whole nanoseconds, because a double near 1e12 would lose the
- * decimals.
+ * three decimals; they are stored as integers in nanoseconds, because a double near 1e12 would lose
+ * the decimals.
  *
- * Steps are the annotations "ProfilerStep#k" of the host; the device has copies of them, which are
- * not counted. A kernel communicates if its name contains nccl or rccl. Names of events are not
- * copied into results, because they may quote source code.
+ * Training steps are marked by annotations "ProfilerStep#k" of the host; the copies of these
+ * annotations on the device are ignored. A kernel communicates if its name contains nccl or rccl.
+ * Names of events are not copied into results, because they may quote source code.
  */
 #include "torch_trace.h"
 
@@ -22,16 +22,23 @@ const char *const hm__trace_families[TRACE_FAMILIES] = {
     "matrix products", "convolutions", "attention", "normalisation and softmax",
     "elementwise",     "optimizer",    "other"};
 
-/* The members of one event that are used. */
+/* The members of one trace event that the reader uses. */
 struct event {
     char phase, category[32], name[256];
-    int64_t ts, dur; /* Start and duration in nanoseconds; -1: not given. */
+    int64_t ts, dur; /* Start and duration of the event in nanoseconds; -1: not given. */
     char collective[40], dtype[24];
-    double elements, group_size; /* Number of elements of the message, and number of ranks of the
-                                    process group; NaN: not given. */
-    double id;                   /* External id that links kernels to operations; NaN: not given. */
-    struct trace_input inputs[TRACE_INPUTS + 1]; /* Inputs of the operation; the last element
-                                                    receives inputs that are not used. */
+    /*
+     * Number of elements that a collective transfers, and number of ranks in its process group;
+     * NaN: not given.
+     */
+    double elements, group_size;
+    /* "External id", which connects a kernel to the operation that launched it; NaN: not given. */
+    double id;
+    /*
+     * Sizes and types of the operation's inputs; all inputs that are not used are stored in the
+     * last element.
+     */
+    struct trace_input inputs[TRACE_INPUTS + 1];
 };
 
 /* Reads microseconds such as "1212075529876.817" as whole nanoseconds; -1 if the text is not a
@@ -60,7 +67,7 @@ static int64_t read_ns(const char *text)
     return used > 0 && text[used] == '\0' && value < 9e15 ? (int64_t)(value * 1000) : -1;
 }
 
-/* Copies a text in lower case, at most room - 1 bytes. */
+/* Copies a string in lower case, at most room - 1 bytes. */
 static void copy_lower(char *to, size_t room, const char *from)
 {
     size_t i = 0;
@@ -70,7 +77,7 @@ static void copy_lower(char *to, size_t room, const char *from)
     to[i] = '\0';
 }
 
-/* Copies a text of known length, at most room - 1 bytes. */
+/* Copies a string of known length, at most room - 1 bytes, and adds a NUL. */
 static void copy_text(char *to, size_t room, const struct hm_pull *p)
 {
     size_t length = p->length < room - 1 ? p->length : room - 1;
@@ -101,8 +108,8 @@ static int family_of(const char *name)
  */
 
 /*
- * Reads the sizes of one input, a list of numbers whose opening bracket was read. If the list
- * contains anything else, such as tensors, the size of the input is unknown.
+ * Reads the sizes of one input from a list of numbers whose opening bracket was read already. If
+ * the list contains anything else, such as tensors, the sizes are marked as unknown.
  */
 static void read_sides(struct hm_pull *p, struct trace_input *input)
 {

@@ -7,16 +7,16 @@
 
 #include "import.h"
 
-/* Kinds of work of a device. */
+/* What a device does during an interval: compute, communicate, copy memory, or set memory. */
 enum trace_work { TRACE_COMPUTE, TRACE_COMM, TRACE_COPY, TRACE_SET, TRACE_WORKS };
 
-/* A time interval in nanoseconds. */
+/* A time interval on the clock of the trace, in nanoseconds. */
 struct trace_interval {
     int64_t start, end;
 };
 
 struct trace_list {
-    struct trace_interval *items; /* Array of intervals; owned. */
+    struct trace_interval *items; /* Array of the intervals in the list; owned. */
     size_t count, room;
 };
 
@@ -31,15 +31,17 @@ struct trace_step {
     struct trace_interval at;
 };
 
-/* Totals over the kernels of one kind of collective. */
+/*
+ * Totals over the kernels of one collective, such as all-reduce, with one data type and group size.
+ */
 struct trace_collective {
     char name[40], dtype[24];
-    double group_size; /* Number of ranks of the process group; NaN: not given. */
+    double group_size; /* Number of ranks in the process group of the collective; NaN: not given. */
     double kernels, elements;
     int64_t ns;
 };
 
-/* Sizes and type of one input of an operation. */
+/* Sizes and data type of one input of an operation. */
 enum { TRACE_INPUTS = 3, TRACE_SIDES = 6 };
 struct trace_input {
     double side[TRACE_SIDES];
@@ -47,26 +49,30 @@ struct trace_input {
     char type[24];
 };
 
-/* An operation of the host, and the time of its kernels. */
+/* An operation that the host launched, and the time of its kernels on the device. */
 struct trace_op {
-    double id; /* External id, at least 1; 0: the slot of the table is free. */
-    double ns; /* Total time of the operation's kernels, in nanoseconds. */
+    double id; /* "External id" of the operation, at least 1; 0: the slot of the table is free. */
+    double ns; /* Total time of the kernels that the operation launched, in nanoseconds. */
     struct hm_timing timing;
 };
 
 /*
- * Number of slots in the table of operations, of which at most half are used, and largest number of
- * distinct operations.
+ * Number of slots in the hash table of operations (at most half of them are used), and largest
+ * number of different operations that become rows.
  */
 enum { TRACE_OPS = 1 << 16, TRACE_ROWS = 512 };
 struct trace_ops {
-    struct trace_op *items; /* Hash table of TRACE_OPS slots, by id; owned. NULL: no operation. */
+    /* Hash table of TRACE_OPS slots, indexed by the id; owned. NULL: no operation was added. */
+    struct trace_op *items;
     size_t count;
 };
 
 struct trace {
     struct hm_imported *im;
-    /* Values that the trace states; NaN: not given. */
+    /*
+     * Numbers of events that were counted, and values that are written in the trace; NaN: not
+     * given.
+     */
     double events, complete, cpu_ops, schema, rank, world, devices;
     char unit[16], backend[24], device[96];
     double processors, memory_bytes; /* Number of multiprocessors and bytes of memory of the first
@@ -74,25 +80,29 @@ struct trace {
     struct trace_ops ops;
     struct trace_list work[TRACE_WORKS];
     int64_t sums[TRACE_WORKS];
-    double families[TRACE_FAMILIES]; /* Total nanoseconds of each kind of kernel. */
-    struct trace_step *steps;        /* Array of TRACE_STEPS elements; owned. */
+    double families[TRACE_FAMILIES]; /* Total nanoseconds of the kernels of each kind (family). */
+    /* Training steps in the trace, an array of TRACE_STEPS elements; owned. */
+    struct trace_step *steps;
     size_t step_count;
-    struct trace_collective *collectives; /* Array of TRACE_COLLECTIVES elements; owned. */
+    /* Totals of each collective, an array of TRACE_COLLECTIVES elements; owned. */
+    struct trace_collective *collectives;
     size_t collective_count;
 };
 
-/* Append an interval; returns false when out of memory. */
+/* Append an interval to a list; returns false when out of memory. */
 bool hm__trace_add(struct trace_list *list, int64_t start, int64_t end);
-/* Whether an operation of the host is one whose shape is used. */
+/* Whether the name is that of an operation whose times and shapes are collected. */
 bool hm__trace_op_known(const char *name);
-/* Add an operation of the host with TRACE_INPUTS inputs, and the time of one of its kernels, whose
- * name must be in lower case. */
+/*
+ * hm__trace_op_add adds an operation of the host with TRACE_INPUTS inputs. hm__trace_op_time adds
+ * the time of one of its kernels; the kernel's name must be in lower case.
+ */
 void hm__trace_op_add(struct trace *trace, const char *name, double id,
                       const struct trace_input *inputs);
 void hm__trace_op_time(struct trace *trace, const char *kernel, double id, int64_t ns);
-/* Write the times of operations to the timings of the import. */
+/* Store the collected times of operations in the timings of the import. */
 int hm__trace_timings(struct trace *trace, struct hm_err *err);
-/* Write the values of the trace (facts), messages about it, and its run. */
+/* Write the values of the trace as JSON members (facts), messages to the user, and a run. */
 int hm__trace_finish(struct trace *trace, struct hm_err *err);
 
 #endif

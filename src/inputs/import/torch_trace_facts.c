@@ -1,6 +1,6 @@
 /*
- * Computes unions and intersections of the intervals of a profiler trace, and writes its values as
- * JSON members (facts).
+ * Computes when the device of a profiler trace computes and communicates, from unions and
+ * intersections of time intervals, and writes the results as JSON members (facts).
  */
 #include <math.h>
 #include <stdlib.h>
@@ -26,7 +26,9 @@ bool hm__trace_add(struct trace_list *l, int64_t start, int64_t end)
 /* ---- intervals --------------------------------------------------------------------------------
  */
 
-/* Moves an element down in a heap whose largest start is at the top. */
+/*
+ * Moves an element down in a heap of intervals; the interval with the latest start is at the top.
+ */
 static void sift_down(struct trace_interval *items, size_t at, size_t count)
 {
     struct trace_interval item = items[at];
@@ -41,7 +43,10 @@ static void sift_down(struct trace_interval *items, size_t at, size_t count)
     items[at] = item;
 }
 
-/* Sorts intervals by their starts without further memory; qsort may copy the whole list. */
+/*
+ * Sorts intervals by start time without additional memory (heapsort), because qsort may copy the
+ * whole list.
+ */
 static void sort_intervals(struct trace_list *l)
 {
     bool sorted = true;
@@ -65,7 +70,7 @@ struct trace_range {
     const struct trace_interval *at, *end;
 };
 
-/* Returns the first interval of a sorted list that starts at `start` or later. */
+/* Returns the first interval of a sorted list whose start is at or after `start`. */
 static const struct trace_interval *find_start(const struct trace_list *l, int64_t start)
 {
     size_t low = 0, high = l->count;
@@ -80,7 +85,10 @@ static const struct trace_interval *find_start(const struct trace_list *l, int64
     return l->items + low;
 }
 
-/* Returns the intervals that start inside the interval `within`; if it is NULL, returns all. */
+/*
+ * Returns the intervals of a sorted list that start inside the interval `within`, or all if
+ * `within` is NULL.
+ */
 static struct trace_range range_of(const struct trace_list *l, const struct trace_interval *within)
 {
     if (l->count == 0)
@@ -90,8 +98,10 @@ static struct trace_range range_of(const struct trace_list *l, const struct trac
     return (struct trace_range){find_start(l, within->start), find_start(l, within->end)};
 }
 
-/* Merges the next intervals of a range that touch or overlap into one; false at the end of the
- * range. */
+/*
+ * Merges the next intervals of a range into one, as long as they touch or overlap; false at the end
+ * of the range.
+ */
 static bool next_merged(struct trace_range *r, struct trace_interval *ret)
 {
     if (r->at == r->end)
@@ -103,7 +113,7 @@ static bool next_merged(struct trace_range *r, struct trace_interval *ret)
     return true;
 }
 
-/* Returns the length of the union of several ranges. */
+/* Returns the total time that is covered by at least one interval of several ranges. */
 static int64_t union_length(struct trace_range *ranges, size_t count)
 {
     int64_t length = 0, end = INT64_MIN;
@@ -123,7 +133,7 @@ static int64_t union_length(struct trace_range *ranges, size_t count)
     }
 }
 
-/* Returns the length of the intersection of the unions of two ranges. */
+/* Returns the total time that is covered by both ranges. */
 static int64_t overlap_length(struct trace_range a, struct trace_range b)
 {
     struct trace_interval x, y;
@@ -140,7 +150,10 @@ static int64_t overlap_length(struct trace_range a, struct trace_range b)
     return length;
 }
 
-/* Number of kernels and nanoseconds of the device, in the whole trace or in one step. */
+/*
+ * Number of kernels, and nanoseconds in which the device computed, communicated, did both at once,
+ * or did any work; in the whole trace or in one step.
+ */
 struct device_time {
     double kernels;
     int64_t compute, comm, both, busy;
@@ -320,7 +333,7 @@ static void put_head(struct trace *t)
     hm__json_put_number(j, "cpu_ops", t->cpu_ops);
 }
 
-/* Adds the steps to the table of runs, with the number of workers that the trace gives. */
+/* Adds the steps to the table of runs, with the number of workers in the trace, if it is known. */
 static void put_runs(struct trace *t, const struct device_time *all)
 {
     double n = hm__import_n(t->im, t->world);

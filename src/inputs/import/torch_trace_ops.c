@@ -1,15 +1,16 @@
 /*
- * Collects the times of single operations in a trace of the PyTorch profiler, from which the
- * machine can be described. If the profiler recorded shapes (record_shapes=True), an operation of
- * the host has the sizes and types of its inputs, and its kernels have its "External id". Matrix
+ * Collects the times of single operations in a trace of the PyTorch profiler, from which the rates
+ * of the machine are computed. If the profiler recorded shapes (record_shapes=True), an operation
+ * of the host has the sizes and types of its inputs, and its kernels have its "External id". Matrix
  * products and elementwise operations are used:
  *
  *   aten::mm, addmm        m x k by k x n: kernels of matrix products of at least 2^31 flop
  *   aten::add, mul, …      two inputs of equal sizes and types: two are read and one is written
  *   aten::gelu, relu, …    one input: it is read, and a result of its size is written
  *
- * Operations of the same kind and shape are one row; its time is their median. The host's events
- * come before those of the device in the file, so that kernels find their operation.
+ * Operations of the same kind and shape become one row, with their median time. Events of the host
+ * come before those of the device in the file, so the operation of a kernel is known when the
+ * kernel is read.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -19,15 +20,15 @@
 #include "torch_trace.h"
 
 /*
- * Smallest matrix product in flop whose time is used: the time of a smaller one depends on the
- * launch of its kernel.
+ * Smallest number of flop of a matrix product whose time is used. The time of a smaller product is
+ * mostly that of the kernel's launch.
  */
 static const double LEAST_FLOP = 2147483648.0;
 
 /*
- * Operations that are used, with their number of inputs: 1 or 2 for element-wise operations, 0 for
- * a matrix product of the first two inputs, 3 for a matrix product of the second and the third
- * input.
+ * Names of the operations that are used, with a code for their inputs: 1 or 2 is the number of
+ * inputs of an element-wise operation, 0 a matrix product of the first two inputs, 3 a matrix
+ * product of the second and the third input.
  */
 static const struct {
     const char *name;
@@ -50,7 +51,10 @@ bool hm__trace_op_known(const char *name)
     return strncmp(name, "aten::", 6) == 0 && inputs_of(name) >= 0;
 }
 
-/* Number types as the profiler names them, their bytes, and their formats in matrix products. */
+/*
+ * Number types with the names that the profiler uses, their sizes in bytes, and their formats in
+ * matrix products.
+ */
 static const struct {
     const char *name;
     double bytes;
@@ -63,7 +67,7 @@ static const struct {
 /* ---- operations of the host -------------------------------------------------------------------
  */
 
-/* Finds the slot of an id in the table: that of its operation, or a free one. */
+/* Returns the slot of the hash table for an id: the slot of its operation, or a free slot. */
 static struct trace_op *find_op(const struct trace_ops *ops, double id)
 {
     size_t at = (size_t)((uint64_t)id * UINT64_C(0x9E3779B97F4A7C15) >> 40) % TRACE_OPS;
@@ -73,7 +77,7 @@ static struct trace_op *find_op(const struct trace_ops *ops, double id)
     return &ops->items[at];
 }
 
-/* Returns the number of elements of an input; 0 if it has no sizes. */
+/* Returns the number of elements of an input; 0 if the trace has no sizes for it. */
 static double elements_of(const struct trace_input *input)
 {
     double product = input->sides > 0 ? 1 : 0;
@@ -89,7 +93,10 @@ static bool same_sides(const struct trace_input *a, const struct trace_input *b)
            memcmp(a->side, b->side, (size_t)a->sides * sizeof(a->side[0])) == 0;
 }
 
-/* Describes the operation: kind, precision and shape. Returns false if it is not used. */
+/*
+ * Determines the kind, precision and shape of an operation. Returns false if its time cannot be
+ * used.
+ */
 static bool describe_op(const char *name, const struct trace_input *in, struct hm_timing *ret)
 {
     int inputs = inputs_of(name);
@@ -142,8 +149,7 @@ void hm__trace_op_time(struct trace *t, const char *kernel, double id, int64_t n
         return;
     op->ns += (double)ns;
     /*
-     * Matrix products of 32-bit numbers on matrix units use TF32, which only the name of the kernel
-     * shows.
+     * On matrix units, products of 32-bit numbers use TF32; only the name of the kernel shows this.
      */
     if (op->timing.math == HM_MATH_FP32 && (strstr(kernel, "tf32") || strstr(kernel, "s1688")))
         op->timing.math = HM_MATH_TF32;
@@ -169,7 +175,7 @@ static int compare_ops(const void *a, const void *b)
     return x->ns < y->ns ? -1 : x->ns > y->ns;
 }
 
-/* Whether two operations differ at most in their times, not in kind and shape. */
+/* Whether two operations have the same kind, precision and shape; their times may differ. */
 static bool same_op(const struct trace_op *x, const struct trace_op *y)
 {
     struct trace_op z = *y;
@@ -212,7 +218,8 @@ int hm__trace_timings(struct trace *t, struct hm_err *err)
     out->memory_bytes = t->memory_bytes;
     out->workers = NAN;
     hm__import_took(t->im, (double)used, "operations with known shapes");
+    /* Rates of the machine cannot be computed without matrix products, so no times are returned. */
     if (products == 0)
-        out->count = 0; /* Without matrix products, there is nothing to calibrate. */
+        out->count = 0;
     return 0;
 }

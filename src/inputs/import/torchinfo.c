@@ -8,13 +8,13 @@
  *     Trainable params: 25,557,032
  *     Total mult-adds (G): 4.09
  *
- * The header names the columns; each row has one cell for each of them. A row without deeper rows
- * below it is a layer.
+ * The header names the columns; each row has one cell for each of them. A row is a layer if the row
+ * after it is not deeper in the tree of modules.
  *
- * torchinfo counts the weights of a linear layer once for each sample, also if the layer is applied
- * to every position of a sequence, and leaves out attention. Therefore multiply-adds are counted
- * from the parameters and shapes of the rows; the printed total is used only if the table hides
- * layers of images, which torchinfo counts correctly.
+ * For a linear layer that is applied to every position of a sequence, torchinfo counts the
+ * multiply-adds of one position only, and it does not count attention. Therefore multiply-adds are
+ * computed here from the parameters and shapes of the rows. The printed total is used only if the
+ * table does not show all layers and these process images, for which torchinfo counts correctly.
  * `summary()` of Keras prints the totals of parameters in the same way.
  */
 #include <ctype.h>
@@ -27,32 +27,37 @@
 
 enum { KINDS = 64, RANK = 6 };
 
-/* Columns of the table that are read. */
+/* Kinds of columns in the printed table. */
 enum column { COLUMN_INPUT, COLUMN_OUTPUT, COLUMN_PARAMETERS, COLUMN_OTHER };
 enum { COLUMNS = 10 };
 
-/* A row of the printed table. */
+/* One row of the printed table. */
 struct row {
-    char name[40];     /* Class of the module in this row. */
-    double depth;      /* Depth in the tree of modules; 0 if the table has no depths. */
-    double parameters; /* Number of parameters; NaN if the cell has no number. */
-    double dims[RANK]; /* Output shape; an unknown size counts as 1. */
+    char name[40]; /* Class of the module that this row describes. */
+    double depth;  /* Depth of the module in the tree of modules; 0 if the table has no depths. */
+    double parameters; /* Number of parameters of the module; NaN if the cell has no number. */
+    double dims[RANK]; /* Output shape of the module; an unknown size counts as 1. */
     int rank;          /* Number of dimensions of the output shape; 0 if the row has no shape. */
-    double width;      /* Last size of the input shape; NaN: the table has no such column. */
+    /* Size of the last dimension of the input shape; NaN: the table has no input shapes. */
+    double width;
 };
 
 struct summary {
     struct hm_imported *im;
     double total, trainable, macs, batch, layers, own_macs;
-    enum column columns[COLUMNS]; /* Columns that follow the name of the layer, in the order of the
-                                     header. */
+    /* Kinds of the columns after the name of the layer, in the order of the header. */
+    enum column columns[COLUMNS];
     size_t column_count;
-    struct row last; /* The previous row; whether it is a layer depends on the next one. */
+    /* The previous row, which is counted as a layer only if the next row is not deeper. */
+    struct row last;
     bool has_last;
-    struct row attention; /* The innermost attention module around the last row. */
+    struct row attention; /* The innermost attention module that contains the last row. */
     bool has_attention;
-    double hidden, hidden_sequences; /* Number of rows with parameters whose inner layers are not
-                                        shown, and number of those rows that process sequences. */
+    /*
+     * Number of rows with parameters whose inner layers the table does not show, and number of
+     * those rows that process sequences.
+     */
+    double hidden, hidden_sequences;
     struct {
         char name[40];
         double count, parameters;
@@ -90,7 +95,10 @@ static double after_label(const char *line, const char *label)
     return read_grouped(at, &number) > 0 ? number : NAN;
 }
 
-/* Reads "Total mult-adds (G): 4.09"; the unit is K, M, G, T or a name such as Units.GIGABYTES. */
+/*
+ * Reads a total such as "Total mult-adds (G): 4.09"; the unit is K, M, G, T or a name such as
+ * Units.GIGABYTES.
+ */
 static double read_macs(const char *line)
 {
     const char *at = strstr(line, "Total mult-adds"), *colon = at ? strchr(at, ':') : NULL;
@@ -133,8 +141,10 @@ static void read_header(struct summary *s, const char *line)
                 s->columns[s->column_count++] = names[i].column;
 }
 
-/* Reads the class and the depth of a row such as "│    └─Conv2d (conv1): 2-1" or "Conv2d-1".
- * Returns the text after them; NULL if the line is not a row of a module. */
+/*
+ * Reads the class and the depth of a row such as "│    └─Conv2d (conv1): 2-1" or "Conv2d-1".
+ * Returns a pointer to the text after them; NULL if the line does not describe a module.
+ */
 static const char *read_class(const char *line, struct row *row)
 {
     size_t length = 0;
@@ -144,8 +154,10 @@ static const char *read_class(const char *line, struct row *row)
     while (isalnum((unsigned char)line[length]) || line[length] == '_')
         length++;
     const char *end = line + length;
-    if (*end == ' ' &&
-        end[1] == '(') { /* In "Conv2d (conv1): 1-1", the name of a variable follows the class. */
+    /*
+     * A class may be followed by the name of a variable in brackets, as in "Conv2d (conv1): 1-1".
+     */
+    if (*end == ' ' && end[1] == '(') {
         end = strchr(end, ')');
         if (!end)
             return NULL;
@@ -162,7 +174,10 @@ static const char *read_class(const char *line, struct row *row)
     return end + strcspn(end, " \t");
 }
 
-/* Reads a shape such as "[1, 64, 112, 112]"; -1 is an unknown size. Returns its rank; 0: none. */
+/*
+ * Reads a shape such as "[1, 64, 112, 112]", in which -1 is an unknown size. Returns the number of
+ * dimensions; 0 if there is no shape.
+ */
 static int read_shape(const char *text, size_t length, double dims[RANK])
 {
     const char *end = text + length;
@@ -173,7 +188,7 @@ static int read_shape(const char *text, size_t length, double dims[RANK])
         at += strspn(at, " ");
         bool unknown = at + 1 < end && at[0] == '-' && at[1] == '1';
         if (!unknown && hm__number_read(at, &size) == 0)
-            break; /* A list of shapes or a name is not a shape. */
+            break; /* The text is a list of shapes or a name instead of one shape. */
         dims[rank++] = size;
         at += strcspn(at, ",]");
         if (at >= end || *at == ']')
@@ -182,7 +197,7 @@ static int read_shape(const char *text, size_t length, double dims[RANK])
     return 0;
 }
 
-/* Returns the length of a cell: a list in brackets, or a text without blanks. */
+/* Returns the length of a cell, which is a list in brackets or a word without blanks. */
 static size_t cell_length(const char *text)
 {
     size_t depth = 0, length = 0;
@@ -231,11 +246,12 @@ static double row_product(const struct row *row, int from, int to)
     return product;
 }
 
-/* Returns the number of parameters of a row's layer without its biases. */
+/* Returns the number of parameters of a layer, without biases. */
 static double row_weights(const struct row *row)
 {
     double out = row->dims[row->rank - 1];
-    double heads = 4 * out * out; /* Weights of attention with one width for all projections. */
+    /* Number of weights of an attention module in which all projections have the same width. */
+    double heads = 4 * out * out;
 
     if (strcmp(row->name, "MultiheadAttention") == 0)
         return row->parameters == heads + 4 * out ? heads : row->parameters;
@@ -247,8 +263,8 @@ static double row_weights(const struct row *row)
 }
 
 /*
- * Returns the multiply-adds of a layer; NaN if its class is not known. Each weight is used once for
- * each position of the output: each point of an image, each element of a sequence.
+ * Returns the number of multiply-adds of a layer; NaN if its class is not known. Each weight is
+ * used once for each position of the output: each point of an image, or each element of a sequence.
  */
 static double layer_macs(const struct row *row)
 {
@@ -282,7 +298,7 @@ static void end_attention(struct summary *s)
     s->has_attention = false;
 }
 
-/* Counts the last row; `next` is the depth of the row after it. */
+/* Counts the last row if it is a layer; `next` is the depth of the row after it. */
 static void end_row(struct summary *s, double next)
 {
     const struct row *row = &s->last;
@@ -353,8 +369,8 @@ static void take_line(struct summary *s, const char *line)
 }
 
 /*
- * Returns the multiply-adds for the batch in the printed shapes; NaN if the table does not show
- * enough.
+ * Returns the number of multiply-adds for the batch in the printed shapes; NaN if the table hides
+ * layers that are needed to compute it.
  */
 static double choose_macs(struct summary *s)
 {

@@ -1,7 +1,8 @@
 /*
  * Reads configurations of torchtitan, which are TOML: sections with keys. Only scalar values are
- * used. The keys `name` and `flavor` of the section [model] name the network; only networks of the
- * catalog are known. A shard degree of -1 means all workers that the other degrees do not use.
+ * used. The keys `name` and `flavor` in the section [model] determine the network, which must be in
+ * the catalog. A shard degree of -1 means all workers that remain after the other kinds of
+ * parallelism.
  */
 #include <ctype.h>
 #include <stdio.h>
@@ -10,7 +11,9 @@
 #include "importers.h"
 #include "launch.h"
 
-/* Names and flavors of torchtitan, and the names of the same networks in the catalog. */
+/*
+ * Names and flavors of networks in torchtitan, with the names of the same networks in the catalog.
+ */
 static const struct {
     const char *name, *flavor, *network;
 } networks[] = {
@@ -26,7 +29,7 @@ struct titan {
     double keys, other;
 };
 
-/* Sets a value from one key of a section. */
+/* Stores the value of one key in a section of the file. */
 static void set_key(struct titan *t, const char *section, const char *key, const char *value)
 {
     double before = t->launch.used;
@@ -39,7 +42,7 @@ static void set_key(struct titan *t, const char *section, const char *key, const
     } else if (strcmp(section, "training") == 0 && strcmp(key, "steps") == 0) {
         hm__launch_set(&t->launch, "train_iters", value);
     } else if (strcmp(section, "training") == 0 && strcmp(key, "batch_size") == 0) {
-        /* Old versions call this key batch_size. */
+        /* Old versions of torchtitan use the name batch_size for the key local_batch_size. */
         hm__launch_set(&t->launch, "local_batch_size", value);
     } else if (strcmp(section, "activation_checkpoint") == 0 && strcmp(key, "mode") == 0) {
         hm__launch_set(&t->launch, "recompute_granularity", value);
@@ -52,7 +55,10 @@ static void set_key(struct titan *t, const char *section, const char *key, const
     }
 }
 
-/* Copies a value without quotes and without a comment; false if it is not a scalar. */
+/*
+ * Copies the value of a key without quotes and without a comment; false if the value is not a
+ * scalar.
+ */
 static bool copy_value(const char *p, const char *end, char *out, size_t room)
 {
     size_t length = 0;

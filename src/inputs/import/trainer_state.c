@@ -1,7 +1,7 @@
 /*
- * Reads trainer_state.json of the Hugging Face trainer: the losses of training and of evaluations
- * by step. The only time in the file is that of the whole training, in the summary that is written
- * at the end; in a resumed run, it covers only the part after the last resume. The file does not
+ * Reads trainer_state.json of the Hugging Face trainer: the training and evaluation losses of each
+ * logged step. The only time in the file is the duration of the whole training, which is written at
+ * the end; if the run was resumed, it covers only the part after the last resume. The file does not
  * contain the number of workers.
  */
 #include <math.h>
@@ -15,15 +15,16 @@
 struct state {
     struct hm_imported *im;
     double n;
-    /* Values that the file states; NaN: not given. */
+    /* Values that are read from the file; NaN: not given. */
     double global_step, max_steps, epoch, epochs, batch, logging, flop;
     double runtime, samples_per_s, steps_per_s;
-    struct hm_text train, evals; /* JSON texts with the points of training and of evaluations. */
+    /* JSON lists with the points of the training loss and of the evaluations. */
+    struct hm_text train, evals;
     struct hm_json train_json, evals_json;
     double entries, points, eval_count, no_loss, first[2], last[2], least;
 };
 
-/* The values of one entry of log_history; NaN: the entry does not give the value. */
+/* The values in one entry of log_history; NaN: the value is not in the entry. */
 struct history_entry {
     double step, loss, eval_loss, eval_runtime, runtime, samples_per_s, steps_per_s;
     bool has_loss;
@@ -83,7 +84,7 @@ static void read_history(struct state *s, struct hm_pull *p)
                 hm__pull_skip(p);
         }
         if (p->failed)
-            return; /* The entry is incomplete, so it is not used. */
+            return; /* The file ended inside the entry, so the entry is not used. */
         add_entry(s, &e);
     }
 }

@@ -12,7 +12,7 @@ void hm__wire_begin(struct hm_wire *w, struct hm_stream *in, uint64_t length)
         w->bad = true;
 }
 
-/* Moves the stream to the start of the next field. */
+/* Skips the unread rest of the last field, so that the stream is at the start of the next one. */
 static bool wire_arrive(struct hm_wire *w)
 {
     uint64_t at = hm__stream_offset(w->in);
@@ -75,8 +75,10 @@ bool hm__wire_next(struct hm_wire *w, struct hm_wire_field *f)
 
     if (!hm__wire_varint(w, &key))
         return false;
-    /* A key has 32 bits in at most 5 bytes; other bits are ignored, as other readers do. The number
-     * 0 is not valid. */
+    /*
+     * The key of a field is a 32-bit number in at most 5 bytes; higher bits are ignored, as other
+     * readers do. Field number 0 is not valid.
+     */
     key &= UINT32_MAX;
     if (key >> 3 == 0 || w->next - start > 5) {
         w->bad = true;

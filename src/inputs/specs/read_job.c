@@ -16,7 +16,7 @@
 #define AT(member) offsetof(struct hm_job, member)
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-static const char *const optimizers[] = {"sgd", "momentum", "adam", NULL};
+static const char *const optimizers[] = {"sgd", "momentum", "adam", "adamw", NULL};
 static const char *const overlaps[] = {"none", "norm", "layers", "buckets", "auto", NULL};
 
 static const struct hm_field job_fields[] = {
@@ -674,8 +674,15 @@ static int assume_timed(struct hm_arena *arena, struct hm_value *root, struct hm
 
 static int read_ordinary(struct job_reader *r, const struct hm_value *root)
 {
-    int rc = hm__read_map(&r->base, root, job_fields, COUNT(job_fields), r->job);
+    /* A job of an unknown transformer has keys that ordinary jobs do not have; its name is the
+     * mistake to report. */
+    const bool transformer = hm__value_get(root, "sequence") || hm__value_get(root, "parallel");
+    int rc = transformer ? hm__check_network_name(&r->base, hm__value_get(root, "network")) : 0;
 
+    if (rc == 0)
+        rc = hm__read_map(&r->base, root, job_fields, COUNT(job_fields), r->job);
+    if (rc == 0 && r->job->optimizer > HM_OPTIMIZER_ADAM)
+        r->job->optimizer = HM_OPTIMIZER_ADAM; /* "adamw" costs the same as "adam". */
     if (rc == 0)
         rc = read_parts(r, root);
     return rc ? rc : check_job(r, root);

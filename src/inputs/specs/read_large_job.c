@@ -28,9 +28,10 @@ static const char *const styles[] = {"eager", "compiled", "fused", NULL};
  * Names of optimizers, and the bytes of their state per parameter, without the 32-bit copy of the
  * weights.
  */
-static const char *const optimizers[] = {"adamw",     "adam", "sgd",  "momentum", "adafactor",
-                                         "adam-8bit", "lion", "muon", NULL};
-static const double optimizer_bytes[] = {8, 8, 0, 4, .1, 2, 4, 4};
+static const char *const optimizers[] = {"adamw",      "adam",       "sgd",  "momentum",
+                                         "adafactor",  "adam-8bit",  "lion", "muon",
+                                         "8-bit adam", "adamw-8bit", NULL};
+static const double optimizer_bytes[] = {8, 8, 0, 4, .1, 2, 4, 4, 2, 2};
 
 static const struct hm_field root_fields[] = {
     {.name = "name", .kind = HM_FIELD_TEXT, .offset = AT(name)},
@@ -95,7 +96,7 @@ static const struct hm_field detail_fields[] = {
     WORD("graphs", graphs),         WORD("weigh_head", weigh_head),
     WORD("broadcast", broadcast),   WORD("separate_sum", separate_sum),
     WORD("dropout", dropout),       WORD("fused_gate", fused_gate),
-    WORD("fused_loss", fused_loss),
+    WORD("fused_loss", fused_loss), WORD("shard_gradients", shard_gradients),
 };
 
 /* ---- amounts --------------------------------------------------------------------------------- */
@@ -364,6 +365,7 @@ void hm__large_keys_finish(struct hm_large_keys *keys)
     w->fused_loss = flag_or(keys->fused_loss, false);
     w->separate_sum = flag_or(keys->separate_sum, !tuned);
     w->dropout = flag_or(keys->dropout, old);
+    w->shard_gradients = flag_or(keys->shard_gradients, false);
     w->broadcast = flag_or(keys->broadcast, false);
     job->layout.recompute = keys->recompute < 0    ? HM_RECOMPUTES
                             : keys->recompute == 6 ? HM_RECOMPUTE_FULL
@@ -452,6 +454,7 @@ void hm__large_keys_init(struct hm_large_keys *keys)
                                    .graphs = -1,
                                    .weigh_head = -1,
                                    .separate_sum = -1,
+                                   .shard_gradients = -1,
                                    .broadcast = -1,
                                    .fused_gate = -1,
                                    .fused_loss = -1,

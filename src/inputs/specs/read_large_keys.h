@@ -15,7 +15,8 @@ struct hm_large_keys {
                                              values of each key; -1: not given. */
     int distributed_optimizer, checkpointing;
     int overlap_data, overlap_gather, overlap_tensor, overlap_pipeline;
-    int graphs, weigh_head, separate_sum, broadcast, fused_gate, fused_loss, dropout;
+    int graphs, weigh_head, separate_sum, shard_gradients, broadcast, fused_gate, fused_loss,
+        dropout;
     double grad_bytes;
     double chunk_layers; /* Number of layers of one chunk of a stage; NaN: not given. */
 };

@@ -554,10 +554,40 @@ static int read_network_map(struct hm_reader *reader, const struct hm_value *val
     return rc;
 }
 
+/* Finds a network of the catalog; fails with a similar name if there is none. */
+static int find_network(struct hm_reader *reader, const struct hm_value *name,
+                        const struct hm_value **ret_entry)
+{
+    const struct hm_catalog *catalog;
+    int rc = hm__reader_catalog(reader, &catalog);
+
+    if (rc)
+        return rc;
+    *ret_entry = hm__catalog_find(catalog, HM_CATALOG_NETWORK, name->text);
+    if (*ret_entry)
+        return 0;
+    return hm__reader_place(
+        reader, name, hm__catalog_unknown(catalog, HM_CATALOG_NETWORK, name->text, reader->err));
+}
+
+int hm__check_network_name(struct hm_reader *reader, const struct hm_value *value)
+{
+    const struct hm_value *name = value, *entry;
+
+    if (value && value->kind == HM_VALUE_MAP)
+        name = hm__value_get(value, "name");
+    if (!name || name->kind != HM_VALUE_SCALAR || is_sizes(name->text))
+        return 0;
+    size_t mark = hm__reader_enter(reader, "network");
+    int rc = find_network(reader, name, &entry);
+    hm__reader_leave(reader, mark);
+    return rc;
+}
+
 static int read_named_network(struct hm_reader *reader, const struct hm_value *name,
                               struct hm_network *network)
 {
-    const struct hm_catalog *catalog;
+    const struct hm_value *entry;
     int rc = hm__expect_kind(reader, name, HM_VALUE_SCALAR, "the name of a network");
 
     if (rc)
@@ -567,14 +597,8 @@ static int read_named_network(struct hm_reader *reader, const struct hm_value *n
         return hm__fail_nomem(reader->err);
     if (is_sizes(name->text))
         return read_sizes(reader, name, network);
-    if ((rc = hm__reader_catalog(reader, &catalog)))
-        return rc;
-    const struct hm_value *entry = hm__catalog_find(catalog, HM_CATALOG_NETWORK, name->text);
-    if (!entry)
-        return hm__reader_place(
-            reader, name,
-            hm__catalog_unknown(catalog, HM_CATALOG_NETWORK, name->text, reader->err));
-    return read_network_map(reader, entry, network);
+    rc = find_network(reader, name, &entry);
+    return rc ? rc : read_network_map(reader, entry, network);
 }
 
 /* Fails unless the network has layers and an input, or totals. */

@@ -77,6 +77,8 @@ int hm__read_stragglers(struct hm_reader *reader, const struct hm_value *value,
 /* Reads `measured` of a machine: rates and times that were measured on it. */
 int hm__read_calibration(struct hm_reader *reader, const struct hm_value *value,
                          struct hm_calibration *calibration);
+/* Checks that a network that is given by its name is in the catalog; the value may be NULL. */
+int hm__check_network_name(struct hm_reader *reader, const struct hm_value *value);
 /* Reads `network`: a name, sizes joined by dashes, or a map with layers or totals. */
 int hm__read_network(struct hm_reader *reader, const struct hm_value *value,
                      struct hm_network *network);

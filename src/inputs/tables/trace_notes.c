@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "err.h"
+#include "order.h"
 
 void hm__trace_note(struct hm_trace_notes *notes, enum hm_trace_note kind,
                     const struct hm_trace_raw *raw, const char *format, ...)
@@ -34,12 +35,6 @@ void hm__trace_note(struct hm_trace_notes *notes, enum hm_trace_note kind,
     hm__text_release(&text);
 }
 
-static int compare_doubles(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y;
-}
-
 /* Returns the median step between rows; NaN if there are fewer than two rows. */
 static double usual_step(struct hm_trace_notes *notes, const struct hm_trace_row *rows,
                          size_t count)
@@ -58,7 +53,7 @@ static double usual_step(struct hm_trace_notes *notes, const struct hm_trace_row
     }
     for (size_t i = 1; i < count; i++)
         steps[i - 1] = rows[i].at - rows[i - 1].at;
-    qsort(steps, count - 1, sizeof(*steps), compare_doubles);
+    qsort(steps, count - 1, sizeof(*steps), hm__compare_numbers);
     double median = steps[(count - 2) / 2];
     hm__free(steps);
     return median;

@@ -446,13 +446,12 @@ int hm__source_read_all(const char *path, char **ret_text, size_t *ret_length, s
 
 /* ---- a buffered stream ---------------------------------------------------------------------- */
 
-int hm__bytes_open(struct hm_bytes *bytes, const char *path, size_t room, struct hm_err *err)
+/* Takes ownership of the source, even if this function fails. */
+static int bytes_take(struct hm_bytes *bytes, struct hm_source *source, size_t room,
+                      struct hm_err *err)
 {
-    struct hm_bytes opened = {.room = room, .err = err};
-    int rc = hm__source_open(path, &opened.source, err);
+    struct hm_bytes opened = {.source = source, .room = room, .err = err};
 
-    if (rc)
-        return rc;
     opened.buffer = hm__calloc(room, 1);
     if (!opened.buffer) {
         hm__source_close(opened.source);
@@ -460,6 +459,23 @@ int hm__bytes_open(struct hm_bytes *bytes, const char *path, size_t room, struct
     }
     *bytes = opened;
     return 0;
+}
+
+int hm__bytes_open(struct hm_bytes *bytes, const char *path, size_t room, struct hm_err *err)
+{
+    struct hm_source *source = NULL;
+    int rc = hm__source_open(path, &source, err);
+
+    return rc ? rc : bytes_take(bytes, source, room, err);
+}
+
+int hm__bytes_open_memory(struct hm_bytes *bytes, const char *data, size_t length, const char *name,
+                          size_t room, struct hm_err *err)
+{
+    struct hm_source *source = NULL;
+    int rc = hm__source_open_memory(data, length, name, &source, err);
+
+    return rc ? rc : bytes_take(bytes, source, room, err);
 }
 
 int hm__bytes_refill(struct hm_bytes *bytes)

@@ -70,6 +70,9 @@ struct hm_bytes {
 
 /* Opens a file with a buffer of `room` bytes. After a failure there is nothing to close. */
 int hm__bytes_open(struct hm_bytes *bytes, const char *path, size_t room, struct hm_err *err);
+/* Opens bytes in memory, which must outlive the stream; `name` is for error messages. */
+int hm__bytes_open_memory(struct hm_bytes *bytes, const char *data, size_t length, const char *name,
+                          size_t room, struct hm_err *err);
 /*
  * Reads the next block of the file into the buffer, which must be empty. Returns the first new
  * byte, or a negative value as hm__bytes_next does.

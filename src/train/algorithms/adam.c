@@ -1,7 +1,7 @@
 /*
- * Implements Adam: each step with step size s uses m, a running mean of the gradient g, and v, a
- * running mean of g^2. Both means start at 0, and the factors with b1^t and b2^t correct the error
- * that this causes. In step t, with the decay rates b1 and b2,
+ * Implements Adam. A step of size s uses m, a running mean of the gradient g, and v, a running mean
+ * of g^2. Both means start at 0; the factors with b1^t and b2^t correct the error that this causes.
+ * In step t, with the decay rates b1 and b2,
  *
  *     m = b1 m + (1 - b1) g,   v = b2 v + (1 - b2) g^2,
  *     w -= s sqrt(1 - b2^t) / (1 - b1^t) m / (sqrt(v) + 1e-8).

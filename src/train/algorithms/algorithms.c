@@ -1,6 +1,6 @@
 /*
- * Defines the list of algorithms. To add an algorithm, write its file, declare it below and add it
- * to the list.
+ * Lists all algorithms. To add an algorithm, write its source file, declare it below and add it to
+ * the list.
  */
 #include <string.h>
 

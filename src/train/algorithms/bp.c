@@ -9,15 +9,16 @@
 #include "err.h"
 #include "train.h"
 
-/* State of belief propagation, used by both the objective and the run. */
+/* State of belief propagation, shared by the objective and the run. */
 struct bp {
     const struct hm_mrf *mrf;
     struct hm_propagate_settings settings;
-    /* State of the computation, with its messages; owned by the run's arena. */
+    /* The graph with its current messages; the run's arena owns it. */
     struct hm_propagate *propagate;
     double *messages; /* Copy of the messages, for checkpoints. */
-    uint32_t *states; /* The state with the largest belief of each own vertex. */
-    double change;    /* Largest change of a message in the last iteration. */
+    /* Most probable state (that with the largest belief) of each vertex of this rank. */
+    uint32_t *states;
+    double change; /* Largest change of a message in the last iteration. */
 };
 
 int hm__bp_init(struct hm_objective *objective, const struct hm_mrf *mrf,
@@ -30,7 +31,7 @@ int hm__bp_init(struct hm_objective *objective, const struct hm_mrf *mrf,
     *bp = (struct bp){.mrf = mrf, .settings = *settings, .change = NAN};
     objective->state = bp;
     objective->total_rows = fmax(1, 2 * (double)mrf->edges);
-    /* Belief propagation has no parameters w; the run's arrays for parameters have length 1. */
+    /* Belief propagation has no weights w, so the arrays for weights have length 1. */
     objective->unknowns = 1;
     return 0;
 }

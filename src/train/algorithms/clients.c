@@ -1,4 +1,4 @@
-/* Divides rows into the clients of federated averaging. */
+/* Divides the rows of the data among the clients of federated averaging. */
 #include "clients.h"
 
 #include <math.h>
@@ -25,7 +25,10 @@ void hm__clients_shares(const double *first, double clients, int size, double *r
 {
     double rows = first[(size_t)clients];
 
-    /* The half row protects the boundary from rounding when the share is multiplied by the rows. */
+    /*
+     * Half a row is added to each boundary, so that rounding cannot move it to another row when the
+     * share is multiplied by the number of rows again.
+     */
     for (int r = 0; r <= size; r++) {
         double begin = first[(size_t)hm__clients_on(clients, r, size)];
         ret_before[r] = begin == 0 ? 0 : begin == rows ? 1 : (begin + 0.5) / rows;

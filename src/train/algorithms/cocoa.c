@@ -1,7 +1,8 @@
 /*
- * Implements CoCoA and CoCoA+. In a round, each of the K ranks improves the dual objective on its
- * own rows. In the rank's subproblem its change of w is multiplied by sigma; then the changes of
- * all ranks are added with weight gamma:
+ * Implements CoCoA and CoCoA+. In a round, each of the K ranks improves the dual objective by
+ * changing the dual variables of its own rows. Within this local problem, the rank's change of the
+ * weights w is multiplied by sigma; afterwards the changes of all ranks are added with weight
+ * gamma:
  *
  *     CoCoA   gamma = 1/K, sigma = 1: average;      CoCoA+  gamma = 1, sigma = K: add.
  *
@@ -23,8 +24,8 @@ static int cocoa_begin(struct hm_run *run, struct hm_err *err)
 }
 
 /*
- * Performs one round. The changes of the weights w by all ranks are summed with weight gamma; sigma
- * is the factor of the quadratic term in each rank's own problem.
+ * Performs one round. The changes of the weights w on all ranks are summed with weight gamma; sigma
+ * is the factor of the quadratic term in the local problem of each rank.
  */
 static void cocoa_round(struct hm_run *run, double gamma, double sigma)
 {
@@ -38,8 +39,8 @@ static void cocoa_round(struct hm_run *run, double gamma, double sigma)
     change[d] = local->visited;
     hm__comm_work(run->comm, 2 * (double)d);
     /*
-     * With shrinking, the number of visited rows differs between rounds, so it is summed over the
-     * ranks as one more value.
+     * With shrinking, the number of visited rows differs between rounds, so this number is summed
+     * over the ranks together with the changes of w.
      */
     hm__comm_sum(run->comm, change, run->settings.shrink ? d + 1 : d, run->scratch);
     run->samples +=

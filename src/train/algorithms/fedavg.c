@@ -1,16 +1,16 @@
 /*
  * Implements federated averaging (McMahan et al.: Communication-efficient learning of deep networks
- * from decentralized data, 2017). The rows belong to K clients (clients.h). In each iteration, a
- * round, m clients are drawn at random without replacement; each makes settings.passes passes of
- * mini-batch SGD over its own rows, starting from the weights w, and w moves by the mean of their
- * changes, weighted by their numbers of rows:
+ * from decentralized data, 2017). The rows belong to K clients (clients.h). An iteration is a
+ * round, for which m clients are drawn at random without replacement. Each of them makes
+ * settings.passes passes of mini-batch SGD over its own rows, starting from the weights w. Then the
+ * mean of their changes, weighted by their numbers of rows n_k, is added to w:
  *
  *     w += sum over drawn k of n_k (w_k - w) / sum over drawn k of n_k,   m = max(1, round(C K))
  *
- * A rank computes the clients that it holds one after another; the sum over ranks is one
- * all-reduce. The step size decreases with the rounds t as in sgd.c, s / (1 + lambda s t), and is
- * constant for networks. Draws and orders of rows depend on the seed, the round and the client, so
- * results on different numbers of ranks differ by rounding only.
+ * A rank processes its clients one after another; the sum over ranks is one all-reduce. The step
+ * size decreases with the rounds t as in sgd.c, s / (1 + lambda s t), and is constant for networks.
+ * Draws and orders of rows depend on the seed, the round and the client, so results on different
+ * numbers of ranks differ only by rounding errors.
  */
 #include <math.h>
 #include <string.h>
@@ -21,15 +21,22 @@
 #include "shard.h"
 #include "vector.h"
 
-/* Number of a stream of random numbers that is not the number of a client. */
+/*
+ * Number of the random stream from which the clients are drawn; streams with smaller numbers belong
+ * to single clients.
+ */
 enum { DRAW_STREAM = (1 << 20) - 1 };
 
 struct fedavg {
-    double *first;  /* First row of each client; length clients + 1. */
-    uint32_t *list; /* All clients in random order; those at the beginning are drawn. */
+    /*
+     * First row of each client, and as the last element the number of rows; clients + 1 elements.
+     */
+    double *first;
+    /* All clients in random order; the first of them are the clients of the round. */
+    uint32_t *list;
     uint32_t *order;
     double *w, *part; /* Weights w of one client, and gradient of one of its mini-batches. */
-    double shard;     /* Number of the first row of this rank in the whole data. */
+    double shard;     /* Index of this rank's first row in the whole data. */
 };
 
 static int fedavg_begin(struct hm_run *run, struct hm_err *err)
@@ -68,7 +75,7 @@ static void fedavg_prepare(struct hm_run *run)
     run->step = hm__run_step_size(run, 0.1);
 }
 
-/* Draw the clients of this round, the same ones on all ranks; returns their number. */
+/* Draw the clients of this round, which are the same on all ranks; returns their number. */
 static size_t fedavg_draw(const struct hm_run *run, struct fedavg *s)
 {
     size_t clients = (size_t)run->settings.clients;
@@ -88,8 +95,8 @@ static size_t fedavg_draw(const struct hm_run *run, struct fedavg *s)
 }
 
 /*
- * Makes the passes of one client over rows first..first + count - 1 of this rank; the result is in
- * s->w.
+ * Makes the passes of one client over rows first to first + count - 1 of this rank; the resulting
+ * weights are in s->w.
  */
 static void fedavg_train_client(struct hm_run *run, struct fedavg *s, uint32_t client,
                                 uint32_t first, size_t count, double size)

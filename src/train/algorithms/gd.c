@@ -3,10 +3,10 @@
  * halved until Armijo's condition P(w - s g) <= P(w) - s |g|^2 / 10^4 holds, where g is the
  * gradient.
  *
- * With the non-smooth hinge loss, a line search along a subgradient may accept only ever shorter
- * steps and converge to a point that is not a minimum. For this loss the step size in iteration t
- * is at least that of sgd.c, s_0 / (1 + lambda s_0 t), with which the method converges without
- * descending in every step.
+ * With the non-smooth hinge loss, the steps that a line search along a subgradient accepts may
+ * become ever shorter, so that it converges to a point that is not a minimum. For this loss the
+ * step size in iteration t is at least that of sgd.c, s_0 / (1 + lambda s_0 t), with which the
+ * method converges without descending in every step.
  */
 #include <math.h>
 #include <string.h>
@@ -19,10 +19,11 @@
 enum { HALVINGS = 40 };
 
 struct gd {
-    double *trial; /* Point at which the line search evaluates the objective. */
+    double *trial; /* Weights at which the line search evaluates the objective. */
     double *slope; /* Gradient of the objective at run->w. */
-    double *size;  /* Array of one value: the last step size. */
-    double first;  /* s_0. */
+    /* Array of one value, the last step size; it is an array so that checkpoints can store it. */
+    double *size;
+    double first; /* s_0. */
 };
 
 static int gd_begin(struct hm_run *run, struct hm_err *err)
@@ -86,7 +87,8 @@ static void gd_step(struct hm_run *run)
         if (down)
             break;
     }
-    if (!down && least == 0) { /* No step decreases the objective at this precision. */
+    /* No step decreases the objective by more than the rounding error. */
+    if (!down && least == 0) {
         run->settled = true;
         return;
     }

@@ -29,11 +29,14 @@
 
 struct gossip {
     struct hm_batches *batches;
-    double *x;        /* This rank's copy of the weights w. */
+    double *x;        /* Copy of the weights w that this rank has. */
     double *received; /* Copy of the weights w that was received from a neighbour. */
-    /* True if x is in use. Before the first iteration, the common weights w are used instead. */
+    /*
+     * True if `x` is used. Before the first iteration it is false, and the common weights w are
+     * used instead.
+     */
     bool started;
-    bool gathered; /* True if w is the mean of the copies of all ranks. */
+    bool gathered; /* True if w has been set to the mean of the copies of all ranks. */
 };
 
 static int gossip_begin(struct hm_run *run, struct hm_err *err)
@@ -59,8 +62,8 @@ static void gossip_prepare(struct hm_run *run)
 }
 
 /*
- * Send `own` to the rank that is `hop` after this one, and receive from the rank that is `hop`
- * before it, modulo the number of ranks.
+ * Send `own` to the rank with the number of this rank plus `hop`, and receive from the rank with
+ * that number minus `hop`, both modulo the number of ranks.
  */
 static void gossip_exchange(struct hm_run *run, const double *own, int hop, double *into)
 {
@@ -74,7 +77,10 @@ static void gossip_exchange(struct hm_run *run, const double *own, int hop, doub
     comm->communicate_s += comm->ops->now(comm) - began;
 }
 
-/* Store in run->scratch the mean of this rank's copy and those of its two neighbours. */
+/*
+ * Compute the mean of this rank's copy and the copies of its two neighbours; the result is in
+ * run->scratch.
+ */
 static void gossip_mix_ring(struct hm_run *run, struct gossip *s)
 {
     size_t d = run->objective->unknowns;
@@ -94,7 +100,9 @@ static void gossip_mix_ring(struct hm_run *run, struct gossip *s)
     hm__comm_work(run->comm, (run->comm->size > 2 ? 3 : 2) * (double)d);
 }
 
-/* Store in run->scratch the mean of this rank's copy and that of the neighbour of this iteration.
+/*
+ * Compute the mean of this rank's copy and the copy of this iteration's neighbour; the result is in
+ * run->scratch.
  */
 static void gossip_mix_exponential(struct hm_run *run, struct gossip *s)
 {

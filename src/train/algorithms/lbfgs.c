@@ -14,14 +14,16 @@
 enum { TRIALS = 40 };
 
 struct lbfgs {
-    size_t pairs; /* Largest number of pairs (change of the weights w, change of the gradient) to
-                     store. */
-    bool fresh;   /* True if the objective and the gradient at the weights w are not known yet. */
-    /* Three values: number of stored pairs, index of the next pair, objective at w. */
+    /* Largest number of stored pairs (change of the weights w, change of the gradient). */
+    size_t pairs;
+    bool fresh; /* True if the objective and the gradient at the weights w are not known yet. */
+    /*
+     * Three values: number of stored pairs, index of the next pair, and objective at the weights w.
+     */
     double *numbers;
-    double *changes; /* Changes of w; length pairs x unknowns. */
-    double *slopes;  /* Changes of the gradient; length pairs x unknowns. */
-    double *here;    /* Gradient of the objective at w. */
+    double *changes; /* Stored changes of the weights w; pairs x unknowns elements. */
+    double *slopes;  /* Stored changes of the gradient; pairs x unknowns elements. */
+    double *here;    /* Gradient of the objective at the weights w. */
     double *direction, *trial, *factors;
 };
 
@@ -93,7 +95,7 @@ static void lbfgs_keep_pair(struct hm_run *run)
 
     for (size_t j = 0; j < d; j++)
         curvature += (s->trial[j] - run->w[j]) * (run->gradient[j] - s->here[j]);
-    if (!(curvature > 1e-300)) /* Skip this pair; no stored pair is replaced. */
+    if (!(curvature > 1e-300)) /* Without positive curvature, the pair is not stored. */
         return;
     for (size_t j = 0; j < d; j++) {
         change[j] = s->trial[j] - run->w[j];
@@ -104,8 +106,8 @@ static void lbfgs_keep_pair(struct hm_run *run)
 }
 
 /*
- * Line search from w along the direction. Returns the objective at the point found, or NAN if no
- * point meets the Wolfe conditions. The point is stored in `trial` and its gradient in
+ * Makes a line search from w along the search direction. Returns the objective at the point found,
+ * or NAN if no point meets the Wolfe conditions. The point is stored in `trial` and its gradient in
  * run->gradient.
  */
 static double lbfgs_search(struct hm_run *run, double size)
@@ -144,13 +146,13 @@ static void lbfgs_step(struct hm_run *run)
     lbfgs_find_direction(run);
     double first = s->numbers[0] > 0 ? 1 : fmin(1, 1 / sqrt(hm__dot(s->here, s->here, d) + 1e-300));
     double value = lbfgs_search(run, first);
-    /* The stored pairs give a bad direction; discard them and use the gradient. */
+    /* The stored pairs give a direction that is not useful; discard them and use the gradient. */
     if (isnan(value) && s->numbers[0] > 0) {
         s->numbers[0] = 0;
         lbfgs_find_direction(run);
         value = lbfgs_search(run, fmin(1, 1 / sqrt(hm__dot(s->here, s->here, d) + 1e-300)));
     }
-    /* There is no improvement along the gradient: the algorithm has converged. */
+    /* The objective does not decrease along the gradient either, so the algorithm has converged. */
     if (isnan(value)) {
         run->settled = true;
         return;
@@ -158,7 +160,7 @@ static void lbfgs_step(struct hm_run *run)
     lbfgs_keep_pair(run);
     memcpy(run->w, s->trial, d * sizeof(double));
     memcpy(s->here, run->gradient, d * sizeof(double));
-    /* The algorithm has converged if the improvement is below the rounding error. */
+    /* If the improvement is smaller than the rounding error, the algorithm has converged. */
     run->settled = !(value < s->numbers[2]);
     s->numbers[2] = value;
 }

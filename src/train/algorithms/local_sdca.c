@@ -1,15 +1,14 @@
 /*
- * LocalSDCA: visits rows in a random order and sets alpha_i, the dual variable of row i, to the
- * value that is optimal if all other variables are fixed:
+ * Implements LocalSDCA, which visits rows in a random order and sets alpha_i, the dual variable of
+ * row i, to the value that is optimal if all other variables are fixed:
  *
  *     max over alpha_i of  -l*(-alpha_i) - x_i.w (alpha_i - old) - sigma |x_i|^2 (alpha_i - old)^2
  *                                                                  / (2 lambda N),
  *     w += sigma (alpha_i - old) x_i / (lambda N).
  *
  * Shrinking: a row whose alpha did not change on k consecutive visits skips the next 2^k - 2
- * passes, with k at most REST. There is no threshold, and every row is visited again, so that the
- * method still converges to the same solution; a row whose alpha must change again is visited after
- * at most 126 passes.
+ * passes, with k at most REST. There is no threshold. Every row is visited again after at most 126
+ * passes, so that the method still converges to the same solution.
  *
  * Since rows are visited in random order, each row is prefetched AHEAD visits before its use.
  *
@@ -31,7 +30,7 @@ enum { REST = 7, AHEAD = 2 };
 int hm__local_sdca_init(struct hm_local_sdca *local, struct hm_run *run, struct hm_err *err)
 {
     const struct hm_rows *rows = &run->objective->rows;
-    /* Each array has at least one element, even if the rank has no rows. */
+    /* One more element than rows, so that no array is empty if the rank has no rows. */
     size_t count = rows->count + 1;
 
     local->alpha = hm__arena_alloc(run->arena, count, sizeof(double));
@@ -49,7 +48,7 @@ int hm__local_sdca_init(struct hm_local_sdca *local, struct hm_run *run, struct 
     return 0;
 }
 
-/* Choose the rows of this pass, in random order; returns their number. */
+/* Choose the rows that this pass visits, in random order; returns their number. */
 static size_t local_sdca_choose_rows(struct hm_local_sdca *local, const struct hm_run *run,
                                      struct hm_random *random)
 {
@@ -60,7 +59,7 @@ static size_t local_sdca_choose_rows(struct hm_local_sdca *local, const struct h
         count = rows;
     }
     for (size_t i = 0; run->settings.shrink && i < rows; i++) {
-        /* The loop has no branch, since a branch would be unpredictable. */
+        /* The loop has no branch, because the processor could not predict the branch. */
         bool visit = local->away[i] == 0;
         local->order[count] = (uint32_t)i;
         count += visit;
@@ -81,8 +80,8 @@ static void local_sdca_note_visit(struct hm_local_sdca *local, size_t i, bool mo
 }
 
 /*
- * Makes one pass over the chosen rows; returns the number of entries of rows that were read or
- * added to w.
+ * Makes one pass over the chosen rows; returns its work: the number of entries of rows that were
+ * read or added to w.
  */
 static double local_sdca_make_pass(struct hm_local_sdca *local, struct hm_run *run, size_t count,
                                    double sigma)

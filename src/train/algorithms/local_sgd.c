@@ -7,9 +7,9 @@
  * weight * l(w'.x, y) + |w' - w|^2 / (2 s), where l is the loss. Such a step never overshoots the
  * row's own optimum, however large the weight and the step size are (Kulis and Bartlett 2010;
  * Karampatziakis and Langford 2011), and it equals the dual step of loss.h from alpha = 0. The step
- * size decreases as s / (1 + lambda s t). The regulariser's scaling of w is kept as a separate
- * factor, so that the cost of a sparse row is proportional to its number of entries. Networks use
- * explicit steps on mini-batches instead.
+ * size decreases as s / (1 + lambda s t). The factor by which the regulariser scales w is stored
+ * separately, so that the cost of a sparse row is proportional to its number of entries. Networks
+ * use explicit steps on mini-batches instead.
  */
 #include "local_sgd.h"
 
@@ -32,7 +32,7 @@ static int local_sgd_init(struct hm_local_sgd *local, struct hm_run *run, struct
     return 0;
 }
 
-/* Multiply the weights w by the separate factor and reset the factor to 1. */
+/* Multiply the weights w by the factor that is stored separately, and set this factor to 1. */
 static void local_sgd_apply_factor(double *w, size_t d, double *factor)
 {
     for (size_t j = 0; j < d; j++)
@@ -41,14 +41,15 @@ static void local_sgd_apply_factor(double *w, size_t d, double *factor)
 }
 
 /*
- * Makes one pass over the rows of a linear problem; returns the number of entries of rows that were
- * read or added to w.
+ * Makes one pass over the rows of a linear problem; returns its work: the number of entries of rows
+ * that were read or added to w.
  */
 static double local_sgd_pass_rows(struct hm_local_sgd *local, struct hm_run *run, double weight)
 {
     const struct hm_objective *o = run->objective;
     const struct hm_rows *rows = &o->rows;
-    double factor = 1, touched = 0; /* The current w is `factor` times local->w. */
+    /* The current weights are `factor` times local->w, so that scaling them takes no time. */
+    double factor = 1, touched = 0;
 
     for (size_t k = 0; k < rows->count; k++) {
         size_t i = local->order[k];
@@ -63,7 +64,8 @@ static double local_sgd_pass_rows(struct hm_local_sgd *local, struct hm_run *run
             local_sgd_apply_factor(local->w, o->unknowns, &factor);
         touched += (double)hm__row_entries(rows, i) * (alpha != 0 ? 3 : 2);
         /*
-         * `seen` counts the rows of all ranks, since the other ranks process rows at the same time.
+         * The other ranks each process a row at the same time, so the number of all processed rows
+         * grows by the number of ranks.
          */
         local->seen += run->comm->size;
     }

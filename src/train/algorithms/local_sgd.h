@@ -1,6 +1,6 @@
 /*
- * Makes stochastic gradient descent on a rank's own rows: the computation of local SGD and Splash
- * between two sums over ranks.
+ * Stochastic gradient descent on the rows of one rank: what local SGD and Splash compute between
+ * two sums over the ranks.
  */
 #ifndef HM_LOCAL_SGD_H
 #define HM_LOCAL_SGD_H
@@ -8,22 +8,24 @@
 #include "run.h"
 
 struct hm_local_sgd {
-    double *w; /* Local copy of the weights w. */
+    double *w; /* Copy of the weights w of this rank. */
     uint32_t *order;
-    double *part; /* Gradient of a mini-batch; unused for linear problems. */
-    double step;  /* Initial step size. */
+    double *part; /* Gradient of a mini-batch; not used for linear problems. */
+    double step;  /* Initial step size of the descent. */
     /* Number of rows processed so far by all ranks; as it grows, the step size decreases. */
     double seen;
 };
 
 /*
- * Functions of an algorithm: `begin` allocates run->state, `prepare` chooses the initial step size.
+ * Functions of an algorithm: `begin` allocates run->state, and `prepare` chooses the initial step
+ * size.
  */
 int hm__local_sgd_begin(struct hm_run *run, struct hm_err *err);
 void hm__local_sgd_prepare(struct hm_run *run);
 /*
- * Make settings.passes passes over the rows, starting from run->w, with each row weighted by
- * `weight`; then average w over the ranks, weighted by their numbers of rows.
+ * Make settings.passes passes over the rows of this rank, starting from run->w, in which the loss
+ * of each row is multiplied by `weight`; then average w over the ranks, weighted by their numbers
+ * of rows.
  */
 void hm__local_sgd_round(struct hm_run *run, double weight);
 

@@ -1,6 +1,7 @@
 /*
  * Implements mini-batch SDCA: the steps of all b rows of a batch are computed from the same weights
- * w. The curvature of each row is multiplied by beta, so that it is safe to add the steps:
+ * w. The curvature of each row is multiplied by beta, so that the sum of the steps does not
+ * overshoot:
  *
  *     beta = 1 + (b - 1)(omega - 1)/(N - 1),  omega = the largest eigenvalue of the Gram matrix of
  *     all N rows, each scaled to norm 1.
@@ -25,8 +26,8 @@ struct mini_sdca {
 };
 
 /*
- * Compute sum_i x_i (x_i.v) / |x_i|^2 over all rows of all ranks in run->gradient; returns the norm
- * of the sum.
+ * Compute sum_i x_i (x_i.v) / |x_i|^2 over the rows x_i of all ranks and store it in run->gradient;
+ * returns the norm of the sum.
  */
 static double mini_sdca_multiply(struct hm_run *run, const double *v)
 {
@@ -43,8 +44,8 @@ static double mini_sdca_multiply(struct hm_run *run, const double *v)
 }
 
 /*
- * Returns omega, the largest eigenvalue of the Gram matrix of the scaled rows. The power method
- * converges to omega from below, so a safety margin of 5 % is added.
+ * Returns omega, the largest eigenvalue of the Gram matrix of the rows scaled to norm 1. The power
+ * method converges to omega from below, so a safety margin of 5 % is added.
  */
 static double mini_sdca_largest_eigenvalue(struct hm_run *run)
 {
@@ -53,7 +54,7 @@ static double mini_sdca_largest_eigenvalue(struct hm_run *run)
     struct hm_random random;
     double norm = 0;
 
-    /* All ranks draw the same random start vector. */
+    /* All ranks draw the same random vector, with which the power method starts. */
     hm__random_init(&random, run->settings.seed, UINT64_MAX);
     for (size_t j = 0; j < d; j++)
         s->change[j] = hm__random_uniform(&random);

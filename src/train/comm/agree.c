@@ -6,8 +6,8 @@
 int hm__agree(struct hm_comm *comm, int rc, struct hm_err *err)
 {
     /*
-     * The value is larger for lower failed ranks, so the first failed rank has the maximum; a rank
-     * that has not failed has the value 0.
+     * A failed rank has a positive value, which is larger for lower ranks, so the maximum belongs
+     * to the first failed rank; a rank that did not fail has the value 0.
      */
     double first = rc ? comm->size - comm->rank : 0;
     struct hm_err own = {0};

@@ -8,8 +8,8 @@
 #include "comm.h"
 
 /*
- * Collective call; each rank passes its own rc. Returns 0 when all ranks passed 0; otherwise all
- * ranks return the code of the first failed rank, with its error in err.
+ * All ranks must call this function; each passes its own `rc`. Returns 0 if all ranks passed 0.
+ * Otherwise all ranks return the code of the first failed rank, with its error in `err`.
  */
 int hm__agree(struct hm_comm *comm, int rc, struct hm_err *err);
 

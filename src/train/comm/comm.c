@@ -2,8 +2,8 @@
  * Implements point-to-point communication between ranks, and the counters of bytes, work and time.
  * The collective operations are in collectives.c.
  *
- * Communication time is the time from entering a function of comm.h to leaving it, including
- * waiting for other ranks, without the time of the additions.
+ * Communication time is the time spent in the functions of comm.h, which includes waiting for other
+ * ranks but not the additions of an all-reduce.
  */
 #include "comm.h"
 
@@ -34,7 +34,9 @@ static void alone_barrier(struct hm_comm *comm)
 
 void hm__comm_alone(struct hm_comm *comm)
 {
-    /* With one rank no message is ever sent, so the functions for messages stay NULL. */
+    /*
+     * A communicator with one rank never sends a message, so the functions for messages stay NULL.
+     */
     static const struct hm_comm_ops ops = {
         .now = alone_now, .work = alone_work, .barrier = alone_barrier};
 
@@ -120,8 +122,8 @@ void hm__comm_wait_all(struct hm_comm *comm, void **requests, size_t count)
 /* ---- work ----------------------------------------------------------------------------------- */
 
 /*
- * Returns the number of operations that take as long at nominal speed as `flop` operations take on
- * this worker, which may be a simulated straggler.
+ * Converts the work of `flop` operations on this worker, which may be a simulated straggler, to the
+ * number of operations that take the same time at nominal speed.
  */
 static double straggling_flop(struct hm_straggling *s, double flop)
 {

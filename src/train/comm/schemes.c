@@ -17,7 +17,7 @@
  */
 #include "schemes.h"
 
-/* Returns the largest power of two that is at most n; n >= 1. */
+/* Returns the largest power of two that is not larger than n, which must be at least 1. */
 static int largest_power_of_two(int n)
 {
     int power = 1;
@@ -28,8 +28,8 @@ static int largest_power_of_two(int n)
 }
 
 /*
- * Binomial reduction to rank 0. In round k, ranks that are 2^k apart form pairs; the higher rank of
- * a pair sends its sum to the lower one and is done.
+ * Binomial reduction to rank 0. In round k, ranks at a distance of 2^k form pairs; the higher rank
+ * of a pair sends its sum to the lower one and is finished.
  */
 static void tree_reduce(struct hm_comm *comm, double *values, size_t count, double *scratch)
 {
@@ -49,7 +49,8 @@ static void tree_reduce(struct hm_comm *comm, double *values, size_t count, doub
 
 void hm__tree_broadcast(struct hm_comm *comm, int root, void *data, size_t bytes)
 {
-    int n = comm->size, place = (comm->rank - root + n) % n; /* Rank number relative to the root. */
+    /* `place` is the number of this rank relative to the root. */
+    int n = comm->size, place = (comm->rank - root + n) % n;
     int step = 1;
 
     while (step < n && !(place & step))
@@ -70,8 +71,8 @@ void hm__reduce_tree(struct hm_comm *comm, double *values, size_t count, double 
 /* ---- ring ----------------------------------------------------------------------------------- */
 
 /*
- * One of n chunks of nearly equal length into which `count` values are split; the index `i` may be
- * any integer and is taken modulo n.
+ * One of n chunks of nearly equal length into which `count` values are divided; the index `i` may
+ * be any integer and is taken modulo n.
  */
 struct ring_chunk {
     size_t first, count;
@@ -80,7 +81,7 @@ struct ring_chunk {
 static struct ring_chunk ring_chunk(size_t count, int n, int i)
 {
     size_t parts = (size_t)n, part = (size_t)(((i % n) + n) % n);
-    /* The first `longer` chunks have one value more than the other chunks. */
+    /* The first `longer` chunks have one value more than the others. */
     size_t each = count / parts, longer = count % parts;
 
     return (struct ring_chunk){part * each + (part < longer ? part : longer),
@@ -92,7 +93,7 @@ void hm__reduce_ring(struct hm_comm *comm, double *values, size_t count, double 
     int n = comm->size, rank = comm->rank, next = (rank + 1) % n, last = (rank + n - 1) % n;
     const size_t size = sizeof(*values);
 
-    /* Reduce-scatter: in the end, rank i-1 has the complete sum of chunk i. */
+    /* Reduce-scatter: at the end, rank i-1 has the complete sum of chunk i. */
     for (int step = 0; step < n - 1; step++) {
         struct ring_chunk out = ring_chunk(count, n, rank - step),
                           in = ring_chunk(count, n, rank - step - 1);
@@ -111,8 +112,8 @@ void hm__reduce_ring(struct hm_comm *comm, double *values, size_t count, double 
 /* ---- doubling ------------------------------------------------------------------------------- */
 
 /*
- * Recursive doubling. Ranks beyond the largest power of two first send their values to a rank below
- * it, and receive the result at the end.
+ * Recursive doubling. Let 2^k be the largest power of two up to n. Each rank from 2^k on first
+ * sends its values to a rank below 2^k, and receives the result at the end.
  */
 void hm__combine_doubling(struct hm_comm *comm, double *values, size_t count, double *scratch,
                           hm_combine_fn *combine)
@@ -164,8 +165,8 @@ static void reduce_gather(struct hm_comm *comm, int first, int step, int end, do
 }
 
 /*
- * First wave among ranks below n: in each group of ceil(sqrt n) ranks, all ranks send to the first
- * rank of the group. Returns the size of a group.
+ * First wave of a two-wave sum among ranks below n: in each group of ceil(sqrt n) ranks, all ranks
+ * send to the first rank of the group. Returns the size of a group.
  */
 static int two_wave_first(struct hm_comm *comm, int n, double *values, size_t count,
                           double *scratch)
@@ -220,9 +221,9 @@ void hm__reduce_master(struct hm_comm *comm, double *values, size_t count, doubl
 /* ---- by size -------------------------------------------------------------------------------- */
 
 /*
- * Chooses doubling or ring, whichever is faster if latency x bandwidth = 16 KiB, which is typical
- * of 1 Gbit/s with 130 us and of 10 Gbit/s with 13 us. The rule depends only on count and n, so
- * that the sums have the same bits on every cluster.
+ * Chooses recursive doubling or the ring, whichever is faster if latency x bandwidth = 16 KiB,
+ * which is typical of 1 Gbit/s with 130 us and of 10 Gbit/s with 13 us. The choice depends only on
+ * `count` and n, so that sums have the same bits on every cluster.
  */
 void hm__reduce_auto(struct hm_comm *comm, double *values, size_t count, double *scratch)
 {

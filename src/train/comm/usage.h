@@ -9,17 +9,20 @@
 #include "comm.h"
 
 /*
- * Usage of one rank since its start. All members are doubles, since the struct is sent as a
- * message.
+ * Resources that one rank has used since its start. All members are doubles, because the struct is
+ * sent as a message.
  */
 struct hm_usage {
-    double compute_s;      /* Seconds of wall-clock time in which the rank computed. */
-    double cpu_s;          /* Seconds of CPU time; NAN if time is virtual. */
+    double compute_s;      /* Seconds of wall-clock time during which the rank computed. */
+    double cpu_s;          /* Seconds of CPU time that the rank used; NAN if time is virtual. */
     double sent, received; /* Numbers of bytes sent and received by the rank. */
     double memory;         /* Bytes of memory that the rank uses now. */
 };
 
-/* Accumulates the usage of a rank from each start to the next stop. Zero-initialise. */
+/*
+ * Adds up the usage of a rank over several intervals, each from a start to the next stop.
+ * Initialise it with 0.
+ */
 struct hm_meter {
     struct hm_usage sum, mark;
 };

@@ -1,7 +1,7 @@
 /*
- * Implements a worker's connection to the parameter servers. With `pull_late` the worker pulls the
- * weights w only if its copy would exceed the staleness bound at the next clock; otherwise the
- * worker pulls with each push.
+ * Implements a worker's connection to the parameter servers. By default the worker pulls the
+ * weights w with each push. If `pull_late` is set, it pulls them only if its copy would otherwise
+ * exceed the staleness bound at the next clock.
  */
 #include "client.h"
 
@@ -12,33 +12,38 @@
 #include "messages.h"
 
 enum client_reply {
-    REPLY_RECEIVED, /* The reply of the server has arrived, or no reply was requested. */
+    REPLY_RECEIVED, /* The reply of the server has arrived, or none was requested. */
     REPLY_PENDING,  /* The server has received the worker's message and will reply. */
-    REPLY_REJECTED, /* The server is paused and did not accept the worker's message. */
+    REPLY_REJECTED, /* The server was paused and did not accept the worker's message. */
 };
 
-/* Connection to one server. */
+/* Connection of a worker to one server. */
 struct client_link {
-    size_t first, count; /* Range of unknowns in the server's shard of w. */
+    size_t first, count; /* First weight and number of weights in the server's shard of w. */
     enum client_reply reply;
-    double version; /* Clock of the worker's copy of the shard of w; the copy includes all gradients
-                       of clocks before it. */
-    bool late; /* True if the server has made the current step without this worker's gradient. */
+    /*
+     * Clock of the worker's copy of the shard; the copy includes all gradients of earlier clocks.
+     */
+    double version;
+    /* True if the server has already made the current step without this worker's gradient. */
+    bool late;
     struct hm_message *out, *in;
 };
 
 struct hm_client {
     struct hm_comm *world;
     const struct hm_serving *serving;
-    struct client_link *links; /* One connection per server. */
-    /* Requests of receives from the servers, then of sends to the servers; length 2 * servers. */
+    struct client_link *links; /* Connections of this worker, one for each server. */
+    /* Handles of pending messages: the receives from all servers, then the sends to all servers. */
     void **requests;
-    /* This worker's copy of the weights w, and the sum of its increments since the last push. */
+    /*
+     * This worker's copy of the weights w, and the sum of its increments that have not been pushed.
+     */
     double *w, *sum;
     size_t unknowns;
-    double clock;  /* The clock for which this worker computes a gradient. */
-    double target; /* Iteration after which the servers pause. */
-    double sent_s; /* Time of the last push or pull. */
+    double clock;  /* Clock for which this worker currently computes a gradient. */
+    double target; /* Iteration after which the servers pause for an evaluation. */
+    double sent_s; /* Time of the last push or pull, in seconds. */
     double wait_s;
     double staleness[HM_STALENESS_BINS];
 };
@@ -97,8 +102,8 @@ const double *hm__client_staleness(const struct hm_client *c)
 /* ---- pull ----------------------------------------------------------------------------------- */
 
 /*
- * Open a receive from server k unless one is open. With backup workers a receive is always open,
- * since a server may send at any time.
+ * Start a receive from server `k`, unless one is pending. With backup workers a receive is always
+ * pending, because a server may send at any time.
  */
 static void client_open_receive(struct hm_client *c, size_t k)
 {
@@ -109,7 +114,7 @@ static void client_open_receive(struct hm_client *c, size_t k)
                                HM_MESSAGE_HEADER + link->count * sizeof(double), &c->requests[k]);
 }
 
-/* Process the reply of a server; returns true if the server is paused. */
+/* Process the reply of a server; returns true if the reply says that the server is paused. */
 static bool client_handle_reply(struct hm_client *c, struct client_link *link)
 {
     if (link->in->kind == HM_MESSAGE_PAUSED) {
@@ -126,7 +131,7 @@ static bool client_handle_reply(struct hm_client *c, struct client_link *link)
 
 /*
  * Returns the clock of the oldest shard in the worker's copy of w. With synchronous steps this is
- * the clock that the worker has to compute.
+ * the clock that the worker must compute next.
  */
 static double client_oldest_version(const struct hm_client *c)
 {
@@ -196,8 +201,8 @@ static void client_send(struct hm_client *c, size_t k)
 }
 
 /*
- * Wait for the sends of the last clock. They have already completed, unless the worker did not wait
- * for a reply.
+ * Wait until the messages of the last clock have been sent. They have been sent already if the
+ * worker has waited for a reply.
  */
 static void client_wait_sends(struct hm_client *c)
 {
@@ -236,7 +241,9 @@ bool hm__client_is_late(struct hm_client *c)
 
     for (size_t k = 0; k < (size_t)c->serving->servers; k++) {
         struct client_link *link = &c->links[k];
-        /* A server that has no request from this worker can only have sent LATE. */
+        /*
+         * This worker has sent no request to the server, so the message can only be a LATE message.
+         */
         if (hm__comm_test(c->world, &c->requests[k])) {
             c->world->received += (double)HM_MESSAGE_HEADER;
             link->late = true;

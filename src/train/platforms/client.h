@@ -1,6 +1,6 @@
 /*
- * Declares a worker's connection to the parameter servers: a copy of the weights w that may be
- * stale, and increments to be pushed. See server.h.
+ * Declares a worker's connection to the parameter servers: a copy of the weights w, which may be
+ * stale, and the increments that will be pushed. See server.h.
  */
 #ifndef HM_CLIENT_H
 #define HM_CLIENT_H
@@ -10,32 +10,34 @@
 struct hm_client;
 
 /*
- * Create the client of this rank for `unknowns` weights. The servers send the first weights without
- * a request.
+ * Create the connection of this rank to the servers, for `unknowns` weights. The servers send the
+ * first weights without a request.
  */
 int hm__client_new(struct hm_comm *world, const struct hm_serving *serving, size_t unknowns,
                    double clock, struct hm_arena *arena, struct hm_client **ret_client,
                    struct hm_err *err);
 
 /*
- * Get the weights w for the current clock; blocks until they are fresh enough. If the servers are
- * paused, returns true and does not set *ret_w; call this function again after hm__client_resume.
+ * Get the weights w for the current clock; waits until they are fresh enough. If the servers are
+ * paused, returns true and does not set *ret_w; the caller must then call hm__client_resume and
+ * this function again.
  */
 bool hm__client_get(struct hm_client *client, const double **ret_w);
 /* Returns the clock for which this worker computes a gradient. */
 double hm__client_clock_now(const struct hm_client *client);
 
 /*
- * Add by[0..count) to the increments of the unknowns from `first` on; the increments are pushed at
- * the end of the clock.
+ * Add by[0..count) to the increments of the weights from index `first` on; the increments are
+ * pushed at the end of the clock.
  */
 void hm__client_add(struct hm_client *client, size_t first, size_t count, const double *by);
-/* Finish this clock and push the increments, which are the sum over `rows` rows. */
+/* Finish this clock and push the increments, which are the sum over `rows` rows of the data. */
 void hm__client_clock(struct hm_client *client, double rows);
 
 /*
- * With backup workers: returns whether all servers have made the step without this worker. If so,
- * its increments can be abandoned, and the next hm__client_get returns the newest w.
+ * Returns whether all servers have made the step without this worker, which can only happen with
+ * backup workers. If so, its increments can be discarded, and the next hm__client_get returns the
+ * newest w.
  */
 bool hm__client_is_late(struct hm_client *client);
 void hm__client_abandon(struct hm_client *client);
@@ -44,14 +46,15 @@ void hm__client_abandon(struct hm_client *client);
 void hm__client_disconnect(struct hm_client *client);
 
 /*
- * Continue after a pause, when the servers resume. The arguments are those of the RESUME message to
- * the servers.
+ * Continue after a pause, when the servers resume. The arguments are those of the RESUME message
+ * that was sent to the servers.
  */
 void hm__client_resume(struct hm_client *client, double target, double paused_s, bool drop_late);
 
 /*
- * hm__client_wait_s returns the seconds spent in get and push so far. hm__client_staleness returns
- * the number of reads of the weights w for each staleness, [HM_STALENESS_BINS].
+ * hm__client_wait_s returns the seconds that this worker has spent in get and push.
+ * hm__client_staleness returns an array of HM_STALENESS_BINS numbers: how often the weights w were
+ * read with each staleness.
  */
 double hm__client_wait_s(const struct hm_client *client);
 const double *hm__client_staleness(const struct hm_client *client);

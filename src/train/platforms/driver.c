@@ -1,6 +1,6 @@
 /*
- * Implements the driver and its workers. A command is a header followed by the weights w; all
- * commands have the same length.
+ * Implements the driver and its workers. They send each other commands. A command is a header
+ * followed by the weights w; all commands have the same length.
  */
 #include "driver.h"
 
@@ -22,21 +22,22 @@ enum driver_command_kind {
 struct driver_command {
     double kind;
     /*
-     * In GRADIENT: current iteration. In START and DONE: number of iterations finished. In ITERATE:
-     * number of iterations to do.
+     * In GRADIENT commands: current iteration. In START and DONE: number of iterations finished. In
+     * ITERATE: number of iterations to do.
      */
     double iteration;
     /*
-     * In DONE: 1 if the algorithm has converged. In ITERATE: 1 if the driver must return its state.
+     * In DONE commands: 1 if the algorithm has converged. In ITERATE: 1 if the driver must return
+     * its state.
      */
     double settled;
-    double samples; /* In START and DONE: number of rows processed so far. */
-    /* In DONE: measurements of the driver for this segment. */
+    double samples; /* In START and DONE commands: number of rows processed so far. */
+    /* In DONE commands: what the driver measured during these iterations. */
     double seconds, compute_s, bytes, flop;
-    double values[]; /* In GRADIENT and DONE: the weights w. */
+    double values[]; /* In GRADIENT and DONE commands: the weights w. */
 };
 
-/* Settings that are sent to the driver at the start. */
+/* Settings that worker 0 sends to the driver at the start. */
 struct driver_start {
     double unknowns, total_rows, lambda, curvature, step;
     double iteration, samples;
@@ -61,7 +62,10 @@ static int driver_rank(const struct hm_comm *world)
     return world->size - 1;
 }
 
-/* Send or receive w and the whole state of the algorithm, between worker 0 and the driver. */
+/*
+ * Send or receive the weights w and the whole state of the algorithm, between worker 0 and the
+ * driver.
+ */
 static void driver_transfer_state(struct hm_run *run, struct hm_comm *world, bool send)
 {
     struct hm_part parts[HM_PARTS + 1];
@@ -94,7 +98,10 @@ static void driver_sum_gradients(struct hm_run *run, const double *w)
     hm__tree_broadcast(d->world, driver_rank(d->world), d->command, d->command_bytes);
     hm__reduce_two_wave_to(d->world, driver_rank(d->world), run->gradient, unknowns + 1,
                            run->scratch);
-    /* The additions are work, not communication; `world` has counted them. */
+    /*
+     * The additions count as work instead of communication; `world` has already counted them as
+     * work.
+     */
     run->comm->flop += d->world->flop - flop;
     run->comm->communicate_s +=
         run->comm->ops->now(run->comm) - began + (d->world->communicate_s - communicate);

@@ -1,6 +1,6 @@
 /*
- * Sends messages between workers and servers: finds the shard of each server, and transfers the
- * weights w and the algorithm's state.
+ * Sends messages between workers and parameter servers: determines the shard of each server, and
+ * transfers the weights w and the algorithm's state.
  */
 #include "messages.h"
 
@@ -16,7 +16,8 @@ struct hm_shard hm__serving_shard(const struct hm_serving *serving, double unkno
 }
 
 /*
- * List w and, if `parts` is true, the arrays of the algorithm's state, which have the same length.
+ * Make a list that contains w and, if `parts` is true, those arrays of the algorithm's state that
+ * have the same length.
  */
 static size_t parameters_list(struct hm_run *run, bool parts, struct hm_part arrays[HM_PARTS + 1])
 {

@@ -1,7 +1,8 @@
 /*
  * Implements a parameter server rank: it holds a shard of the weights w and processes messages of
- * the workers until all workers have disconnected. It has one thread, which keeps a receive open
- * for each worker and waits for the next message; replies are sent without blocking.
+ * the workers until all workers have disconnected. A server has one thread. A non-blocking receive
+ * is always pending for each worker, and the thread waits for the next message; replies are sent
+ * without blocking.
  */
 #include "server.h"
 
@@ -14,58 +15,69 @@
 #include "messages.h"
 #include "schemes.h"
 
-/* Buffer of one message; buffers are reused. */
+/* Memory for one message; it is used again after the message was processed. */
 struct server_buffer {
     struct server_buffer *next;
     int from;
-    struct hm_message message; /* Header of the message; its values follow. */
+    /* Header of the message; the values of the message follow it in memory. */
+    struct hm_message message;
 };
 
 struct worker_state {
     double clock;  /* Number of clocks that the worker has finished. */
-    bool waiting;  /* True if the worker waits for the weights w. */
+    bool waiting;  /* True if the worker waits for a reply with the weights w. */
     bool notified; /* True if the worker has been notified of the current pause. */
-    /* True if the worker's message arrived during the current pause and must be sent again. */
+    /*
+     * True if the worker's message arrived during the current pause, so that the worker must send
+     * it again.
+     */
     bool rejected;
-    /* True if the current step was made without the worker's gradient and the worker was
-     * notified. */
+    /*
+     * True if the current step was made without the worker's gradient, and the worker was notified
+     * of this.
+     */
     bool late;
-    struct server_buffer *incoming; /* Buffer of the open receive. */
-    struct server_buffer *outgoing; /* Buffer of the last PARAMETERS message to the worker. */
+    /* Memory for the message that is being received from the worker. */
+    struct server_buffer *incoming;
+    struct server_buffer *outgoing; /* Memory of the last PARAMETERS message to the worker. */
     /* The worker's gradient for the current step; NULL: not received yet. */
     struct server_buffer *gradient;
-    struct hm_message notice; /* PAUSED, LATE or SHUTDOWN message to the worker. */
+    /* Memory of the last PAUSED, LATE or SHUTDOWN message to the worker. */
+    struct hm_message notice;
 };
 
 struct parameter_server {
     struct hm_comm *world;
     const struct hm_serving *serving;
-    /* Objective without rows; its unknowns are the shard of this server. */
+    /* Objective that has no rows of data; its weights are the shard of this server. */
     struct hm_objective objective;
-    /* A communicator of this rank alone; it reads the time from the back end of `world`. */
+    /* Communicator that contains this rank alone; it uses the clock of `world`. */
     struct hm_comm own;
     struct hm_run run;
     struct hm_arena *arena;
     struct worker_state *workers;
-    /* Requests of receives, of sends of PARAMETERS, and of sends of notices; length 3 * workers. */
+    /*
+     * Handles of pending messages, 3 for each worker: the receive, the send of PARAMETERS, and the
+     * send of a notice.
+     */
     void **requests;
-    struct server_buffer *unused; /* List of unused buffers. */
+    struct server_buffer *unused; /* List of message buffers that are not in use. */
     /* Queue of gradients that arrived during a pause from workers that do not wait for a reply. */
     struct server_buffer *deferred, **deferred_end;
-    double rows;    /* Number of rows per iteration. */
+    double rows;    /* Number of rows that an iteration processes on all workers. */
     double arrived; /* Number of gradients received for the current step. */
-    double parts;   /* Number of gradients that were applied one by one, for SSP and async. */
+    double parts;   /* Number of gradients that were applied one at a time, as SSP and async do. */
     double target;  /* Iteration after which this server pauses. */
     bool paused;
     int disconnected;
-    /* Times of the start and of the last pause, and total time in pauses, in seconds. */
+    /* Times of the start and of the last pause, and total duration of all pauses, in seconds. */
     double began_s, paused_s, idle_s;
     struct {
-        /* Values of the counters when the server last resumed. */
+        /* Values of the counters at the time when the server last resumed. */
         double bytes, flop, traffic, communicate_s;
     } mark;
     double resumed_s;
-    double traffic; /* Total number of bytes sent and received. */
+    double traffic; /* Total number of bytes that the server sent and received. */
     struct hm_server_report sums;
 };
 
@@ -122,15 +134,15 @@ static double server_slowest_clock(const struct parameter_server *s)
 }
 
 /*
- * Send this server's shard of w to a worker. The message is a copy, since w may change before the
- * send completes.
+ * Send this server's shard of w to a worker. The message is a copy of the shard, because w may
+ * change before the message has been sent.
  */
 static void server_send_parameters(struct parameter_server *s, int to)
 {
     struct worker_state *w = &s->workers[to];
     size_t place = (size_t)(s->serving->workers + to);
 
-    /* The last PARAMETERS message has arrived, since the worker has sent a new message after it. */
+    /* The worker has sent a new message since, so it has received the last PARAMETERS message. */
     if (s->requests[place])
         hm__comm_wait_all(s->world, &s->requests[place], 1);
     if (w->outgoing)
@@ -149,8 +161,8 @@ static void server_send_parameters(struct parameter_server *s, int to)
 }
 
 /*
- * Send a message without w. The previous such message has arrived, since the worker waits for it or
- * keeps a receive open at all times.
+ * Send a message without weights to a worker. The previous message of this kind has been received,
+ * because the worker waits for it or always has a receive pending.
  */
 static void server_send_notice(struct parameter_server *s, int to, enum hm_message_kind kind)
 {
@@ -204,8 +216,8 @@ static void server_pause(struct parameter_server *s)
 /* ---- gradients ------------------------------------------------------------------------------ */
 
 /*
- * Check the lead of a worker over the slowest worker, in clocks. A lead above `most` would be a bug
- * of the server.
+ * Check how many clocks a worker is ahead of the slowest worker. More than `most` clocks would be a
+ * defect of this program.
  */
 static void server_check_lead(struct parameter_server *s, const struct server_buffer *buffer,
                               double finished, double most)
@@ -222,7 +234,7 @@ static void server_check_lead(struct parameter_server *s, const struct server_bu
     s->world->ops->fail(s->world, why);
 }
 
-/* Make a step from all gradients received for it, summed in the order of the workers. */
+/* Make a step from the gradients that have arrived, summed in the order of the workers. */
 static void server_make_step(struct parameter_server *s)
 {
     size_t count = s->objective.unknowns;
@@ -251,7 +263,8 @@ static void server_make_step(struct parameter_server *s)
     s->arrived = 0;
     for (int i = 0; i < s->serving->workers; i++) {
         struct worker_state *w = &s->workers[i];
-        if (!w->waiting && !w->late) /* The worker computes a gradient that is no longer needed. */
+        /* The worker is computing a gradient that is no longer needed, so it is notified. */
+        if (!w->waiting && !w->late)
             server_send_notice(s, i, HM_MESSAGE_LATE);
         w->late = !w->waiting;
     }
@@ -262,8 +275,8 @@ static void server_collect_gradient(struct parameter_server *s, struct server_bu
     struct worker_state *w = &s->workers[buffer->from];
 
     server_check_lead(s, buffer, s->run.iteration, 0);
-    if (buffer->message.kind == HM_MESSAGE_PULL ||
-        buffer->message.clock < s->run.iteration) { /* The step was made without this gradient. */
+    /* The gradient came too late, or the worker discarded it; the step was made without it. */
+    if (buffer->message.kind == HM_MESSAGE_PULL || buffer->message.clock < s->run.iteration) {
         s->sums.dropped++;
         w->waiting = true;
         server_release_buffer(s, buffer);
@@ -275,7 +288,7 @@ static void server_collect_gradient(struct parameter_server *s, struct server_bu
     }
 }
 
-/* Apply the gradient of one worker by itself, as a fraction of a step. */
+/* Apply the gradient of a single worker, which counts as a fraction of a step. */
 static void server_apply_gradient(struct parameter_server *s, struct server_buffer *buffer)
 {
     struct worker_state *w = &s->workers[buffer->from];
@@ -354,7 +367,8 @@ static void server_resume(struct parameter_server *s, const struct hm_message *m
     s->target = message->target;
     hm__comm_barrier(s->world);
     /*
-     * If this server paused later than the first server, it also resumes later, by the same time.
+     * A server that paused later than the first one also resumes later by the same time, so that
+     * the delays between servers stay the same.
      */
     if (shared && s->paused_s > message->paused_s)
         s->world->ops->pause(s->world, s->paused_s - message->paused_s);

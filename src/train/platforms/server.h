@@ -2,10 +2,10 @@
  * With parameter servers, the weights w are split into shards on separate ranks, which the workers
  * read and update.
  *
- * The first `workers` ranks have the rows; the other ranks have one shard of w each: shard k, the
- * k-th of equal blocks, is on rank workers + k. A worker reads w (get), adds to it (add), and
- * finishes a clock (clock; see client.h); then it pushes its increments with one message to each
- * server, and the reply contains the server's shard of w at that time. The increments are
+ * The first `workers` ranks have the rows of the data. Each other rank has one shard of w: w is
+ * divided into equal blocks, and block k is on rank workers + k. A worker reads w (get), adds to it
+ * (add), and finishes a clock (clock; see client.h); then it pushes its increments with one message
+ * to each server, and the reply contains the server's shard of w at that time. The increments are
  * gradients: the server applies the second half of the algorithm's step (hm_algorithm.update).
  *
  * Clocks are counted from 0. A worker that computes clock c has finished c clocks.
@@ -24,9 +24,9 @@
  * n is the number of workers.
  *
  * To evaluate w, the servers pause after a given number of iterations. They notify each worker that
- * sends a message, until all workers have stopped. Gradients that arrived during the pause are sent
- * again afterwards; in virtual time, the delay of a gradient after the resumption equals its delay
- * after the start of the pause. The duration of a pause is not measured.
+ * sends a message, until all workers have stopped. Workers send gradients that arrived during the
+ * pause again afterwards; in virtual time, the delay of a gradient after the resumption equals its
+ * delay after the start of the pause. The duration of a pause is not measured.
  */
 #ifndef HM_SERVER_H
 #define HM_SERVER_H
@@ -39,9 +39,10 @@ struct hm_serving {
     double staleness; /* Staleness bound of SSP in clocks, at least 0. */
     int workers;      /* Number of workers, which are the first ranks. */
     int servers;      /* Number of servers, which are the ranks after the workers. */
-    int backups;      /* Number of backup workers of BSP, less than the number of workers. */
+    int backups; /* Number of backup workers with BSP, which is less than the number of workers. */
     /*
-     * True if workers pull w only when their copy would exceed the staleness bound; for SSP only.
+     * True if workers pull the weights w only when their copy would exceed the staleness bound;
+     * used only with SSP.
      */
     bool pull_late;
     /*
@@ -54,42 +55,47 @@ struct hm_serving {
 /* Number of bins of the staleness histogram; the last bin also counts larger values. */
 enum { HM_STALENESS_BINS = 64 };
 
-/* Statistics of a run with servers, since its start or since it was resumed. */
+/* Statistics of a run with parameter servers, since its start or since it was resumed. */
 struct hm_server_stats {
-    double staleness[HM_STALENESS_BINS]; /* Number of reads of w for each staleness in clocks. */
-    /* Seconds that each worker spent in get and push, including the messages; length workers. */
-    double *wait_s;
-    double *server_bytes; /* Bytes that each server sent and received; length servers. */
-    /* Numbers of gradients applied and dropped; one shard counts as a fraction of a gradient. */
-    double used, dropped;
+    /* Number of reads of the weights w with each staleness, in clocks. */
+    double staleness[HM_STALENESS_BINS];
     /*
-     * Largest difference, in clocks, between a worker's current clock and the number of clocks that
-     * the slowest worker has finished.
+     * Seconds that each worker spent in get and push, including the transfer of messages; one
+     * element per worker.
      */
+    double *wait_s;
+    /* Number of bytes that each server sent or received; one element per server. */
+    double *server_bytes;
+    /*
+     * Numbers of gradients that were applied and that were dropped; a shard of a gradient counts as
+     * a fraction.
+     */
+    double used, dropped;
+    /* Largest number of clocks that any worker was ahead of the slowest worker. */
     double lead;
 };
 
-/* Main loop of a server rank, until all workers have disconnected. */
+/* Main loop of a server rank; it ends when all workers have disconnected. */
 int hm__server_run(struct hm_comm *world, const struct hm_serving *serving,
                    const struct hm_algorithm *algorithm, const struct hm_train_settings *settings,
                    struct hm_err *err);
 
 /*
- * Send w and the algorithm's state to the servers. Collective over the workers, after hm__run_begin
- * with the initial w; run->comm contains the workers only. Then call hm__train, then
- * hm__server_worker_end.
+ * Send w and the algorithm's state to the servers. All workers must call this function, after
+ * hm__run_begin with the initial w; run->comm must contain the workers only. Then call hm__train,
+ * then hm__server_worker_end.
  */
 int hm__server_worker_begin(struct hm_run *run, struct hm_comm *world,
                             const struct hm_serving *serving, struct hm_err *err);
 void hm__server_worker_end(struct hm_run *run);
 /*
- * Shut the servers down if the workers cannot start; only rank 0 sends a message. Call this
+ * Shut the servers down because the workers cannot start; only rank 0 sends a message. Call this
  * function instead of hm__server_worker_begin and hm__server_worker_end.
  */
 void hm__server_worker_cancel(struct hm_comm *world, const struct hm_serving *serving);
 /*
- * Returns the statistics of the run. Collective over the workers; the result is complete on rank 0
- * only.
+ * Get the statistics of the run. All workers must call this function; the result is complete only
+ * on rank 0.
  */
 const struct hm_server_stats *hm__server_worker_stats(struct hm_run *run);
 

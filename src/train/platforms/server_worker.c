@@ -1,7 +1,7 @@
 /*
- * Trains with parameter servers, on a worker: until the servers pause, the worker reads the weights
- * w, computes the gradient of a mini-batch, pushes the gradient and finishes the clock; then rank 0
- * fetches w and broadcasts it.
+ * Implements the training loop of a worker with parameter servers. Until the servers pause, the
+ * worker reads the weights w, computes the gradient of a mini-batch, pushes the gradient and
+ * finishes the clock; then rank 0 fetches w and broadcasts it.
  */
 #include <math.h>
 #include <string.h>
@@ -18,12 +18,12 @@ struct server_worker {
     const struct hm_serving *serving;
     struct hm_client *client;
     struct hm_batches *batches;
-    struct hm_server_report last; /* Combined report of all servers at the last evaluation. */
+    struct hm_server_report last; /* Sum of the reports of all servers at the last evaluation. */
     struct hm_server_stats stats;
     bool resumed_before;
 };
 
-/* Rank 0: send a message to all servers while they are in their main loop. */
+/* On rank 0: send a message to all servers while they are in their main loop. */
 static void server_worker_notify(const struct server_worker *s, const struct hm_message *message)
 {
     for (int k = 0; k < s->serving->servers; k++) {
@@ -36,7 +36,7 @@ static void server_worker_notify(const struct server_worker *s, const struct hm_
 
 /* ---- segments ------------------------------------------------------------------------------- */
 
-/* Rank 0: fetch w, the algorithm's state, and the reports of the servers. */
+/* On rank 0: receive w, the algorithm's state, and the reports of the servers. */
 static void server_worker_fetch(struct hm_run *run, struct hm_server_report *all)
 {
     struct server_worker *s = run->platform_state;
@@ -66,19 +66,25 @@ static void server_worker_fetch(struct hm_run *run, struct hm_server_report *all
         run->extra_usage[k] = one.usage;
     }
     /*
-     * With several servers, `samples` is a sum of fractions that should be an integer; remove the
-     * rounding error.
+     * With several servers, `samples` is a sum of fractions that should be an integer; rounding
+     * removes the error.
      */
     if (servers > 1)
         all->samples = round(all->samples);
 }
 
-/* Measurements of one worker in one segment of iterations. */
+/*
+ * What one worker measured in one segment of iterations (from one pause of the servers to the
+ * next).
+ */
 struct worker_effort {
     double compute_s, wait_s, bytes, flop, reads, staleness;
 };
 
-/* Computes the total number of reads of w so far, and the sum of their staleness in clocks. */
+/*
+ * Computes how often this worker has read the weights w, and the sum of the staleness of these
+ * reads, in clocks.
+ */
 static void server_worker_count_reads(const struct hm_client *client, double *reads,
                                       double *staleness)
 {
@@ -182,8 +188,9 @@ static int server_worker_segment(struct hm_run *run, double iterations,
         .iterations = run->iteration - before,
         .samples = run->samples - samples,
         .seconds = seconds,
-        /* A worker may still compute while the servers are paused, so that it may exceed their
-         * time.
+        /*
+         * A worker may still compute while the servers are paused, so its computing time is limited
+         * to the time of the servers.
          */
         .compute_s = fmin(effort.compute_s, seconds),
         .bytes = sums[0] + all.bytes - s->last.bytes,
@@ -224,7 +231,7 @@ static int server_worker_init(struct hm_run *run, struct server_worker *s, struc
                                run->arena, &s->client, err);
 }
 
-/* Sends the servers their settings, on rank 0. */
+/* On rank 0: send the settings to the servers. */
 static void server_worker_send_start(struct hm_run *run, struct server_worker *s)
 {
     struct hm_message message = {.kind = HM_MESSAGE_START};

@@ -1,6 +1,7 @@
 /*
  * Builds one rank's part of a Markov random field: its block of vertices, its edges and its ghosts.
- * The field may also be read from a file. See field.h for the data structure.
+ * It also builds the part from a field that was read from a file; field_make.c generates fields.
+ * See field.h for the data structure.
  */
 #include "field.h"
 
@@ -108,7 +109,7 @@ static int mrf_compare_ids(const void *left, const void *right)
     return x < y ? -1 : x > y;
 }
 
-/* Collect the ghosts: the ends of edges that other ranks own, each once, in ascending order. */
+/* Collect the ghosts: those ends of edges that other ranks own, each once, in ascending order. */
 static int mrf_find_ghosts(struct hm_mrf *mrf, const struct hm_mrf_edges *edges, struct hm_err *err)
 {
     size_t found = 0, kept = 0;
@@ -169,8 +170,8 @@ static size_t markov_table_length(const struct hm_markov *m, size_t edge)
 }
 
 /*
- * Whether the table of an edge has the same value everywhere on its diagonal, and the same nonzero
- * value everywhere else.
+ * Whether the table of an edge has one value everywhere on its diagonal, and one nonzero value
+ * everywhere else, so that a single weight describes it.
  */
 static bool markov_is_weight(const struct hm_markov *m, size_t edge)
 {

@@ -1,10 +1,11 @@
 /*
  * Represents one rank's part of a pairwise Markov random field,
  *     p(x) = 1/Z prod_i phi_i(x_i) prod_(a,b) psi_ab(x_a, x_b),
- * where x_i is one of a few states. Ranks own contiguous blocks of vertices: rank r of n owns the
- * vertices floor(V r/n) to floor(V (r+1)/n) - 1 (none, when there are more ranks than vertices),
- * and holds every edge that touches its block. A vertex of such an edge that another rank owns is a
- * ghost: its index and its number of states are known on this rank, but not its potential.
+ * where x_i is one of a few states. Each rank owns a contiguous block of the V vertices: rank r of
+ * n owns the vertices floor(V r/n) to floor(V (r+1)/n) - 1 (possibly none, if there are more ranks
+ * than vertices), and stores every edge that touches its block. A vertex of such an edge that
+ * another rank owns is a ghost: this rank knows its index and its number of states, but not its
+ * potential.
  *
  * On every rank the edges are sorted by (smaller end, larger end), so that sums and products along
  * them have the same order, and the same bits, for any number of ranks.
@@ -15,62 +16,76 @@
 #include "howmany.h"
 #include "markov.h"
 
-/* Number of dummy edges (0, 0) stored after the last edge, since prefetching reads beyond it. */
+/*
+ * Number of dummy edges (0, 0) that are stored after the last edge, because prefetching reads
+ * beyond it.
+ */
 enum { HM_MRF_AHEAD = 16 };
 
 /*
- * The struct owns all its arrays. Local indices are 0..count-1 for own vertices, followed by the
- * ghosts.
+ * One rank's part of a field. The struct owns all its arrays. Local indices are 0 to count - 1 for
+ * the vertices of this rank (own vertices), and then continue with the ghosts.
  */
 struct hm_mrf {
     size_t vertices, edges; /* Numbers of vertices and edges of the whole field. */
     int rank, size;
-    size_t first, count; /* Own vertices are first..first + count - 1. */
-    size_t ghosts;       /* Number of neighbouring vertices that other ranks own. */
-    uint32_t *ghost_ids; /* Indices of the ghosts in the whole field, ascending; length ghosts. */
-    size_t *places; /* Offset of the first state of each local vertex; length count + ghosts + 1. */
+    /* Indices of own vertices in the whole field: first to first + count - 1. */
+    size_t first, count;
+    size_t ghosts; /* Number of ghosts: neighbouring vertices that other ranks own. */
+    /* Indices of the ghosts in the whole field, ascending; `ghosts` elements. */
+    uint32_t *ghost_ids;
+    /* Offset of the first state of each local vertex; count + ghosts + 1 elements. */
+    size_t *places;
     /*
-     * Potentials phi of own vertices, at the offsets `places`; the largest value of each vertex is
-     * 1.
+     * Potentials phi of own vertices; `places` has the offset of each vertex. They are scaled so
+     * that the largest value of each vertex is 1.
      */
     double *unary;
-    size_t edge_count; /* Number of edges that touch own vertices. */
-    /* Local indices of the two ends of each edge, then HM_MRF_AHEAD edges of zeros. */
+    size_t edge_count; /* Number of edges that touch at least one own vertex. */
+    /* Local indices of the two ends of each edge, followed by HM_MRF_AHEAD dummy edges. */
     uint32_t *ends;
     /*
-     * Weight of each edge, > 0: psi(x, y) is the weight if x = y, else 1; NULL: the field has
-     * tables.
+     * Weight of each edge, above 0: psi(x, y) is the weight if x = y, else 1. NULL: the field has
+     * tables instead.
      */
     double *weights;
-    /* psi(x_a, x_b) of each edge, row by row, with largest value 1; NULL: the field has weights. */
+    /*
+     * Table of psi(x_a, x_b) for each edge, row by row, scaled so that its largest value is 1.
+     * NULL: the field has weights instead.
+     */
     double *tables;
-    size_t *table_places; /* Offset of each edge in `tables`; length edge_count + 1. */
+    size_t *table_places; /* Offset of each edge in `tables`; edge_count + 1 elements. */
     /*
      * Sum of the logarithms of the factors by which potentials were divided to make their largest
-     * value 1. It includes phi of own vertices, and psi of edges whose first end this rank owns.
+     * value 1. It includes the potentials phi of own vertices, and psi of those edges whose first
+     * end this rank owns.
      */
     double log_scale;
 };
 
 enum hm_mrf_shape {
-    /* A grid of rows x columns vertices; each has edges to its right and lower neighbours. */
+    /*
+     * A grid of rows x columns vertices; each vertex has edges to its right and to its lower
+     * neighbour.
+     */
     HM_MRF_GRID,
-    HM_MRF_TREE,   /* A tree: vertex v > 0 is connected to a uniformly chosen vertex of 0..v-1. */
+    /* A tree: each vertex v > 0 is connected to a vertex chosen uniformly among 0 to v - 1. */
+    HM_MRF_TREE,
     HM_MRF_RANDOM, /* A graph of `edges` distinct pairs of vertices, chosen uniformly. */
 };
 
 /*
  * Description of a generated field. An edge has psi(x, y) = e^J if x = y, else e^-J, with J =
- * coupling * N(0, 1), or J = coupling if `fixed`. A vertex with two states has phi = e^-h, e^h with
- * h = field * N(0, 1) (this is the Ising model); with more states it has phi(x) = e^h_x. Potentials
- * depend only on the seed and on the index of the vertex or edge.
+ * coupling * N(0, 1), or J = coupling if `fixed` is true. A vertex with two states has the
+ * potentials e^-h and e^h with h = field * N(0, 1) (this is the Ising model); with more states it
+ * has phi(x) = e^h_x. Potentials depend only on the seed and on the index of the vertex or edge.
  */
 struct hm_mrf_recipe {
     enum hm_mrf_shape shape;
-    double rows, columns; /* Size of a grid; unused for other shapes. */
+    double rows, columns; /* Numbers of rows and columns of a grid; unused for other shapes. */
     /* Number of vertices of a tree (at least 1) or a random graph (at least 2), below 2^32. */
     double vertices;
-    double edges;    /* Number of edges of a random graph, 1..vertices (vertices - 1)/2. */
+    double edges;    /* Number of edges of a random graph: 1 to vertices (vertices - 1)/2. */
     double states;   /* 2..HM_MARKOV_STATES */
     double coupling; /* -30..30 */
     double field;    /* 0..30 */
@@ -79,8 +94,8 @@ struct hm_mrf_recipe {
 };
 
 /*
- * Build the part of a generated field for rank `rank` of `size`. Like the next two functions, this
- * one does not communicate.
+ * Build the part of a generated field for rank `rank` of `size` ranks. Like the next two functions,
+ * it does not communicate.
  */
 int hm__mrf_make(const struct hm_mrf_recipe *recipe, int rank, int size, struct hm_mrf **ret_mrf,
                  struct hm_err *err);
@@ -91,15 +106,15 @@ int hm__mrf_make(const struct hm_mrf_recipe *recipe, int rank, int size, struct 
 int hm__mrf_from_graph(const struct hm_graph *graph, const struct hm_mrf_recipe *recipe, int rank,
                        int size, struct hm_mrf **ret_mrf, struct hm_err *err);
 /*
- * Build a rank's part of a field with given tables. If all tables have the form psi(x, y) = s w if
- * x = y, else s, with s > 0, they are stored as weights.
+ * Build a rank's part of a field with given tables. The tables are stored as weights w if each has
+ * the form psi(x, y) = s w for x = y and psi(x, y) = s otherwise, with s > 0.
  */
 int hm__mrf_from_markov(const struct hm_markov *markov, int rank, int size, struct hm_mrf **ret_mrf,
                         struct hm_err *err);
 void hm__mrf_free(struct hm_mrf *mrf);
 
 /*
- * Returns the index of the first vertex of a rank's block; for rank == size, the number of
+ * Returns the index of the first vertex of a rank's block; for rank `size`, the number of all
  * vertices.
  */
 size_t hm__mrf_block(size_t vertices, int rank, int size);
@@ -109,14 +124,14 @@ int hm__mrf_owner(size_t vertices, size_t vertex, int size);
 /* ---- for the files that build fields -------------------------------------------------------- */
 
 /*
- * An edge in the list that a rank collects (struct hm_mrf_edges). Zero-initialise the list; the
- * caller frees its member `list`.
+ * An edge in the list of edges that a rank collects (struct hm_mrf_edges). Initialise the list with
+ * 0; the caller frees its member `list`.
  */
 struct hm_mrf_edge {
-    uint32_t a, b; /* Indices of the two vertices in the whole field, a < b. */
+    uint32_t a, b; /* Indices of the two vertices of the edge in the whole field, a < b. */
     /*
-     * Number of the edge in the file or recipe; the edge's potential is drawn or copied by this
-     * number.
+     * Number of the edge in the file or in the generated graph; the potential of the edge is copied
+     * or drawn by this number.
      */
     uint64_t number;
 };
@@ -127,14 +142,14 @@ struct hm_mrf_edges {
 };
 
 /*
- * Create a rank's part of a field with its block of vertices but without edges; hm__mrf_connect
- * allocates the arrays.
+ * Create a rank's part of a field that has vertices but no edges yet; hm__mrf_connect allocates the
+ * arrays.
  */
 struct hm_mrf *hm__mrf_new(size_t vertices, size_t edges, int rank, int size);
 /* Add an edge to the list if it touches the rank's block of vertices. */
 int hm__mrf_add(const struct hm_mrf *mrf, struct hm_mrf_edges *edges, uint32_t a, uint32_t b,
                 uint64_t number, struct hm_err *err);
-/* Sort the edges, find the ghosts, and fill the arrays `ends` and `ghost_ids`. */
+/* Sort the edges, find the ghosts, and set the arrays `ends` and `ghost_ids`. */
 int hm__mrf_connect(struct hm_mrf *mrf, struct hm_mrf_edges *edges, struct hm_err *err);
 
 #endif

@@ -3,12 +3,13 @@
  * that touch it, from random numbers that depend only on the seed and on the index of the vertex or
  * edge.
  *
- * A random graph needs `edges` distinct pairs, without any rank storing them all. Edge e is pair
- * number pi(e), where pi is a permutation of the V (V-1)/2 pairs of V vertices: a Feistel network
- * of six rounds on the smallest sufficient even number of bits, applied again while the result is
- * too large (cycle walking; Black and Rogaway: Ciphers with arbitrary finite domains, CT-RSA 2002).
- * Ranks enumerate all edges of a tree or a random graph and keep those that touch their block: time
- * grows with the size of the whole graph, memory with the size of the rank's part.
+ * A random graph consists of `edges` distinct pairs of vertices, but no rank stores all of them.
+ * Edge e is pair number pi(e), where pi is a permutation of the V (V-1)/2 pairs of V vertices: a
+ * Feistel network of six rounds on the smallest sufficient even number of bits, applied again while
+ * the result is too large (cycle walking; Black and Rogaway: Ciphers with arbitrary finite domains,
+ * CT-RSA 2002). Each rank enumerates all edges of a tree or a random graph and stores those that
+ * touch its block. So the time grows with the size of the whole graph, but the memory only with the
+ * size of the rank's part.
  */
 #include "field.h"
 
@@ -20,8 +21,9 @@
 #include "random.h"
 
 /*
- * Random streams have even numbers for vertices and odd numbers for edges; streams with this bit
- * set are for the shape of the graph.
+ * Random numbers for vertices come from streams with even numbers, those for edges from streams
+ * with odd numbers. If this bit of the stream number is set, the random numbers determine the shape
+ * of the graph.
  */
 static const uint64_t SHAPE = (uint64_t)1 << 63;
 #define MOST_VERTICES 4294967295.0
@@ -68,7 +70,7 @@ static int recipe_check_shape(const struct hm_mrf_recipe *r, struct hm_err *err)
 /* ---- shapes --------------------------------------------------------------------------------- */
 
 /*
- * Adds the edges of a grid, row after row: each vertex is connected to its right and its lower
+ * Adds the edges of a grid, row by row: each vertex is connected to its right and its lower
  * neighbour.
  */
 static int recipe_grid_edges(const struct hm_mrf_recipe *r, const struct hm_mrf *mrf,
@@ -107,7 +109,7 @@ enum { ROUNDS = 6 };
 
 struct permutation {
     uint64_t keys[ROUNDS];
-    uint64_t length; /* Length of the permuted range 0..length-1. */
+    uint64_t length; /* Number of permuted numbers, which are 0 to length - 1. */
     unsigned half;   /* Number of bits in each half of a permuted number. */
 };
 
@@ -153,12 +155,13 @@ static uint64_t permutation_apply(const struct permutation *p, uint64_t x)
     return x;
 }
 
-/* Computes pair number k: it is (a, b) with k = b (b-1)/2 + a and a < b. */
+/* Computes pair number k, which is (a, b) with k = b (b-1)/2 + a and a < b. */
 static void pair_from_index(uint64_t k, uint32_t *a, uint32_t *b)
 {
     uint64_t larger = (uint64_t)((1 + sqrt(1 + 8 * (double)k)) / 2);
 
-    while (larger * (larger - 1) / 2 > k) /* Correct the rounding error of the square root. */
+    /* The square root has a rounding error, which is corrected here. */
+    while (larger * (larger - 1) / 2 > k)
         larger--;
     while ((larger + 1) * larger / 2 <= k)
         larger++;

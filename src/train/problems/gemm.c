@@ -1,12 +1,14 @@
 /*
  * Multiplies matrices in single precision by plain loops, for the perceptrons if there is no BLAS.
- * Matrices are row-major; C = alpha op(A) op(B) + beta C. A tile of op(B) is copied into the cache,
- * and the inner loop runs along the tile's rows whether or not A and B are transposed. The loop
- * takes four rows of the tile at a time, so that C is read and written a quarter as often.
+ * Computes C = alpha op(A) op(B) + beta C for row-major matrices, where op may transpose a matrix.
+ * A tile of op(B) is copied into the cache, and the inner loop runs along the tile's rows whether
+ * or not A and B are transposed. The loop takes four rows of the tile at a time, so that C is read
+ * and written a quarter as often.
  */
 #include "objective.h"
 
-enum { DEEP = 64, WIDE = 64 }; /* Rows and columns of a tile; DEEP is a multiple of 4. */
+/* Numbers of rows and columns of a tile; the number of rows, DEEP, is a multiple of 4. */
+enum { DEEP = 64, WIDE = 64 };
 
 /* Copy a tile of op(B), padded with zeros: tile[p][j] = op(B)[p][j]. */
 static void gemm_copy_tile(bool transpose, size_t depth, size_t width, const float *b, size_t ldb,
@@ -18,8 +20,8 @@ static void gemm_copy_tile(bool transpose, size_t depth, size_t width, const flo
 }
 
 /*
- * Add a row times the tile to a row of C: row[j] += sum_p factor[p] tile[p][j] for p below `depth`
- * rounded up to a multiple of 4.
+ * Add the product of a row of op(A) and the tile to a row of C: row[j] += sum_p factor[p]
+ * tile[p][j], for all p below `depth` rounded up to a multiple of 4.
  */
 static void gemm_add_rows(size_t depth, size_t width, const float *restrict factor,
                           float tile[restrict DEEP][WIDE], float *restrict row)

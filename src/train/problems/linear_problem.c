@@ -17,8 +17,8 @@ static size_t list_row(const uint32_t *list, size_t k)
 }
 
 /*
- * Returns the sum of the losses of four dense rows with predictions z. Adds the gradients of the
- * rows to `gradient` unless it is NULL.
+ * Returns the sum of the losses of four dense rows whose predictions are `z`. Adds the gradients of
+ * the rows to `gradient`, unless it is NULL.
  */
 static double linear_eval_four(const struct hm_objective *o, const size_t row[4],
                                const double *const x[4], const double z[4], double *gradient)
@@ -36,7 +36,7 @@ static double linear_eval_four(const struct hm_objective *o, const size_t row[4]
 }
 
 /*
- * Evaluates the rows at positions k..k + count - 1 of the list, where count is 4 or 8, and adds
+ * Evaluates the rows at positions k to k + count - 1 of the list, where `count` is 4 or 8, and adds
  * their losses to *sum.
  */
 static void linear_eval_block(const struct hm_objective *o, const double *w, const uint32_t *list,
@@ -119,7 +119,7 @@ void hm__linear_init(struct hm_objective *objective, const struct hm_loss *loss)
 
 /* ---- softmax -------------------------------------------------------------------------------- */
 
-/* Compute the scores z_c = w_c.x of row i for each class c. */
+/* Compute the score z_c = w_c.x of row `i` for each class c. */
 static void softmax_scores(const struct hm_rows *rows, size_t i, const double *w, size_t classes,
                            double *z)
 {
@@ -133,7 +133,9 @@ static void softmax_scores(const struct hm_rows *rows, size_t i, const double *w
     }
 }
 
-/* Replace the scores z by probabilities; returns the loss for class y. */
+/*
+ * Replace the scores `z` of a row by probabilities; returns the loss if `y` is the correct class.
+ */
 static double softmax_normalise(double *z, size_t classes, size_t y)
 {
     double most = z[0], sum = 0, right = z[y];
@@ -194,8 +196,8 @@ int hm__softmax_init(struct hm_objective *objective, struct hm_err *err)
 {
     objective->ops = &softmax_ops;
     /*
-     * This bound of the curvature is from Boehning: Multinomial logistic regression algorithm,
-     * 1992.
+     * This upper bound on the curvature is from Boehning: Multinomial logistic regression
+     * algorithm, 1992.
      */
     objective->curvature = 0.5;
     objective->unknowns = objective->rows.features * objective->outputs;

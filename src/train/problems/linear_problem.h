@@ -1,6 +1,6 @@
 /*
- * Defines linear problems as objectives: one output with a loss of loss.h, or several outputs with
- * softmax. With several outputs w is stored by feature: w[column * outputs + class].
+ * Defines linear problems as objectives. They have one output and a loss of loss.h, or several
+ * outputs with softmax. With several outputs w is stored by feature: w[column * outputs + class].
  */
 #ifndef HM_LINEAR_PROBLEM_H
 #define HM_LINEAR_PROBLEM_H
@@ -8,11 +8,13 @@
 #include "loss.h"
 #include "objective.h"
 
-/* Set ops, loss and unknowns of an objective that already has its rows. */
+/*
+ * Set the functions, the loss and the number of weights of an objective that already has its rows.
+ */
 void hm__linear_init(struct hm_objective *objective, const struct hm_loss *loss);
 /*
- * Make `objective` softmax with objective->outputs classes: the loss is -ln of the probability of
- * the correct class.
+ * Make `objective` a softmax regression with objective->outputs classes: the loss is -ln of the
+ * probability of the correct class.
  */
 int hm__softmax_init(struct hm_objective *objective, struct hm_err *err);
 

@@ -23,7 +23,10 @@ static double hinge_ascend(double z, double y, double old, double q)
 {
     double slack = 1 - y * z, b = y * old;
 
-    /* An empty row has no curvature (q = 0); then the dual objective is linear in b = y alpha. */
+    /*
+     * A row without entries has no curvature (q = 0), so the dual objective is linear in b = y
+     * alpha.
+     */
     b = q > 0 ? b + slack / q : slack > 0 ? 1 : slack < 0 ? 0 : b;
     return y * fmin(1, fmax(0, b));
 }
@@ -47,16 +50,16 @@ static double logistic_slope(double z, double y)
 
 /*
  * Finds the root b in (0, 1) of the decreasing function ln((1-b)/b) - yz - q (b - old), by Newton's
- * method in t = ln(b/(1-b)), in which the function is nearly linear. A bracket safeguards the
- * steps.
+ * method in t = ln(b/(1-b)), in which the function is nearly linear. Steps that would leave a
+ * bracket around the root are replaced by bisection.
  */
 static double logistic_ascend(double z, double y, double old, double q)
 {
     enum { STEPS = 60 };
     double m = y * z, start = y * old;
     /*
-     * Outside this bracket the term q (b - old), whose absolute value is at most q, cannot change
-     * the sign of the function.
+     * Outside this bracket, the term q (b - old) cannot change the sign of the function, because
+     * its absolute value is at most q.
      */
     double low = -m - q, high = -m + q, t = -m;
 

@@ -2,11 +2,10 @@
  * Implements multilayer perceptrons: layers a_l = f(a_{l-1} W_l + b_l), where a_0 is a row and f
  * the sigmoid or max(0, z); the last layer has softmax instead of f, and the loss of a row with
  * label y is -ln softmax(z)_y = ln sum_j exp(z_j - z_max) + z_max - z_y. The gradient is computed
- * by backpropagation (Rumelhart, Hinton, Williams 1986): D_L = softmax(z) - e_y,  D_{l-1} = (D_l
- * W_l') f'(a_{l-1}), dW_l = a_{l-1}' D_l,  db_l = 1' D_l. Here e_y is the unit vector of class y,
- * W' is the transpose of W, and f' is the derivative of f. Rows are processed in blocks, so that
- * all of these are matrix products. w contains, layer after layer, W_l (in x out, row-major) and
- * b_l.
+ * by backpropagation (Rumelhart, Hinton, Williams 1986): D_L = softmax(z) - e_y, D_{l-1} = (D_l
+ * W_l') f'(a_{l-1}), dW_l = a_{l-1}' D_l, db_l = 1' D_l. Here e_y is the unit vector of class y, W'
+ * is the transpose of W, and f' is the derivative of f. Rows are processed in blocks, so that these
+ * formulas are matrix products. w contains, layer after layer, W_l (in x out, row-major) and b_l.
  *
  * Matrix products are in single precision, as is common in training; sums over blocks, and the
  * loss, are in double precision. Sparse rows are stored dense, since the gradient of the first
@@ -21,19 +20,19 @@
 #include "random.h"
 
 /*
- * Rows are processed in blocks of at most BLOCK_ROWS rows, fewer if the widest layer would have
- * more than BLOCK_VALUES floats (16 MB) for a block, but at least BLOCK_ROWS_MIN rows.
+ * Rows are processed in blocks of at most BLOCK_ROWS rows. A block has fewer rows if the values of
+ * the widest layer would exceed BLOCK_VALUES floats (16 MB), but at least BLOCK_ROWS_MIN.
  */
 enum { BLOCK_ROWS = 512, BLOCK_ROWS_MIN = 16, BLOCK_VALUES = 1 << 22 };
 /*
- * Approximate numbers of floating-point operations per value: for a bias with ReLU, a bias with the
- * sigmoid, softmax, and the derivative of the activation.
+ * Approximate numbers of floating-point operations per value for four operations: a bias with ReLU,
+ * a bias with the sigmoid, softmax, and the derivative of the activation.
  */
 enum { FLOP_RELU = 2, FLOP_SIGMOID = 12, FLOP_SOFTMAX = 14, FLOP_BACK = 2 };
 
 struct layer {
     size_t in, out;
-    size_t at; /* Offset of the layer's weights in w; the layer's biases follow them. */
+    size_t at; /* Offset of the layer's weight matrix in w; the layer's biases follow the matrix. */
 };
 
 struct perceptron {
@@ -41,14 +40,17 @@ struct perceptron {
     size_t layers;
     enum hm_activation activation;
     hm_gemm_fn *gemm;
-    size_t block;    /* Number of rows per block. */
-    float *x;        /* All rows of this rank; length count x features. */
-    float *batch;    /* Copy of the rows of a block; length block x features. */
-    float *weights;  /* Weights w in single precision. */
+    size_t block;    /* Number of rows in a block. */
+    float *x;        /* All rows of this rank, converted to floats; count x features elements. */
+    float *batch;    /* Copy of the rows of one block; block x features elements. */
+    float *weights;  /* The weights w in single precision. */
     float *gradient; /* Gradient of one block, in single precision. */
-    /* For each layer, block x out values: a_l in the forward pass, D_l in the backward pass. */
+    /*
+     * For each layer, block x out values: the activations a_l in the forward pass, and the
+     * gradients D_l in the backward pass.
+     */
     float *values[HM_HIDDEN_MAX + 1];
-    float *spare; /* Scratch; length block x width of the widest hidden layer. */
+    float *spare; /* Scratch memory; block x (width of the widest hidden layer) elements. */
 };
 
 static size_t smaller_size(size_t a, size_t b)
@@ -64,7 +66,9 @@ static void perceptron_set_weights(struct perceptron *p, const double *w, size_t
         p->weights[i] = (float)w[i];
 }
 
-/* Convert rows first..first+count-1 to floats; columns beyond `features` are ignored. */
+/*
+ * Convert rows `first` to `first` + `count` - 1 to floats; columns beyond `features` are ignored.
+ */
 static void rows_convert(const struct hm_rows *rows, size_t first, size_t count, size_t features,
                          float *restrict into)
 {
@@ -84,8 +88,8 @@ static void rows_convert(const struct hm_rows *rows, size_t first, size_t count,
 }
 
 /*
- * Returns the rows list[0..count), or first..first+count-1 if list is NULL. Contiguous rows are not
- * copied.
+ * Returns the rows list[0..count), or rows `first` to `first` + `count` - 1 if `list` is NULL.
+ * Contiguous rows are not copied.
  */
 static const float *rows_gather(struct perceptron *p, const uint32_t *list, size_t first,
                                 size_t count)
@@ -107,12 +111,15 @@ static const float *rows_gather(struct perceptron *p, const uint32_t *list, size
 /*
  * Returns exp(x) for x <= 0, with an error of at most 1 unit in the last place; below -87 the
  * result is exp(-87). The function writes x = n ln 2 + r and uses a polynomial in r (Moshier's
- * Cephes). Unlike loops with expf, loops with this function are vectorised, and the results have
- * the same bits on every machine.
+ * Cephes). The compiler can vectorise loops that call this function, unlike loops that call expf,
+ * and the results have the same bits on every machine.
  */
 static inline float exp_below(float x)
 {
-    /* Adding 1.5 * 2^23 to a small float rounds it to an integer, which is then in the low bits. */
+    /*
+     * Adding 1.5 * 2^23 to a small float rounds it to an integer, which is then in the low bits of
+     * the sum.
+     */
     const float round = 12582912;
     float low = x < -87 ? -87 : x, shifted = low * 1.44269504f + round, n = shifted - round;
     float r = low - n * 0.693359375f + n * 2.12194440e-4f, scale;
@@ -140,7 +147,11 @@ static void layer_add_bias_relu(float *restrict z, const float *restrict bias, s
     for (size_t i = 0; i < rows; i++, z += out)
         for (size_t j = 0; j < out; j++) {
             float v = z[j] + bias[j];
-            z[j] = 0 > v ? 0 : v; /* NaN stays NaN, so that divergence is detected. */
+            /*
+             * If the input is NaN, the result is NaN too, so that divergence of the training is
+             * detected.
+             */
+            z[j] = 0 > v ? 0 : v;
         }
 }
 
@@ -155,8 +166,8 @@ static void layer_add_bias_sigmoid(float *restrict z, const float *restrict bias
 }
 
 /*
- * Forward pass: compute z of the last layer from rows x and store it in values[layers - 1]; returns
- * the number of operations.
+ * Forward pass: compute the inputs z of the softmax from the rows `x` and store them in
+ * values[layers - 1]; returns the number of operations.
  */
 static double perceptron_forward(struct perceptron *p, const float *x, size_t rows)
 {
@@ -191,7 +202,10 @@ static size_t index_of_largest(const float *z, size_t count)
     return best;
 }
 
-/* Returns the loss of one row and replaces its z by softmax(z) - e_y. */
+/*
+ * Returns the loss of one row, and replaces the scores z of the row by the gradient of the loss,
+ * softmax(z) - e_y.
+ */
 static double layer_softmax_loss(float *z, size_t outputs, size_t label)
 {
     const size_t top = index_of_largest(z, outputs);
@@ -218,8 +232,8 @@ static void layer_bias_gradient(const float *restrict d, size_t rows, size_t out
 }
 
 /*
- * Replace each activation a by d f'(a), where d is the gradient with respect to a. For the sigmoid,
- * f' is a (1 - a); for ReLU, f' is 1 if a > 0, else 0.
+ * Replace each activation a by its gradient d f'(a), in which d is the gradient with respect to a.
+ * For the sigmoid, f' is a (1 - a); for ReLU, f' is 1 if a > 0, else 0.
  */
 static void layer_activation_backward(enum hm_activation activation, float *restrict a,
                                       const float *restrict d, size_t count)
@@ -235,8 +249,8 @@ static void layer_activation_backward(enum hm_activation activation, float *rest
 }
 
 /*
- * Backward pass: compute the gradient of a block from D_L, which is in values[layers - 1]; returns
- * the number of operations.
+ * Backward pass: compute the gradient of a block from D_L (the gradient at the last layer), which
+ * is in values[layers - 1]; returns the number of operations.
  */
 static double perceptron_backward(struct perceptron *p, const float *x, size_t rows)
 {
@@ -297,7 +311,10 @@ static double perceptron_right(struct hm_objective *objective, const double *w,
                                const struct hm_rows *rows)
 {
     struct perceptron *p = objective->state;
-    /* The values of the objective's own rows were freed after they had been copied to p->x. */
+    /*
+     * The original values of the rows were freed after they had been copied to p->x, so the copy is
+     * used.
+     */
     const bool own = rows->labels == objective->rows.labels;
     const size_t outputs = objective->outputs, features = p->layer[0].in;
     double right = 0;
@@ -368,7 +385,7 @@ static int perceptron_check(const struct hm_objective *o, const struct hm_percep
     return rc ? rc : perceptron_check_labels(&o->rows, o->outputs, err);
 }
 
-/* Set the shapes of the layers; returns the number of unknowns. */
+/* Set the shapes of the layers; returns the number of weights. */
 static size_t perceptron_set_layers(struct perceptron *p, const struct hm_perceptron_spec *spec,
                                     size_t features, size_t outputs)
 {
@@ -408,7 +425,10 @@ static int perceptron_alloc(struct perceptron *p, struct hm_arena *arena, size_t
     return ok && p->x && p->batch && p->weights && p->gradient && p->spare ? 0 : HM_E_NOMEM;
 }
 
-/* Free the values of the rows, which have been copied to p->x; count, features and labels stay. */
+/*
+ * Free the values of the rows, which have been copied to p->x; the members count, features and
+ * labels stay valid.
+ */
 static void rows_release_values(struct hm_rows *rows)
 {
     hm__free(rows->values);

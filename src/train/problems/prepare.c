@@ -1,7 +1,7 @@
 /*
- * Converts labels, scales features and computes the fingerprint of rows. Means and deviations of
- * the whole data are computed by sums over the ranks; their last bits depend on the number of
- * ranks.
+ * Converts labels, scales features and computes a fingerprint (hash) of the rows. Means and
+ * deviations of the whole data are computed by sums over the ranks, so their last bits depend on
+ * the number of ranks.
  */
 #include "prepare.h"
 
@@ -37,8 +37,8 @@ void hm__labels_apply(const struct hm_labels *labels, struct hm_rows *rows)
 }
 
 /*
- * Returns the column of entry e of `values`, in which the entries of all rows are stored one row
- * after another.
+ * Returns the column of entry `e` of `values`, which has the entries of all rows, one row after
+ * another.
  */
 static size_t entry_column(const struct hm_rows *rows, size_t e)
 {
@@ -50,8 +50,8 @@ int hm__scale_learn(struct hm_scale *scale, struct hm_comm *comm, const struct h
 {
     size_t d = rows->features;
     /*
-     * Three arrays of length d: for each column the mean, the sum of squared deviations, and the
-     * number of entries.
+     * Three arrays with one element per column of the data: the means, the sums of squared
+     * deviations, and the numbers of entries.
      */
     double *sums = hm__arena_alloc(arena, 3 * d, sizeof(double));
     double *scratch = hm__arena_alloc(arena, 2 * d, sizeof(double));
@@ -73,11 +73,13 @@ int hm__scale_learn(struct hm_scale *scale, struct hm_comm *comm, const struct h
     hm__comm_sum(comm, sums + d, 2 * d, scratch);
     for (size_t j = 0; j < d; j++) {
         /*
-         * Entries that sparse rows omit are 0, so their squared deviation is the square of the
-         * mean.
+         * Sparse rows do not store entries that are 0; the squared deviation of such an entry is
+         * the square of the mean.
          */
         double square = (sums[d + j] + (total - sums[2 * d + j]) * sums[j] * sums[j]) / total;
-        /* A constant column has no deviation, but its mean has a rounding error. */
+        /*
+         * The mean of a constant column has a rounding error, which must not count as a deviation.
+         */
         double rounding = total * DBL_EPSILON * fabs(sums[j]);
         sums[d + j] = square > rounding * rounding ? sqrt(square) : 1;
     }
@@ -87,8 +89,8 @@ int hm__scale_learn(struct hm_scale *scale, struct hm_comm *comm, const struct h
 }
 
 /*
- * Returns the norm of row i. If squares would overflow or underflow, the row is first scaled so
- * that its largest value is 1.
+ * Returns the Euclidean norm of row `i`. If squares would overflow or underflow, the row is first
+ * scaled so that its largest value is 1.
  */
 static double row_safe_norm(struct hm_rows *rows, size_t i, size_t at)
 {
@@ -157,7 +159,10 @@ double hm__rows_fingerprint(struct hm_comm *comm, const struct hm_rows *rows, do
             if (rows->values[at + e] != 0)
                 hash = hash_mix(hash_mix(hash, (double)entry_column(rows, at + e)),
                                 rows->values[at + e]);
-        /* 24 bits of each hash are added, so that sums over 2^29 rows are exact in any order. */
+        /*
+         * Only 24 bits of each hash are added, so that sums over up to 2^29 rows are exact in any
+         * order.
+         */
         sum += (double)(hash >> 40);
     }
     hm__comm_sum_few(comm, &sum, 1);

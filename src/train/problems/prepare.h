@@ -7,31 +7,36 @@
 #include "rows.h"
 
 enum hm_label_kind {
-    HM_LABEL_NUMBER, /* Labels are unchanged, or become -1 and 1 if `positive` is set. */
-    HM_LABEL_SIGN,   /* Labels become -1 and 1. */
-    HM_LABEL_CLASS,  /* Labels become 0..classes-1, in the order of `known`. */
+    /* Labels stay as they are or, if `positive` is set, are converted to -1 and 1. */
+    HM_LABEL_NUMBER,
+    HM_LABEL_SIGN,  /* Labels are converted to -1 and 1. */
+    HM_LABEL_CLASS, /* Labels are converted to 0 to classes - 1, in the order of `known`. */
 };
 
 struct hm_labels {
     enum hm_label_kind kind;
-    const double *known; /* Labels that occur in the data, ascending; borrowed. */
+    const double *known; /* All labels that occur in the data, ascending; borrowed. */
     size_t count;
-    /* The label that becomes 1. NAN: not set; HM_LABEL_SIGN then uses the larger of two labels. */
+    /*
+     * The label that becomes 1. NAN: not given; HM_LABEL_SIGN then uses the larger of the two
+     * labels.
+     */
     double positive;
 };
 
 /*
- * Convert the labels of rows. With HM_LABEL_CLASS, a label that is not in `known` becomes -1, which
- * is not a class.
+ * Convert the labels of the rows. With HM_LABEL_CLASS, a label that is not in `known` becomes -1,
+ * which means that the row has no known class.
  */
 void hm__labels_apply(const struct hm_labels *labels, struct hm_rows *rows);
 
 enum hm_scale_kind {
     HM_SCALE_NONE,
-    HM_SCALE_DIVIDE, /* Divide all values by a number. */
+    HM_SCALE_DIVIDE, /* Divide all values of the data by one number. */
     HM_SCALE_UNIT,   /* Scale each row to norm 1; a row of zeros is unchanged. */
     /*
-     * Scale each column to mean 0 and standard deviation 1; columns of sparse rows are not shifted.
+     * Scale each column to mean 0 and standard deviation 1; if rows are sparse, the mean is not
+     * subtracted.
      */
     HM_SCALE_STANDARDISE,
 };
@@ -44,16 +49,16 @@ struct hm_scale {
 };
 
 /*
- * Compute mean and deviation of each column over all rows of all ranks. Collective; for
- * HM_SCALE_STANDARDISE only.
+ * Compute the mean and the standard deviation of each column over the rows of all ranks. All ranks
+ * must call this function; used only for HM_SCALE_STANDARDISE.
  */
 int hm__scale_learn(struct hm_scale *scale, struct hm_comm *comm, const struct hm_rows *rows,
                     double total, struct hm_arena *arena, struct hm_err *err);
 void hm__scale_apply(const struct hm_scale *scale, struct hm_rows *rows);
 
 /*
- * Returns a number that identifies data in checkpoints: it changes when any row of any rank
- * changes, and it does not depend on the distribution of the rows over the ranks.
+ * Returns a fingerprint of the data for checkpoints: it changes if any row of any rank changes, and
+ * does not depend on how the rows are distributed over the ranks.
  */
 double hm__rows_fingerprint(struct hm_comm *comm, const struct hm_rows *rows, double first);
 

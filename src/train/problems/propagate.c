@@ -1,7 +1,7 @@
 /*
- * Runs belief propagation over ranks: finds the neighbours of a rank, exchanges products, and
- * computes the results. The product of a vertex is its potential times all messages to it. The
- * kernels (propagate_kernel.h) compute messages and products.
+ * Runs belief propagation on several ranks: finds the neighbours of a rank, exchanges products with
+ * them, and computes the results. The product of a vertex is its potential times all messages that
+ * it receives. The kernels (propagate_kernel.h) compute messages and products.
  *
  * Two ranks are neighbours if an edge connects their vertices. For each such edge, a rank sends the
  * product of its own vertex to the neighbour, where this vertex is a ghost. Both ranks list these
@@ -26,26 +26,38 @@
 
 struct neighbour {
     int rank;
-    /* Range of local indices: the neighbour's vertices that are ghosts on this rank. */
+    /* Local indices of the ghosts on this rank that the neighbour owns, as a range. */
     size_t ghost, ghost_count;
-    /* Range in `shared`: own vertices that are ghosts on the neighbour. */
+    /*
+     * Range of indices in `shared`, which has the vertices of this rank that are ghosts on the
+     * neighbour.
+     */
     size_t shared, shared_count;
-    /* Bytes sent to and received from the neighbour when the products of vertices are exchanged. */
+    /*
+     * Number of bytes sent to and received from the neighbour when the products of vertices are
+     * exchanged.
+     */
     size_t out_bytes, ghost_bytes;
 };
 
 struct hm_propagate {
-    const struct hm_mrf *mrf; /* This rank's part of the field; borrowed. */
+    const struct hm_mrf *mrf; /* Part of the Markov random field that is on this rank; borrowed. */
     const struct hm_kernel_ops *ops;
     void *kernel;
-    struct neighbour *neighbours; /* Neighbouring ranks, in the order of the exchanges. */
+    /* Neighbouring ranks, in the order in which products are exchanged with them. */
+    struct neighbour *neighbours;
     size_t neighbour_count;
-    uint32_t *shared;       /* For each neighbour, the own vertices on shared edges, ascending. */
-    char *out, *in;         /* Send and receive buffers, large enough for every exchange. */
-    size_t *message_places; /* Offset of the messages to each own vertex; length count + 1. */
-    size_t *cursors;        /* Scratch memory, one value per own vertex. */
-    double *table;          /* Scratch memory for the largest table. */
-    uint32_t *states;       /* Scratch memory, one state per local vertex. */
+    /*
+     * For each neighbour in turn, the vertices of this rank that have an edge to one of the
+     * neighbour's vertices, in ascending order.
+     */
+    uint32_t *shared;
+    char *out, *in; /* Send and receive buffers, large enough for every exchange. */
+    /* Offset of the messages that go to each own vertex; count + 1 elements. */
+    size_t *message_places;
+    size_t *cursors;  /* Scratch memory with one value per own vertex. */
+    double *table;    /* Scratch memory that is large enough for the largest table of an edge. */
+    uint32_t *states; /* Scratch memory with one state per local vertex. */
 };
 
 double hm__mrf_psi(const struct hm_mrf *mrf, size_t edge, size_t x, size_t y)
@@ -59,7 +71,8 @@ double hm__mrf_psi(const struct hm_mrf *mrf, size_t edge, size_t x, size_t y)
 /* ---- neighbours ----------------------------------------------------------------------------- */
 
 /*
- * Create one neighbour for each rank that owns ghosts. Ghosts are sorted, and so are their owners.
+ * Create one neighbour for each rank that owns ghosts of this rank. The ghosts are sorted by index,
+ * so their owners are in ascending order.
  */
 static bool propagate_find_neighbours(struct hm_propagate *p)
 {
@@ -80,7 +93,10 @@ static bool propagate_find_neighbours(struct hm_propagate *p)
     return true;
 }
 
-/* Neighbour and own vertex of a cut edge, before sorting and removal of duplicates. */
+/*
+ * A neighbouring rank, and the vertex of this rank at a cut edge. Such pairs are collected in a
+ * list, from which duplicates are removed after sorting.
+ */
 struct cut_vertex {
     uint32_t neighbour, vertex;
 };
@@ -95,8 +111,8 @@ static int cut_vertex_compare(const void *left, const void *right)
 }
 
 /*
- * Returns the index of the neighbour that owns a ghost. Call this only before the neighbours are
- * sorted for the exchanges.
+ * Returns the index of the neighbour that owns a ghost. It may only be called before the neighbours
+ * are sorted in the order of exchanges.
  */
 static uint32_t propagate_owner_of_ghost(const struct hm_propagate *p, size_t ghost)
 {
@@ -234,8 +250,8 @@ static void propagate_exchange_states(struct hm_propagate *p, struct hm_comm *co
     for (size_t i = 0; i < p->neighbour_count; i++) {
         const struct neighbour *n = &p->neighbours[i];
         /*
-         * A state takes no more bytes than the product of a vertex, so the buffers are large
-         * enough.
+         * The state of a vertex needs no more bytes than its product, so the buffers for products
+         * are large enough.
          */
         for (size_t k = 0; k < n->shared_count; k++)
             memcpy(p->out + k * sizeof(*p->states), &p->states[p->shared[n->shared + k]],
@@ -310,7 +326,10 @@ static bool propagate_build(struct hm_propagate *p, const struct hm_propagate_se
     return true;
 }
 
-/* Returns true on all ranks if `here` is true on any rank. Collective. */
+/*
+ * Returns true on all ranks if `here` is true on at least one rank. All ranks must call this
+ * function.
+ */
 static bool propagate_any_rank(struct hm_comm *comm, bool here)
 {
     double flag = here;
@@ -322,7 +341,7 @@ static bool propagate_any_rank(struct hm_comm *comm, bool here)
 int hm__propagate_new(const struct hm_mrf *mrf, const struct hm_propagate_settings *settings,
                       struct hm_comm *comm, struct hm_propagate **ret_propagate, struct hm_err *err)
 {
-    /* All ranks have the same settings, so all ranks fail. */
+    /* All ranks have the same settings, so all of them fail here and no rank waits. */
     if (!(settings->damping >= 0 && settings->damping < 1))
         return hm__fail(err, HM_E_RANGE, "damping: %g is not from 0 to below 1", settings->damping);
     bool general = propagate_any_rank(comm, settings->general || !hm__propagate_binary_fits(mrf));
@@ -375,8 +394,8 @@ void hm__propagate_decode(const struct hm_propagate *p, uint32_t *states)
 }
 
 /*
- * Returns b log(potential) - entropy * b log(b), where b is `belief` and `entropy` is the weight of
- * the entropy; 0 for b = 0.
+ * Returns b log(potential) - entropy * b log(b), in which b is the belief and `entropy` is the
+ * weight of the entropy; 0 if b is 0.
  */
 static double bethe_term(double belief, double potential, double entropy)
 {
@@ -416,7 +435,7 @@ double hm__propagate_log_z(const struct hm_propagate *p, struct hm_comm *comm)
     memset(p->cursors, 0, mrf->count * sizeof(*p->cursors));
     for (size_t i = 0; i < 2 * mrf->edge_count; i++)
         if (mrf->ends[i] < mrf->count)
-            /* Count the edges of each own vertex, which gives its degree. */
+            /* Count the edges of each own vertex, that is, compute its degree. */
             p->cursors[mrf->ends[i]]++;
     for (size_t v = 0; v < mrf->count; v++)
         sum += propagate_vertex_term(p, v);
@@ -452,7 +471,7 @@ size_t hm__propagate_message_count(const struct hm_propagate *p)
 }
 
 /*
- * Copy all messages that go to own vertices: from the kernel to `get`, or from `put` to the kernel.
+ * Copy all messages that go to own vertices from the kernel to `get`, or from `put` to the kernel.
  */
 static void propagate_copy_messages(const struct hm_propagate *p, double *get, const double *put)
 {
@@ -505,8 +524,8 @@ static size_t propagate_copy_cut(const struct hm_propagate *p, const struct neig
 }
 
 /*
- * Returns the length in doubles of the messages that go to a neighbour's vertices over shared
- * edges.
+ * Returns the number of doubles in the messages that go over shared edges to a neighbour's
+ * vertices.
  */
 static size_t propagate_count_cut(const struct hm_propagate *p, const struct neighbour *n)
 {
@@ -522,7 +541,7 @@ static size_t propagate_count_cut(const struct hm_propagate *p, const struct nei
 
 /*
  * Exchange the messages on cut edges with all neighbours. This takes one pass over the edges for
- * each neighbour, but is done only once, when a run is resumed.
+ * each neighbour, but it is needed only once, when a run is resumed.
  */
 static void propagate_exchange_cut(struct hm_propagate *p, struct hm_comm *comm, double *out,
                                    double *in)

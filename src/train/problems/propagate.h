@@ -23,17 +23,21 @@
 #include "field.h"
 
 struct hm_propagate_settings {
-    bool max_product; /* True for max-product, false for sum-product. */
-    bool general; /* True to use the general kernel even if the kernel for two states could be used.
-                   */
+    bool max_product; /* True for max-product, false for sum-product messages. */
+    /*
+     * True if the general kernel is to be used even for fields for which there is a faster kernel
+     * with two states.
+     */
+    bool general;
     double damping; /* [0, 1) */
 };
 
 struct hm_propagate;
 
 /*
- * Create belief propagation with uniform messages on a rank's part of a field, which is borrowed
- * and must outlive the result. Collective; if one rank fails, all ranks fail.
+ * Create belief propagation with uniform messages on a rank's part of a field. The field is
+ * borrowed and must not be freed before the result. All ranks must call this function; if one rank
+ * fails, all ranks fail.
  */
 int hm__propagate_new(const struct hm_mrf *mrf, const struct hm_propagate_settings *settings,
                       struct hm_comm *comm, struct hm_propagate **ret_propagate,
@@ -42,7 +46,8 @@ void hm__propagate_free(struct hm_propagate *propagate);
 
 /*
  * Make one iteration: update all messages once. Returns the largest change of an entry of a message
- * on any rank, 0..1. Collective, like all functions with a comm.
+ * on any rank, which is between 0 and 1. All ranks must call it, like all functions that have a
+ * parameter `comm`.
  *
  * The counted work is the number of additions, multiplications, divisions and maxima for both
  * messages of every edge that the rank holds. With two states there are 11 operations per message
@@ -53,13 +58,13 @@ void hm__propagate_free(struct hm_propagate *propagate);
 double hm__propagate_step(struct hm_propagate *propagate, struct hm_comm *comm);
 
 /*
- * Computes the beliefs of own vertices, at the offsets mrf->places; the beliefs of each vertex sum
- * to 1. With max-product they are max-marginals.
+ * Computes the beliefs of own vertices; mrf->places has the offset of each vertex. The beliefs of a
+ * vertex sum to 1. With max-product they are max-marginals.
  */
 void hm__propagate_beliefs(const struct hm_propagate *propagate, double *beliefs);
 /*
- * Finds the state with the largest belief of each own vertex; if beliefs are equal, the first such
- * state.
+ * Finds the most probable state (that with the largest belief) of each own vertex; if beliefs are
+ * equal, the first such state.
  */
 void hm__propagate_decode(const struct hm_propagate *propagate, uint32_t *states);
 /*
@@ -69,21 +74,24 @@ void hm__propagate_decode(const struct hm_propagate *propagate, uint32_t *states
  */
 double hm__propagate_log_z(const struct hm_propagate *propagate, struct hm_comm *comm);
 /*
- * Returns the logarithm of the product of all phi and psi of the whole field for given states of
- * own vertices.
+ * Returns the logarithm of the product of all potentials phi and psi of the whole field, for given
+ * states of the own vertices of each rank.
  */
 double hm__propagate_score(struct hm_propagate *propagate, const uint32_t *states,
                            struct hm_comm *comm);
 
 /*
- * Give or take the messages as doubles, ordered by the vertex they go to, then by the vertex they
- * come from. A message has one value per state of its target, or, with the kernel for two states,
- * one value: the ratio of state 1 to state 0. The messages of a rank are contiguous in this order,
- * so that they can be stored and loaded with different numbers of ranks.
+ * Copy the messages to or from an array of doubles, ordered by the vertex to which they go, then by
+ * the vertex from which they come. A message has one value per state of its target, or, with the
+ * kernel for two states, one value: the ratio of state 1 to state 0. The messages of a rank are
+ * contiguous in this order, so that they can be stored and loaded with different numbers of ranks.
  */
 size_t hm__propagate_message_count(const struct hm_propagate *propagate);
 void hm__propagate_get(const struct hm_propagate *propagate, double *messages);
-/* Continue from stored messages; the next iterations have the same bits as in the original run. */
+/*
+ * Continue from stored messages; the following iterations have the same bits as those of the
+ * original run.
+ */
 int hm__propagate_put(struct hm_propagate *propagate, const double *messages, struct hm_comm *comm,
                       struct hm_err *err);
 

@@ -13,14 +13,14 @@
  * also without cancellation, and the change of a normalised message from r to r' is |r' - r|/((1 +
  * r)(1 + r')).
  *
- * One pass over the edges updates everything in place: it reads and writes the two messages of each
- * edge in order, reads T of both ends and multiplies the new messages into the next T. An edge
- * touches 8 bytes of ends, 8 of weight, 16 + 16 of messages, and 16 of each end, of which the first
- * is in the cache since edges are sorted by it. The two messages are one vector of two doubles,
- * which any 64-bit processor supports. Single precision was measured to be at most 1.2 times as
- * fast on a grid and a graph of 1,000,000 edges and 200,000 vertices, since the time is spent in
- * the division, not in memory access. Single precision would not resolve changes below 1e-7, and it
- * has an eighth of the exponent range.
+ * One pass over the edges updates all messages and products in place: it reads and writes the two
+ * messages of each edge in order, reads T of both ends and multiplies the new messages into the
+ * next T. For each edge, 8 bytes of indices, 8 of weight, 16 of old and 16 of new messages, and 16
+ * for each end are read or written; the first end is already in the cache, because edges are sorted
+ * by it. The two messages are one vector of two doubles, which any 64-bit processor supports.
+ * Single precision was measured to be at most 1.2 times as fast on a grid and a graph of 1,000,000
+ * edges and 200,000 vertices, since the time is spent in the division, not in memory access. Single
+ * precision would not resolve changes below 1e-7, and it has an eighth of the exponent range.
  *
  * Value ranges. The kernel is used if the ratios of the entries of every table are within
  * 2^-200..2^200; then every r, a mean of such ratios, is in that range, also when damped. A vertex
@@ -36,7 +36,7 @@
 #include "memory.h"
 #include "propagate_kernel.h"
 
-/* Two values of an edge: [0] belongs to its first end, [1] to its second end. */
+/* Two values of an edge: [0] belongs to the first end of the edge, [1] to the second. */
 typedef double pair __attribute__((vector_size(16)));
 typedef long long mask __attribute__((vector_size(16)));
 
@@ -44,31 +44,37 @@ static const double RATIO_LOG2 = 200, TAME_LOG2 = 490, CUT = 0x1p500;
 
 struct vertex {
     /*
-     * Products T of this and of the next iteration; binary_kernel.now is the index of the current
-     * one.
+     * Products T of a vertex (potential times messages) in this and in the next iteration; `now` in
+     * struct binary_kernel is the index of the current one.
      */
     double product[2];
 };
 
 struct wild {
     uint32_t vertex;
-    size_t from, to; /* Range of the vertex's entries in `slots`. */
+    size_t from, to; /* Range of the elements of `slots` that belong to the vertex. */
 };
 
 struct binary_kernel {
-    const struct hm_mrf *mrf; /* This rank's part of the field; borrowed. */
+    const struct hm_mrf *mrf; /* Part of the Markov random field that is on this rank; borrowed. */
     struct hm_propagate_settings settings;
     /* For each edge, the ratios of the messages into its first and its second end. */
     pair *messages;
-    struct vertex *vertices; /* Products T of own vertices, then of ghosts. */
-    double *unary;           /* Ratio phi(1)/phi(0) of each own vertex. */
-    double *ratios;          /* With tables: psi01, psi10, psi11 divided by psi00, for each edge. */
-    /* Own vertices of very high degree (wild vertices), whose product might overflow or
-     * underflow. */
+    /* Products T (potential times messages) of own vertices, followed by those of ghosts. */
+    struct vertex *vertices;
+    double *unary; /* Ratio phi(1)/phi(0) of each own vertex. */
+    /* If the field has tables: psi01, psi10 and psi11 divided by psi00, for each edge. */
+    double *ratios;
+    /*
+     * Own vertices of very high degree (wild vertices), whose product T of potential and messages
+     * might overflow or underflow.
+     */
     struct wild *wilds;
     size_t wild_count;
-    /* For each wild vertex, the messages that it receives, in the order of the edges. A message is
-     * given as 2 * edge + end. */
+    /*
+     * Messages that each wild vertex receives, in the order of the edges; each is stored as 2 *
+     * edge + end.
+     */
     size_t *slots;
     int now; /* Index (0 or 1) of the current product in struct vertex. */
 };
@@ -76,7 +82,7 @@ struct binary_kernel {
 /* ---- bounds --------------------------------------------------------------------------------- */
 
 /*
- * Returns the largest |log2| that the ratio of a message over an edge can have, in either
+ * Returns the largest |log2| that the ratio of a message on this edge can have, in either
  * direction.
  */
 static double binary_edge_bound(const struct hm_mrf *mrf, size_t edge)
@@ -132,8 +138,8 @@ static void binary_destroy(void *kernel)
 }
 
 /*
- * Fill `wilds` and `slots` from the bounds and degrees of the vertices. `next` contains the degrees
- * on entry and is overwritten.
+ * Set `wilds` and `slots` from the bounds and the degrees of the vertices. `next` must contain the
+ * degrees, and is overwritten.
  */
 static bool binary_list_wilds(struct binary_kernel *k, const double *bounds, size_t *next)
 {
@@ -233,8 +239,8 @@ static double binary_ratio(const struct binary_kernel *k, size_t slot)
 }
 
 /*
- * Returns the product T of a vertex that is not tame, computed with a mantissa in [0.5, 1) and a
- * separate exponent, and clamped at the end.
+ * Returns the product T (potential times messages) of a wild vertex, one of very high degree. It is
+ * computed with a mantissa in [0.5, 1) and a separate exponent, and clamped at the end.
  */
 static double binary_wild_product(const struct binary_kernel *k, const struct wild *wild)
 {
@@ -259,7 +265,7 @@ static void binary_begin_products(struct binary_kernel *k)
     for (size_t v = 0; v < mrf->count; v++)
         k->vertices[v].product[!k->now] = k->unary[v];
     for (size_t v = mrf->count; v < mrf->count + mrf->ghosts; v++)
-        /* The product of a ghost comes from the rank that owns it. */
+        /* The product of a ghost is sent by the rank that owns the vertex. */
         k->vertices[v].product[!k->now] = 1;
 }
 
@@ -307,12 +313,16 @@ INLINE pair pair_abs(pair x)
     return (pair)((mask)x & (mask){bits, bits});
 }
 
-/* The largest change of a message so far; the division is done only if the maximum may grow. */
+/*
+ * The largest change of a message so far; the division is made only if the change may be a new
+ * maximum.
+ */
 struct change {
     double most;
     /*
-     * Changes up to this bound are skipped. The bound is slightly below `most`, so that the result
-     * does not depend on the order of the edges.
+     * A change that is not above this bound cannot be a new maximum, so it is not computed exactly.
+     * The bound is slightly below `most`, so that the result does not depend on the order of the
+     * edges.
      */
     double bar;
 };
@@ -331,8 +341,8 @@ INLINE void change_update(struct change *change, pair old, pair new)
 }
 
 /*
- * Update both messages of an edge: lane 0 is the message from the first end to the second, and lane
- * 1 is the message in the other direction.
+ * Update both messages of an edge as a vector of two elements: element 0 is the message from the
+ * first end to the second, element 1 is the message in the other direction.
  */
 INLINE void binary_update_pair(const struct binary_kernel *k, size_t e, pair r, pair t, bool tables,
                                bool max, pair *n, pair *d)
@@ -452,8 +462,8 @@ static void binary_belief(const void *kernel, size_t vertex, double *belief)
 }
 
 /*
- * Computes the belief of an edge: psi times the products of both ends, each without the message
- * over this edge.
+ * Computes the belief of an edge: psi times the products at both ends, each without the message
+ * that came over this edge.
  */
 static void binary_edge_belief(const void *kernel, size_t edge, double *belief)
 {

@@ -1,7 +1,7 @@
 /*
  * Implements belief propagation with any number of states, and potentials that may be zero.
  *
- * A message is an array of entries with sum 1. T_i(x) = phi_i(x) prod_k m_ki(x) is kept for each
+ * A message is an array of entries with sum 1. T_i(x) = phi_i(x) prod_k m_ki(x) is stored for each
  * state as a mantissa, an exponent, and the number of factors that are zero, so that a vertex of
  * any degree neither overflows nor underflows and one factor, zero or not, can be removed again:
  *     c_ij(x) = T_i(x)/m_ji(x), or 0 if a zero remains;  m_ij(y) ~ sum_x c_ij(x) psi_ij(x, y).
@@ -31,22 +31,36 @@ struct wide {
 };
 
 struct general_kernel {
-    const struct hm_mrf *mrf; /* This rank's part of the field; borrowed. */
+    const struct hm_mrf *mrf; /* Part of the Markov random field that is on this rank; borrowed. */
     struct hm_propagate_settings settings;
     /*
-     * [edge_count + 1]: offset of the two messages of each edge: first the message into its first
-     * end, then the message into its second end.
+     * Offset of the two messages of each edge, of which the first goes to the first end and the
+     * second to the second end; edge_count + 1 elements.
      */
     size_t *places;
-    double *messages; /* Messages of all edges; each sums to 1. */
-    /* Current products T of own vertices and ghosts, at the offsets mrf->places. */
+    double *messages; /* Messages of all edges; the entries of each message sum to 1. */
+    /*
+     * Current products T (potential times messages) of own vertices and ghosts; mrf->places has the
+     * offset of each vertex.
+     */
     struct wide *now;
-    struct wide *next; /* Products T of the next iteration, with the same layout. */
-    double *cavity[2]; /* The products c of both ends of an edge; one value for each state. */
-    double *sent;      /* A new message; one value for each state. */
-    /* Product T of a vertex without the factor of one message; one value for each state. */
+    /*
+     * Products T (potential times messages) for the next iteration; mrf->places has the offset of
+     * each vertex.
+     */
+    struct wide *next;
+    /*
+     * Products c at both ends of an edge, without the message over this edge; one value for each
+     * state.
+     */
+    double *cavity[2];
+    double *sent; /* Scratch memory for a new message; one value for each state. */
+    /*
+     * Product T of a vertex (potential times messages) without the factor of one message; one value
+     * for each state.
+     */
     struct wide *rest;
-    double flop_per_step; /* Number of operations of one step; see propagate.h. */
+    double flop_per_step; /* Number of floating-point operations of one step; see propagate.h. */
 };
 
 static size_t mrf_state_count(const struct hm_mrf *mrf, size_t vertex)
@@ -134,7 +148,7 @@ fail:
 
 /* ---- products ------------------------------------------------------------------------------- */
 
-/* Multiply a number (struct wide) by a value of at most 1. */
+/* Multiply a number of struct wide by a value of at most 1. */
 static inline void wide_multiply(struct wide *w, double value)
 {
     if (value == 0) {
@@ -148,7 +162,7 @@ static inline void wide_multiply(struct wide *w, double value)
     }
 }
 
-/* Divide a number (struct wide) by one of its factors, which is at most 1. */
+/* Divide a number of struct wide by one of its factors, which is at most 1. */
 static inline struct wide wide_divide(struct wide w, double value)
 {
     if (value == 0) {
@@ -164,7 +178,7 @@ static inline struct wide wide_divide(struct wide w, double value)
 }
 
 /*
- * Convert numbers (struct wide) to doubles, scaled so that the largest is 1; if all numbers are 0,
+ * Convert numbers of struct wide to doubles, scaled so that the largest is 1; if all numbers are 0,
  * all results are 0.
  */
 static void wide_to_doubles(const struct wide *wides, size_t count, double *values)
@@ -179,7 +193,10 @@ static void wide_to_doubles(const struct wide *wides, size_t count, double *valu
         int64_t below = (int64_t)highest - wides[x].exponent;
         values[x] = wides[x].zeros > 0 ? 0 : wides[x].mantissa;
         for (int64_t i = 0; i < below && i < 4; i++)
-            /* After four divisions the value is below LEAST, so more divisions are not needed. */
+            /*
+             * After four divisions the value is below LEAST, so further divisions would not change
+             * the result.
+             */
             values[x] /= UNIT;
         most = values[x] > most ? values[x] : most;
     }
@@ -235,7 +252,10 @@ static void general_collect(void *kernel)
 
 /* ---- one iteration -------------------------------------------------------------------------- */
 
-/* Compute c_ij: the product T of a vertex without the message over one edge. */
+/*
+ * Compute c_ij: the product of the potential and the messages of a vertex, without the message that
+ * came over this edge.
+ */
 static void general_cavity(const struct general_kernel *k, size_t vertex, const double *message,
                            double *cavity)
 {
@@ -255,8 +275,8 @@ static inline double general_combine(const struct general_kernel *k, double x, d
 }
 
 /*
- * Compute the message over an edge with a weight. An entry is the sum of the other entries of c,
- * from prefix and suffix sums, plus the weight times the entry of c itself.
+ * Compute the message over an edge with a weight. Each entry is the sum of all other entries of c,
+ * which prefix and suffix sums give, plus the weight times the same entry of c.
  */
 static void general_message_by_weight(const struct general_kernel *k, size_t edge,
                                       const double *cavity, size_t states, double *sent)
@@ -322,7 +342,9 @@ static double general_update_edge(struct general_kernel *k, size_t edge)
 
     for (int end = 0; end < 2; end++)
         general_cavity(k, ends[end], into[end], k->cavity[end]);
-    /* The message into `end` is computed from the other end of the edge. */
+    /*
+     * The message that goes to one end of the edge is computed from the product at the other end.
+     */
     for (int end = 0; end < 2; end++) {
         if (mrf->weights)
             general_message_by_weight(k, edge, k->cavity[!end], states[end], k->sent);
@@ -385,7 +407,7 @@ static double *general_message(void *kernel, size_t edge, int end, size_t *ret_l
     return k->messages + k->places[edge] + (end ? mrf_state_count(k->mrf, ends[0]) : 0);
 }
 
-/* Normalise values to sum 1; uniform values if the sum is 0. */
+/* Scale values so that their sum is 1; if the sum is 0, make all values equal. */
 static void normalise_sum(double *values, size_t count)
 {
     double sum = 0;

@@ -9,36 +9,42 @@
 #include "propagate.h"
 
 struct hm_kernel_ops {
-    /* Create a kernel with uniform messages; the products of the vertices are not computed yet. */
+    /*
+     * Create a kernel with uniform messages; the products of the vertices must be computed
+     * afterwards.
+     */
     void *(*create)(const struct hm_mrf *mrf, const struct hm_propagate_settings *settings);
     void (*destroy)(void *kernel);
     /*
-     * Update all messages of the kernel and compute the next products of own vertices, which become
-     * the current ones. Returns the largest change of an entry of a message.
+     * Update all messages, and compute the products of own vertices for the next iteration, which
+     * then become the current ones. Returns the largest change of an entry of a message.
      */
     double (*step)(void *kernel);
-    /* Compute the products of own vertices from the messages, with the same bits as `step`. */
+    /*
+     * Compute the products of own vertices from the messages; the results have the same bits as
+     * those of `step`.
+     */
     void (*collect)(void *kernel);
     /*
-     * `bytes` is the length of the product of a vertex; `pack` and `unpack` copy the product to and
-     * from a buffer for another rank.
+     * `bytes` is the size of the product of a vertex; `pack` and `unpack` copy the product to and
+     * from a buffer that is exchanged with another rank.
      */
     size_t (*bytes)(const void *kernel, size_t vertex);
     void (*pack)(const void *kernel, size_t vertex, void *into);
     void (*unpack)(void *kernel, size_t vertex, const void *from);
     /*
-     * Returns the message of an edge into its first (end = 0) or second (end = 1) end; *ret_length
-     * is its length in doubles.
+     * Returns the message of an edge that goes to its first (end = 0) or second (end = 1) end;
+     * *ret_length is the number of doubles in it.
      */
     double *(*message)(void *kernel, size_t edge, int end, size_t *ret_length);
     /*
-     * `belief` computes the belief of a vertex, and `edge_belief` that of an edge, a table like
-     * psi. Both sum to 1.
+     * `belief` computes the belief of a vertex, and `edge_belief` the belief of an edge, which is a
+     * table of the same shape as psi. Each belief sums to 1.
      */
     void (*belief)(const void *kernel, size_t vertex, double *belief);
     void (*edge_belief)(const void *kernel, size_t edge, double *belief);
-    double (*flop)(
-        const void *kernel); /* Returns the number of floating-point operations of one step. */
+    /* Returns the number of floating-point operations that one step needs. */
+    double (*flop)(const void *kernel);
 };
 
 extern const struct hm_kernel_ops hm__propagate_binary, hm__propagate_general;
@@ -48,7 +54,7 @@ extern const struct hm_kernel_ops hm__propagate_binary, hm__propagate_general;
  * propagate_binary.c.
  */
 bool hm__propagate_binary_fits(const struct hm_mrf *mrf);
-/* Returns psi_ab(x, y) of an edge. */
+/* Returns the potential psi_ab(x, y) of an edge. */
 double hm__mrf_psi(const struct hm_mrf *mrf, size_t edge, size_t x, size_t y);
 
 #endif

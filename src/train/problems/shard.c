@@ -1,7 +1,7 @@
 /*
- * Distributes rows over ranks. A message to a rank begins with a header (numbers of rows and
- * entries). The receiver replies whether it has enough memory; then the arrays of struct hm_rows
- * follow, and the positions of the rows in the receiver's block.
+ * Distributes rows over ranks. Rank 0 sends rows in batches. A batch begins with a header (numbers
+ * of rows and entries). The receiver replies whether it has enough memory; then rank 0 sends the
+ * arrays of struct hm_rows, and the positions of the rows in the receiver's block.
  */
 #include "shard.h"
 
@@ -16,7 +16,8 @@
 enum { READ_ROWS = 256, STOP = -1 };
 
 struct shard_header {
-    double rows; /* Number of rows; STOP: rank 0 failed, and no more rows follow. */
+    /* Number of rows in the batch; STOP if rank 0 failed, so that no more rows follow. */
+    double rows;
     double entries;
 };
 
@@ -36,12 +37,12 @@ struct hm_shard hm__shard_in(const struct hm_comm *comm, double rows, int rank)
     return (struct hm_shard){first, next - first};
 }
 
-/* Returns the rank whose block contains position `place`: first <= place < first + count. */
+/* Returns the rank whose block contains the position `place`. */
 static int shard_owner(const struct hm_comm *comm, double place, double total)
 {
     int low = 0, high = comm->size - 1;
 
-    /* Binary search for the last rank whose block begins at or before the position. */
+    /* Search for the last rank whose block begins at or before the position. */
     while (low < high) {
         int middle = (low + high + 1) / 2;
         if (hm__shard_in(comm, total, middle).first <= place)
@@ -81,7 +82,10 @@ static void batch_release(struct rank_batch *batch)
     hm__free(batch->places);
 }
 
-/* Send the batch and empty it; returns HM_E_NOMEM if the receiver does not have enough memory. */
+/*
+ * Send the batch to its rank and empty it; returns HM_E_NOMEM if the receiver does not have enough
+ * memory.
+ */
 static int batch_send(struct hm_comm *comm, int to, struct rank_batch *batch)
 {
     const struct hm_rows *rows = &batch->rows;
@@ -104,7 +108,9 @@ static int batch_send(struct hm_comm *comm, int to, struct rank_batch *batch)
     return 0;
 }
 
-/* Receive the next batch and append it to the rows of this rank. Returns 0, STOP, or HM_E_NOMEM. */
+/*
+ * Receive the next batch and append its rows to those of this rank. Returns 0, STOP, or HM_E_NOMEM.
+ */
 static int batch_receive(struct hm_comm *comm, struct rank_batch *own)
 {
     struct hm_rows *rows = &own->rows;
@@ -137,11 +143,14 @@ static int batch_receive(struct hm_comm *comm, struct rank_batch *own)
 struct distributor {
     struct hm_comm *comm;
     const struct hm_row_source *source;
-    uint32_t *order; /* Position of each row in the new order; NULL: the order of the data. */
-    /* One batch per rank; batches[0] collects the whole block of rank 0. */
+    /* Position of each row of the data in the new order; NULL if the order is not changed. */
+    uint32_t *order;
+    /*
+     * Batches that are being filled, one per rank; batches[0] collects the whole block of rank 0.
+     */
     struct rank_batch *batches;
     double *missing;      /* Number of rows that each rank has not received yet. */
-    struct hm_rows block; /* Buffer for the rows that were just read. */
+    struct hm_rows block; /* Buffer with the rows that were read last. */
 };
 
 static size_t batch_bytes(const struct rank_batch *batch)
@@ -157,7 +166,7 @@ static int distributor_send(struct distributor *distributor, int to, struct hm_e
     if (count == 0)
         return 0;
     if (batch_send(distributor->comm, to, &distributor->batches[to])) {
-        /* The receiver has already failed and must not receive STOP. */
+        /* This receiver has already failed, so it does not wait for a STOP. */
         distributor->missing[to] = 0;
         return hm__fail(err, HM_E_NOMEM, "rank %d does not have enough memory for its rows", to);
     }
@@ -241,8 +250,8 @@ static int distributor_init(struct distributor *distributor, const struct hm_row
 }
 
 /*
- * Read and distribute all rows on rank 0; the block of rank 0 itself is in *own. On failure, ranks
- * that still wait for rows receive STOP.
+ * On rank 0: read all rows and send them to their ranks; the block of rank 0 itself is stored in
+ * *own. If this fails, the ranks that still wait for rows receive STOP.
  */
 static int distributor_run(struct distributor *distributor, struct rank_batch *own,
                            struct hm_err *err)
@@ -251,7 +260,8 @@ static int distributor_run(struct distributor *distributor, struct rank_batch *o
     int size = distributor->comm->size, rc = distributor_init(distributor, &own->rows, err);
 
     if (distributor->batches && distributor->missing) {
-        distributor->batches[0] = *own; /* `own` already has memory for the block of rank 0. */
+        /* The memory for the block of rank 0 was allocated before. */
+        distributor->batches[0] = *own;
         rc = rc ? rc : distributor_read(distributor, err);
         *own = distributor->batches[0];
     }
@@ -286,7 +296,7 @@ int hm__shard_distribute(struct hm_comm *comm, const struct hm_row_source *sourc
         rc = distributor_run(&distributor, &own, err);
     while (comm->rank > 0 && rc == 0 && (double)own.rows.count < block.count)
         rc = batch_receive(comm, &own);
-    /* Only rank 0 knows the error; hm__agree broadcasts it. */
+    /* The error is known only on rank 0; hm__agree broadcasts it to all ranks. */
     rc = hm__agree(comm, comm->rank == 0 ? rc : 0, err);
     if (rc == 0 && source->order == HM_ORDER_SHUFFLED) {
         bool sorted = hm__rows_reorder(&own.rows, own.places);

@@ -1,7 +1,8 @@
 /*
- * Distributes rows over ranks: the rows are put into an order, and rank k of n holds the k-th of n
- * blocks. Blocks are equal unless the ranks have shares. The order does not depend on n, so that
- * values that belong to rows can be redistributed if a run is resumed with another number of ranks.
+ * Distributes rows over ranks: the rows are put into a certain order and divided into n blocks, of
+ * which rank k holds the k-th. Blocks have equal lengths unless the communicator gives the ranks
+ * different shares. The order does not depend on n, so that values that belong to rows can be
+ * redistributed if a run is resumed with another number of ranks.
  */
 #ifndef HM_SHARD_H
 #define HM_SHARD_H
@@ -9,25 +10,28 @@
 #include "comm.h"
 #include "rows.h"
 
-/* The block of one rank: positions first .. first + count - 1. */
+/* The block of one rank: positions first to first + count - 1 in the order of the rows. */
 struct hm_shard {
     double first, count;
 };
 
 struct hm_shard hm__shard_of(double rows, int rank, int size);
 /*
- * Returns the block of one rank in a communicator whose ranks may have shares of different sizes.
+ * Returns the block of one rank; the ranks of the communicator may have shares of different sizes.
  */
 struct hm_shard hm__shard_in(const struct hm_comm *comm, double rows, int rank);
 
 /*
- * Append up to `most` rows to `block`. Returns the number of rows, 0 at the end of the data, or a
- * negative error code.
+ * Append up to `most` rows to `block`. Returns the number of appended rows, 0 at the end of the
+ * data, or a negative error code.
  */
 typedef int hm_rows_reader(void *context, size_t most, struct hm_rows *block, struct hm_err *err);
 
 enum hm_order {
-    /* Random order given by a seed, so that blocks are similar even if the file is sorted. */
+    /*
+     * The rows are put into a random order that depends on a seed, so that blocks are similar even
+     * if the file is sorted.
+     */
     HM_ORDER_SHUFFLED,
     HM_ORDER_AS_IS,
 };
@@ -42,9 +46,10 @@ struct hm_row_source {
 };
 
 /*
- * Read and distribute the rows. Collective. Rank 0 reads all rows and sends the blocks of the other
- * ranks in batches; it holds only its own block, buffers of HM_SHARD_BUFFER_BYTES for the other
- * ranks, and the order. The members `sparse` and `features` of `rows` must be set on all ranks.
+ * Read and distribute the rows; all ranks must call this function. Rank 0 reads all rows and sends
+ * the blocks of the other ranks in batches; its memory holds only its own block, buffers of
+ * HM_SHARD_BUFFER_BYTES for the other ranks, and the order of the rows. The members `sparse` and
+ * `features` of `rows` must be set on all ranks.
  */
 enum { HM_SHARD_BUFFER_BYTES = 16 * 1024 * 1024 };
 int hm__shard_distribute(struct hm_comm *comm, const struct hm_row_source *source,

@@ -5,16 +5,16 @@
  */
 #include "vector.h"
 
-typedef double pair __attribute__((vector_size(16), aligned(8), may_alias));
+typedef double unaligned_pair __attribute__((vector_size(16), aligned(8), may_alias));
 
-static pair pair_load(const double *p)
+static unaligned_pair pair_load(const double *p)
 {
-    return *(const pair *)(const void *)p;
+    return *(const unaligned_pair *)(const void *)p;
 }
 
 double hm__dot(const double *a, const double *b, size_t count)
 {
-    pair s = {0}, t = {0}, u = {0}, v = {0};
+    unaligned_pair s = {0}, t = {0}, u = {0}, v = {0};
     size_t i = 0;
     double rest = 0;
 
@@ -36,22 +36,24 @@ void hm__axpy(double factor, const double *a, double *b, size_t count)
         b[i] += factor * a[i];
 }
 
-/* Partial sums of the products of four rows with the weights w, in two registers for each row. */
+/*
+ * Partial sums of the dot products of four rows and the weights w, in two registers for each row.
+ */
 struct four_sums {
-    pair s[4], t[4];
+    unaligned_pair s[4], t[4];
 };
 
 /*
- * Add the products of row values and weights in columns from..to-1; `from` and `to` are multiples
+ * Add the products of row values and weights in columns `from` to `to` - 1; both must be multiples
  * of 4.
  */
 static void four_add_products(struct four_sums *sums, const double *const x[4], const double *w,
                               size_t from, size_t to)
 {
-    struct four_sums f = *sums; /* Unlike *sums, a local copy stays in registers. */
+    struct four_sums f = *sums; /* A local copy of *sums can stay in registers during the loop. */
 
     for (size_t i = from; i < to; i += 4) {
-        pair v = pair_load(w + i), u = pair_load(w + i + 2);
+        unaligned_pair v = pair_load(w + i), u = pair_load(w + i + 2);
         for (size_t k = 0; k < 4; k++) {
             f.s[k] += pair_load(x[k] + i) * v;
             f.t[k] += pair_load(x[k] + i + 2) * u;
@@ -61,8 +63,8 @@ static void four_add_products(struct four_sums *sums, const double *const x[4], 
 }
 
 /*
- * Add the products of row values and weights in the last columns from..count-1, and combine the
- * partial sums.
+ * Add the products of row values and weights in the last columns, `from` to `count` - 1, and
+ * combine the partial sums.
  */
 static void four_finish(const struct four_sums *sums, const double *const x[4], const double *w,
                         size_t from, size_t count, double dots[4])
@@ -71,7 +73,7 @@ static void four_finish(const struct four_sums *sums, const double *const x[4], 
         double rest = 0;
         for (size_t j = from; j < count; j++)
             rest += x[k][j] * w[j];
-        pair s = sums->s[k] + sums->t[k];
+        unaligned_pair s = sums->s[k] + sums->t[k];
         dots[k] = s[0] + s[1] + rest;
     }
 }
@@ -88,9 +90,12 @@ void hm__dot4(const double *const x[4], const double *w, size_t count, double do
 void hm__dot8(const double *const x[8], const double *w, size_t count, double dots[8])
 {
     enum {
+        /*
+         * Number of columns in a block. The eight rows are processed in two groups of four: while
+         * the products of one group are summed, the rows of the other group are loaded.
+         */
         BLOCK = 96
-    }; /* Number of columns per block. While the products of four rows are summed, the other four
-          rows are loaded. */
+    };
     struct four_sums first = {0}, second = {0};
     size_t whole = count - count % 4;
 

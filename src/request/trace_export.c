@@ -12,8 +12,8 @@ const char hm__export_trace_header[] =
     "backups,rows\n";
 
 /*
- * Returns the staleness of a run as text: a number, "async", or an empty text if the run has no
- * stale gradients.
+ * Returns the staleness of a run as a string: a number, "async", or "" if the run has no stale
+ * gradients.
  */
 static const char *staleness_text(const struct hm_stored *run, char text[40], struct hm_text *out)
 {
@@ -28,7 +28,7 @@ static const char *staleness_text(const struct hm_stored *run, char text[40], st
     return text;
 }
 
-/* Returns a number of the run's field `more`; NaN if there is none. */
+/* Returns a number from the field `more` of the run; NaN if there is no such number. */
 static double more_number(const struct hm_stored *run, const char *key, struct hm_text *out)
 {
     double number = NAN;

@@ -6,11 +6,11 @@
 #include "text.h"
 
 /*
- * Writes a trace in the format of `howmany train --json`: a head line, a line for each sample, and
- * a summary line.
+ * Writes a trace in the format of `howmany train --json`: a line that describes the run, a line for
+ * each sample, and a summary line.
  */
 void hm__export_trace_lines(struct hm_text *out, const struct hm_stored *run);
-/* The header line of the CSV; hm__export_trace_rows adds the rows of a trace below it. */
+/* Header line of a CSV file with traces; hm__export_trace_rows appends the rows of a trace. */
 extern const char hm__export_trace_header[];
 void hm__export_trace_rows(struct hm_text *out, const struct hm_stored *run);
 
