@@ -33,7 +33,7 @@
 
 /* clang-format off */
 const struct hm_sheet_error hm__sheet_errors[HM_SHEET_KIND_COUNT] = {
-    [HM_SHEET_DEVICE] = {"networks on one accelerator", -0.0209, 0.1710},
+    [HM_SHEET_DEVICE] = {"networks on one accelerator", -0.0208, 0.1713},
     [HM_SHEET_NODE] = {"networks on the accelerators of one node", -0.0033, 0.1726},
     [HM_SHEET_NODES] = {"networks on accelerators of several nodes", 0.0376, 0.2990},
     [HM_SHEET_COMPILED] = {"compiled networks on one accelerator", -0.0441, 0.3920},

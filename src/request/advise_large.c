@@ -79,6 +79,14 @@ int hm__advise_laws_note(struct hm_advice *advice, struct hm_err *err)
     const struct hm_notes notes = {advice->memory, &advice->notes, &advice->note_count};
 
     advice->next = (struct hm_next_run){0};
+    int rc = 0;
+    if (advice->loss > 0)
+        rc = hm__notes_add(notes, err,
+                           "losses here are distances from %.3f nats per token, which no training "
+                           "of this network goes below: %.3g is a loss of %.3f",
+                           advice->best, advice->loss, advice->best + advice->loss);
+    if (rc)
+        return rc;
     return hm__notes_add(notes, err,
                          "the loss follows the scaling laws of Hoffmann et al. 2022, Besiroglu et "
                          "al. 2024 and Muennighoff et al. 2023, which differ as the interval says; "

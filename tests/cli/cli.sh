@@ -173,6 +173,8 @@ json "catalog list --json has all kinds" '(.machines|length) >= 40 and (.fabrics
   (.machines|map(select(.source == null or .date == null))|length) == 0 and
   (.machines[] | select(.name == "p4d.24xlarge").accelerators) == 8' howmany catalog list --json
 json "unknown prices are null" '[.machines[] | select(.price_per_h == 0)] == []' howmany catalog list machines --json
+ports() { howmany plan vgg-16 --on dgx-a100 --n 32 --set cluster.fabric="$1" --json | jq .best.time_s; }
+check "ports multiply the bandwidth of one" test "$(ports '{bandwidth: 25 Gbit/s, ports: 8}')" = "$(ports '{bandwidth: 200 Gbit/s}')"
 json "sizes of transformers are listed" '[.networks[] | select(.name == "mixtral-8x7b")][0] | .parameters == 46702792704 and .active_parameters == 12747800576' howmany catalog list networks --json
 expect "a transformer is shown with its sizes" 0 "8030261248" howmany catalog show llama-3-8b
 json "catalog show --json prints an entry" '.parameters == 25557032' howmany catalog show resnet-50 --json

@@ -70,6 +70,7 @@ check "runs belong to one machine" test "$code" -eq 2
 json "offload makes a job fit" '.best.fits and .best.layout.offload == "optimizer" and .best.memory.optimizer_bytes == 0' \
   howmany plan "$work/loss.yaml" --n 1 --set parallel.offload=optimizer --json
 json "a torus of chips" '.best.n == 256 and .best.nodes == 256' howmany plan "$work/loss.yaml" --on TPU-v5p --set torus=8x8x4 --json
+has "distances from the least loss are explained" "is a loss of 2.100" howmany advise --job "$job" --reach 2.1
 json "chunks of stages choose a pipeline" '.best.layout | .interleave == 2 and .pipeline > 1' howmany plan "$job" --n 64 --set parallel.interleave=2 --json
 json "a precision without units is noted" '[.notes[] | select(test("no units for nvfp4"))] | length == 1' howmany plan "$job" --n 64 --set precision=nvfp4 --json
 json "with fp8 in use, no lower precision is advised" '.limit.why == "faster devices"' howmany plan "$job" --n 64 --set precision=fp8 --json

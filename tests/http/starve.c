@@ -9,8 +9,9 @@
  *
  *     starve PROGRAM LIBRARY FOLDER [TRIALS [SEED]]
  *
- * FOLDER is for the store and must be empty. Without TRIALS, every allocation of every request
- * fails in both ways. The exit code is 0 if all promises are kept.
+ * FOLDER is for the store and must be empty. Without TRIALS, there is one round, in which every
+ * allocation of nearly every request fails in both ways. The exit code is 0 if all promises are
+ * kept.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -29,7 +30,14 @@
 #include "fail_alloc.h"
 #include "howmany_store.h"
 
-enum { ANSWER_MAX = 1 << 21, REQUEST_MAX = 1 << 14, AGAIN_EVERY = 16, ROWS = 3, SHOWN = 20 };
+enum {
+    ANSWER_MAX = 1 << 21,
+    REQUEST_MAX = 1 << 14,
+    AGAIN_EVERY = 16,
+    ROWS = 3,
+    SHOWN = 20,
+    SWEEP_MAX = 1000
+};
 
 /* How the answers of a request are compared. */
 enum {
@@ -387,12 +395,15 @@ static void map_control(const char *file)
     close(f);
 }
 
-/* Try every allocation of every request in both ways, or one in `step`. */
+/* Try every allocation of every request in both ways, or one in `step`; of a request with very many
+ * allocations a part in each round. */
 static void sweep(long step, unsigned *seed)
 {
-    for (size_t i = 0; i < QUESTIONS; i++)
-        for (long k = rand_r(seed) % step; k < 2 * allocations[i]; k += step)
+    for (size_t i = 0; i < QUESTIONS; i++) {
+        long own = step + 2 * allocations[i] / SWEEP_MAX;
+        for (long k = rand_r(seed) % own; k < 2 * allocations[i]; k += own)
             try_once(i, k / 2, k % 2);
+    }
 }
 
 int main(int argc, char **argv)

@@ -464,6 +464,33 @@ static void write_errors_are_reported(void **state)
     assert_int_equal(rmdir(path), 0);
 }
 
+/* A symbolic link with the temporary name of a checkpoint is replaced; the file that it names stays
+ * as it was. */
+static void links_are_not_followed(void **state)
+{
+    static unsigned char bytes[BYTES];
+    static struct training t;
+    char path[PATH], beside[PATH + 8], other[PATH + 8];
+
+    (void)state;
+    small_file(path, bytes);
+    snprintf(beside, sizeof(beside), "%s.new", path);
+    snprintf(other, sizeof(other), "%s.other", path);
+    FILE *file = fopen(other, "w");
+    assert_non_null(file);
+    fputs("mine", file);
+    assert_int_equal(fclose(file), 0);
+    assert_int_equal(symlink(other, beside), 0);
+    t = training_of("cocoa", &problems[0], 0, 4);
+    t.plan.checkpoint = path;
+    train_on(&t, 2);
+    assert_int_equal(read_bytes(other, bytes), 4);
+    assert_memory_equal(bytes, "mine", 4);
+    assert_false(exists(beside));
+    assert_int_equal(unlink(other), 0);
+    assert_int_equal(unlink(path), 0);
+}
+
 /* State of a test in which one rank runs out of memory during the save. */
 struct starving {
     int rank;
@@ -530,6 +557,7 @@ int main(void)
         cmocka_unit_test(offsets_out_of_range_are_refused),
         cmocka_unit_test(checkpoints_of_other_runs_are_refused),
         cmocka_unit_test(write_errors_are_reported),
+        cmocka_unit_test(links_are_not_followed),
         cmocka_unit_test(saving_without_memory_fails),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

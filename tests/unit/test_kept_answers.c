@@ -454,7 +454,7 @@ static void kept_request(struct kept *k, const char *verb)
         assert_true(k->field_count < FIELDS);
         snprintf(k->fields[k->field_count++], sizeof(k->fields[0]), "%.4000s", k->line);
     }
-    if (as_text) {
+    if (as_text && memory_every == 0) {
         free(kept_read_block(k, false));
         kept_check_text(k, verb);
         k->requests++;
@@ -548,7 +548,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(answers_are_kept)};
 
-    if (argc < 2 || argc > 3)
+    if (argc < 2 || argc > 4)
         return 2;
     file_name = argv[1];
     if (argc > 2 && strncmp(argv[2], "threads:", 8) == 0)
@@ -557,5 +557,6 @@ int main(int argc, char **argv)
         as_text = true;
     else if (argc > 2)
         memory_every = strtoul(argv[2], NULL, 10);
+    as_text = as_text || argc > 3;
     return cmocka_run_group_tests_name("kept_answers", tests, NULL, NULL);
 }

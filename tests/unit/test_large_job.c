@@ -529,7 +529,7 @@ static void devices_are_those_of_the_catalog(void **state)
         {"machine: h20", HM_FAMILY_HOPPER, 148, 296, 0, 78},
         {"machine: p5.48xlarge", HM_FAMILY_HOPPER, 989.4, 1979, 0, 132},
         {"machine: gb300", HM_FAMILY_BLACKWELL, 2500, 5000, 15000, 148},
-        {"machine: tpu-v5p", HM_FAMILY_OTHER, 459, 0, 0, 8},
+        {"machine: tpu-v5p", HM_FAMILY_OTHER, 459, 459, 0, 8},
         {"machine: gaudi-3", HM_FAMILY_OTHER, 1677, 1677, 0, 64},
         {"{flops: {16: 990 Tflop/s}, memory_bandwidth: 3.3 TB/s}", HM_FAMILY_HOPPER, 990, 1980, 0,
          132},

@@ -141,8 +141,10 @@ static int read_table(struct validate_curves *f, const char *path, bool own)
     columns[SOURCE] = own ? hm__csv_column(csv, "source") : -1;
     snprintf(source, sizeof(source), "%.*s", (int)strcspn(name, "."), name);
     while ((got = hm__csv_next(csv, &fields, &err)) == 1)
-        if (!add_row(f, source, fields, columns))
-            got = cli_complain("out of memory");
+        if (!add_row(f, source, fields, columns)) {
+            hm__csv_close(csv);
+            return cli_complain("out of memory");
+        }
     hm__csv_close(csv);
     return got < 0 ? cli_report(&err) : 0;
 }

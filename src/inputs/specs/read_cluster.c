@@ -170,17 +170,44 @@ static const struct hm_field link_fields[] = {
      .kind = HM_FIELD_BOOL,
      .offset = offsetof(struct hm_link, mesh),
      .doc = "whether each pair of workers has its own share of the bandwidth, without a switch"},
+    {.name = "ports", .kind = HM_FIELD_OTHER, .doc = "ports of a node with this bandwidth each"},
     {.name = "name", .kind = HM_FIELD_OTHER, .doc = "a fabric of the catalog to start from"},
     {.name = "title", .kind = HM_FIELD_OTHER, .doc = "what it is"},
     {.name = "source", .kind = HM_FIELD_OTHER, .doc = "where the figures are from"},
     {.name = "date", .kind = HM_FIELD_OTHER, .doc = "when they were valid"},
 };
 
+/*
+ * Reads the number of ports that a node has to the fabric, and multiplies the bandwidth, which is
+ * that of one port, by it.
+ */
+static int read_ports(struct hm_reader *reader, const struct hm_value *value, struct hm_link *link)
+{
+    static const struct hm_field field = {
+        .name = "ports", .kind = HM_FIELD_QUANTITY, .min = 1, .max = 64, .whole = true};
+    const struct hm_value *ports = hm__value_get(value, "ports");
+    double count = 1;
+
+    if (!ports)
+        return 0;
+    size_t mark = hm__reader_enter(reader, "ports");
+    int rc = hm__read_field(reader, ports, &field, &count);
+    if (rc == 0 && !hm__value_get(value, "bandwidth") && !hm__value_get(value, "name")) {
+        rc = hm__reader_fail(reader, ports, HM_E_CONFLICT, "the bandwidth of one port is missing");
+        hm__err_hint(reader->err, "give bandwidth or name, which are those of one port");
+    }
+    hm__reader_leave(reader, mark);
+    link->bandwidth_bytes_per_s *= count;
+    return rc;
+}
+
 int hm__read_link(struct hm_reader *reader, const struct hm_value *value, struct hm_link *link)
 {
     int rc = hm__read_map(reader, value, link_fields, sizeof(link_fields) / sizeof(link_fields[0]),
                           link);
 
+    if (rc == 0)
+        rc = read_ports(reader, value, link);
     if (rc == 0 && !(link->bandwidth_bytes_per_s > 0)) {
         rc = hm__reader_fail(reader, value, HM_E_MISSING, "'bandwidth' is missing");
         hm__err_hint(reader->err, "bandwidth: a rate such as 10 Gbit/s");
