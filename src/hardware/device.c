@@ -319,10 +319,11 @@ double hm__device_norm(const struct hm_device *d, double values, double channels
         return hm__device_stream(d, bytes * hm__device_kept_traffic(d), k->stream);
     /* One block of threads sums a channel, so the rate is low if there are few channels. */
     double rate = fmin(d->bandwidth * fraction, channels * k->norm_channel * 1e9);
-    if (d->math == HM_MATH_BF16)
-        rate = fmin(rate, d->processors * k->norm_slow * 1e9);
-    if (d->math == HM_MATH_FP16)
-        rate = fmin(rate, d->processors * k->norm_half * 1e9);
+    double slow = d->math == HM_MATH_BF16   ? k->norm_slow
+                  : d->math == HM_MATH_FP16 ? k->norm_half
+                                            : 0;
+    if (slow > 0 && d->processors > 0)
+        rate = fmin(rate, d->processors * slow * 1e9);
     return bytes / rate + 2 * d->kernel_s;
 }
 

@@ -37,7 +37,9 @@ static void check_answer(const struct hm_answer *a, struct validate_headline *h)
     h->best = a->best == HM_NONE ? NAN : a->points[a->best].n;
     h->knee = a->knee == HM_NONE ? NAN : a->points[a->knee].n;
     h->slack = a->slack;
-    h->holds = a->best != HM_NONE && a->points[a->best].total_s == least && a->recommended == first;
+    /* If the job fits on no number of workers, the answer must not recommend one. */
+    h->holds = a->best == HM_NONE ? isinf(least) && a->recommended == HM_NONE
+                                  : a->points[a->best].total_s == least && a->recommended == first;
 }
 
 /* Checks the headline rule (the recommended n is the smallest one that is as good as the best) for
