@@ -32,7 +32,7 @@ export function jobText(values: Values): string {
 /** Whether layouts are searched for a job: a network of the catalog whose parameters depend on the layout, or a transformer in YAML. */
 export function hasLayouts(values: Values, networks: CatalogEntry[]): boolean {
   const name = networkName(values);
-  if (name) return networks.some((n) => n.name === name && n.active_parameters !== null);
+  if (name) return networks.some((n) => n.name === name && typeof n.active_parameters === 'number');
   return /^\s*(kind:\s*transformer|sequence:|hidden_size)/m.test(values.yaml ?? '');
 }
 

@@ -135,7 +135,7 @@ test('the three choices of a plan', () => {
 test('a plan request has the values of the view, with units', () => {
   const own = { job: 'own', yaml: 'compute: 1 s/n\ncommunicate: latency*n\n', latency: '5', price: '2', bandwidth: '9', on: 'a,b', goal: 'cost', max_n: '8', nodes: '4', batch: '64' };
   assert.deepEqual(planRequestOf(own, []), { job: own.yaml, goal: 'cost', max_n: '8', batch: '64', on: ['a', 'b'], set: { 'cluster.fabric.latency': '5 us', 'cluster.price': '$2/h', 'cluster.max_nodes': '4' } });
-  const networks = [{ name: 'llama', parameters: null }, { name: 'resnet-50', parameters: 25e6 }];
+  const networks = [{ name: 'llama', parameters: 8e9, active_parameters: 8e9 }, { name: 'resnet-50', parameters: 25e6, active_parameters: null }];
   const large = { job: 'net:llama', precision: 'fp8', tensor: '8', sequence: '4096' };
   assert.deepEqual(planRequestOf(large, networks), { job: 'llama', sequence: '4096', tokens: '100B', on: ['p5.48xlarge'], set: { precision: 'fp8', 'parallel.tensor': '8' } });
   assert.deepEqual(planRequestOf({ job: 'net:resnet-50', iterations: '5' }, networks), { job: 'resnet-50', iterations: '5', on: ['p5.48xlarge'] });
