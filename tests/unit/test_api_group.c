@@ -9,18 +9,15 @@ enum { REQUESTS = 40 };
 
 static struct http_request post_run(const char *key, const char *body)
 {
-    return (struct http_request){.method = "POST",
-                                 .path = "/v1/runs",
-                                 .query = "",
-                                 .type = "application/json",
-                                 .accept = "",
-                                 .authorization = "",
-                                 .host = "",
-                                 .origin = "",
-                                 .if_none_match = "",
-                                 .key = key,
-                                 .body = body,
-                                 .length = strlen(body)};
+    struct http_request request = HTTP_REQUEST_INIT;
+
+    request.method = "POST";
+    request.path = "/v1/runs";
+    request.type = "application/json";
+    request.key = key;
+    request.body = body;
+    request.length = strlen(body);
+    return request;
 }
 
 /* A server with an empty store. */

@@ -1,9 +1,7 @@
 /* A large table is added to a store in one transaction, whose results are those of adding it in
  * small batches. */
-#include "store_testing.h"
-
-#include "store.h"
 #include "store_load.h"
+#include "store_waiting.h"
 #include "table_add.h"
 
 enum { ROWS = HM_STORE_WAITING + 200, TABLE_BYTES = 200000 };
@@ -38,15 +36,6 @@ static void set_value(struct hm_runs *runs, const char *column, size_t row, doub
     for (size_t c = 0; c < runs->column_count; c++)
         if (strcmp(runs->columns[c].name, column) == 0)
             ((double *)(uintptr_t)runs->columns[c].values)[row] = value;
-}
-
-static int64_t waiting_runs(struct hm_store *store)
-{
-    int64_t count = -1;
-
-    assert_done(hm__store_number(store, "SELECT count(*) FROM runs WHERE waiting = 1", NULL, 0,
-                                 &count, err));
-    return count;
 }
 
 static void check_undamaged(struct hm_store *store, int64_t wanted)

@@ -1,8 +1,6 @@
 /* Tests that runs which wait to be added to the indexes are found like all other runs. The expected
  * orders come from qsort on the runs in memory. */
-#include "store_testing.h"
-
-#include "store.h"
+#include "store_waiting.h"
 
 enum { RUNS = 240, PAGE = 7 };
 
@@ -122,15 +120,6 @@ static void add_made_runs(struct hm_store *store, size_t from, size_t to)
     for (size_t i = from; i < to; i++)
         runs[i - from] = made_run(i);
     assert_done(hm_store_add(store, runs, to - from, NULL, NULL, err));
-}
-
-static int64_t waiting_runs(struct hm_store *store)
-{
-    int64_t count = -1;
-
-    assert_done(hm__store_number(store, "SELECT count(*) FROM runs WHERE waiting = 1", NULL, 0,
-                                 &count, err));
-    return count;
 }
 
 static void place_all(struct hm_store *store, bool rebuild)
