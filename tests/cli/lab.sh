@@ -198,8 +198,9 @@ howmany lab up -n 2 --latency 1ms --way vde --name "${lab}a" >/dev/null
 howmany lab up -n 2 --name "${lab}b" >/dev/null
 expect "status of a missing lab lists the existing labs" 1 "existing labs: " howmany lab status --name "${lab}c"
 check "two labs have different nodes" same "$(howmany lab run --name "${lab}a" -- hostname) $(howmany lab run --name "${lab}b" -- hostname)" "${lab}a-1 ${lab}b-1"
-howmany lab run --name "${lab}a" -- sleep 1000 &
+howmany lab run --name "${lab}a" -- sh -c "touch $work/asleep && exec sleep 1000" &
 sleeper=$!
+wait_for 30 test -e "$work/asleep"
 check "lab down of one of two labs succeeds" howmany lab down --name "${lab}a"
 wait $sleeper
 check "lab down ends the processes on its nodes" test $? -gt 128

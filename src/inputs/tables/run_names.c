@@ -79,14 +79,15 @@ static const struct hm_known_column *find_known(const char *name)
     lower[0] = '|';
     for (i = 0; name[i] && i < HM_RUN_NAME - 1; i++)
         lower[i + 1] = (char)tolower((unsigned char)name[i]);
+    lower[i + 1] = '\0';
+    for (size_t k = 0; k < ENTRY_COUNT; k++)
+        if (strcmp(lower + 1, entries[k].known.name) == 0)
+            return &entries[k].known;
     lower[i + 1] = '|';
     lower[i + 2] = '\0';
-    for (size_t k = 0; k < ENTRY_COUNT; k++) {
-        const char *own = entries[k].known.name;
-        if ((strlen(own) == i && strncmp(lower + 1, own, i) == 0) ||
-            (i > 0 && strstr(entries[k].aliases, lower)))
+    for (size_t k = 0; i > 0 && k < ENTRY_COUNT; k++)
+        if (strstr(entries[k].aliases, lower))
             return &entries[k].known;
-    }
     return NULL;
 }
 
