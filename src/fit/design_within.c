@@ -12,7 +12,7 @@
  * Several runs halve the random error of the interval's width (about 7 % with 100 draws) and cost
  * little, because solving for the coefficients takes most of the time.
  */
-enum { DRAWS = 100, RUNS = 8 };
+enum { DRAWS = 100, RUNS = 4 };
 
 void hm__design_add_row(struct hm_design_rows *rows, const double *terms)
 {

@@ -116,6 +116,7 @@ static int formula_eval(const struct hm_formula *f, const double *symbols,
                         const struct hm_scaled *scaled, const double *const *columns, size_t count,
                         double *values, struct hm_err *err)
 {
+    const size_t widest = count < BLOCK ? count : BLOCK;
     double *space = hm__calloc(f->node_count * BLOCK, sizeof(*space));
     if (!space)
         return hm__fail_nomem(err);
@@ -123,11 +124,11 @@ static int formula_eval(const struct hm_formula *f, const double *symbols,
         if (f->nodes[k].varies)
             continue;
         double value = node_constant(f, &f->nodes[k], space, symbols, scaled);
-        for (size_t i = 0; i < BLOCK; i++)
+        for (size_t i = 0; i < widest; i++)
             node_row(space, (int)k)[i] = value;
     }
     for (size_t start = 0; start < count; start += BLOCK) {
-        size_t length = count - start < BLOCK ? count - start : BLOCK;
+        size_t length = count - start < widest ? count - start : widest;
         run_block(f, scaled, space, columns, start, length);
         memcpy(values + start, node_row(space, f->result), length * sizeof(*values));
     }

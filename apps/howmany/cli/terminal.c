@@ -1,14 +1,13 @@
 /* Writes messages, detects the properties of the terminal, and runs gnuplot as a child process. */
 #include <errno.h>
-#include <langinfo.h>
 #include <libgen.h>
 #include <limits.h>
-#include <locale.h>
 #include <spawn.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/ioctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -116,16 +115,18 @@ static size_t terminal_width(void)
     return width > 0 && width < 1000 ? (size_t)width : 80;
 }
 
-/* Whether the locale uses UTF-8. The locale is used only for this; the format of numbers does not
- * depend on it. */
+/* Returns whether the environment names a locale with UTF-8. Its data are not loaded, because that
+ * takes a twentieth of the time of a plan. */
 static bool speaks_unicode(void)
 {
-    locale_t locale = newlocale(LC_CTYPE_MASK, "", (locale_t)0);
-    bool utf8 = locale != (locale_t)0 && strcmp(nl_langinfo_l(CODESET, locale), "UTF-8") == 0;
+    static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
+    const char *locale = NULL;
 
-    if (locale != (locale_t)0)
-        freelocale(locale);
-    return utf8;
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && !(locale && *locale); i++)
+        locale = getenv(names[i]);
+    const char *codeset = locale ? strchr(locale, '.') : NULL;
+    return codeset &&
+           (strncasecmp(codeset, ".UTF-8", 6) == 0 || strncasecmp(codeset, ".utf8", 5) == 0);
 }
 
 struct hm_style cli_style(void)
