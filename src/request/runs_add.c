@@ -222,6 +222,19 @@ static int note_cut(struct hm_call *call, const struct hm_document *d, bool cut,
     return hm__notes_add(notes, err, "%.200s " HM_NOTE_CUT, hm__note_source(d->name));
 }
 
+/* Returns whether a key of an object, or of an object in a list, contains "iteration". */
+static bool has_iterations(const struct hm_value *rows)
+{
+    const struct hm_value *objects = rows->kind == HM_VALUE_LIST ? rows->items : rows;
+    size_t count = rows->kind == HM_VALUE_LIST ? rows->count : 1;
+
+    for (size_t i = 0; i < count; i++)
+        for (size_t k = 0; objects[i].kind == HM_VALUE_MAP && k < objects[i].count; k++)
+            if (strcasestr(objects[i].keys[k], "iteration"))
+                return true;
+    return false;
+}
+
 /*
  * Imports one table. If the table has a column of iterations, its rows are traces, otherwise runs.
  */
@@ -235,7 +248,8 @@ static int import_document(struct hm_call *call, const struct hm_runs_import_req
     size_t before = done->added.count;
     int rc = 0;
 
-    if (hm__load_trace_table(call, d, NULL, &traces, &not_traces))
+    if ((d->tree && !has_iterations(d->tree)) ||
+        hm__load_trace_table(call, d, NULL, &traces, &not_traces))
         rc = hm__load_runs(call, d, NULL, &runs, err);
     if (rc == 0)
         rc = traces ? hm__table_add_traces(sink, traces, r->key, NULL, &done->added, err)

@@ -92,6 +92,8 @@ suite() { # STORE KIND
   wrong "$kind: a body cannot name a file" 422 'true' /v1/recommend '{"runs":"examples/anwar.csv","batch":1}'
   check "$kind: runs of the store are fitted" jq -e '.predictions[0].n == 8' <(printf '{"where":["batch=6400"],"terms":"1,1/n","target":8}' | post /v1/fit application/json -)
   check "$kind: traces of the store give advice" jq -e '.answer or .candidates or .algorithms' <(printf '{"loss":0.1,"best":0}' | post /v1/advise application/json -)
+  answers "$kind: rows with an iteration are stored as one trace" '.runs == 0 and .traces == 1' -H "$json" "$url/v1/runs" \
+    -d '[{"algorithm":"cocoa","m":2,"Iteration":1,"loss":0.5},{"algorithm":"cocoa","m":2,"Iteration":2,"loss":0.3}]'
   check "$kind: /metrics counts stored runs" grep -qE '^howmany_store_runs_total [1-9]' <(get "$url/metrics")
   stop
   check "$kind: the exit code is 0" test "$code" -eq 0
