@@ -192,6 +192,14 @@ get -o /dev/null -d '{"n":1,"seconds":2}' -H 'Content-Type: application/json' "$
 rmdir "$work/gone.db"
 check "the server keeps running" test "$(get "$url/healthz")" = ok
 
+# ---- a large file
+howmany runs add n=1 seconds=1 --record "$work/large.db" >/dev/null
+truncate -s 401000000 "$work/large.db"
+start --record "$work/large.db"
+check "the start tells that a large store is checked" grep -qF "howmany: checking the store $work/large.db of 0.4 GB" "$work/log"
+stop
+rm "$work/large.db"
+
 # ---- a full disk
 mkdir "$work/small"
 if mount -t tmpfs -o size=4m tmpfs "$work/small" 2>/dev/null; then

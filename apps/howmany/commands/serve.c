@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -364,6 +365,16 @@ static int confine_files(const struct serve_state *s)
     return http_confine_files(files, 2, &err) ? cli_report(&err) : 0;
 }
 
+/* Tell the user why the start takes long: a second for about 400 MB. */
+static void announce_check(const char *store)
+{
+    struct stat file;
+
+    if (stat(store, &file) == 0 && file.st_size > 400000000)
+        fprintf(stderr, "howmany: checking the store %s of %.1f GB for damage\n", store,
+                (double)file.st_size / 1e9);
+}
+
 /* Open the store. It is an error if a store that the user named cannot be opened. If this build
  * does not support the default store, a message says that runs are not stored. */
 static int open_store(struct serve_state *s)
@@ -373,6 +384,7 @@ static int open_store(struct serve_state *s)
     size_t readers = s->workers > 1 ? (size_t)s->workers - 1 : 1;
     struct hm_err err = {0};
 
+    announce_check(s->store_path);
     if (!s->store_path[0] || api_store_new(s->store_path, readers, &s->store, &err) == 0)
         return 0;
     if (err.code != HM_E_UNSUPPORTED || s->record)
