@@ -35,8 +35,8 @@ struct links {
     double nodes; /* Number of nodes on which the ranks run. */
 };
 
-/* Returns half of the seconds that `times` round trips between rank 0 and rank `other` take,
- * measured on rank 0. */
+/* Returns half of the time in seconds that `times` round trips between rank 0 and rank `other`
+ * take, measured on rank 0. */
 static double send_messages(struct links *l, int other, size_t bytes, size_t times)
 {
     struct hm_comm *c = &l->comm;
@@ -54,7 +54,7 @@ static double send_messages(struct links *l, int other, size_t bytes, size_t tim
     return (c->ops->now(c) - began) / 2;
 }
 
-/* Returns the seconds that `times` all-reduces take on the slowest rank. */
+/* Returns the time in seconds that `times` all-reduces take on the slowest rank. */
 static double sum_messages(struct links *l, size_t bytes, size_t times)
 {
     struct hm_comm *c = &l->comm;
@@ -68,8 +68,8 @@ static double sum_messages(struct links *l, size_t bytes, size_t times)
 }
 
 /*
- * Returns the seconds of a block of `times` messages; `other` is the partner of rank 0, or -1 for
- * all-reduces.
+ * Returns the time in seconds of a block of `times` messages; `other` is the partner of rank 0, or
+ * -1 for all-reduces.
  */
 static double time_block(struct links *l, int other, size_t bytes, size_t times)
 {

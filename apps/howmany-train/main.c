@@ -89,8 +89,8 @@ static const struct cli_command cli_rank = {
 const struct cli_command *const cli_commands[] = {&cli_rank, NULL};
 
 /*
- * Whether this is rank 0 according to the launcher's environment. Only rank 0 prints errors in the
- * options.
+ * Returns whether this is rank 0 according to the launcher's environment. Only rank 0 prints errors
+ * in the options.
  */
 static bool is_rank_0(void)
 {

@@ -1,10 +1,10 @@
 /*
  * Finds three alternatives among all compared candidates (machines, schemes and platforms) and
  * numbers of workers that have a price and meet the limits: the cheapest, the fastest and the
- * balanced one. The fastest alternative is, for the candidate with the least time, the point with
- * the fewest workers whose time is within the slack of the least time. The balanced one has the
- * smallest sum of time / least time and cost / least cost. For each curve, only the times and costs
- * are kept, because the whole curves of many machines would need much memory.
+ * balanced one. The fastest alternative is, for the candidate with the shortest time, the point
+ * with the fewest workers whose time is within the slack of the shortest time. The balanced one has
+ * the smallest sum of time / shortest time and cost / lowest cost. For each curve, only the times
+ * and costs are kept, because the whole curves of many machines would need much memory.
  */
 #include "alternatives.h"
 

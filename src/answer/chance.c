@@ -111,7 +111,7 @@ double hm__certainty_or_default(double certainty)
     return certainty > 0 ? certainty : HM_DEFAULT_CERTAINTY;
 }
 
-/* Whether the question has a deadline or a budget. */
+/* Returns whether the question has a deadline or a budget. */
 static bool question_limits(const struct hm_question *q)
 {
     return q->deadline_s > 0 || q->budget >= 0;

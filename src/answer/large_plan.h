@@ -85,7 +85,7 @@ double hm__large_bound(const struct hm_large_answer *answer, const struct hm_lar
                        double probability);
 
 /*
- * Set the number of parameters and of tokens of a job from the question (large_size.c): a loss to
+ * Set the numbers of parameters and tokens of a job from the question (large_size.c): a loss to
  * reach, a number of parameters, or both. `large` is changed; sizes that were considered are added
  * to the answer.
  */

@@ -6,8 +6,8 @@
  * layers, the width of heads, the number of query heads per key head, the ratio of feed-forward
  * width to hidden size, and the vocabulary. For a budget or a deadline, each size gets as many
  * tokens as its cheapest or fastest layout can process within the limits, with the required
- * probability; the size with the least loss is chosen. For a loss, the size that reaches it at the
- * least value of the goal is chosen.
+ * probability; the size with the lowest loss is chosen. For a loss, the size that reaches it at the
+ * smallest value of the goal is chosen.
  */
 #include <math.h>
 #include <stdarg.h>

@@ -95,7 +95,8 @@ static int bounds_add_curve(struct bounds_work *w, const struct hm_g *g,
     return 0;
 }
 
-/* Whether the points of two curves differ much less than the residuals, whose size is `noise`. */
+/* Returns whether the points of two curves differ much less than the residuals, whose size is
+ * `noise`. */
 static bool curves_are_alike(const struct hm_g_curve *a, const struct hm_g_curve *b, double best,
                              double noise)
 {

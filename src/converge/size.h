@@ -29,8 +29,8 @@ struct hm_sizes {
 };
 
 /*
- * Whether traces must be converted: they have different numbers of rows, or `rows` is above 0 and
- * differs from their number of rows.
+ * Returns whether traces must be converted: they have different numbers of rows, or `rows` is above
+ * 0 and differs from their number of rows.
  */
 bool hm__traces_sized(const struct hm_traces *traces, double rows);
 /* Converts traces that were measured on data sets of different sizes to a data set of

@@ -16,8 +16,8 @@ enum { HM_FIT_DRAWS = 2000 };
 enum hm_by_n {
     HM_BY_NOTHING, /* The value does not depend on n. */
     HM_BY_WORKERS, /* The value is that of one worker, such as its batch, and is multiplied by n. */
-    /* The quantity is the number of nodes: n divided by the value, which is the number of workers
-     * in a node. */
+    /* The value is the number of workers in a node, and n is divided by it to get the number of
+     * nodes. */
     HM_BY_NODES,
 };
 
@@ -141,8 +141,8 @@ int hm__fit_terms_at(const struct hm_fit *fit, const struct hm_at *at, size_t at
 double hm__fit_seconds(const struct hm_fit *fit, const double *x, size_t count, size_t i,
                        size_t draw);
 /*
- * Returns the seconds of one further run at configuration i in a draw of the coefficients: the
- * seconds of the draw, changed by the noise of a run.
+ * Returns the time in seconds of one more run at configuration i in a draw of the coefficients: the
+ * time of the draw, changed by the noise of a run.
  */
 double hm__fit_run_seconds(const struct hm_fit *fit, const double *x, size_t count, size_t i,
                            size_t draw);

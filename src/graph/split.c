@@ -7,7 +7,7 @@
  *     1/2 (V/n - 1) (V/n) E / (V (V-1) / 2)
  * (Ulanov et al. 2016, Section IV-B). If the edges are known, the numbers are exact instead.
  *
- * Vertices of one degree are interchangeable, so the computing time grows with the number of
+ * Vertices of one degree are interchangeable, so the computation time grows with the number of
  * distinct degrees, not with the number of vertices:
  *
  * - dealt: vertices are assigned round robin in the order of degree. In a whole round every worker

@@ -47,8 +47,8 @@ int hm__layer_costs_init(struct hm_layer_costs *costs, const struct hm_counts *c
 void hm__layer_costs_release(struct hm_layer_costs *costs);
 
 /*
- * Computes the seconds of the forward pass and of forward plus backward, for `count` cases with
- * b[i] samples.
+ * Computes the time in seconds of the forward pass and of forward plus backward, for `count` cases
+ * with b[i] samples.
  */
 void hm__layer_costs_eval(const struct hm_layer_costs *costs, const double *b, size_t count,
                           double *ret_forward_s, double *ret_both_s);

@@ -313,8 +313,8 @@ static const char *miss_sentence(const struct hm_answer *a)
 }
 
 /*
- * Whether the answer recommends a number of workers: one that meets the limits, or 1 if one worker
- * is fastest.
+ * Returns whether the answer recommends a number of workers: one that meets the limits, or 1 if one
+ * worker is fastest.
  */
 static bool answer_recommends(const struct hm_answer *a)
 {

@@ -301,7 +301,7 @@ static double client_needed_clock(const struct hm_ps *ps, size_t table)
     return fmax(0, ps->clock - ps->layout->tables[table].staleness);
 }
 
-/* Whether the cached copy at index `place` is within the staleness bound of its table. */
+/* Returns whether the cached copy at index `place` is within the staleness bound of its table. */
 static bool client_is_fresh(const struct hm_ps *ps, size_t table, size_t place)
 {
     double version = ps->copies[table].version[place];

@@ -212,8 +212,8 @@ static int add_times(struct hm_call *call, const struct hm_advise_request *r,
 }
 
 /*
- * Whether the loss follows scaling laws, which is so if the request has exactly one job and no
- * traces.
+ * Returns whether the loss follows scaling laws, which is the case if the request has exactly one
+ * job and no traces.
  */
 static bool has_no_traces(const struct hm_advise_request *r)
 {
@@ -341,7 +341,7 @@ static int load_price(struct hm_call *call, const struct hm_advise_request *r,
 /* ---- running -----------------------------------------------------------------------------------
  */
 
-/* Whether the request has a target loss, a time limit or a budget. */
+/* Returns whether the request has a target loss, a time limit or a budget. */
 static bool has_aim(const struct hm_advise_request *r)
 {
     return !isnan(r->loss) || !isnan(r->reach) || !isnan(r->within) || !isnan(r->budget);

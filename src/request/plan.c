@@ -400,7 +400,7 @@ static int solve_plan(const struct hm_plan_request *r, struct hm_call *call, str
     return rc;
 }
 
-/* Whether a document is, by the extension of its name (such as ".csv"), a table of runs. */
+/* Returns whether a document is, by the extension of its name (such as ".csv"), a table of runs. */
 static bool names_table(const struct hm_document *d)
 {
     static const char *const endings[] = {".csv", ".csv.gz", ".csv.zst", ".tsv", ".jsonl", ".db"};

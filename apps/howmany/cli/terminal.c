@@ -54,8 +54,8 @@ static void spell_options(const char *text, char *out, size_t room)
     out[length] = '\0';
 }
 
-/* Whether the source of an error is the value of an option: an assignment of --set or a machine of
- * --on. */
+/* Returns whether the source of an error is the value of an option: an assignment from --set or a
+ * machine from --on. */
 static bool is_option_source(const char *source)
 {
     return strcmp(source, "set") == 0 || strcmp(source, "on") == 0;
@@ -116,8 +116,8 @@ static size_t terminal_width(void)
     return width > 0 && width < 1000 ? (size_t)width : 80;
 }
 
-/* Whether the locale uses UTF-8. The locale is used only for this; the format of numbers does not
- * depend on it. */
+/* Returns whether the locale uses UTF-8. The locale is used only for this; the format of numbers
+ * does not depend on it. */
 static bool speaks_unicode(void)
 {
     locale_t locale = newlocale(LC_CTYPE_MASK, "", (locale_t)0);
@@ -219,8 +219,8 @@ char *cli_read(const char *path, size_t *length, struct hm_err *err)
     return text;
 }
 
-/* Whether the last bytes of a picture are those of a complete file; gnuplot does not report a write
- * that failed. */
+/* Returns whether the last bytes of a picture are those of a complete file; gnuplot does not report
+ * a write that failed. */
 static bool picture_is_complete(const char *path)
 {
     static const char *const ends[][2] = {{".svg", "</svg>"}, {".png", "IEND"}, {".pdf", "%%EOF"}};

@@ -1,6 +1,6 @@
 /*
- * The command howmany study: makes training runs, finds the best algorithm and number of workers,
- * checks this answer with further runs, and writes a report.
+ * The command howmany study: executes training runs, finds the best algorithm and number of
+ * workers, checks this answer with more runs, and writes a report.
  */
 #include <math.h>
 #include <stdio.h>

@@ -34,8 +34,8 @@ enum {
     HTTP_FEW = 8,
 };
 
-/* Whether a connection that has been in a phase for `seconds` exceeds the timeout of the phase.
- * `body` is the number of bytes of the body that were received so far. */
+/* Returns whether a connection that has been in a phase for `seconds` exceeds the timeout of the
+ * phase. `body` is the number of bytes in the body that were received so far. */
 bool http_connection_is_late(const struct http_timeouts *timeouts, enum http_phase phase,
                              double seconds, size_t body);
 
@@ -54,11 +54,12 @@ void http_connections_remove(struct http_connections *connections, const char *a
 /* Returns the number of connections from an address. */
 size_t http_connections_from(struct http_connections *connections, const char *address);
 size_t http_connections_count(struct http_connections *connections);
-/* Whether there are as many connections as the limit allows, so that another connection must be
- * closed before the next one is accepted. */
+/* Returns whether there are as many connections as the limit allows, so that another connection
+ * must be closed before the next one is accepted. */
 bool http_connections_is_at_limit(struct http_connections *connections);
 /*
- * Whether there are more connections than the limit allows, so that requests are answered with 503.
+ * Returns whether there are more connections than the limit allows, so that requests are answered
+ * with 503.
  */
 bool http_connections_is_full(struct http_connections *connections);
 

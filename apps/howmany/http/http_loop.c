@@ -73,8 +73,8 @@ void http_loop_unhold(struct http_loop_shared *s, size_t bytes)
 
 /* ---- phases ---------------------------------------------------------------------------------- */
 
-/* Whether a connection in this phase waits for bytes from its client; in the other phases, the
- * server works on a request or sends a response. */
+/* Returns whether a connection in this phase waits for bytes from its client; in the other phases,
+ * the server works on a request or sends a response. */
 static bool is_waiting(enum http_phase phase)
 {
     return phase != HTTP_PHASE_WORK && phase != HTTP_PHASE_SEND;

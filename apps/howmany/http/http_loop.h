@@ -23,11 +23,11 @@ struct http_peer {
     struct http_loop *loop;
     struct http_peer *next,
         *previous;            /* Neighbours in the list of connections in the same phase. */
-    struct http_peer *queued; /* Next connection in the list of which this connection is an element:
-                                 the inbox, the ready list or the dead list. */
+    struct http_peer *queued; /* Next connection in the list that contains this connection: the
+                                 inbox, the ready list or the dead list. */
     enum http_phase phase;
     double since; /* Time at which the current phase began, in seconds. */
-    size_t body;  /* Number of bytes of the body received so far. */
+    size_t body;  /* Number of bytes in the body received so far. */
     int socket;
     char address[HTTP_ADDRESS];
     char *kept; /* Bytes that were received but not used yet; owned. */

@@ -58,7 +58,7 @@ struct exchange {
     double started_s;
     char *body;
     size_t length, room;
-    size_t held;   /* Number of bytes of this exchange that are included in the server's count of
+    size_t held;   /* Number of bytes in this exchange that are included in the server's count of
                       memory in use. */
     bool answered; /* True if a worker thread has passed the response to the event loop. */
     bool close;    /* True if the connection is closed after this exchange. */
@@ -199,8 +199,8 @@ static const struct http_verdict too_busy = {503, HTTP_REFUSAL_OVERLOAD,
 static const struct http_verdict too_many_long = {
     503, HTTP_REFUSAL_OVERLOAD, "the server has too many requests that take long", NULL};
 
-/* Whether work on a request should end. The thread of the pool that works on the request calls this
- * function. */
+/* Returns whether work on a request should end. The thread of the pool that works on the request
+ * calls this function. */
 static bool exchange_is_over(void *data)
 {
     struct exchange *x = data;
@@ -286,7 +286,7 @@ static const struct http_verdict too_large = {413, HTTP_REFUSAL_SIZE, "the body 
 static const struct http_verdict bad_chunks = {
     400, HTTP_REFUSAL_FRAMING, "the body is not in valid chunks", "Transfer-Encoding"};
 
-/* Whether the body of a request may grow by `length` bytes. */
+/* Returns whether the body of a request may grow by `length` bytes. */
 static bool append_fits(const struct exchange *x, size_t length)
 {
     return length <= x->server->settings.body_limit - x->length;
@@ -402,7 +402,7 @@ static struct http_verdict check_head(struct exchange *x, size_t length)
     bool old = strcmp(parsed.head.version, "HTTP/1.0") == 0;
     x->close = parsed.close || old;
     x->framing.expects_continue = x->framing.expects_continue && !old;
-    /* The path fits after the head, because decoding never makes a text longer. */
+    /* The path fits after the head, because decoding never makes a string longer. */
     set_request(x, &parsed.head, x->text + length + 1);
     if (!http_peer_make_room(x->peer))
         verdict = (struct http_verdict){503, HTTP_REFUSAL_CONNECTIONS,
@@ -646,7 +646,7 @@ void http_count(const struct http_server *server, struct http_counts *counts)
                       http_pool_count(server->group);
 }
 
-/* Whether a thread works on a request, or a request waits for a thread. */
+/* Returns whether a thread works on a request, or a request waits for a thread. */
 static bool is_working(const struct http_server *s)
 {
     return http_pool_count(s->work) > 0 || http_pool_count(s->wait) > 0 ||

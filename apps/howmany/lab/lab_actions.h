@@ -9,7 +9,7 @@
 
 /* The options of one call of `howmany lab`. Zero-initialise and set spec.name. */
 struct lab_request {
-    const char *verb; /* Name of the action, for messages; borrowed. */
+    const char *verb; /* Name of the action, as used in messages; borrowed. */
     /* Description of the lab; the action `up` uses all members, the other actions use only the
      * name. */
     struct lab_spec spec;

@@ -10,7 +10,7 @@
 
 #include <sys/types.h>
 
-/* Largest number of bytes of a name that is passed to launch_guard_add, including its NUL. */
+/* Largest number of bytes in a name that is passed to launch_guard_add, including its NUL. */
 enum { LAUNCH_GUARD_NAME = 1024 };
 
 /* Start the guard unless it is running. A failure is not reported, because the guard is needed only

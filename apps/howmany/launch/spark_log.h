@@ -23,9 +23,9 @@ struct launch_spark_log {
  */
 void launch_spark_log_begin(struct launch_spark_log *log, char *const *argv);
 /*
- * Read the seconds of the Spark jobs that repeat, which are the iterations. If several jobs repeat,
- * the one with the longest total time is read. Returns the number of its repetitions; the caller
- * frees *ret_seconds.
+ * Read the times in seconds of the Spark jobs that repeat; these jobs are the iterations. If
+ * several jobs repeat, the one with the longest total time is read. Returns the number of its
+ * repetitions; the caller frees *ret_seconds.
  */
 size_t launch_spark_log_read(const struct launch_spark_log *log, double **ret_seconds);
 /* Remove the folder of the log and restore SPARK_SUBMIT_OPTS. */

@@ -42,7 +42,7 @@ struct steer_piece {
     double more; /* Maximum number of iterations of this child process alone. */
 };
 
-/* Whether the child processes are `howmany train`. */
+/* Returns whether the child processes are `howmany train`. */
 bool steer_source_is_train(const struct steer_source *source);
 /*
  * Make the arguments of a child process; for `howmany train`, the arguments after `howmany`.

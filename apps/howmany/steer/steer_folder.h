@@ -1,6 +1,6 @@
 /*
- * Reads and writes the folder of a steered training. Its runs are made in pieces; each piece is one
- * child process. The folder contains the measured points and the checkpoints of all pieces;
+ * Reads and writes the folder of a steered training. Its runs are executed in pieces; each piece is
+ * one child process. The folder contains the measured points and the checkpoints of all pieces;
  * existing pieces are read, and missing ones are made.
  */
 #ifndef HM_STEER_FOLDER_H

@@ -97,7 +97,7 @@ double steer_plan_switch_s(const struct steer_state *state, long from_m, size_t 
 bool steer_plan_choose(const struct steer_state *state, const struct steer_model *model,
                        struct steer_choice *ret_choice);
 /*
- * Choose the runs that continue beside `leader` on idle nodes: the best run of every other
+ * Choose the runs that continue alongside `leader` on idle nodes: the best run of every other
  * algorithm, then the best of all other runs. Returns the number of these runs.
  */
 size_t steer_plan_challengers(const struct steer_state *state, const struct steer_model *model,

@@ -76,7 +76,7 @@ static double money_spent(const struct steer_state *state)
     return isnan(state->task->price_per_s) ? 0 : state->worker_s * state->task->price_per_s;
 }
 
-/* Whether the training ends now; if so, sets state->stopped to the reason. */
+/* Returns whether the training ends now; if so, sets state->stopped to the reason. */
 static bool session_stops(struct steer_state *state)
 {
     double reached = session_reached_s(state);
@@ -97,8 +97,8 @@ static bool session_stops(struct steer_state *state)
 }
 
 /*
- * Returns the seconds for which a run on m workers may continue within the limits of time and
- * money.
+ * Returns the time in seconds for which a run on m workers may continue within the limits of time
+ * and money.
  */
 static double limit_s(const struct steer_state *state, double from_s, double m)
 {
@@ -306,8 +306,8 @@ static size_t session_follow(struct steer_session *s, const struct steer_choice 
 }
 
 /*
- * Returns the expected seconds of an iteration of a new run: those of the last run with the same
- * algorithm and number of workers or, if there is none, those of its parent.
+ * Returns the expected time of an iteration of a new run in seconds: that of the last run with the
+ * same algorithm and number of workers or, if there is none, those of its parent.
  */
 static double new_line_seconds(const struct steer_state *state, const struct steer_line *line)
 {
@@ -344,7 +344,7 @@ static double frame_length(const struct steer_session *s, const struct steer_cho
 
 /*
  * Returns the loss that is expected after `after_s` seconds if ln(P - P*) decreases linearly to its
- * value at the target, where P is the loss and P* the least possible loss.
+ * value at the target, where P is the loss and P* the lowest possible loss.
  */
 static double expected_loss(const struct steer_model *model, double from_loss, double expected_s,
                             double after_s)

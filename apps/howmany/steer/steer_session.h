@@ -17,8 +17,8 @@ struct steer_session {
      * the number of workers; NaN: unknown.
      */
     double bandwidth_bytes_per_s, latency_s;
-    bool switch_given; /* True if the user gave the seconds that a change of the algorithm or of
-                          the number of workers takes. */
+    bool switch_given; /* True if the user gave the time in seconds that a change of the algorithm
+                          or of the number of workers takes. */
 };
 
 /*

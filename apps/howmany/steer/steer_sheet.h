@@ -1,6 +1,6 @@
 /*
- * Predicts the seconds of an iteration from the specification sheet of the cluster, to choose the
- * first trial.
+ * Predicts the time of an iteration in seconds from the specification sheet of the cluster, to
+ * choose the first trial.
  */
 #ifndef HM_STEER_SHEET_H
 #define HM_STEER_SHEET_H
@@ -14,9 +14,9 @@ struct steer_sheet {
 };
 
 /*
- * Set the seconds of an iteration on each number of workers of the task, for data with `entries`
- * values other than 0 and `features` columns. If a value of the specification sheet is unknown, the
- * task gets no predicted seconds.
+ * Set the time in seconds of an iteration on each number of workers of the task, for data with
+ * `entries` values other than 0 and `features` columns. If a value of the specification sheet is
+ * unknown, the task gets no predicted time.
  */
 void steer_sheet_fill(struct steer_task *task, double entries, double features,
                       const struct steer_sheet *sheet);

@@ -138,7 +138,7 @@ static int session_answer(struct study_session *s, enum study_verdict verdict)
 static void check_compare(struct hm_study_check *check, const struct hm_trace *trace, double best,
                           double loss)
 {
-    /* Runs stop at P - P* <= loss, where P is the objective and P* its least possible value; the
+    /* Runs stop at P - P* <= loss, where P is the objective and P* its lowest possible value; the
      * factor allows for the rounding of P* + loss. */
     size_t at = study_reached(trace, best + loss * (1 + 1e-9));
 

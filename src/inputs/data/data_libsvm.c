@@ -23,7 +23,7 @@ struct libsvm {
     char *buffer;
     size_t room, length, at;
     bool ended; /* True if the end of the file was reached; the buffer may still contain lines. */
-    int lines;  /* Number of lines of the file that were read. */
+    int lines;  /* Number of lines in the file that were read. */
     uint32_t *columns;
     double *values;
     size_t count, entry_room; /* Length and capacity of the arrays `columns` and `values`. */

@@ -35,7 +35,7 @@ struct hm_data_spec {
     uint64_t sample_seed;
     /* The following fields are used by generated data only. */
     double rows, features;
-    /* Mean number of entries of a row divided by the number of features; for HM_DATA_SPARSE
+    /* Mean number of entries in a row divided by the number of features; for HM_DATA_SPARSE
      * only. */
     double density;
     double noise; /* Fraction of labels that are wrong, in [0, 1). */

@@ -1,7 +1,7 @@
 /*
- * Reads a cluster: a map with the keys of a machine of the catalog, the fabric between the
- * machines and the number of machines. It may start from a machine of the catalog (`machine: NAME`)
- * and change some of its keys. read_kinds.c reads a cluster of several kinds of machines.
+ * Reads a cluster: a map with the keys of a machine in the catalog, the fabric between the machines
+ * and the number of machines. It may start from a machine in the catalog (`machine: NAME`) and
+ * change some of its keys. read_kinds.c reads a cluster of several kinds of machines.
  * docs/reference/job.md describes the keys.
  */
 #include <ctype.h>
@@ -146,7 +146,7 @@ const struct hm_field *hm__cluster_fields(size_t *count)
 
 enum { CLUSTER_FIELDS = sizeof(cluster_fields) / sizeof(cluster_fields[0]) };
 
-/* Number of leading elements of cluster_fields that an entry of the catalog does not have: machine,
+/* Number of leading elements of cluster_fields that an entry in the catalog does not have: machine,
  * kinds, shares. */
 enum { CLUSTER_ONLY = 3 };
 
@@ -317,7 +317,7 @@ static int read_parts(struct hm_reader *reader, const struct hm_value *map,
     return rc;
 }
 
-/* Fills the cluster with the values of a machine of the catalog. */
+/* Fills the cluster with the values of a machine in the catalog. */
 static int read_base(struct hm_reader *reader, const struct hm_value *value,
                      struct hm_cluster *cluster)
 {
@@ -405,7 +405,7 @@ int hm__read_machine(struct hm_reader *reader, const struct hm_value *value, con
     int rc = read_card(reader, value, cluster);
     if (rc)
         return rc;
-    /* An entry of the catalog cannot start from another machine, so the leading fields are left
+    /* An entry in the catalog cannot start from another machine, so the leading fields are left
      * out. */
     rc = hm__read_map(reader, value, cluster_fields + CLUSTER_ONLY, CLUSTER_FIELDS - CLUSTER_ONLY,
                       cluster);

@@ -76,8 +76,8 @@ struct hm_server_report {
 };
 
 /*
- * Whether each step is made from the sum of all workers' gradients for one clock, instead of from
- * single gradients.
+ * Returns whether each step is made from the sum of all workers' gradients for one clock, instead
+ * of from single gradients.
  */
 bool hm__serving_is_synchronous(const struct hm_serving *serving);
 /* Returns the range of the weights w that server `k` stores. */

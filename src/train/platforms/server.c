@@ -234,7 +234,7 @@ static void server_check_lead(struct parameter_server *s, const struct server_bu
     s->world->ops->fail(s->world, why);
 }
 
-/* Make a step from the gradients that have arrived, summed in the order of the workers. */
+/* Take a step with the gradients that have arrived, summed in the order of the workers. */
 static void server_make_step(struct parameter_server *s)
 {
     size_t count = s->objective.unknowns;

@@ -189,8 +189,8 @@ static int server_worker_segment(struct hm_run *run, double iterations,
         .samples = run->samples - samples,
         .seconds = seconds,
         /*
-         * A worker may still compute while the servers are paused, so its computing time is limited
-         * to the time of the servers.
+         * A worker may still compute while the servers are paused, so its computation time is
+         * limited to the time of the servers.
          */
         .compute_s = fmin(effort.compute_s, seconds),
         .bytes = sums[0] + all.bytes - s->last.bytes,
