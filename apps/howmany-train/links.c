@@ -1,6 +1,6 @@
 /*
  * howmany-links: measures messages and all-reduces between MPI ranks for `howmany calibrate
- * --fabric`, which starts it; it can also be started by hand under mpirun or srun. Rank 0 prints
+ * --fabric`, which starts it; it can also be started manually under mpirun or srun. Rank 0 prints
  * one line of JSON for each measurement:
  *
  *     {"what":"send","bytes":8,"workers":2,"nodes":1,"seconds":3.1e-07,"spread":0.02}

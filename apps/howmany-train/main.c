@@ -1,6 +1,6 @@
 /*
- * howmany-train: one rank of a training run. Started by `howmany train`, or by hand under mpirun or
- * srun with the same options. All ranks read the same options; only rank 0 prints.
+ * howmany-train: one rank of a training run. Started by `howmany train`, or manually under mpirun
+ * or srun with the same options. All ranks read the same options; only rank 0 prints.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -23,7 +23,7 @@
 enum { CANDIDATES_MAX = 4096 };
 
 /*
- * Without a limit of time or money, a candidate counts as reaching the goal if its probability of
+ * Without a limit on time or cost, a candidate counts as reaching the goal if its probability of
  * reaching it is at least this value.
  */
 static const double LIKELY = 0.5;

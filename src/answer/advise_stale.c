@@ -1,7 +1,7 @@
 /*
  * Adds candidates with stale or dropped gradients: bounded staleness (ssp), asynchronous runs and
  * backup workers. Such a run needs c times the iterations of a synchronous one, where c comes from
- * the fit of the loss curves (stale.c), and its iterations take the time in seconds of runs of the
+ * the fit of the loss curves (stale.c), and its iterations take as long as those of runs of the
  * same kind. Each kind that has times becomes a candidate on every number of workers between those
  * that were measured. Limit: kinds without times of their own are left out, because the time of
  * their iterations is not known.

@@ -36,7 +36,8 @@ void hm__trades_release(struct hm_trades *t)
 }
 
 /*
- * Finds the point with the least alpha * time + beta * cost; among equal sums, the fastest point.
+ * Finds the point with the smallest alpha * time + beta * cost; among equal sums, the fastest
+ * point.
  */
 static bool trades_least(const struct hm_trades *const *trades, size_t count, double alpha,
                          double beta, struct hm_trade_place *ret_place)

@@ -29,8 +29,8 @@ bool hm__span_known(const struct hm_span *span);
  */
 double hm__span_chance(const struct hm_span *span, double limit);
 /*
- * Returns the time that is not exceeded with the given probability; the median if the interval is
- * unknown.
+ * Returns the upper bound of the time that holds with the given probability; the median if the
+ * interval is unknown.
  */
 double hm__span_bound(const struct hm_span *span, double probability);
 

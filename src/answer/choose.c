@@ -14,8 +14,8 @@
 #include "search.h"
 
 /*
- * Returns bound_s / time_s of a point: the time that is not exceeded with the required probability,
- * relative to the expected time. Returns 1 if bound_s is not set.
+ * Returns bound_s / time_s of a point: the upper bound of the time that holds with the required
+ * probability, relative to the expected time. Returns 1 if bound_s is not set.
  */
 static double point_late(const struct hm_point *p)
 {
@@ -101,8 +101,8 @@ static const double NOTHING_OVER = 1e100;
 
 /*
  * Returns the excess of a point over the limits: the larger of time / deadline and cost / budget,
- * where time and cost are those that are not exceeded with the required probability. It is at most
- * 1 if the point meets both limits.
+ * where time and cost are the upper bounds that hold with the required probability. It is at most 1
+ * if the point meets both limits.
  */
 static double point_excess(const struct hm_search *s, const struct hm_point *p)
 {

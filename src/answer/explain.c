@@ -101,7 +101,7 @@ static double point_serial_s(const struct hm_search *s, const struct hm_model *m
     return fmax(now - fmax(shrinks, 0), 0);
 }
 
-/* Explains that most of the step is computing that more workers do not shorten. */
+/* Explains that most of the step is computation that more workers do not shorten. */
 static int explain_serial(struct hm_answer *a, const struct hm_search *s, const struct hm_point *p,
                           double serial_s, struct hm_err *err)
 {

@@ -65,7 +65,7 @@ double hm__large_bound(const struct hm_large_answer *a, const struct hm_large_ch
 
 /*
  * Sets the probability of meeting the deadline and the budget, and the factor by which they are
- * exceeded. If the length of the job is given, time and money include failures and checkpoints.
+ * exceeded. If the length of the job is given, time and cost include failures and checkpoints.
  */
 static void choice_judge(const struct hm_large_answer *a, struct hm_large_choice *c,
                          const struct hm_large_question *q, double certainty)

@@ -78,8 +78,8 @@ void hm__large_machines_release(struct hm_large_machines *machines);
 void hm__large_finish(const struct hm_large_case *x, const struct hm_large_job *job,
                       struct hm_large_choice *choice);
 /*
- * Returns the factor by which the predicted time of a layout must be multiplied to get the time
- * that is not exceeded with the given probability.
+ * Returns the factor by which the predicted time of a layout must be multiplied to get the upper
+ * bound that holds with the given probability.
  */
 double hm__large_bound(const struct hm_large_answer *answer, const struct hm_large_choice *choice,
                        double probability);

@@ -64,7 +64,7 @@ struct search {
     double candidates;
 };
 
-/* Multiplies the time in seconds of a step and of all its components by a factor. */
+/* Multiplies the time of a step and of all its components by a factor. */
 static void step_scale(struct hm_large_step *step, double factor)
 {
     double *parts = &step->time_s;

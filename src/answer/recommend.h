@@ -17,7 +17,7 @@ struct hm_recommend_candidate {
     bool known; /* True if a time is known for the candidate. */
     /*
      * Excess over the limits: the larger of time / deadline and cost / budget, where time and cost
-     * are those that are not exceeded with the required probability; at most 1 if both limits are
+     * are the upper bounds that hold with the required probability; at most 1 if both limits are
      * met.
      */
     double excess;

@@ -129,7 +129,7 @@ static int compare_recommended(const void *a, const void *b)
     return x->r.n < y->r.n ? -1 : x->r.n > y->r.n;
 }
 
-/* Returns the time of a candidate that is not exceeded with the required probability. */
+/* Returns the upper bound of the time of a candidate that holds with the required probability. */
 static double candidate_bound_s(const struct hm_recommending *w,
                                 const struct hm_recommend_candidate *t)
 {

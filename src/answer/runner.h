@@ -32,8 +32,8 @@ struct hm_runner {
     double seconds;               /* f(m), the time of an iteration in seconds. */
     double paces[HM_G_DRAWS];     /* Seconds of an iteration in each draw of the fit. */
     struct hm_pace_spread spread; /* Spread of the times of single iterations. */
-    double luck[HM_G_DRAWS]; /* Standard normal random number of each draw, which varies the time in
-                                seconds of a run. */
+    double luck[HM_G_DRAWS]; /* Standard normal random number of each draw, which varies the time of
+                                a run. */
     /* y[d * grid.count + p] is the smallest ln(P - P*) up to grid point p in draw d; owned. */
     double *y;
     /*
@@ -53,8 +53,8 @@ struct hm_runner {
 int hm__runner_init(struct hm_runner *runner, const struct hm_g *g, double m, double best,
                     double seed, struct hm_err *err);
 /*
- * Sets the spread of single iterations and the random numbers with which the time in seconds of
- * whole runs vary; `stream` must be different for each candidate.
+ * Sets the spread of single iterations and the random numbers with which the times of whole runs
+ * vary; `stream` must be different for each candidate.
  */
 void hm__runner_vary(struct hm_runner *runner, struct hm_pace_spread spread, double seed,
                      size_t stream);

@@ -167,7 +167,7 @@ static void schedule_solve(struct schedule_plan *p)
 
 /*
  * Returns the number of iterations from level `from` of the loss until level `to` is reached. Only
- * whole steps are made, so the level at the end, *ret_end, may be beyond `to`.
+ * whole steps are taken, so the level at the end, *ret_end, may be beyond `to`.
  */
 static double levels_stay_until(const double *at, size_t from, size_t to, size_t *ret_end)
 {

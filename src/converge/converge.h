@@ -33,7 +33,7 @@ enum {
 static const double HM_G_ROUNDING = 1e-13;
 
 /*
- * Least standard deviation of ln(P - P*) that is assumed for a point: losses are usually written
+ * Smallest standard deviation of ln(P - P*) that is assumed for a point: losses are usually written
  * with about seven digits, so that a better agreement is not evidence of a better fit.
  */
 static const double HM_G_NOISE = 1e-6;

@@ -3,9 +3,9 @@
  * 95th percentile, as the error bars of Hemingway's Figure 1a (Pan et al. 2016), and the relative
  * standard deviation. A trace whose points are several iterations apart only has means of several
  * iterations: its deviation is multiplied by the root of their number, and it has no percentiles.
- * If iterations are independent, the standard deviation of the time in seconds of k iterations is
- * sqrt(k) times that of one iteration. Limits: at least SPREAD_LEAST iterations are needed for each
- * m; slow phases that last for several iterations make total times vary more than this.
+ * If iterations are independent, the standard deviation of the time of k iterations is sqrt(k)
+ * times that of one iteration. Limits: at least SPREAD_LEAST iterations are needed for each m; slow
+ * phases that last for several iterations make total times vary more than this.
  */
 #include <math.h>
 #include <string.h>

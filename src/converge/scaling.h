@@ -20,7 +20,7 @@ struct hm_scaling_law {
 enum { HM_SCALING_LAWS = 3 };
 extern const struct hm_scaling_law hm__scaling_laws[HM_SCALING_LAWS];
 
-/* The least, the median and the largest value of a quantity over all laws. */
+/* The smallest, the median and the largest value of a quantity over all laws. */
 struct hm_scaling_range {
     double low, middle, high;
 };

@@ -68,7 +68,7 @@ int hm__basis_find(const struct hm_basis *basis, const char *name);
  * quantities of the basis. */
 int hm__basis_compile(struct hm_basis *basis, struct hm_arena *arena, const char *const *terms,
                       size_t count, struct hm_err *err);
-/* The work that the time in seconds of a run measure, and how this work depends on n. */
+/* The work that the measured time of a run covers, and how this work depends on n. */
 enum hm_scaled_terms {
     HM_TERMS_STRONG,  /* An iteration whose work is divided among the workers. */
     HM_TERMS_WEAK,    /* An iteration in which each worker has a constant amount of work. */

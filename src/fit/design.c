@@ -101,8 +101,8 @@ static int design_set_basis(struct design_work *w, struct hm_err *err)
         rc = hm__basis_sheet(&w->basis, arena, s->job, s->cluster, w->table, 0.5, err);
         if (rc == 0)
             /*
-             * Draws are made only if there are runs. Without runs, the mean of each factor is 1, so
-             * draws are not needed.
+             * Coefficients are drawn only if there are runs. Without runs, the mean of each factor
+             * is 1, so no draws are needed.
              */
             rc = hm__fit_new(s->have, &fit, w->table, s->have != NULL, &w->fit, err);
         if (rc == 0)

@@ -134,9 +134,9 @@ int hm__fit_terms(const struct hm_fit *fit, const struct hm_model *model, const 
 int hm__fit_terms_at(const struct hm_fit *fit, const struct hm_at *at, size_t at_count,
                      const double *n, size_t count, double **ret_x, struct hm_err *err);
 /*
- * Returns the seconds at the i-th of `count` configurations; x holds the values of the terms at all
- * configurations. Uses the reported coefficients if draw is HM_NONE, and otherwise those of the
- * given draw.
+ * Returns the time in seconds at the i-th of `count` configurations; x holds the values of the
+ * terms at all configurations. Uses the reported coefficients if draw is HM_NONE, and otherwise
+ * those of the given draw.
  */
 double hm__fit_seconds(const struct hm_fit *fit, const double *x, size_t count, size_t i,
                        size_t draw);
@@ -147,8 +147,8 @@ double hm__fit_seconds(const struct hm_fit *fit, const double *x, size_t count, 
 double hm__fit_run_seconds(const struct hm_fit *fit, const double *x, size_t count, size_t i,
                            size_t draw);
 /*
- * Returns the seconds at configuration i that decrease with n: the time of the work that is divided
- * among the workers.
+ * Returns the part of the time at configuration i, in seconds, that decreases with n: the time of
+ * the work that is divided among the workers.
  */
 double hm__fit_shared(const struct hm_fit *fit, const double *x, size_t count, size_t i);
 size_t hm__fit_draw_count(const struct hm_fit *fit);

@@ -49,7 +49,7 @@ int hm__fit_data_init(struct hm_fit_data *data, struct hm_arena *arena, const st
 
 /*
  * Returns 1 if repeats show that the spread of the time is proportional to the time, 0 if the
- * spread is rather constant, and -1 if there are too few repeats.
+ * spread is closer to a constant, and -1 if there are too few repeats.
  */
 int hm__fit_data_relative(const struct hm_fit_data *data);
 /* Sets the relative weight (evidence) of each group from the spread of its repeats. */

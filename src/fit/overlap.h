@@ -21,7 +21,7 @@ enum { HM_OVERLAP_ONE = 7 };
 extern const double hm__overlap_ratios[HM_OVERLAP_KNOTS];
 
 /*
- * Returns the seconds at configuration i with the factors c and m; x has the rows of
+ * Returns the time in seconds at configuration i with the factors c and m; x has the rows of
  * hm__basis_eval.
  */
 double hm__overlap_seconds(const struct hm_basis *basis, const double *x, size_t count, size_t i,

@@ -116,7 +116,7 @@ bool hm__posterior_draw(const struct hm_lsq *lsq, double rows, const struct hm_p
     if (free <= 0 || (!priors && !hm__lsq_solve(lsq, theta, &column)))
         return false;
     /* With few degrees of freedom, the runs may agree by chance, so the noise is at least the
-     * assumed least noise. */
+     * assumed smallest noise. */
     if (free < FEW)
         sum = fmax(sum, free * noise.least * noise.least);
     for (size_t i = 0; i < count; i++) {

@@ -166,8 +166,8 @@ static double expected_replicas(const struct hm_graph *g, double n)
     return sum / g->vertices;
 }
 
-/* Makes one random trial of a split from the degrees alone; returns the number of edges of the most
- * loaded worker. */
+/* Performs one random trial of a split from the degrees alone; returns the number of edges of the
+ * most loaded worker. */
 static double try_degrees(const struct hm_graph *g, enum hm_split split, double seed,
                           uint32_t trial, uint32_t n, double *loads)
 {
@@ -184,7 +184,7 @@ static double try_degrees(const struct hm_graph *g, enum hm_split split, double 
     return largest_load(loads, n) - edges_counted_twice(g, n);
 }
 
-/* Makes one random trial of a split with known edges, and sets the counts in *parts. */
+/* Performs one random trial of a split with known edges, and sets the counts in *parts. */
 static int try_edges(const struct hm_graph *g, const struct hm_adjacency *rows, enum hm_split split,
                      double seed, uint32_t trial, uint32_t n, uint32_t *owner,
                      struct hm_parts *parts, struct hm_err *err)

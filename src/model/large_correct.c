@@ -31,7 +31,7 @@ static const struct {
     [HM_GROUP_BLACKWELL] = {.0344, .0487}, [HM_GROUP_PLAIN] = {.0602, .0426},
     [HM_GROUP_EXPERTS] = {.1585, .177},
 };
-/* Least standard deviation of the error that all layouts of a job share. */
+/* Smallest standard deviation of the error that all layouts of a job share. */
 static const double COMMON_LEAST = .08;
 
 void hm__large_apply(const struct hm_large_correction *c, struct hm_large_device *device,

@@ -30,7 +30,7 @@ enum {
                            staleness. */
 };
 
-/* Returns the expected seconds of an iteration on the given worker, counted from 0. */
+/* Returns the expected time in seconds of an iteration on the given worker, counted from 0. */
 static double mean_seconds(const struct hm_slow *w, double worker, double n, double seconds)
 {
     const struct hm_slowness *s = w->slowness;

@@ -5,7 +5,7 @@
  * BSP waits for all workers but the backups (Chen et al. 2016); with SSP and async, workers may be
  * in different iterations (Ho et al. 2013, Recht et al. 2011). Workers that perform local steps
  * send their model once in local_steps iterations (McMahan et al. 2017); workers that gossip are
- * taken to wait for the slowest of all, though they wait for their neighbours only. Stale workers
+ * assumed to wait for the slowest of all, though they wait for their neighbours only. Stale workers
  * queue at the servers' links (queue_time.h); with SSP, the wait at the links is taken from
  * asynchronous workers and added to every iteration of the recursion. Limits: the pace (the factor
  * by which stragglers slow an iteration) is interpolated linearly over ln n between two evaluated
@@ -174,7 +174,7 @@ void hm__stragglers_free(struct hm_stragglers *p)
     hm__free(p);
 }
 
-/* Returns the time in seconds that a worker would compute at the cluster's nominal speed. */
+/* Returns the time in seconds for which a worker would compute at the cluster's nominal speed. */
 static double worker_share_s(const struct hm_stragglers *p, const struct hm_point *point)
 {
     return point->compute_s * (p->dealt ? hm__slow_even(p->dealt, point->n) : 1);
@@ -322,7 +322,7 @@ static double server_links_s(const struct hm_way *way, const struct hm_ports *po
 }
 
 /*
- * Computes the time in seconds in which the messages of an iteration wait at the servers' links if
+ * Computes the time in seconds for which the messages of an iteration wait at the servers' links if
  * workers never wait for each other.
  */
 static void queue_eval(const struct hm_stragglers *p, const struct hm_way *way,

@@ -1,5 +1,5 @@
 /*
- * Renders advice as text for people: the algorithm and the number of workers, how certain the
+ * Renders advice as human-readable text: the algorithm and the number of workers, how certain the
  * choice is, why other candidates are worse, and the run that would improve the advice most.
  */
 #include <math.h>

@@ -1,7 +1,7 @@
 /*
- * Renders an answer as text for people: first the number of workers, then what limits the speed,
- * then what would change the answer. This file also contains the functions for wrapped lines,
- * labels and notes, which all text renderers use.
+ * Renders an answer as human-readable text: first the number of workers, then what limits the
+ * speed, then what would change the answer. This file also contains the functions for wrapped
+ * lines, labels and notes, which all text renderers use.
  */
 #include <math.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /*
- * Renders g(i, m), the loss after i iterations on m workers, as text for people: P*, the optimal
- * loss; for each algorithm the form of g, its error and its parameters; the errors for numbers of
- * workers that were held out of the fit; notes.
+ * Renders g(i, m), the loss after i iterations on m workers, as human-readable text: P*, the
+ * optimal loss; for each algorithm the form of g, its error and its parameters; the errors for
+ * numbers of workers that were held out of the fit; notes.
  */
 #include <math.h>
 #include <stdio.h>

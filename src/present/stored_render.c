@@ -266,7 +266,7 @@ static void member_gather(struct member_names *names, const struct hm_stored *ru
     }
 }
 
-/* Appends a JSON value as a field of CSV. A JSON string is written without its quotes and escapes.
+/* Appends a JSON value as a CSV field. A JSON string is written without its quotes and escapes.
  */
 static void csv_add_value(struct hm_text *out, const char *value, size_t length)
 {

@@ -166,7 +166,7 @@ static void client_wait_sends(struct hm_ps *ps)
     hm__comm_wait_all(ps->world, ps->requests + servers, 2 * servers);
 }
 
-/* Enlarge the buffer of a message; returns whether `more` further values fit. */
+/* Enlarge the buffer of a message; returns whether `more` additional values fit. */
 static bool client_make_room(struct ps_link *link, size_t more)
 {
     size_t room = 2 * link->room < HM_PS_BODY ? 2 * link->room : HM_PS_BODY;
@@ -380,7 +380,7 @@ static void client_request(struct hm_ps *ps, size_t table, double needed, bool a
 
 /*
  * Request rows, beginning with rows[first], until all stale rows are requested or a message is
- * full. Returns the index of the first row that was not requested, or HM_NONE if there is no memory
+ * full. Returns the index of the first row that was not requested, or HM_NONE if memory runs out
  * even for a single row.
  */
 static size_t client_request_some(struct hm_ps *ps, size_t table, const size_t *rows, size_t first,

@@ -91,8 +91,8 @@ struct hm_large_choice {
     int machine;  /* Index of the machine in the answer's list of machines. */
     double meets; /* Probability that deadline and budget are met; NaN: neither is given. */
     /*
-     * Largest ratio of time or cost to its limit, for the time that is not exceeded with the
-     * required probability. It is at most 1 if the limits are met, and 0 without limits.
+     * Largest ratio of time or cost to its limit, for the upper bound of the time that holds with
+     * the required probability. It is at most 1 if the limits are met, and 0 without limits.
      */
     double excess;
     double per_node; /* Number of workers in one node. */

@@ -39,8 +39,8 @@ struct hm_rows {
  */
 double *hm__rows_add(struct hm_rows *rows, double label, size_t entries, uint32_t **ret_columns);
 /*
- * Allocate memory for `count` further rows and, for sparse rows, `entries` further entries. Returns
- * false when out of memory.
+ * Allocate memory for `count` additional rows and, for sparse rows, `entries` additional entries.
+ * Returns false when out of memory.
  */
 bool hm__rows_reserve(struct hm_rows *rows, size_t count, size_t entries);
 /*

@@ -389,7 +389,7 @@ static int option_read_count(int option, const char *value, double least, double
     return rc;
 }
 
-/* Accepts an option whose value is a fraction of the rows or of the clients, or the unevenness of
+/* Accepts an option whose value is a fraction of the rows or of the clients, or the imbalance of
  * the clients' numbers of rows. */
 static int option_accept_share(struct train_options *o, int option, const char *value)
 {

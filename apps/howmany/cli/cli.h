@@ -145,7 +145,7 @@ int cli_put_text(struct hm_text *text);
  * if writing fails. */
 bool cli_put_wrapped(const char *text);
 /* Progress on standard error, such as "metis: 12 of 31, 40 s left", shown only on a terminal.
- * Counts are shown after one second, texts at once. */
+ * Counts are shown after one second, strings immediately. */
 struct cli_progress {
     const char *what; /* Name of the activity that is shown; borrowed. */
     size_t total;

@@ -622,7 +622,7 @@ static void send_openapi(struct api *a, const struct http_request *r, struct htt
         send_cached(a, r, json_type, body, length, out);
 }
 
-/* Compute the response to a request, which uses the store by `access`. */
+/* Compute the response to a request, which uses the store through `access`. */
 static void answer_request(struct api *a, const struct http_request *r,
                            const struct hm_store_access *access, struct http_response *out)
 {

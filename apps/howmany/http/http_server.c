@@ -65,9 +65,10 @@ struct exchange {
     bool unread;   /* True if the client may still be sending when the connection is closed. */
     struct http_pool *pool; /* Pool whose thread works on the request; NULL if there is none. */
     double work_s; /* Time at which a thread of a pool began to work on the request, in seconds. */
-    bool slow;     /* True if the request was declared as long to its pool (http_pool_slow). */
-    bool crowded; /* True if the request takes long and must end, because too many long requests are
-                     running. */
+    bool slow;     /* True if the request was declared as long-running to its pool
+                      (http_pool_slow). */
+    bool crowded;  /* True if the request takes a long time and must end, because too many long
+                      requests are running. */
     char head[HTTP_WRITE_ROOM]; /* Head of the response. */
     char text[];                /* Head of the request, followed by the decoded path. */
 };
@@ -85,7 +86,7 @@ static bool exchange_hold(struct exchange *x, size_t bytes)
 static bool exchange_is_over(void *data);
 
 /* Makes an exchange with a copy of the head of its request. Returns NULL, and closes the
- * connection, if there is no memory. */
+ * connection, if memory runs out. */
 static struct exchange *exchange_new(struct http_server *s, struct http_peer *p, const char *head,
                                      size_t length)
 {
@@ -110,8 +111,8 @@ static struct exchange *exchange_new(struct http_server *s, struct http_peer *p,
     memcpy(x->request.address, p->address, HTTP_ADDRESS);
     atomic_fetch_add(&s->open, 1);
     p->exchange = x;
-    /* In the phase HTTP_PHASE_WORK, a connection has no timeout and is not closed when the limit of
-     * connections is reached. */
+    /* In the phase HTTP_PHASE_WORK, a connection has no timeout and is not closed when the
+     * connection limit is reached. */
     http_peer_enter(p, HTTP_PHASE_WORK);
     return x;
 }
@@ -410,7 +411,7 @@ static struct http_verdict check_head(struct exchange *x, size_t length)
     return verdict;
 }
 
-/* Handles a complete head. `more` is true if further bytes have arrived with it. */
+/* Handles a complete head. `more` is true if more bytes have arrived with it. */
 static void handle_head(struct exchange *x, size_t length, bool more)
 {
     static const char go_on[] = "HTTP/1.1 100 Continue\r\n\r\n";

@@ -14,7 +14,7 @@ enum { TOKEN_LIMIT_WRONG = 100, TOKEN_LIMIT_S = 10 };
 
 struct token_limit;
 
-/* Makes an empty table of counts. Returns NULL if there is no memory. */
+/* Makes an empty table of counts. Returns NULL if memory runs out. */
 struct token_limit *token_limit_new(void);
 void token_limit_free(struct token_limit *limit);
 /* Returns whether tokens of this address must not be checked at the time now_s, in seconds. */

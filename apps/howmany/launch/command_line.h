@@ -31,9 +31,8 @@ struct launch_placeholder {
 int launch_command_split(struct launch_command *command, const char *text, struct hm_err *err);
 
 /*
- * Replace each {name} by its value. A value is not split and not searched for further names.
- * {{name}} becomes the literal text {name}; braces around anything other than a name are left
- * unchanged.
+ * Replace each {name} by its value. A value is not split and not searched for other names. {{name}}
+ * becomes the literal text {name}; braces around anything other than a name are left unchanged.
  */
 int launch_command_fill(const struct launch_command *command,
                         const struct launch_placeholder *placeholders, size_t count,

@@ -29,7 +29,7 @@ void launch_guard_session(pid_t session);
  */
 void launch_guard_tell_session(pid_t session);
 
-/* Register a function that the guard calls with `name` if this process ends without a call of
+/* Register a function that the guard calls with `name` if this process ends without a call to
  * launch_guard_drop. */
 void launch_guard_add(void (*clean)(const char *name), const char *name);
 void launch_guard_drop(void (*clean)(const char *name), const char *name);

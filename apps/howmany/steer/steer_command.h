@@ -28,7 +28,7 @@ struct steer_source {
     const regex_t *pattern;
 };
 
-/* Description of the next piece of a training run, which one child process makes. */
+/* Description of the next piece of a training run, which one child process executes. */
 struct steer_piece {
     const struct steer_line *line;
     const char *checkpoint; /* Path of the checkpoint that the child process writes, and reads if it

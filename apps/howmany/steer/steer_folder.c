@@ -397,7 +397,7 @@ static void complain_of_failure(const struct piece_run *r, const struct launch_c
             (int)length, child->tail);
 }
 
-/* Run the child process that makes one piece of a run; if the program of the user dies, start it
+/* Run the child process that executes one piece of a run; if the program of the user dies, start it
  * again. */
 static int run_processes(struct piece_run *r, struct steer_piece *piece, const char **ret_ended,
                          double *ret_wall_s)

@@ -297,7 +297,7 @@ static double choice_score(const struct steer_state *state, double seconds, size
     return state->task->goal == HM_GOAL_COST ? seconds * state->task->m[m] : seconds;
 }
 
-/* Returns the seconds needed to change to a run; 0 if the run is already active. */
+/* Returns the time in seconds needed to change to a run; 0 if the run is already active. */
 static double line_switch_s(const struct steer_state *state, const struct steer_line *line)
 {
     return line->state == STEER_RUNNING ? 0 : steer_plan_switch_s(state, state->last_m, line->m);

@@ -1,5 +1,5 @@
-/* Makes one steered training from start to end: trials first, then frames with a decision before
- * each frame. */
+/* Carries out one steered training from start to end: trials first, then frames with a decision
+ * before each frame. */
 #ifndef HM_STEER_SESSION_H
 #define HM_STEER_SESSION_H
 

@@ -20,8 +20,8 @@ struct steer_sheet {
  */
 void steer_sheet_fill(struct steer_task *task, double entries, double features,
                       const struct steer_sheet *sheet);
-/* Set the seconds as steer_sheet_fill does. The training data with the name `data` are read to
- * count their values and columns. Returns 0, or EXIT_USAGE with a message. */
+/* Set the times as steer_sheet_fill does. The training data with the name `data` are read to count
+ * their values and columns. Returns 0, or EXIT_USAGE with a message. */
 int steer_sheet_read(struct steer_task *task, const char *data, const struct steer_sheet *sheet);
 
 #endif

@@ -3,8 +3,9 @@
  * decisions.
  *
  * A run (struct steer_line) is a part of the training with one algorithm on one number of workers.
- * It starts from scratch or from the checkpoint of another run, and is made in pieces. Each piece
- * is one child process, which ends with a checkpoint. A frame is the time between two decisions.
+ * It starts from scratch or from the checkpoint of another run, and is executed in pieces. Each
+ * piece is one child process, which ends with a checkpoint. A frame is the time between two
+ * decisions.
  */
 #ifndef HM_STEER_TYPES_H
 #define HM_STEER_TYPES_H

@@ -2,9 +2,9 @@
  * Reads and writes the folder of a study.
  *
  *     problem.txt                options and limits that all its runs share
- *     reference.jsonl            trace of the run that finds P*, the least possible objective
+ *     reference.jsonl            trace of the run that finds P*, the lowest possible objective
  *     ALGORITHM-M-SEED.jsonl     trace of a run; if the file exists, it is complete
- *     ALGORITHM-M-SEED.failed    reason why a run has no trace or must not be made again
+ *     ALGORITHM-M-SEED.failed    reason why a run has no trace or must not be executed again
  *
  * A run is a child process, `howmany train`. Its trace is collected in memory until the summary
  * arrives, then written under another name and renamed. So the folder is the whole state of a
@@ -321,7 +321,7 @@ static int read_reference(struct study_folder *f, const char *path)
     return 0;
 }
 
-/* Read the trace of the reference run if an earlier session made it. */
+/* Read the trace of the reference run if an earlier session recorded it. */
 static int find_reference(struct study_folder *f)
 {
     enum study_reference source = f->commands->reference;

@@ -32,8 +32,8 @@ void study_folder_close(struct study_folder *folder);
 /* Execute the reference run unless P*, the lowest possible objective, is known. Returns 0 or an
  * exit code. */
 int study_folder_reference(struct study_folder *folder);
-/* Execute one of the runs that the study may make, unless its trace exists; a run that fails is
- * marked as failed. Returns 0 or an exit code. */
+/* Execute one of the study's runs, unless its trace exists; a run that fails is marked as failed.
+ * Returns 0 or an exit code. */
 int study_folder_make(struct study_folder *folder, const struct study_run *run);
 /* Load the traces of all runs that have one. Returns 0, or EXIT_USAGE with a message. */
 int study_folder_load(const struct study_folder *folder, struct hm_traces **ret_traces);

@@ -1,8 +1,8 @@
 /*
- * Makes one study from start to end. Runs are chosen, made and recorded; the time per iteration and
- * the convergence are fitted; the advice names the algorithm and the number of workers. To check
- * the answer, the chosen configuration and the runner-up are each run once more, with a seed that
- * was not fitted.
+ * Carries out one study from start to end. Runs are chosen, executed and recorded; the time per
+ * iteration and the convergence are fitted; the advice names the algorithm and the number of
+ * workers. To check the answer, the chosen configuration and the runner-up are each run once more,
+ * with a seed that was not fitted.
  */
 #include "study_session.h"
 

@@ -162,8 +162,8 @@ static int reserve_entry(struct libsvm *in, struct hm_err *err)
     return 0;
 }
 
-/* Reads the entry index:value at *text and moves *text behind it. *last is the previous index in
- * the line, or 0, and is replaced by the new index. */
+/* Reads the entry index:value at *text and moves *text past it. *last is the previous index in the
+ * line, or 0, and is replaced by the new index. */
 static int read_entry(struct hm_data *data, struct libsvm *in, const char **text, uint64_t *last,
                       struct hm_err *err)
 {

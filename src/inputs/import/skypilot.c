@@ -238,7 +238,7 @@ static double core_count(const struct machine *m)
 /*
  * Writes figures of a machine without accelerators. The list only has the number of vCPUs; a core
  * is assumed to be like those of the machines in the catalog (m5, c7i, c7a, c7g), of which it has
- * the least speed and memory bandwidth in round figures.
+ * the lowest speed and memory bandwidth in round figures.
  */
 static void put_cores(struct hm_text *out, const struct machine *m)
 {
