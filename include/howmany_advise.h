@@ -91,8 +91,9 @@ HM_API void hm_traces_free(struct hm_traces *traces);
 /* ---- f(m): seconds of an iteration ----------------------------------------------------------- */
 
 /*
- * The seconds f(m) of an iteration on m workers: measured values for some numbers of workers m, and
- * a sum of terms for any other m. Without terms, f(m) is known only for the measured m.
+ * The time f(m) in seconds of an iteration on m workers: measured values for some numbers of
+ * workers m, and a sum of terms for any other m. Without terms, f(m) is known only for the measured
+ * m.
  */
 struct hm_pace {
     const char *algorithm; /* Name of the algorithm; NULL: the times apply to all algorithms that
@@ -310,7 +311,7 @@ struct hm_g {
 };
 
 /*
- * The loss curve g(i, m) of each algorithm and, if the traces have times, the seconds f(m) of an
+ * The loss curve g(i, m) of each algorithm and, if the traces have times, the time f(m) of an
  * iteration. This is plain data that can be stored.
  */
 struct hm_convergence {
@@ -606,7 +607,7 @@ struct hm_advice {
 };
 
 /*
- * Answer the question. The seconds f(m) of an iteration come from the last element of `paces` that
+ * Answer the question. The times f(m) of an iteration come from the last element of `paces` that
  * covers the algorithm; if none covers it, they come from `convergence`. paces may be NULL with a
  * count of 0.
  */

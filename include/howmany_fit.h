@@ -286,9 +286,9 @@ struct hm_prediction {
 };
 
 /*
- * Predict the seconds on n[i] workers, for each i; ret_predictions has `count` elements. A quantity
- * that `at` does not name has the value that all runs have in common; if the runs have different
- * sizes, the largest one is used, or 1 if all are smaller.
+ * Predict the time in seconds on n[i] workers, for each i; ret_predictions has `count` elements. A
+ * quantity that `at` does not name has the value that all runs have in common; if the runs have
+ * different sizes, the largest one is used, or 1 if all are smaller.
  */
 HM_API int hm_fit_predict(const struct hm_fit *fit, const struct hm_at *at, size_t at_count,
                           const double *n, size_t count, struct hm_prediction *ret_predictions,

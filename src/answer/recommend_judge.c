@@ -204,10 +204,10 @@ static void judge_losses(const struct hm_recommending *w, size_t count, double *
 }
 
 /*
- * If the first candidate was not run, makes the candidate with the smallest mean loss over the
- * draws the first one, as a plan does. The curve beyond the runs is uncertain, and the most likely
- * curve alone would hide this uncertainty. If the first candidate was run, its measured time is
- * trusted and nothing is changed.
+ * If the first candidate was not run, moves the candidate with the smallest mean loss over the
+ * draws to the first place, as a plan does. The curve beyond the runs is uncertain, and the most
+ * likely curve alone would hide this uncertainty. If the first candidate was run, its measured time
+ * is trusted and nothing is changed.
  */
 static int judge_least_loss(struct hm_recommending *w, struct hm_err *err)
 {

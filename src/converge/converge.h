@@ -223,7 +223,7 @@ struct hm_pace_spread hm__pace_spread(const struct hm_pace *pace, double m);
 double hm__trace_mean_seconds(const struct hm_trace *trace);
 /*
  * Computes the time in seconds of an iteration on m workers: *ret_seconds, and one value for each
- * of HM_G_DRAWS draws. Returns false if the seconds are not known at m.
+ * of HM_G_DRAWS draws. Returns false if the time is not known at m.
  */
 bool hm__pace_eval(const struct hm_pace *pace, double m, double *ret_seconds, double *draws);
 

@@ -80,8 +80,8 @@ static double draw_residual(const struct hm_fit *fit, size_t draw, bool curved)
 enum { KEPT_LEAST = 100 };
 
 /*
- * With overlap, draws are made from a linear problem, in which communication stays hidden however
- * long it takes. Each draw is therefore kept with a probability that is smaller if its true
+ * With overlap, coefficients are drawn from a linear problem, in which communication stays hidden
+ * however long it takes. Each draw is therefore kept with a probability that is smaller if its true
  * (curved) time explains the runs worse than the linear time does.
  */
 static void draws_reject(struct hm_fit *fit, struct hm_random *random)

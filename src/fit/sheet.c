@@ -110,7 +110,8 @@ static int sheet_eval_variant(const struct hm_basis *basis, struct hm_variant va
     return rc;
 }
 
-/* Sets times[i] to the seconds on n[i] workers if communication takes `factor` times as long. */
+/* Sets times[i] to the time in seconds on n[i] workers if communication takes `factor` times as
+ * long. */
 static int sheet_eval_slowed(const struct hm_model *model, const double *n, size_t count,
                              double factor, double *times, struct hm_err *err)
 {

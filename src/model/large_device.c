@@ -2,7 +2,7 @@
  * Converts a cluster to a device of the model of large networks. The catalog describes the rates,
  * processors, memory and generation of accelerators. A cluster that gives rates without a
  * generation is compared with the typical devices of each generation. Rates are those of the data
- * sheets without sparsity; memory is the amount that tensors can take.
+ * sheets without sparsity; memory is the amount that tensors can occupy.
  */
 #include "large.h"
 

@@ -117,10 +117,10 @@ static double linear_peak(const struct hm_large_case *x)
 
 /*
  * Returns the time in seconds of a linear layer of attention or of a feed-forward layer, with its
- * adapter. The products of an adapter are small, so memory traffic limits it. Forward it writes its
- * output, scales it and adds it to that of the layer: 6 passes over n values, and one over the k
- * inputs. Backward there are 4 passes over n values and 5 over k. Fused kernels need about half of
- * them.
+ * adapter. The products of an adapter are small, so memory traffic limits it. In the forward pass,
+ * the adapter writes its output, scales it and adds it to that of the layer: 6 passes over n
+ * values, and one over the k inputs. The backward pass takes 4 passes over n values and 5 over k.
+ * Fused kernels need about half of them.
  */
 static struct pair map_time(const struct hm_large_case *x, double rows, double n, double k)
 {

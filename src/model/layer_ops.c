@@ -294,7 +294,7 @@ static void ops_embedding(struct ops *o)
 
 /*
  * Adds a recurrent layer: the inputs of all steps are multiplied at once, but the matrix products
- * with the state are made step by step, because each waits for the previous one.
+ * with the state are computed step by step, because each waits for the previous one.
  */
 static void ops_recurrent(struct ops *o)
 {

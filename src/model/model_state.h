@@ -98,11 +98,11 @@ bool hm__model_in_buckets(const struct hm_model *m, const struct hm_transfer *t)
 /* Returns the bytes of memory of a worker that training can use; NaN: unknown. */
 double hm__model_memory_limit(const struct hm_model *m);
 /* Computes the time in seconds of a step, without communication, on the slowest of n workers, and
- * the memory of a worker. Each worker makes `passes` forward and backward passes with b samples
+ * the memory of a worker. Each worker performs `passes` forward and backward passes with b samples
  * each. */
 int hm__model_table_compute(const struct hm_model *m, double n, double b, double passes,
                             double *ret_s, double *ret_bytes, struct hm_err *err);
-/* Computes the communication of all buckets among n workers that make `passes` passes with b
+/* Computes the communication of all buckets among n workers that perform `passes` passes with b
  * samples each. end_s is the time of the whole step if its last backward pass overlaps with the
  * communication. All communication takes `factor` times as long as the links alone require. */
 int hm__model_table_send(const struct hm_model *m, double n, double b, double passes, double factor,

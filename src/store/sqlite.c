@@ -79,7 +79,7 @@ static const char *error_reason(int code)
 }
 
 /* Returns the error with which the system refuses a new file next to the store, or 0. If SQLite
- * cannot make a file, it opens it for reading and keeps only the error of this second attempt. */
+ * cannot create a file, it opens it for reading and keeps only the error of this second attempt. */
 static int find_refusal(const char *where)
 {
     struct hm_text name = {0};

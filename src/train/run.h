@@ -21,7 +21,7 @@
 struct hm_train_settings {
     double step;  /* Initial step size of the algorithm. */
     double batch; /* Number of rows in a mini-batch, over all ranks; for local SGD, on each rank. */
-    double passes;   /* Number of passes over its own rows that a rank makes in an iteration. */
+    double passes;   /* Number of passes over its own rows that a rank performs in an iteration. */
     double momentum; /* [0, 1) */
     double memory;   /* Number of pairs (change of w, change of the gradient) that L-BFGS stores. */
     bool shrink;     /* True if rows whose dual variable has stopped changing are to be skipped. */
@@ -182,8 +182,8 @@ struct hm_platform_ops {
 };
 
 /*
- * Totals of the whole run, including iterations that were made before a checkpoint from which the
- * run was resumed.
+ * Totals of the whole run, including iterations that were performed before a checkpoint from which
+ * the run was resumed.
  */
 struct hm_train_totals {
     double elapsed_s, compute_s, bytes, flop;

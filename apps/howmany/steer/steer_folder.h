@@ -26,7 +26,7 @@ struct steer_folder {
 
 /* Limits of one piece of a run (one child process); INFINITY: no limit. */
 struct steer_limits {
-    double iterations; /* Maximum number of iterations of this piece of the run. */
+    double iterations; /* Maximum number of iterations in this piece of the run. */
     double seconds;    /* Maximum time of the piece in seconds, without the time for a change of the
                           algorithm or of the number of workers. */
 };

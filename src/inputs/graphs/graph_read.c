@@ -92,8 +92,8 @@ static int read_numbers(struct graph_lines *in, uint64_t *numbers, size_t room, 
     }
 }
 
-/* Reads a number of 1 to 18 digits at *at and moves *at behind it; returns false if there is no
- * such number. It never reads more than 20 bytes, which read_plain_pair relies on. */
+/* Reads a number of 1 to 18 digits at *at and moves *at past it; returns false if there is no such
+ * number. It never reads more than 20 bytes, which read_plain_pair relies on. */
 static inline bool read_plain_number(const char **at, uint64_t *value)
 {
     const char *p = *at;

@@ -42,7 +42,7 @@ struct hf_count {
     double products;
     /*
      * Number of parameters that are stored with the model but are not used by it, such as
-     * DeepSeek's layers for further tokens.
+     * DeepSeek's layers for additional tokens.
      */
     double extra;
     /*

@@ -159,7 +159,7 @@ static int put_label(struct run_table *t, struct run_column *c, size_t row, cons
     return c->labels[row] ? 0 : hm__fail_nomem(t->err);
 }
 
-/* Fails if the unit of a cell has another dimension than the units of earlier cells, or if only
+/* Fails if the unit of a cell has a different dimension from the units of earlier cells, or if only
  * some cells of the column have a unit. */
 static int check_unit(struct run_table *t, struct run_column *c, const char *text, bool has_unit,
                       struct hm_dim dim, int line)

@@ -82,7 +82,7 @@ struct hm_trace_file {
     bool empty_ends; /* True if an empty loss in the last row of a trace means that the trace
                         diverged. */
     int line; /* Line number of the header or, in a file of JSON lines, of the first point. */
-    struct hm_text have; /* Names of columns that could be a loss measure, for hints. */
+    struct hm_text have; /* Names of columns that could be a loss measure, which hints list. */
     bool bare_time;      /* True if the file has a column named `time`, which is ambiguous. */
     bool cut;            /* True for a CSV file without a newline at its end. */
 };

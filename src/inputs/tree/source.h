@@ -70,7 +70,7 @@ struct hm_bytes {
 
 /* Opens a file with a buffer of `room` bytes. After a failure there is nothing to close. */
 int hm__bytes_open(struct hm_bytes *bytes, const char *path, size_t room, struct hm_err *err);
-/* Opens bytes in memory, which must outlive the stream; `name` is for error messages. */
+/* Opens bytes in memory, which must outlive the stream; `name` is used in error messages. */
 int hm__bytes_open_memory(struct hm_bytes *bytes, const char *data, size_t length, const char *name,
                           size_t room, struct hm_err *err);
 /*

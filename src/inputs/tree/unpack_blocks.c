@@ -139,7 +139,7 @@ static bool lzf_decode(const unsigned char *data, const struct block *b, unsigne
 
 /* ---- the common part ------------------------------------------------------------------------ */
 
-/* Collects input until the block has `needed` bytes; returns false if the input ends before. */
+/* Collects input until the block has `needed` bytes; returns false if the input ends earlier. */
 static bool block_collect(struct block_state *s, struct hm_unpack_step *step, size_t needed)
 {
     size_t missing = s->have < needed ? needed - s->have : 0;

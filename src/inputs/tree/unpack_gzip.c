@@ -19,7 +19,7 @@ struct gzip_state {
     bool raw;     /* True if the stream has no header and nothing follows it. */
 };
 
-/* Makes the state of a decoder; `bits` selects the format, as for inflateInit2. */
+/* Creates the state of a decoder; `bits` selects the format, as for inflateInit2. */
 static struct gzip_state *inflate_open(int bits)
 {
     struct gzip_state *s = hm__calloc(1, sizeof(*s));
