@@ -487,10 +487,10 @@ struct hm_answer {
                      with weak scaling; NaN: not given. */
     const char *sheet_kind; /* Kind of published measurements from which the interval is taken, for
                                a plan without runs; NULL with runs. */
-    double advised_n[3];  /* Numbers of workers of the runs that would narrow the interval most, for
-                             a plan without runs. */
-    size_t advised_count; /* Number of advised runs; 0: none. */
-    double advised_run_s; /* Seconds of each advised run. */
+    double advised_n[3];   /* Numbers of workers on which runs would narrow the interval most, for a
+                              plan without runs. */
+    size_t advised_count;  /* Number of advised runs; 0: none. */
+    double advised_run_s;  /* Seconds of each advised run. */
     double advised_within; /* Half the width of the interval after the advised runs, relative to the
                               time; NaN: unknown. */
     double certainty;      /* Probability with which deadline and budget had to be met; NaN: the

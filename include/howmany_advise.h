@@ -435,7 +435,8 @@ struct hm_g_holdout {
 
 struct hm_holdout {
     bool left_out;                 /* True if each number of workers was held out in turn. */
-    double ahead, ahead_s, window; /* Copies of the settings with the same names. */
+    double ahead, ahead_s, window; /* Copies of the members of the settings that have the same
+                                      names. */
     struct hm_g_holdout *algorithms;
     size_t count;
     const char **notes; /* Warnings, one sentence each. */

@@ -188,8 +188,8 @@ struct hm_layout_point {
     double low_s, high_s; /* Interval of time_s that contains 90 % of similar measurements. */
     double total_s;       /* Seconds of the whole job, including time lost by failures; NaN: tokens
                              are not given. */
-    double cost;          /* Cost of the whole job, or of one step without tokens; NaN: no price is
-                             known. */
+    double cost;          /* Cost of the whole job or, if tokens are not given, of one step; NaN: no
+                             price is known. */
     double tokens_per_s;
     double mfu;          /* Model flop utilization: model flop per second, as a share of the 16-bit
                             peak of all workers. */

@@ -25,8 +25,8 @@ double hm__large_flop(const struct hm_transformer *network, double sequence, dou
 double hm__large_flop_again(const struct hm_transformer *network, double sequence, double share);
 
 /*
- * Numbers of parameters of one layer: `dense` are split over tensor-parallel workers, `expert` are
- * not.
+ * Numbers of parameters of one layer: those in `dense` are split over tensor-parallel workers,
+ * those in `expert` are not.
  */
 struct hm_large_layer_count {
     double dense, expert;

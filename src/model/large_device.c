@@ -152,7 +152,7 @@ int hm__large_device_set(const struct hm_cluster *cluster, struct hm_large_devic
     node.flops_16 = hm__node_rate(&node, HM_MATH_BF16, 32, NULL);
     if (!(hm__is_given(cluster->node.flops_16) || hm__is_given(cluster->node.flops_bf16))) {
         hm__fail(err, HM_E_MISSING, "the rate with 16 bits is not given");
-        hm__err_hint(err, "flops: {16: 989 Tflop/s}, or a machine of the catalog");
+        hm__err_hint(err, "flops: {16: 989 Tflop/s}, or a machine from the catalog");
         hm__err_field(err, "cluster.flops");
         return HM_E_MISSING;
     }

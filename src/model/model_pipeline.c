@@ -41,7 +41,7 @@ int hm__model_set_pipeline(struct hm_model *m, struct hm_err *err)
         return 0;
     if (!m->counts || m->counts->layer_count == 0 || m->job->compute)
         return hm__model_fail_missing(m, "network", "a pipeline needs a network with layers",
-                                      "give network: a name of the catalog, or layers", err);
+                                      "give network: a name from the catalog, or layers", err);
     m->pipeline = hm__calloc(1, sizeof(*m->pipeline));
     if (!m->pipeline)
         return hm__fail_nomem(err);

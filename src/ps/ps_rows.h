@@ -13,7 +13,7 @@ struct hm_ps_rows {
     uint32_t *place;
     size_t count, room;
     uint32_t *row; /* Numbers of the stored rows; `count` elements. */
-    /* Clock of each stored row, which the owner of the rows defines; `count` elements. */
+    /* Clock of each stored row; its meaning depends on the owner of the rows. `count` elements. */
     double *version;
     double *values; /* Values of the stored rows; count * columns elements. */
 };

@@ -186,7 +186,7 @@ const struct cli_option train_table[TRAIN_OPTIONS] = {
                NULL},
     [TRAIN_N] = {"n", 'n', "K", "number of workers (default 1)", NULL},
     [TRAIN_SIMULATE] = {"simulate", 0, "CLUSTER",
-                        "simulate a machine of the catalog or a cluster file, with SimGrid",
+                        "simulate a machine from the catalog or a cluster file, with SimGrid",
                         "@machine"},
     [TRAIN_PRECISION] =
         {"precision", 0, "BITS",

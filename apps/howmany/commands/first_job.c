@@ -235,5 +235,5 @@ int first_job_ask(const struct hm_catalog *catalog, struct first_job *job)
                             first_machine, check_machine, job->machine);
     if (answered && !job->amount[0])
         answered = ask_work(catalog, job);
-    return answered ? 0 : cli_complain("no job is given; name a file or a model of the catalog");
+    return answered ? 0 : cli_complain("no job is given; name a file or a model from the catalog");
 }

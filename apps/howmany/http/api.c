@@ -32,7 +32,7 @@ static const struct api_route route_table[] = {
      "/v1/catalog",
      API_VERB,
      TOKEN_READ,
-     "all entries of the catalog",
+     "all entries in the catalog",
      {.verb = &hm__verb_catalog_list}},
     {"GET",
      "/v1/catalog/{kind}",

@@ -17,9 +17,9 @@ struct launch_spark_log {
 };
 
 /*
- * Make Spark write an event log, by the variable SPARK_SUBMIT_OPTS, if the command may be a Spark
- * program, that is, if one of its arguments contains "spark" or ".py". Settings of the program
- * itself take precedence. If anything fails, no log is written.
+ * Make Spark write an event log, through the variable SPARK_SUBMIT_OPTS, if the command may be a
+ * Spark program, that is, if one of its arguments contains "spark" or ".py". Settings of the
+ * program itself take precedence. If anything fails, no log is written.
  */
 void launch_spark_log_begin(struct launch_spark_log *log, char *const *argv);
 /*

@@ -20,8 +20,8 @@
 #include "torch_trace.h"
 
 /*
- * Smallest number of flop of a matrix product whose time is used. The time of a smaller product is
- * mostly that of the kernel's launch.
+ * Matrix products with fewer floating-point operations are not used. The time of a smaller product
+ * is mostly that of the kernel's launch.
  */
 static const double LEAST_FLOP = 2147483648.0;
 

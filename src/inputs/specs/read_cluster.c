@@ -20,7 +20,7 @@ static const char *const generations[] = {"unknown", "volta",     "ampere", "ada
                                           "hopper",  "blackwell", NULL};
 
 static const struct hm_field cluster_fields[] = {
-    {.name = "machine", .kind = HM_FIELD_OTHER, .doc = "a machine of the catalog to start from"},
+    {.name = "machine", .kind = HM_FIELD_OTHER, .doc = "a machine from the catalog to start from"},
     {.name = "kinds",
      .kind = HM_FIELD_OTHER,
      .doc = "kinds of machines, each with its keys and its count"},
@@ -29,7 +29,7 @@ static const struct hm_field cluster_fields[] = {
      .doc = "with kinds: samples of each worker, by speed or equal"},
     {.name = "accelerator",
      .kind = HM_FIELD_OTHER,
-     .doc = "an accelerator of the catalog: what one worker is"},
+     .doc = "an accelerator from the catalog; each worker is one"},
     {.name = "title", .kind = HM_FIELD_TEXT, .offset = AT(title), .doc = "what it is"},
     {.name = "aliases", .kind = HM_FIELD_OTHER, .doc = "other names of the entry"},
     {.name = "source", .kind = HM_FIELD_TEXT, .offset = AT(source), .doc = "source of the figures"},
@@ -171,7 +171,7 @@ static const struct hm_field link_fields[] = {
      .offset = offsetof(struct hm_link, mesh),
      .doc = "whether each pair of workers has its own share of the bandwidth, without a switch"},
     {.name = "ports", .kind = HM_FIELD_OTHER, .doc = "ports of a node with this bandwidth each"},
-    {.name = "name", .kind = HM_FIELD_OTHER, .doc = "a fabric of the catalog to start from"},
+    {.name = "name", .kind = HM_FIELD_OTHER, .doc = "a fabric from the catalog to start from"},
     {.name = "title", .kind = HM_FIELD_OTHER, .doc = "what it is"},
     {.name = "source", .kind = HM_FIELD_OTHER, .doc = "where the figures are from"},
     {.name = "date", .kind = HM_FIELD_OTHER, .doc = "when they were valid"},
