@@ -117,7 +117,8 @@ struct hm_dataflow {
     /* True if the parameters of the model are a distributed data set instead of a variable at the
      * driver. */
     bool distributed;
-    double mtbf_s;       /* Mean seconds between two failures of one worker; default: none fails. */
+    double mtbf_s;       /* Mean time in seconds between two failures of one worker; default: none
+                            fails. */
     double restart_s;    /* Seconds to replace a lost worker, >= 0. */
     double lineage;      /* Number of iterations that must be repeated to compute a lost partition
                             again, > 0; default: 1. */
@@ -132,7 +133,7 @@ enum hm_goal {
     HM_GOAL_AUTO,    /* The library chooses: HM_GOAL_BALANCE if a weight is given, else HM_GOAL_COST
                         if a deadline is given, else HM_GOAL_TIME. */
     HM_GOAL_TIME,    /* Minimise the time in seconds. */
-    HM_GOAL_COST,    /* Minimise the money, or the node-seconds if no price is known. */
+    HM_GOAL_COST,    /* Minimise the cost: money, or node-seconds if no price is known. */
     HM_GOAL_BALANCE, /* Minimise the weighted sum alpha * seconds + beta * money. */
 };
 
@@ -149,7 +150,7 @@ enum hm_platform {
                                 two neighbours in a ring. */
     HM_PLATFORM_GOSSIP_EXP,  /* Like HM_PLATFORM_GOSSIP_RING, but with one neighbour in an
                                 exponential graph. */
-    HM_PLATFORM_FEDERATED,   /* Federated averaging: clients make local steps; then one server
+    HM_PLATFORM_FEDERATED,   /* Federated averaging: clients perform local steps; then one server
                                 averages their models. */
     HM_PLATFORM_PIPELINE,    /* The layers of the network are placed on several workers, which pass
                                 the activations of micro-batches to each other. */
@@ -170,9 +171,9 @@ HM_API const char *hm_consistency_name(enum hm_consistency consistency);
 HM_API int hm_consistency_find(const char *name);
 
 /*
- * Strategies of TensorFlow (tf.distribute), each of which is a platform with certain settings.
- * Columns of the table: identifier; name in requests; name in TensorFlow; platform; whether it runs
- * in one machine only.
+ * TensorFlow strategies (tf.distribute), each of which is a platform with certain settings. Columns
+ * of the table: identifier; name in requests; name in TensorFlow; platform; whether it runs in one
+ * machine only.
  */
 #define HM_STRATEGY_MAP(X)                                                                         \
     X(MIRRORED, "mirrored", "MirroredStrategy", ALLREDUCE, true)                                   \
@@ -183,7 +184,7 @@ HM_API int hm_consistency_find(const char *name);
     X(PARAMETER_SERVER, "parameter-server", "ParameterServerStrategy", SERVER, false)
 
 enum hm_strategy {
-    HM_STRATEGY_NONE, /* No strategy of TensorFlow is named. */
+    HM_STRATEGY_NONE, /* No TensorFlow strategy is named. */
 #define HM_STRATEGY_ENUM(id, name, title, platform, inside) HM_STRATEGY_##id,
     HM_STRATEGY_MAP(HM_STRATEGY_ENUM)
 #undef HM_STRATEGY_ENUM
@@ -215,21 +216,22 @@ struct hm_way {
     /* Number of iterations of a worker from one averaging of the models to the next; whole, 1 to
      * 1e9; 0 means 1. Not used by servers and drivers. */
     double local_steps;
-    /* Strategy of TensorFlow that these settings describe; HM_STRATEGY_NONE: none. A strategy
-     * limits the machines: to a single machine, or to machines with TPUs. Central storage means one
+    /* TensorFlow strategy that these settings describe; HM_STRATEGY_NONE: none. A strategy limits
+     * the machines: to a single machine, or to machines with TPUs. Central storage means one
      * parameter server, which runs on the host of the machine. */
     enum hm_strategy strategy;
 };
 
-/* A question to hm_plan. Start from HM_QUESTION_INIT, which asks for the least time. */
+/* A question to hm_plan. Start from HM_QUESTION_INIT, which asks for the shortest time. */
 struct hm_question {
     enum hm_goal goal;
     double alpha; /* Weight of one second for HM_GOAL_BALANCE, >= 0; NaN: the library chooses, see
                      docs/reference/plan.md. */
     double beta;  /* Weight of one unit of money for HM_GOAL_BALANCE, >= 0; NaN: the library
                      chooses. */
-    double deadline_s; /* Maximum seconds that the whole job may take, > 0; 0: no deadline. */
-    double budget;     /* Maximum money that the whole job may cost, >= 0; NaN: no limit. */
+    double deadline_s; /* Maximum time in seconds that the whole job may take, > 0; 0: no
+                          deadline. */
+    double budget;     /* Maximum cost of the whole job, >= 0; NaN: no limit. */
     double max_n;      /* Maximum number of workers to consider, 1 to 1e6; 0: as many as the cluster
                           has, or 1024 if that is unknown. */
     double reference;  /* Number of workers that speedups are relative to; 0: the reference of the
@@ -276,12 +278,12 @@ struct hm_point {
     double low_s, high_s; /* Interval of the mean time of an iteration, with the probability `level`
                              of the answer, from the fit of runs or, without runs, from the errors
                              of the model on published measurements; NaN: unknown. */
-    double compute_s;     /* Seconds of computing in one iteration, including waiting for slower
+    double compute_s;     /* Seconds of computation in one iteration, including waiting for slower
                              workers. */
     double wait_s;        /* Part of compute_s in which workers wait for slower workers; 0 if all
                              workers are equally fast. */
     double communicate_s; /* Seconds of communication in one iteration. If it overlaps with
-                             computing, time_s is less than the sum of both. */
+                             computation, time_s is less than the sum of both. */
     double latency_s;     /* Seconds of communicate_s that are due to the latency of messages; NaN:
                              unknown. */
     double bandwidth_s; /* Seconds of communicate_s that are due to the bandwidth; NaN: unknown. */
@@ -290,7 +292,7 @@ struct hm_point {
                            worker of the reference. */
     double total_s;     /* Seconds of the whole job or of one iteration: see whole_job in struct
                            hm_answer. */
-    double cost; /* Money for the whole job or for one iteration: see whole_job in struct hm_answer;
+    double cost; /* Cost of the whole job or of one iteration: see whole_job in struct hm_answer;
                     NaN: no price is known. */
     double memory_bytes; /* Memory that one worker needs; NaN: unknown. */
     double server_share; /* Share of time_s in which the links of the parameter servers are busy,
@@ -304,14 +306,14 @@ struct hm_point {
     double micro_batch; /* Samples of one forward pass of a worker; the gradients of several passes
                            are added when the batch of a worker does not fit in its memory; NaN: the
                            job has no network. */
-    double bound_s;     /* Seconds of one iteration that are not exceeded with the probability
-                           `certainty` of the question; time_s if the interval is unknown or the
-                           question has neither deadline nor budget. */
+    double bound_s;     /* Upper bound of the time of one iteration in seconds, which holds with the
+                           probability `certainty` of the question; time_s if the interval is
+                           unknown or the question has neither deadline nor budget. */
     double meets;       /* Probability that the point meets deadline and budget; NaN: the question
                            has neither, or the interval is unknown. */
     double machines[HM_KINDS_MAX]; /* For mixed clusters: number of machines of each kind, without
                                       those of servers or a driver; 0 for other clusters. */
-    double price_per_s; /* For mixed clusters: money per second of all machines; NaN: unknown. */
+    double price_per_s; /* For mixed clusters: price per second of all machines; NaN: unknown. */
 };
 
 /* The resource that limits the speed at the recommended number of workers. */
@@ -324,7 +326,7 @@ enum hm_limit {
     HM_LIMIT_BATCH,
     HM_LIMIT_IMBALANCE,  /* One worker has more edges of the graph than the others. */
     HM_LIMIT_STRAGGLERS, /* Workers wait for slower workers. */
-    HM_LIMIT_SERIAL,     /* Part of the computing does not shrink with more workers. */
+    HM_LIMIT_SERIAL,     /* Part of the computation does not shrink with more workers. */
 };
 
 /* Returns "compute", "bandwidth", ...; "?" for a number out of range. */
@@ -360,11 +362,11 @@ struct hm_rank {
 
 /* Kinds of alternatives. All meet the limits of the question. */
 enum hm_alternative_kind {
-    HM_ALTERNATIVE_CHEAPEST, /* The point with the least cost. */
-    HM_ALTERNATIVE_BALANCED, /* The point with the least sum of time and cost, each divided by its
-                                least value. */
+    HM_ALTERNATIVE_CHEAPEST, /* The point with the lowest cost. */
+    HM_ALTERNATIVE_BALANCED, /* The point with the smallest sum of time and cost, each divided by
+                                its smallest value. */
     HM_ALTERNATIVE_FASTEST, /* The point with the fewest workers whose time is within `slack` of the
-                               least time. */
+                               shortest time. */
     HM_ALTERNATIVES,
 };
 
@@ -402,7 +404,7 @@ struct hm_answer {
     double reference;    /* Number of workers that speedups are relative to. */
     double iterations;   /* Iterations of the whole job at the recommended number of workers; NaN:
                             not given. */
-    double price_per_s;  /* Money per second of one machine; NaN: unknown. */
+    double price_per_s;  /* Price per second of one machine; NaN: unknown. */
     double accelerators; /* Number of workers in one machine. */
     double memory_bytes; /* Bytes that a job may use on one worker; NaN: unknown. */
     struct hm_point *points; /* The curve: one point for each number of workers, in ascending
@@ -415,8 +417,8 @@ struct hm_answer {
     size_t in_budget;    /* Index of the fastest point within the budget; HM_NONE: there is none. */
     size_t faster, work; /* Indices of the points with the fewest workers that are `faster` times as
                             fast, and that do `work` times the work; HM_NONE: there is none. */
-    size_t nearest;      /* Index of the point that exceeds the missed limit least; HM_NONE if no
-                            limit is missed. */
+    size_t nearest;      /* Index of the point that exceeds the missed limit by the smallest factor;
+                            HM_NONE if no limit is missed. */
     double nearest_gap;  /* Factor, > 1, by which the point `nearest` exceeds the limit; for a
                             deadline or a budget, it is computed with bound_s instead of time_s. NaN
                             if no limit is missed. */
@@ -485,10 +487,10 @@ struct hm_answer {
                      with weak scaling; NaN: not given. */
     const char *sheet_kind; /* Kind of published measurements from which the interval is taken, for
                                a plan without runs; NULL with runs. */
-    double advised_n[3];  /* Numbers of workers of the runs that would narrow the interval most, for
-                             a plan without runs. */
-    size_t advised_count; /* Number of advised runs; 0: none. */
-    double advised_run_s; /* Seconds of each advised run. */
+    double advised_n[3];   /* Numbers of workers on which runs would narrow the interval most, for a
+                              plan without runs. */
+    size_t advised_count;  /* Number of advised runs; 0: none. */
+    double advised_run_s;  /* Seconds of each advised run. */
     double advised_within; /* Half the width of the interval after the advised runs, relative to the
                               time; NaN: unknown. */
     double certainty;      /* Probability with which deadline and budget had to be met; NaN: the

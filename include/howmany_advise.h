@@ -3,10 +3,10 @@
  * which algorithm to use on how many workers.
  *
  * A trace is the loss of one training run, iteration by iteration, on m workers. Traces give g(i,
- * m) and f(m), the seconds of an iteration; h(t, m) = g(t / f(m), m) is the loss after t seconds
- * (Hemingway: Pan, Venkataraman, Tai, Gonzalez 2016). P is the loss, P* the least loss that can be
- * reached, and P - P* the excess loss. This header includes howmany_fit.h; conventions are
- * described in howmany.h.
+ * m) and f(m), the time of an iteration in seconds; h(t, m) = g(t / f(m), m) is the loss after t
+ * seconds (Hemingway: Pan, Venkataraman, Tai, Gonzalez 2016). P is the loss, P* the lowest loss
+ * that can be reached, and P - P* the excess loss. This header includes howmany_fit.h; conventions
+ * are described in howmany.h.
  *
  *     struct hm_advise_question question = HM_ADVISE_QUESTION_INIT;
  *     const char *files[] = {"traces.csv"};
@@ -37,7 +37,7 @@ struct hm_trace {
                               0: synchronous, INFINITY: no bound. */
     double backups; /* Number of backup workers: a step does not wait for this many of the slowest
                        workers. */
-    double rows;    /* Number of rows of the training data, >= 1; NaN or 0: not given. */
+    double rows;    /* Number of rows in the training data, >= 1; NaN or 0: not given. */
     const char *source; /* Name of the file; may be NULL. */
     int line;           /* Line of the first point in the file, counted from 1; 0: unknown. */
     size_t count;       /* Number of points, >= 1; the length of the four arrays below. */
@@ -45,8 +45,8 @@ struct hm_trace {
     double *loss;       /* Loss at each point; finite. */
     double *seconds;    /* Seconds of one iteration (or epoch) at each point; NaN: unknown. */
     double *elapsed_s;  /* Seconds of all iterations up to each point; NaN: unknown. */
-    double best;  /* Least loss P* that can be reached, as given with the trace; NaN: not given. */
-    double bound; /* Lower bound of the least loss P*; -INFINITY: no bound is known. */
+    double best;  /* Lowest loss P* that can be reached, as given with the trace; NaN: not given. */
+    double bound; /* Lower bound of the lowest loss P*; -INFINITY: no bound is known. */
     size_t restarts; /* Number of times the run was restarted from an earlier point; repeated points
                         are dropped. */
     bool diverged;   /* True if the loss became infinite or NaN after the last point. */
@@ -91,22 +91,24 @@ HM_API void hm_traces_free(struct hm_traces *traces);
 /* ---- f(m): seconds of an iteration ----------------------------------------------------------- */
 
 /*
- * The seconds f(m) of an iteration on m workers: measured values for some numbers of workers m, and
- * a sum of terms for any other m. Without terms, f(m) is known only for the measured m.
+ * The time f(m) in seconds of an iteration on m workers: measured values for some numbers of
+ * workers m, and a sum of terms for any other m. Without terms, f(m) is known only for the measured
+ * m.
  */
 struct hm_pace {
     const char *algorithm; /* Name of the algorithm; NULL: the times apply to all algorithms that
                               have no times of their own. */
     const char *source;    /* Origin of the times: "the traces", or the name of a file or a job. */
     double *m, *seconds;   /* Table of measured times: numbers of workers m, ascending, and the mean
-                              seconds of an iteration. */
-    size_t count;          /* Number of rows of the table. */
+                              time of an iteration in seconds. */
+    size_t count;          /* Number of rows in the table. */
     double staleness;      /* Staleness bound of the runs that were timed; 0: synchronous, INFINITY:
                               asynchronous. */
     double backups;        /* Number of backup workers of the runs that were timed. */
-    double *low_s, *high_s; /* 5th and 95th percentile of the seconds of single iterations, for each
-                               row of the table; NaN: unknown. NULL: unknown for all rows. */
-    double *deviation;      /* Standard deviation of the seconds of single iterations, relative to
+    double *low_s, *high_s; /* 5th and 95th percentile of the times of single iterations, in
+                               seconds, for each row of the table; NaN: unknown. NULL: unknown for
+                               all rows. */
+    double *deviation;      /* Standard deviation of the times of single iterations, relative to
                                their mean, for each row; NULL: unknown. */
     const char **terms;     /* Formulas of the terms, in the variable n, which is the number of
                                workers m. */
@@ -124,18 +126,19 @@ struct hm_paces {
     void *memory; /* Owns all memory of this struct. */
 };
 
-/* Get the seconds of an iteration from the times of traces, for each algorithm separately. */
+/* Get the time of an iteration in seconds from the times of traces, for each algorithm
+ * separately. */
 HM_API int hm_paces_from_traces(const struct hm_traces *traces, struct hm_paces **ret_paces,
                                 struct hm_err *err);
 /*
- * Get the seconds of an iteration from a fit of runs. The times apply to one algorithm, or to all
- * if algorithm is NULL.
+ * Get the time of an iteration in seconds from a fit of runs. The times apply to one algorithm, or
+ * to all if algorithm is NULL.
  */
 HM_API int hm_paces_from_fit(const struct hm_fit *fit, const char *algorithm,
                              struct hm_paces **ret_paces, struct hm_err *err);
 /*
- * Get the seconds of an iteration from the curve of a plan. The times apply to one algorithm, or to
- * all if algorithm is NULL.
+ * Get the time of an iteration in seconds from the curve of a plan. The times apply to one
+ * algorithm, or to all if algorithm is NULL.
  */
 HM_API int hm_paces_from_answer(const struct hm_answer *answer, const char *algorithm,
                                 struct hm_paces **ret_paces, struct hm_err *err);
@@ -143,7 +146,7 @@ HM_API void hm_paces_free(struct hm_paces *paces);
 
 /* ---- g(i, m): loss after i iterations -------------------------------------------------------- */
 
-/* Forms of the loss curve. P is the loss after i iterations on m workers, P* the least loss. */
+/* Forms of the loss curve. P is the loss after i iterations on m workers, P* the lowest loss. */
 enum hm_g_form {
     HM_G_TERMS,   /* ln(P - P*) is a sum of terms in i and m; the Lasso chooses the terms. */
     HM_G_RATE,    /* Constant rate of convergence: P - P* = a m^d (1 - c0 / m^c1)^i */
@@ -165,8 +168,8 @@ enum { HM_G_PARAMETERS = 33, HM_G_DRAWS = 128, HM_G_CURVE = 61 };
 
 /* Settings of a fit of the loss curve g(i, m). {0} gives the defaults. */
 struct hm_converge_settings {
-    bool best_given; /* True if the least loss P* is given in `best`; otherwise it is taken from the
-                        traces or estimated. */
+    bool best_given; /* True if the lowest loss P* is given in `best`; otherwise it is taken from
+                        the traces or estimated. */
     double best;
     double level;             /* Coverage probability of the intervals, in (0, 1); 0 means 0.9. */
     double seed;              /* Seed of the random draws that give the intervals. */
@@ -174,8 +177,9 @@ struct hm_converge_settings {
                                  built-in terms. Borrowed. */
     size_t term_count;
     double leave_out; /* Number of workers whose traces are ignored; 0: use all traces. */
-    double rows; /* Number of rows of the training data for which g is fitted, > 0; 0: the largest
-                    number of a trace. Other traces are converted to this number of rows. */
+    double rows; /* Number of rows in the training data for which g is fitted, > 0; 0: the largest
+                    number of rows of any trace. Other traces are converted to this number of
+                    rows. */
 };
 
 /*
@@ -255,7 +259,7 @@ struct hm_g_stale {
 };
 
 /*
- * How the loss curve depends on the number of rows of the training data. On R rows, a run needs (R
+ * How the loss curve depends on the number of rows in the training data. On R rows, a run needs (R
  * / r)^power times the iterations of a run on r rows, and its excess loss P - P*, where P* belongs
  * to the same rows, is (R / r)^scale times as large.
  */
@@ -263,7 +267,7 @@ struct hm_g_size {
     /* Count of the different numbers of rows that the traces have; 0: all traces have the same
      * number. */
     size_t count;
-    double least, most; /* Smallest and largest number of rows of a trace. */
+    double least, most; /* Smallest and largest number of rows on which a trace was recorded. */
     bool known;         /* True if power and scale could be found; otherwise both are 0. */
     double power, scale;
     double held_out; /* Root mean square error of log10(P - P*) on the largest number of rows,
@@ -303,21 +307,21 @@ struct hm_g {
     struct hm_g_stale async;
     struct hm_g_stale backup; /* Cost of backup workers, whose gradients are dropped when they are
                                  late; the number of backup workers is used as the staleness. */
-    struct hm_g_size size; /* Dependence of the curve on the number of rows of the training data. */
+    struct hm_g_size size; /* Dependence of the curve on the number of rows in the training data. */
 };
 
 /*
- * The loss curve g(i, m) of each algorithm and, if the traces have times, the seconds f(m) of an
+ * The loss curve g(i, m) of each algorithm and, if the traces have times, the time f(m) of an
  * iteration. This is plain data that can be stored.
  */
 struct hm_convergence {
     const char *measure, *unit; /* Name of the measured loss and unit of the iterations, as in
                                    struct hm_traces. */
-    double best;                /* Least loss P* that can be reached. */
-    double best_low, best_high; /* Interval of the least loss P*; NaN if P* was given. */
+    double best;                /* Lowest loss P* that can be reached. */
+    double best_low, best_high; /* Interval of the lowest loss P*; NaN if P* was given. */
     bool best_estimated;
     /*
-     * Number of rows of the training data for which g is fitted; NaN: the traces do not give a
+     * Number of rows in the training data for which g is fitted; NaN: the traces do not give a
      * number of rows, or all have the same number.
      */
     double rows;
@@ -346,9 +350,9 @@ HM_API int hm_convergence_parse(const char *text, size_t length, const char *sou
 
 struct hm_g_prediction {
     double iteration;
-    double loss; /* Median of the predicted excess loss P - P*, where P is the loss and P* the least
-                    loss. */
-    double low, high; /* Interval of the excess loss P - P* of one further run; NaN: unknown. */
+    double loss;      /* Median of the predicted excess loss P - P*, where P is the loss and P* the
+                         lowest loss. */
+    double low, high; /* Interval of the excess loss P - P* of one more run; NaN: unknown. */
 };
 
 /*
@@ -431,7 +435,8 @@ struct hm_g_holdout {
 
 struct hm_holdout {
     bool left_out;                 /* True if each number of workers was held out in turn. */
-    double ahead, ahead_s, window; /* Copies of the settings with the same names. */
+    double ahead, ahead_s, window; /* Copies of the members of the settings that have the same
+                                      names. */
     struct hm_g_holdout *algorithms;
     size_t count;
     const char **notes; /* Warnings, one sentence each. */
@@ -464,8 +469,8 @@ HM_API int hm_convergence_render(const struct hm_convergence *convergence,
 struct hm_advise_question {
     double loss;       /* Target for the excess loss P - P*, > 0; 0: not asked. */
     double reach;      /* Target for the loss P; NaN: not asked. */
-    double within_s;   /* Maximum seconds that the run may take, > 0; 0: no limit. */
-    double budget;     /* Maximum money that the run may cost, > 0; 0: no limit. */
+    double within_s;   /* Maximum time in seconds that the run may take, > 0; 0: no limit. */
+    double budget;     /* Maximum cost of the run, > 0; 0: no limit. */
     enum hm_goal goal; /* Quantity to minimise: the time for HM_GOAL_AUTO and HM_GOAL_TIME, the cost
                           for HM_GOAL_COST. */
     const double *m;   /* Numbers of workers to consider; NULL: those of the traces, and powers of 2
@@ -473,8 +478,8 @@ struct hm_advise_question {
     size_t m_count;
     const char *const *algorithms; /* Algorithms to consider; NULL: all. Borrowed. */
     size_t algorithm_count;
-    double price_per_s; /* Money per second of one worker, > 0; NaN: unknown. */
-    bool adaptive;    /* True to also find the best schedule of changes of the number of workers. */
+    double price_per_s; /* Price per second of one worker, > 0; NaN: unknown. */
+    bool adaptive;    /* True to also find the best schedule for changing the number of workers. */
     double switch_s;  /* Seconds that a change of the number of workers takes, >= 0. */
     double level;     /* Coverage probability of the intervals, in (0, 1); 0: the same
                          probability as in the fit of the loss curves. */
@@ -519,10 +524,10 @@ struct hm_candidate {
                                                            the time limit. */
     double iteration_s, iteration_low_s,
         iteration_high_s;                   /* Seconds f(m) of one iteration on m workers. */
-    double iteration_p5_s, iteration_p95_s; /* 5th and 95th percentile of the seconds of single
-                                               iterations; NaN: unknown. */
-    double time_s, low_s, high_s;           /* Expected seconds of the run. */
-    double cost, cost_low, cost_high;       /* Money that the run costs. */
+    double iteration_p5_s, iteration_p95_s; /* 5th and 95th percentile of the times of single
+                                               iterations, in seconds; NaN: unknown. */
+    double time_s, low_s, high_s;           /* Expected time of the run in seconds. */
+    double cost, cost_low, cost_high;       /* Cost of the run. */
     double loss, loss_low, loss_high;       /* Excess loss P - P*: the target, or the value that is
                                                reached within the time limit. */
     double reaches;     /* Probability that the candidate reaches the target loss within the time
@@ -573,7 +578,7 @@ struct hm_next_run {
 struct hm_advice {
     const char *measure, *unit;      /* Name of the measured loss and unit of the iterations, as in
                                         struct hm_traces. */
-    double best;                     /* Least loss P* that can be reached. */
+    double best;                     /* Lowest loss P* that can be reached. */
     double loss;                     /* Target of the question for the excess loss P - P*; NaN:
                                         not asked. */
     double within_s, budget;         /* Time limit and budget of the question; NaN: no limit. */
@@ -582,8 +587,9 @@ struct hm_advice {
     struct hm_candidate *candidates; /* One candidate for each algorithm and number of workers,
                                         best first. */
     size_t candidate_count;
-    bool feasible;          /* True if the first candidate reaches the target with the probability
-                               `certainty`, or, without limits, with a probability of at least 0.5. */
+    bool feasible;          /* True if the first candidate reaches the target with probability
+                               `certainty`, or, without limits, with a probability of at least
+                               0.5. */
     double right;           /* Probability that the first candidate is the best. Like the next two
                                probabilities, it is at most 0.99. */
     double near;            /* Probability that the first candidate is within 10 % of the best. */
@@ -594,7 +600,7 @@ struct hm_advice {
     struct hm_lead *leads;
     size_t lead_count;
     struct hm_next_run next;
-    struct hm_schedule *schedule; /* Best schedule of changes of the number of workers; NULL: not
+    struct hm_schedule *schedule; /* Best schedule for changing the number of workers; NULL: not
                                      asked. */
     const char **notes;           /* Warnings, one sentence each. */
     size_t note_count;
@@ -602,7 +608,7 @@ struct hm_advice {
 };
 
 /*
- * Answer the question. The seconds f(m) of an iteration come from the last element of `paces` that
+ * Answer the question. The times f(m) of an iteration come from the last element of `paces` that
  * covers the algorithm; if none covers it, they come from `convergence`. paces may be NULL with a
  * count of 0.
  */
@@ -610,18 +616,18 @@ HM_API int hm_advise(const struct hm_convergence *convergence, const struct hm_p
                      size_t pace_count, const struct hm_advise_question *question,
                      struct hm_advice **ret_advice, struct hm_err *err);
 HM_API void hm_advice_free(struct hm_advice *advice);
-/* Render the advice as text, JSON, CSV or a script of gnuplot that draws into style->file;
+/* Render the advice as text, JSON, CSV or a gnuplot script that draws into style->file;
  * style->table adds a table of all candidates. */
 HM_API int hm_advice_render(const struct hm_advice *advice, enum hm_format format,
                             const struct hm_style *style, char **ret_text, struct hm_err *err);
 
 /* ---- the report of a study ------------------------------------------------------------------- */
 
-/* A run that was made to check the advice. */
+/* A run that was executed to check the advice. */
 struct hm_study_check {
     const char *algorithm;
     double m;
-    const char *role; /* Reason why the run was made: "chosen" for the advised candidate,
+    const char *role; /* Reason why the run was executed: "chosen" for the advised candidate,
                          "runner-up" for the second-best one. */
     double predicted_s, predicted_low_s, predicted_high_s;
     double achieved_s; /* Seconds until the run reached the target loss; NaN: the run did not
@@ -630,7 +636,7 @@ struct hm_study_check {
     double loss; /* Excess loss P - P* at the end of the run. */
 };
 
-/* A run that was made for the study. */
+/* A run that was executed for the study. */
 struct hm_study_run {
     const char *algorithm;
     double m, seed;

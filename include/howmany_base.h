@@ -83,7 +83,7 @@ enum hm_code {
 };
 
 /*
- * The details of an error: what is wrong, where, and what would be right. The caller owns the
+ * The details of an error: what is wrong, where, and what would be correct. The caller owns the
  * struct and sets it to zero before the first call. A call that fails fills it in. While `code` is
  * not 0, later calls leave the struct unchanged, so that the first error is kept.
  */
@@ -102,7 +102,7 @@ struct hm_err {
  */
 HM_API const char *hm_strerror(int code);
 
-/* Free a text that a function of this library returned through a char ** parameter. */
+/* Free a string that a function of this library returned through a char ** parameter. */
 HM_API void hm_text_free(char *text);
 
 #ifdef __cplusplus

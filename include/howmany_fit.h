@@ -1,5 +1,5 @@
 /*
- * howmany: fits f(n), the seconds of an iteration on n workers, to measured runs.
+ * howmany: fits f(n), the time in seconds of an iteration on n workers, to measured runs.
  *
  * This header declares tables of runs, fits with intervals, designs (which runs are worth making),
  * and recommendations that come directly from runs. It includes howmany.h, where the conventions
@@ -40,7 +40,7 @@ struct hm_column {
  * The column seconds (of one iteration) is required unless the table only lists configurations to
  * measure.
  */
-/* Value of a column `timing`: the seconds of the run include its start-up. */
+/* Value of a column `timing`: the time of the run includes its start-up. */
 #define HM_TIMING_WHOLE "whole run"
 
 struct hm_runs {
@@ -65,7 +65,8 @@ struct hm_runs {
 /*
  * Make a table from arrays of `count` elements, which are copied. seconds[i] is the time of one
  * iteration on n[i] workers; NaN means that the run failed. seconds may be NULL for a table of
- * configurations to measure. `columns` are further columns of `count` rows, such as size or batch.
+ * configurations to measure. `columns` are additional columns of `count` rows, such as size or
+ * batch.
  */
 HM_API int hm_runs_new(const double *n, const double *seconds, size_t count,
                        const struct hm_column *columns, size_t column_count,
@@ -118,8 +119,8 @@ enum hm_errors {
  * curves (docs/explain/accuracy.md).
  */
 struct hm_fit_rule {
-    double steep_needs;  /* Least number of configurations for a term that grows faster than ln n (a
-                            steep term). */
+    double steep_needs;  /* Smallest number of configurations for a term that grows faster than ln n
+                            (a steep term). */
     double steep_weight; /* Factor on the weight of a set of terms with a steep term, 0 to 1. */
     double counted_runs; /* Largest number of runs that is used to compute the weight of a set of
                             terms. */
@@ -238,7 +239,7 @@ struct hm_fit {
                               runs. */
     double n_min, n_max; /* Smallest and largest number of workers of the runs; NaN without runs. */
     /* Number of workers in one node, if all runs used one node only; NaN: they used several, or the
-     * runs do not say. */
+     * runs do not state it. */
     double one_node;
     struct hm_residual *residuals; /* Residuals, one element per run, at most HM_FIT_RESIDUALS. */
     size_t residual_count;
@@ -253,17 +254,17 @@ struct hm_fit {
 enum { HM_FIT_RESIDUALS = 10000 };
 
 /*
- * Fit the seconds of the runs by non-negative least squares. With a job, the terms are the
- * components of its model and overheads that the model does not include, each with a prior. Without
- * runs, the fit equals the model; with more runs, it follows the runs. runs may be NULL with a job;
- * settings may be NULL.
+ * Fit the times of the runs by non-negative least squares. With a job, the terms are the components
+ * of its model and overheads that the model does not include, each with a prior. Without runs, the
+ * fit equals the model; with more runs, it follows the runs. runs may be NULL with a job; settings
+ * may be NULL.
  */
 HM_API int hm_fit_new(const struct hm_runs *runs, const struct hm_fit_settings *settings,
                       struct hm_fit **ret_fit, struct hm_err *err);
 HM_API void hm_fit_free(struct hm_fit *fit);
 /*
- * Returns the seconds of one iteration that the model of the job predicts at its reference number
- * of workers; 1 without a job. Runs that are given as speedups use these seconds as their unit.
+ * Returns the time in seconds of one iteration that the model of the job predicts at its reference
+ * number of workers; 1 without a job. Runs that are given as speedups use this time as their unit.
  */
 HM_API double hm_fit_reference_s(const struct hm_fit *fit);
 
@@ -276,7 +277,7 @@ struct hm_at {
 struct hm_prediction {
     double n;
     double time_s;              /* Seconds of one iteration. */
-    double low_s, high_s;       /* Interval of the time of one further run; NaN: unknown. */
+    double low_s, high_s;       /* Interval of the time of one more run; NaN: unknown. */
     double mean_low, mean_high; /* Interval of the mean time of many runs; NaN: unknown. */
     double beyond;  /* Ratio by which the number of workers lies outside the range of the runs; 1
                        inside the range. */
@@ -285,9 +286,9 @@ struct hm_prediction {
 };
 
 /*
- * Predict the seconds on n[i] workers, for each i; ret_predictions has `count` elements. A quantity
- * that `at` does not name has the value that all runs have in common; if the runs have different
- * sizes, the largest one is used, or 1 if all are smaller.
+ * Predict the time in seconds on n[i] workers, for each i; ret_predictions has `count` elements. A
+ * quantity that `at` does not name has the value that all runs have in common; if the runs have
+ * different sizes, the largest one is used, or 1 if all are smaller.
  */
 HM_API int hm_fit_predict(const struct hm_fit *fit, const struct hm_at *at, size_t at_count,
                           const double *n, size_t count, struct hm_prediction *ret_predictions,
@@ -311,8 +312,8 @@ enum hm_criterion {
 };
 
 /*
- * Settings of a design, which selects the runs to make. {0} uses the terms of Ernest (Venkataraman
- * et al. 2016) and no limit.
+ * Settings of a design, which selects the runs to execute. {0} uses the terms of Ernest
+ * (Venkataraman et al. 2016) and no limit.
  */
 struct hm_design_settings {
     const char *const *terms; /* Formulas of the terms; NULL: the components of the job's model, or
@@ -332,8 +333,8 @@ struct hm_design_settings {
     const struct hm_at *target; /* Target configuration, which the fit should predict well, for
                                    HM_CRITERION_I; it must include n. */
     size_t target_count;
-    double keep; /* Least share in the optimal design for which a run is made, in [0, 1); 0 means
-                    0.3, as in Ernest. */
+    double keep; /* Smallest share in the optimal design for which a run is executed, in [0, 1); 0
+                    means 0.3, as in Ernest. */
     bool fill;   /* True to spend the rest of the budget on additional runs. */
 };
 
@@ -347,7 +348,7 @@ struct hm_chosen {
                           are none. */
     double share;      /* Share of this candidate in the optimal design, 0 to 1, before shares
                           are rounded to whole runs. */
-    bool made;         /* True if the run is to be made; false if its share was rounded down. */
+    bool made;         /* True if the run is to be executed; false if its share was rounded down. */
     double after;      /* Value of the criterion after this run and all runs before it in the
                           list; INFINITY: there are too few runs; NaN: not computed. */
     double time_s;     /* Seconds of the run that the model of the job predicts; NaN without a
@@ -358,18 +359,18 @@ struct hm_design {
     double objective; /* Smallest value of the criterion that is possible if runs may have
                          fractional shares. */
     double gap;       /* Upper bound on the difference between `objective` and the true optimum. */
-    double rounded;   /* Value of the criterion for the runs to make. */
+    double rounded;   /* Value of the criterion for the runs to execute. */
     double before;    /* Value of the criterion for the runs already measured; INFINITY: there
                          are too few runs. */
     double within;    /* Half the width of the 90 % interval that the time of one run at the target
                          will have after the chosen runs, as a share of the time; NaN without a job
                          or a target. */
-    double spent;     /* Total cost of the runs to make. */
-    double money;     /* Money for the runs to make; NaN: unknown. */
-    double seconds;   /* Node-seconds of the runs to make; NaN: unknown. */
+    double spent;     /* Total cost of the runs to execute. */
+    double money;     /* Price of the runs to execute; NaN: unknown. */
+    double seconds;   /* Node-seconds of the runs to execute; NaN: unknown. */
     size_t candidates;
-    struct hm_chosen *chosen; /* Runs to make, most useful first, then the candidates whose shares
-                                 were rounded down. */
+    struct hm_chosen *chosen; /* Runs to execute, most useful first, then the candidates whose
+                                 shares were rounded down. */
     size_t chosen_count, made_count;
     const char **notes; /* Warnings, one sentence each. */
     size_t note_count;
@@ -382,9 +383,8 @@ HM_API int hm_design_new(const struct hm_runs *candidates,
                          struct hm_err *err);
 HM_API void hm_design_free(struct hm_design *design);
 /*
- * Render the design as text, JSON or a script of gnuplot that draws into style->file; style->table
- * adds the order of the runs and the candidates
- * that were rounded down.
+ * Render the design as text, JSON or a gnuplot script that draws into style->file; style->table
+ * adds the order of the runs and the candidates that were rounded down.
  */
 HM_API int hm_design_render(const struct hm_design *design, enum hm_format format,
                             const struct hm_style *style, char **ret_text, struct hm_err *err);
@@ -399,7 +399,7 @@ enum hm_recommend_way {
     HM_RECOMMEND_NONE,  /* There is no recommendation, because there is not enough data. */
 };
 
-/* A question to hm_recommend. {0} asks for the least time among the numbers of workers that have
+/* A question to hm_recommend. {0} asks for the shortest time among the numbers of workers that have
  * runs. */
 struct hm_recommend_question {
     const struct hm_at *at; /* Values of the quantities batch, latency, bandwidth, size, ... in
@@ -412,10 +412,10 @@ struct hm_recommend_question {
     enum hm_goal goal;
     double alpha, beta; /* Weights of one second and of one unit of money for HM_GOAL_BALANCE, > 0;
                            0: the library chooses. */
-    double budget;      /* Maximum money that one run may cost, > 0; 0: no limit. */
-    double deadline_s;  /* Maximum seconds that one run may take, > 0; 0: no limit. */
-    double price_per_s; /* Money per second of one worker, > 0; 0: taken from the column `cost`,
-                           if there is one. */
+    double budget;      /* Maximum cost of one run, > 0; 0: no limit. */
+    double deadline_s;  /* Maximum time in seconds that one run may take, > 0; 0: no limit. */
+    double price_per_s; /* Price per second of one worker, > 0; 0: taken from the column `cost`, if
+                           there is one. */
     const struct hm_job *job; /* Job whose model is used if there are not enough runs; may be
                                  NULL. */
     const struct hm_cluster *cluster; /* Cluster that replaces that of the job; may be NULL. */
@@ -432,7 +432,7 @@ struct hm_recommended {
     double n;
     double time_s, low_s, high_s; /* Seconds of a run with this number of workers, and both ends of
                                      their interval; NaN: unknown. */
-    double cost;                  /* Money for one run; NaN: unknown. */
+    double cost;                  /* Cost of one run; NaN: unknown. */
     double value;                 /* Value of the quantity that the goal minimises. */
     size_t row_count;             /* Number of runs that match the question exactly. */
     bool feasible;                /* True if the candidate meets the budget and the deadline. */
@@ -471,8 +471,8 @@ struct hm_recommendation {
     double deadline_s, budget; /* The limits of the question; NaN: not given. */
     const char *missed; /* Limits that no candidate meets: "deadline", "budget" or both; NULL:
                            none. */
-    size_t *rows;       /* Indices of the rows of the table of runs that the recommendation is based
-                           on. */
+    size_t *rows;       /* Indices of the rows in the table of runs on which the recommendation is
+                           based. */
     size_t row_count;
     struct hm_at *next; /* Configuration of the run that would help most: n and other quantities. */
     size_t next_count;  /* Number of quantities in `next`; 0: no run would help. */
@@ -487,7 +487,7 @@ struct hm_recommendation {
 HM_API int hm_recommend(const struct hm_runs *runs, const struct hm_recommend_question *question,
                         struct hm_recommendation **ret_recommendation, struct hm_err *err);
 HM_API void hm_recommendation_free(struct hm_recommendation *recommendation);
-/* Render the recommendation as text, JSON, CSV or a script of gnuplot that draws into style->file;
+/* Render the recommendation as text, JSON, CSV or a gnuplot script that draws into style->file;
  * style->table adds a table of all candidates. */
 HM_API int hm_recommendation_render(const struct hm_recommendation *recommendation,
                                     enum hm_format format, const struct hm_style *style,

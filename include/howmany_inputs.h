@@ -1,7 +1,7 @@
 /*
  * howmany: the inputs. A job says what one iteration of a training run computes and sends; a
  * cluster says what the machines can do. Both are made in memory (hm_job_new, hm_cluster_new), read
- * from files or texts (hm_job_load, hm_cluster_parse), or taken from the catalog.
+ * from files or strings (hm_job_load, hm_cluster_parse), or taken from the catalog.
  *
  * A program includes howmany.h, where the conventions are described.
  */
@@ -82,8 +82,8 @@ enum hm_cell { HM_CELL_RNN, HM_CELL_GRU, HM_CELL_LSTM };
  */
 struct hm_layer {
     enum hm_layer_kind kind;
-    int line; /* Line of the layer in the file, for error messages; 0 if there is no file. */
-    const char *name; /* Name for messages and tables, such as "conv" or "gelu"; may be NULL. */
+    int line; /* Line of the layer in the file, used in error messages; 0 if there is no file. */
+    const char *name; /* Name in messages and tables, such as "conv" or "gelu"; may be NULL. */
     double units;     /* Size of the output, >= 1. dense: number of outputs; conv: output channels;
                          embedding, recurrent: width. side, condition: size of the vector. */
     double kernel_h;  /* conv, pool: height of the window, >= 1. */
@@ -94,13 +94,12 @@ struct hm_layer {
     double groups;    /* conv: number of groups, >= 1. */
     double depth; /* conv: number of input channels that each filter reads; 0: all channels of its
                      group. */
-    double vocabulary;    /* embedding: number of rows of the table, >= 1. */
-    double positions;     /* embedding: number of rows of a learned position table, >= 0. */
+    double vocabulary;    /* embedding: number of rows in the table, >= 1. */
+    double positions;     /* embedding: number of rows in a learned position table, >= 0. */
     double heads;         /* attention: number of heads, >= 1. */
     double context;       /* attention: length of the sequence of keys and values; 0: that of the
                              input. */
-    double context_width; /* attention: number of values per step of the sequence of keys and
-                             values, >= 1. */
+    double context_width; /* attention: width of the key and value sequence, >= 1. */
     double times;         /* repeat: number of repetitions, >= 1. */
     double biases;        /* recurrent: number of bias vectors per gate, 0 to 2. */
     enum hm_bias bias;    /* dense, conv, attention: kind of bias. */
@@ -259,11 +258,11 @@ enum hm_split {
 HM_API const char *hm_split_name(enum hm_split split);
 /* Returns the splitting method of that name, or -1 if there is none. */
 HM_API int hm_split_find(const char *name);
-/* Whether the method needs the edges of the graph, not only its degrees. */
+/* Returns whether the method needs the edges of the graph, not only its degrees. */
 HM_API bool hm_split_needs_edges(enum hm_split split);
-/* Whether the method may put copies of a vertex on several workers. */
+/* Returns whether the method may put copies of a vertex on several workers. */
 HM_API bool hm_split_cuts_vertices(enum hm_split split);
-/* Whether the method depends on a seed. */
+/* Returns whether the method depends on a seed. */
 HM_API bool hm_split_is_random(enum hm_split split);
 
 /* The result of splitting a graph among n workers. */
@@ -330,7 +329,7 @@ HM_API bool hm_scheme_is_allreduce(enum hm_scheme scheme);
 enum hm_payload {
     HM_PAYLOAD_PARAMETERS, /* The message has all parameters of the network. */
     HM_PAYLOAD_GRADIENTS,  /* One gradient value for each parameter of the network. */
-    HM_PAYLOAD_VERTICES,   /* The state of every copy of every vertex of the graph. */
+    HM_PAYLOAD_VERTICES,   /* The states of all copies of all vertices. */
     HM_PAYLOAD_BYTES,      /* Any content; a formula gives the number of bytes. */
 };
 
@@ -346,9 +345,9 @@ struct hm_transfer {
     double times;   /* Number of times the step happens in one iteration, > 0. */
     struct hm_formula *bytes; /* Formula of the size of the message for HM_PAYLOAD_BYTES;
                                  otherwise NULL. */
-    struct hm_formula *time;  /* Formula of the seconds of the step. If it is not NULL, all other
-                                 fields are ignored. */
-    int line; /* Line of the step in the file, for error messages; 0 if there is no file. */
+    struct hm_formula *time;  /* Formula of the time in seconds of the step. If it is not NULL, all
+                                 other fields are ignored. */
+    int line; /* Line of the step in the file, used in error messages; 0 if there is no file. */
 };
 
 enum hm_overlap {
@@ -409,18 +408,18 @@ struct hm_node {
                                       such units. */
     /* Peak flop/s in fp8 and fp4 without sparsity; 0 or NaN: no such units. */
     double flops_fp8, flops_fp4;
-    double processors; /* Number of processors of one worker that share a matrix product, such as
+    double processors; /* Number of processors in one worker that share a matrix product, such as
                           the multiprocessors of a GPU. If it is known, training steps of networks
                           with layers are modelled by their operations; 0 or NaN: unknown. */
-    double cores; /* Number of cores of one worker that is a CPU. If it is known, training steps and
+    double cores; /* Number of cores in one worker that is a CPU. If it is known, training steps and
                      graph jobs are modelled by the operations of a CPU; 0 or NaN: unknown, or an
                      accelerator. */
     double threads; /* Number of threads of a CPU worker that compute, >= 1; 0 or NaN: all cores. */
     double cache_bytes;       /* Bytes of cache that the cores of a CPU share; 0 or NaN: unknown. */
     double matrix_efficiency; /* Fraction of the peak that the largest matrix products reach, in
                                  (0, 1]; 0 or NaN: unknown. */
-    double efficiency; /* Fraction of the peak that computing reaches, in (0, 1]; 0 or NaN: unknown,
-                          and the full peak is assumed. */
+    double efficiency;        /* Fraction of the peak that computation reaches, in (0, 1]; 0 or NaN:
+                                 unknown, and the full peak is assumed. */
     double memory_bandwidth_bytes_per_s; /* Memory bandwidth of one worker; 0 or NaN: unknown, and
                                             no roofline is used. */
     double kernel_overhead_s;            /* Seconds to start one kernel, >= 0. */
@@ -429,7 +428,7 @@ struct hm_node {
     double host_memory_bytes; /* Memory of the host of one machine with accelerators, which
                                  offloaded states use; 0 or NaN: unknown. */
     struct hm_link link;      /* Link between the workers of one machine. */
-    double price_per_s;       /* Money per second of one machine, >= 0; NaN: unknown; 0: free. */
+    double price_per_s;       /* Price per second of one machine, >= 0; NaN: unknown; 0: free. */
     struct hm_calibration measured; /* Rates and times that were measured on this machine. */
 };
 
@@ -460,7 +459,7 @@ enum hm_cluster_key {
     HM_CLUSTER_ACCELERATORS = 32,
 };
 
-struct hm_kind; /* A kind of machine of a mixed cluster; described in howmany.h. */
+struct hm_kind; /* A kind of machine in a mixed cluster; described in howmany.h. */
 /* Division of the samples among workers of a mixed cluster: in proportion to speed, or equal. */
 enum hm_shares { HM_SHARES_SPEED, HM_SHARES_EQUAL };
 
@@ -480,12 +479,12 @@ struct hm_cluster {
                          without those of its machine. */
     const char *note; /* Sentence on keys that the cluster of the job gave, or that have an old
                          name; NULL: none. */
-    const struct hm_kind *kinds; /* Kinds of machines of a mixed cluster, see howmany.h; NULL: one
+    const struct hm_kind *kinds; /* Kinds of machines in a mixed cluster, see howmany.h; NULL: one
                                     kind. The other fields are then those of the first kind. */
     size_t kind_count;
     enum hm_shares shares; /* Division of the samples among the workers of a mixed cluster. */
     bool threads_auto; /* True if hm_plan chooses processes and threads on a machine with cores. */
-    void *memory;      /* Owns the texts and speeds; NULL in a cluster that is part of a job. */
+    void *memory;      /* Owns the strings and speeds; NULL in a cluster that is part of a job. */
 };
 
 /* Make a cluster of machines with one worker each; every other quantity is unknown. */
@@ -538,7 +537,7 @@ HM_API const char *hm_software_name(enum hm_software software);
 
 /* The framework whose costs are added to a step; docs/reference/platforms.md lists these costs. */
 enum hm_framework {
-    HM_FRAMEWORK_NONE, /* No costs beyond computing and messages. */
+    HM_FRAMEWORK_NONE, /* No costs beyond computation and messages. */
     HM_FRAMEWORK_SPARK,
     HM_FRAMEWORK_TENSORFLOW, /* TensorFlow 1 with parameter servers. */
     HM_FRAMEWORK_MXNET,
@@ -589,12 +588,13 @@ struct hm_job {
     const char *description; /* Description for human readers; may be NULL. */
     const char *source;      /* File that the job was read from; may be NULL. */
     const char *note;        /* Sentence about values that were assumed for the job; NULL: none. */
-    struct hm_formula *compute;       /* Formula of the seconds that each worker computes in one
-                                         iteration; NULL: computed from the network or the graph. */
+    struct hm_formula *compute;       /* Formula of the computation time of each worker in one
+                                         iteration, in seconds; NULL: derived from the network or
+                                         the graph. */
     struct hm_formula *memory_needed; /* Formula of the bytes of memory that each worker needs;
                                          NULL: computed from the network. */
     int compute_line, memory_line;    /* Lines of the formulas `compute` and `memory_needed` in the
-                                         file, for error messages; 0 without a file. */
+                                         file, used in error messages; 0 without a file. */
     struct hm_network *network;       /* Neural network to train; NULL: none. */
     struct hm_graph *graph;           /* Graph for message passing; NULL: none. */
     struct hm_large_job *large; /* Transformer to plan; NULL: none. Set by hm_job_set_transformer of
@@ -608,7 +608,7 @@ struct hm_job {
     size_t communicate_count; /* Number of communication steps; 0: workers do not communicate. */
     /* True if the communication steps are assumed: the best all-reduce of gradients. */
     bool communicate_assumed;
-    double batch; /* Number of samples of one iteration, see enum hm_scaling; NaN: not given. */
+    double batch; /* Number of samples in one iteration, see enum hm_scaling; NaN: not given. */
     enum hm_scaling scaling;
     double reference;  /* Number of workers that speedups are relative to; whole, >= 1. */
     double iterations; /* Iterations of the whole job, > 0; NaN: not given. */
@@ -653,14 +653,14 @@ HM_API int hm_job_new(struct hm_job **ret_job, struct hm_err *err);
 /* Set the name. Like all functions below, this one copies its arguments into the job. */
 HM_API int hm_job_set_name(struct hm_job *job, const char *name, struct hm_err *err);
 /*
- * Set the formula of the seconds that each of n workers computes in one iteration, such as "10/n".
+ * Set the formula of the computation time of each of n workers in one iteration, such as "10/n".
  */
 HM_API int hm_job_set_compute(struct hm_job *job, const char *formula, struct hm_err *err);
 /* Set the formula of the bytes of memory that each of n workers needs, such as "2e9 + 8e9/n". */
 HM_API int hm_job_set_memory(struct hm_job *job, const char *formula, struct hm_err *err);
 /*
- * Set the formula of the seconds of communication in one iteration, such as "0.5*log2(n)"; NULL:
- * workers do not communicate. The formula replaces all communication steps.
+ * Set the formula of the communication time in one iteration, in seconds, such as "0.5*log2(n)";
+ * NULL: workers do not communicate. The formula replaces all communication steps.
  */
 HM_API int hm_job_set_communicate(struct hm_job *job, const char *formula, struct hm_err *err);
 /*
@@ -671,7 +671,7 @@ HM_API int hm_job_set_communicate(struct hm_job *job, const char *formula, struc
 HM_API int hm_job_add_transfer(struct hm_job *job, enum hm_payload what, enum hm_scheme scheme,
                                struct hm_err *err);
 /*
- * Set the network to train: a name of the catalog ("resnet-50"), or the sizes of dense layers
+ * Set the network to train: a name in the catalog ("resnet-50"), or the sizes of dense layers
  * ("784-2500-10"). catalog may be NULL for the built-in one. If the job has no communication yet,
  * the best all-reduce of gradients is assumed.
  */
@@ -687,9 +687,8 @@ HM_API int hm_job_set_totals(struct hm_job *job, double parameters, double forwa
 HM_API int hm_job_set_cluster(struct hm_job *job, const struct hm_cluster *cluster,
                               struct hm_err *err);
 /*
- * Set the cluster that the job runs on to a machine of the catalog. fabric names the
- * connection between machines; NULL: that of the machine entry. catalog may be NULL for the
- * built-in one.
+ * Set the cluster that the job runs on to a machine in the catalog. fabric names the connection
+ * between machines; NULL: that of the machine entry. catalog may be NULL for the built-in one.
  */
 HM_API int hm_job_set_machine(struct hm_job *job, const struct hm_catalog *catalog,
                               const char *machine, const char *fabric, struct hm_err *err);
@@ -711,8 +710,8 @@ struct hm_override {
 HM_API int hm_job_load(const char *path, const struct hm_override *overrides, size_t count,
                        struct hm_job **ret_job, struct hm_err *err);
 /*
- * Same as hm_job_load, but reads a text. `source` is the name of the text in error messages; it may
- * be NULL.
+ * Same as hm_job_load, but reads a string. `source` is the name of the string in error messages; it
+ * may be NULL.
  */
 HM_API int hm_job_parse(const char *text, size_t length, const char *source,
                         const struct hm_override *overrides, size_t count, struct hm_job **ret_job,
@@ -723,7 +722,7 @@ HM_API int hm_job_parse_with(const struct hm_catalog *catalog, const char *text,
                              struct hm_job **ret_job, struct hm_err *err);
 HM_API void hm_job_free(struct hm_job *job);
 
-/* Read a cluster from a text with the keys of the `cluster` section of a job. */
+/* Read a cluster from a string with the keys of the `cluster` section of a job. */
 HM_API int hm_cluster_parse(const struct hm_catalog *catalog, const char *text, size_t length,
                             const char *source, const struct hm_override *overrides, size_t count,
                             struct hm_cluster **ret_cluster, struct hm_err *err);
@@ -765,8 +764,8 @@ HM_API const char *hm_catalog_name(const struct hm_catalog *catalog, enum hm_cat
 HM_API const char *hm_catalog_text(const struct hm_catalog *catalog, enum hm_catalog_kind kind,
                                    const char *name, const char *key);
 /*
- * Make a cluster from a machine of the catalog, with the fabric of that machine. `name` may also
- * be an accelerator, which then counts as a machine.
+ * Make a cluster from a machine in the catalog, with the fabric of that machine. `name` may also be
+ * an accelerator, which then counts as a machine.
  */
 HM_API int hm_catalog_machine(const struct hm_catalog *catalog, const char *name,
                               struct hm_cluster **ret_cluster, struct hm_err *err);

@@ -53,7 +53,7 @@ struct hm_transformer {
     double heads;      /* Number of query heads, >= 1. */
     double kv_heads;   /* Number of key and value heads; divides `heads`. */
     double head_dim;   /* Width of one head, >= 1. */
-    double vocabulary; /* Number of rows of the embedding table, >= 1. */
+    double vocabulary; /* Number of rows in the embedding table, >= 1. */
     bool gated;   /* True if the feed-forward layer has a gate: three matrices instead of two. */
     bool tied;    /* True if input and output share one embedding table. */
     bool encoder; /* True for an encoder: attention is not causal, and there is no output head. */
@@ -70,7 +70,7 @@ struct hm_transformer {
     double dense_layers;      /* Number of layers without experts, in a network with experts. */
     struct hm_latent latent;  /* Multi-head latent attention; all zero: ordinary attention. */
     /* The following members matter only for exact parameter counts. */
-    double positions;            /* Number of rows of a learned position table; 0: none. */
+    double positions;            /* Number of rows in a learned position table; 0: none. */
     double norms;                /* Number of normalisations in one layer. */
     bool norm_bias;              /* True if a norm has a bias in addition to its scale. */
     bool qk_norm;                /* True if queries and keys of a head are normalised. */
@@ -82,7 +82,7 @@ struct hm_transformer {
 /* Set defaults: sizes are unknown (NaN) or 0, there are two norms, and nothing has a bias. */
 HM_API void hm_transformer_init(struct hm_transformer *network);
 /*
- * Get a transformer of the catalog; fails for other networks. The name is borrowed from the
+ * Get a transformer from the catalog; fails for other networks. The name is borrowed from the
  * catalog.
  */
 HM_API int hm_catalog_transformer(const struct hm_catalog *catalog, const char *name,
@@ -127,7 +127,7 @@ struct hm_layout {
     double context;    /* Context parallelism: number of workers that share each sequence. */
     double expert; /* Expert parallelism: number of workers that share the experts of a layer. */
     double data;   /* Data parallelism: number of copies of the model. */
-    double micro_batch;     /* Number of sequences of one forward pass. */
+    double micro_batch;     /* Number of sequences in one forward pass. */
     double zero;            /* ZeRO stage, 0 to 3: which states data-parallel workers shard. */
     bool shard_in_node;     /* True if ZeRO shards within a node and replicates between nodes. */
     bool sequence_parallel; /* True if tensor-parallel workers also split the tokens of norms. */
@@ -148,9 +148,9 @@ HM_API void hm_layout_text(const struct hm_layout *layout, char *text, size_t ro
  * have the defaults of docs/reference/large.md.
  */
 struct hm_transformer_work {
-    double sequence; /* Number of tokens of one sequence, whole, 1 to 1e9. */
-    double batch;    /* Number of sequences of one step over all workers, whole, 1 to 1e9. */
-    double tokens;   /* Number of tokens of the whole job, > 0; 0 or NaN: not given, so that the
+    double sequence; /* Number of tokens in one sequence, whole, 1 to 1e9. */
+    double batch;    /* Number of sequences in one step over all workers, whole, 1 to 1e9. */
+    double tokens;   /* Number of tokens in the whole job, > 0; 0 or NaN: not given, so that the
                         answer has no time and no cost of a whole job. */
     enum hm_number_format precision;
     enum hm_software software;
@@ -188,8 +188,8 @@ struct hm_layout_point {
     double low_s, high_s; /* Interval of time_s that contains 90 % of similar measurements. */
     double total_s;       /* Seconds of the whole job, including time lost by failures; NaN: tokens
                              are not given. */
-    double cost;          /* Money for the whole job, or for one step without tokens; NaN: no price
-                             is known. */
+    double cost;          /* Cost of the whole job or, if tokens are not given, of one step; NaN: no
+                             price is known. */
     double tokens_per_s;
     double mfu;          /* Model flop utilization: model flop per second, as a share of the 16-bit
                             peak of all workers. */
@@ -201,13 +201,13 @@ struct hm_layout_point {
 
 /* The answer of hm_plan_layouts. */
 struct hm_layouts {
-    double parameters, active_parameters; /* Number of parameters of the network, and number of
+    double parameters, active_parameters; /* Number of parameters in the network, and number of
                                              those used for each token. */
     struct hm_layout_point *points;       /* Points of each machine, in ascending order of n. */
     size_t point_count;
     bool feasible; /* True if the recommended point fits in memory and meets deadline and budget. */
     size_t best;   /* Index of the best point; if none is feasible, of the point that exceeds the
-                      limits least. */
+                      limits by the smallest factor. */
     size_t recommended; /* Index of the point with the fewest workers whose goal value is within the
                            slack of the best. */
     size_t cheapest, balanced, fastest; /* Indices of the cheapest, the balanced and the fastest

@@ -47,7 +47,7 @@ extern "C" {
 
 /* ---- inputs ---------------------------------------------------------------------------------- */
 
-/* Largest number of rows of a table, of values in a row, and of tables. */
+/* Largest number of rows in a table, of values in a row, and of tables. */
 #define HM_PS_MAX_ROWS ((size_t)1 << 31)
 #define HM_PS_MAX_COLUMNS ((size_t)1 << 26)
 #define HM_PS_MAX_TABLES ((size_t)1024)
@@ -94,7 +94,7 @@ struct hm_ps_stats {
                              copy. */
     double rows_sent;     /* Number of rows of increments that the worker has sent. */
     double bytes;         /* Number of bytes sent and received by the worker. */
-    double wait_s;        /* Seconds in which the worker waited for servers. */
+    double wait_s;        /* Time in seconds that the worker waited for servers. */
 };
 
 /* ---- life cycle ------------------------------------------------------------------------------ */

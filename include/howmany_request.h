@@ -60,14 +60,15 @@ struct hm_store_access {
 
 /* Limits on the work of a request and on the size of its answer; for each, 0 means no limit. */
 struct hm_limits {
-    double seconds; /* Maximum seconds that hm_request_run may take; beyond it: HM_E_BUDGET. */
+    double seconds; /* Maximum time in seconds that hm_request_run may take; beyond it:
+                       HM_E_BUDGET. */
     size_t bytes;  /* Maximum bytes that hm_request_run may allocate; beyond it: HM_E_BUDGET. Memory
                       of other libraries is not counted. */
     double max_n;  /* Maximum number of workers that a plan may consider. */
     size_t values; /* Maximum number of values in a list, and of combinations in a design. */
     size_t page;   /* Maximum number of runs on one page. */
-    size_t runs;   /* Maximum number of runs of the store that a fit may read. */
-    size_t answer_bytes; /* Maximum number of bytes of an answer. */
+    size_t runs;   /* Maximum number of runs in the store that a fit may read. */
+    size_t answer_bytes; /* Maximum number of bytes in an answer. */
     double split_work;   /* Maximum number of assignments of a vertex or an edge to a worker,
                             over all splits of a graph. */
 };
@@ -90,13 +91,13 @@ struct hm_context {
     int (*write)(void *data, const char *text, size_t length, struct hm_err *err);
     void *write_data;
     /*
-     * Function that is called from time to time during long work, to report progress; may be NULL.
+     * Function that is called periodically during long work, to report progress; may be NULL.
      */
     void (*progress)(void *data, const char *what, size_t done, size_t total);
     void *progress_data;
     /*
      * Function that says whether the result is no longer wanted; may be NULL. The thread that runs
-     * the request calls it now and then during long work, at most fifty times per second. Once it
+     * the request calls it periodically during long work, at most fifty times per second. Once it
      * returns true, the request ends soon with HM_E_CANCELLED.
      */
     bool (*cancelled)(void *data);

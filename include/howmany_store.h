@@ -38,7 +38,7 @@ struct hm_stored_sample {
     double iteration, seconds, elapsed_s, loss;
 };
 
-/* A run. Unknown texts are NULL and unknown numbers NaN; start from HM_STORED_INIT. */
+/* A run. Unknown strings are NULL and unknown numbers NaN; start from HM_STORED_INIT. */
 struct hm_stored {
     int64_t id;      /* Identifier of the run, which the store assigns. */
     const char *key; /* Unique key, at most 200 bytes. A second run with the same key is not added.
@@ -49,7 +49,7 @@ struct hm_stored {
                             ok. */
     const char *algorithm, *problem, *data, *job, *machine, *scheme, *host, *version;
     double n;          /* Number of workers: whole, >= 1. Required. */
-    double batch;      /* Number of samples of one iteration, > 0. */
+    double batch;      /* Number of samples in one iteration, > 0. */
     double latency;    /* Latency of the network in seconds, >= 0. */
     double bandwidth;  /* Bandwidth of the network in bytes per second, > 0. */
     double size;       /* Share of the data, or amount of work, > 0. */
@@ -57,10 +57,10 @@ struct hm_stored {
     double total;      /* Seconds of the whole run, > 0. */
     double iterations; /* Iterations of the whole run, > 0. */
     double loss;       /* Loss at the end of the run. */
-    double best;       /* Least loss P* that can be reached. */
-    double cost;       /* Money for the whole run, >= 0. */
+    double best;       /* Lowest loss P* that can be reached. */
+    double cost;       /* Cost of the whole run, >= 0. */
     double seed;
-    const char *more; /* Other columns, as a JSON object of numbers and texts. */
+    const char *more; /* Other columns, as a JSON object of numbers and strings. */
     const struct hm_stored_sample *samples;
     size_t sample_count;
 };
@@ -72,7 +72,7 @@ struct hm_stored {
             HM_UNKNOWN, HM_UNKNOWN, HM_UNKNOWN, HM_UNKNOWN, NULL, NULL, 0                          \
     }
 
-/* Check every field. The error names the field, its value and what would be right. */
+/* Check every field. The error names the field, its value and what would be correct. */
 HM_API int hm_stored_check(const struct hm_stored *run, struct hm_err *err);
 /*
  * Get the staleness of a run from its field `more`: the number `staleness`, or INFINITY if
@@ -165,7 +165,7 @@ HM_API int hm_store_traces(struct hm_store *store, const struct hm_store_filter 
 HM_API int hm_store_put(struct hm_store *store, const char *kind, const char *name,
                         const char *text, struct hm_err *err);
 /*
- * Function that is called once for each document; the texts are valid during the call. A return
+ * Function that is called once for each document; the strings are valid during the call. A return
  * value other than 0 ends the listing and becomes the result of hm_store_documents.
  */
 typedef int hm_store_document(void *context, const char *kind, const char *name,

@@ -1,6 +1,6 @@
 /*
  * howmany-links: measures messages and all-reduces between MPI ranks for `howmany calibrate
- * --fabric`, which starts it; it can also be started by hand under mpirun or srun. Rank 0 prints
+ * --fabric`, which starts it; it can also be started manually under mpirun or srun. Rank 0 prints
  * one line of JSON for each measurement:
  *
  *     {"what":"send","bytes":8,"workers":2,"nodes":1,"seconds":3.1e-07,"spread":0.02}
@@ -35,8 +35,8 @@ struct links {
     double nodes; /* Number of nodes on which the ranks run. */
 };
 
-/* Returns half of the seconds that `times` round trips between rank 0 and rank `other` take,
- * measured on rank 0. */
+/* Returns half of the time in seconds that `times` round trips between rank 0 and rank `other`
+ * take, measured on rank 0. */
 static double send_messages(struct links *l, int other, size_t bytes, size_t times)
 {
     struct hm_comm *c = &l->comm;
@@ -54,7 +54,7 @@ static double send_messages(struct links *l, int other, size_t bytes, size_t tim
     return (c->ops->now(c) - began) / 2;
 }
 
-/* Returns the seconds that `times` all-reduces take on the slowest rank. */
+/* Returns the time in seconds that `times` all-reduces take on the slowest rank. */
 static double sum_messages(struct links *l, size_t bytes, size_t times)
 {
     struct hm_comm *c = &l->comm;
@@ -68,8 +68,8 @@ static double sum_messages(struct links *l, size_t bytes, size_t times)
 }
 
 /*
- * Returns the seconds of a block of `times` messages; `other` is the partner of rank 0, or -1 for
- * all-reduces.
+ * Returns the time in seconds of a block of `times` messages; `other` is the partner of rank 0, or
+ * -1 for all-reduces.
  */
 static double time_block(struct links *l, int other, size_t bytes, size_t times)
 {

@@ -1,6 +1,6 @@
 /*
- * howmany-train: one rank of a training run. Started by `howmany train`, or by hand under mpirun or
- * srun with the same options. All ranks read the same options; only rank 0 prints.
+ * howmany-train: one rank of a training run. Started by `howmany train`, or manually under mpirun
+ * or srun with the same options. All ranks read the same options; only rank 0 prints.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -89,8 +89,8 @@ static const struct cli_command cli_rank = {
 const struct cli_command *const cli_commands[] = {&cli_rank, NULL};
 
 /*
- * Whether this is rank 0 according to the launcher's environment. Only rank 0 prints errors in the
- * options.
+ * Returns whether this is rank 0 according to the launcher's environment. Only rank 0 prints errors
+ * in the options.
  */
 static bool is_rank_0(void)
 {

@@ -36,7 +36,7 @@ void hm_mpi_version(char *text, size_t room);
 /* Returns the lowest rank that can share memory with this rank. Ranks for which this number is
  * equal are on one node. Collective over all ranks. */
 int hm_mpi_node(struct hm_comm *comm);
-/* Whether the ranks are simulated, with virtual time. */
+/* Returns whether the ranks are simulated, with virtual time. */
 bool hm_mpi_is_simulated(void);
 
 #endif

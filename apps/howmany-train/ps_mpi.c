@@ -1,5 +1,5 @@
 /*
- * Implements hm_ps_run and hm_ps_main on the ranks of MPI; the parameter server itself is src/ps.
+ * Implements hm_ps_run and hm_ps_main on MPI ranks; the parameter server itself is src/ps.
  */
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
 /*
- * Makes the training run of one rank: loads the rows of data or the Markov random field, sets up
+ * Executes the training run of one rank: loads the rows of data or the Markov random field, sets up
  * objective, algorithm and checkpoint, then runs the training loop and writes the trace.
  */
 #include "session.h"

@@ -1,4 +1,4 @@
-/* Makes the training run of one rank, from the options to the last line of the trace. */
+/* Executes the training run of one rank, from the options to the last line of the trace. */
 #ifndef HM_SESSION_H
 #define HM_SESSION_H
 
@@ -13,7 +13,7 @@ struct session {
      */
     struct hm_comm *comm;
     struct train_options *options; /* Checked options; borrowed. */
-    char mpi[64];                  /* Name and version of MPI, for the trace. */
+    char mpi[64];                  /* Name and version of MPI, as written to the trace. */
     bool simulated;
     struct hm_arena *arena;
     struct hm_data_shape shape;

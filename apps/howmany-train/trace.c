@@ -257,7 +257,8 @@ static void trace_times_add(struct trace_times *times, const struct hm_trace_poi
     times->seconds[times->count++] = point->seconds;
 }
 
-/* Writes the 5th and the 95th percentile (nearest rank) of the seconds of single iterations. */
+/* Writes the 5th and the 95th percentile (nearest rank) of the times of single iterations, in
+ * seconds. */
 static void trace_put_times(struct hm_json *line, struct trace_times *times)
 {
     if (times->count < TIMES_LEAST)

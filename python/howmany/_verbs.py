@@ -96,7 +96,7 @@ class Point(Record):
     time_s: seconds of one iteration
     low_s: lower end of its interval
     high_s: upper end of its interval
-    compute_s: seconds of computing
+    compute_s: seconds of computation
     communicate_s: seconds of communicating
     latency_s: part of communicate_s that waits for messages
     bandwidth_s: part of communicate_s that moves bytes
@@ -194,9 +194,9 @@ class Beyond(Record):
 class Alternatives(Record):
     """A part of an answer:
 
-    cheapest: the least cost
+    cheapest: the lowest cost
     balanced: the least weighted sum of time and cost
-    fastest: the fewest workers within `slack` of the least time
+    fastest: the fewest workers within `slack` of the shortest time
     """
     cheapest: Optional[Point]
     balanced: Optional[Point]
@@ -269,7 +269,7 @@ class Rank(Record):
     cost: money of what total_of says
     why: why it loses; null for the winner
     platform: allreduce, driver, server, gossip-ring, gossip-exp, federated or pipeline
-    strategy: strategy of TensorFlow, such as MirroredStrategy
+    strategy: TensorFlow strategy, such as MirroredStrategy
     consistency: bsp, ssp or async
     staleness: clocks of ssp
     servers: parameter servers
@@ -372,7 +372,7 @@ class Plan(Answer):
     changes: transformers: other batches, sequences, precisions
     room: transformers: how far the recommended layout can grow
     platform: allreduce, driver, server, gossip-ring, gossip-exp, federated or pipeline
-    strategy: strategy of TensorFlow, such as MirroredStrategy
+    strategy: TensorFlow strategy, such as MirroredStrategy
     consistency: bsp, ssp or async
     staleness: clocks of ssp
     servers: parameter servers
@@ -583,12 +583,12 @@ class LayoutOutlook(Record):
     """A part of an answer:
 
     loss: loss after all tokens, in nats per token: median of published scaling laws
-    low: least loss by one of the laws
+    low: lowest loss by one of the laws
     high: largest loss by one of the laws
     target: loss that was asked for
     least_tokens: tokens that the target needs by the most favourable law
     most_tokens: tokens by the least favourable law; null: never
-    optimal_parameters: parameters with the least loss for the same compute
+    optimal_parameters: parameters with the lowest loss for the same compute
     critical_batch: critical batch in tokens
     factor: factor on the tokens because the batch exceeds the critical one
     """
@@ -687,8 +687,8 @@ class Prediction(Record):
 
     n: workers
     time_s: seconds of one iteration
-    low_s: interval of one further run
-    high_s: interval of one further run
+    low_s: interval of one more run
+    high_s: interval of one more run
     mean_low_s: interval of the mean
     mean_high_s: interval of the mean
     speedup: speedup over the reference, or over one worker
@@ -1212,7 +1212,7 @@ class Converge(Answer):
     version: version of the format
     measure: what the loss is
     unit: iteration or epoch
-    best_loss: least possible loss
+    best_loss: lowest possible loss
     best_loss_low: lower end of its interval
     best_loss_high: upper end of its interval
     best_loss_estimated: whether it was estimated
@@ -1388,7 +1388,7 @@ class Advise(Answer):
     status: ok or unreached
     measure: what the loss is
     unit: iteration or epoch
-    best_loss: least possible loss
+    best_loss: lowest possible loss
     loss: distance from it that is asked for
     within_s: time available
     budget: money available
@@ -1828,7 +1828,7 @@ def plan(
 
     Args:
         job: the job: YAML, or JSON (.json)
-        on: machines of the catalog, or cluster files, to run on; several are ranked
+        on: machines from the catalog, or cluster files, to run on; several are ranked
         fabric: fabric between the machines, from the catalog
         set: change a key of the job, such as batch=256 or cluster.price='$1/h'
         batch: samples of one iteration
@@ -1859,7 +1859,7 @@ def plan(
         goal: what to minimise: time, cost, or balance (alpha * seconds + beta * money)
         alpha: weight of a second in the balance
         beta: weight of a dollar in the balance
-        deadline: finish the job within this time, such as 6h, at the least cost
+        deadline: finish the job within this time, such as 6h, at the lowest cost
         budget: spend at most this on the job, such as 100
         certainty: probability with which limits of time and money must be met, such as 80% (default
             90%)
@@ -1917,7 +1917,7 @@ def fit(
         predict: predict for these n: 4..64:4, or 8,16,32
         job: start from this specification sheet and let the runs correct it; runs may be left out
             then
-        on: with a job: the machine the runs were made on
+        on: with a job: the machine that the runs used
         fabric: fabric between the machines, from the catalog
         set: change a key of the job, such as batch=256 or cluster.price='$1/h'
         level: probability of the intervals (default 90%)
@@ -2021,7 +2021,7 @@ def converge(
         record: a file (.db) or postgresql://… (default: HOWMANY_DB, else your own)
         where: with a store: only runs that have this value
         algorithms: only these algorithms
-        best: the least possible loss (default: as the traces say, else estimated)
+        best: the lowest possible loss (default: as the traces say, else estimated)
         measure: the column that is the loss: objective (default), loss, test_error, accuracy
         epochs: count epochs instead of iterations, for asynchronous runs
         rows: rows of the training data to predict, from traces on samples of them (default: the
@@ -2078,7 +2078,7 @@ def advise(
     Reads traces as `howmany converge` does, or a fit that it has saved (.json), and joins the loss
     after i iterations on m workers with the seconds of an iteration. Given a loss, it answers with
     the algorithm and m that reach it first, or for the least money; given a time or a budget alone,
-    with those that reach the least loss. It says why the others lose, which algorithm leads at
+    with those that reach the lowest loss. It says why the others lose, which algorithm leads at
     which loss, how sure the answer is, and which run would make it more certain. Seconds come from
     the traces themselves, or from elsewhere (times, job): convergence stays the same when the
     machines change.
@@ -2088,7 +2088,7 @@ def advise(
         record: a file (.db) or postgresql://… (default: HOWMANY_DB, else your own)
         where: with a store: only runs that have this value
         algorithms: only these algorithms
-        best: the least possible loss (default: as the traces say, else estimated)
+        best: the lowest possible loss (default: as the traces say, else estimated)
         measure: the column that is the loss: objective (default), loss, test_error, accuracy
         epochs: count epochs instead of iterations, for asynchronous runs
         rows: rows of the training data to predict, from traces on samples of them (default: the
@@ -2099,8 +2099,8 @@ def advise(
         seed: seed of random numbers (default 0)
         loss: reach a loss this near to the best: P - P* at most X
         reach: reach this loss itself
-        within: time available, such as 60s; alone: reach the least loss
-        budget: money available, such as $5; alone: reach the least loss
+        within: time available, such as 60s; alone: reach the lowest loss
+        budget: money available, such as $5; alone: reach the lowest loss
         certainty: probability with which limits of time and money must be met, such as 80% (default
             90%)
         goal: what to minimise: time (default) or cost
@@ -2303,7 +2303,7 @@ def runs_documents(
     *,
     record: Optional[str] = None,
 ) -> Answer:
-    """list the named texts of the store
+    """list the named documents of the store
 
     Args:
         kind: put, get: a kind such as fit, cluster, job or prices
@@ -2359,7 +2359,7 @@ def recommend(
         goal: what to minimise: time, cost, or balance (alpha * seconds + beta * money)
         alpha: weight of a second in the balance
         beta: weight of a dollar in the balance
-        deadline: finish within this time, such as 10min, at the least cost
+        deadline: finish within this time, such as 10min, at the lowest cost
         budget: spend at most this, such as 0.5
         certainty: probability with which limits of time and money must be met, such as 80% (default
             90%)

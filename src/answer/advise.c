@@ -3,7 +3,7 @@
  * workers is h(t, m) = g(t / f(m), m), where f(m) is the time of an iteration and g(i, m) the loss
  * after i iterations. Both f and g are sampled many times from their fits; these samples are called
  * draws. The ranking, its probability, the candidate that leads at each loss, and the most useful
- * further run are all computed from the draws. Source of h: Pan, Venkataraman, Tai, Gonzalez,
+ * additional run are all computed from the draws. Source of h: Pan, Venkataraman, Tai, Gonzalez,
  * Hemingway, 2017. Limits: at most CANDIDATES_MAX candidates; f and g are drawn independently.
  */
 #include <math.h>
@@ -23,7 +23,7 @@
 enum { CANDIDATES_MAX = 4096 };
 
 /*
- * Without a limit of time or money, a candidate counts as reaching the goal if its probability of
+ * Without a limit on time or cost, a candidate counts as reaching the goal if its probability of
  * reaching it is at least this value.
  */
 static const double LIKELY = 0.5;
@@ -416,8 +416,8 @@ static enum hm_advise_why candidate_why(const struct hm_advising *a, const struc
 }
 
 /*
- * Whether candidate x is better than candidate y in one draw of the fits. A candidate that reaches
- * the goal is better than one that does not.
+ * Returns whether candidate x is better than candidate y in one draw of the fits. A candidate that
+ * reaches the goal is better than one that does not.
  */
 static bool runner_beats(const struct hm_advising *a, const struct hm_runner *x,
                          const struct hm_runner *y, size_t d)
@@ -514,7 +514,7 @@ static int advising_run(struct hm_advising *a, struct hm_err *err)
 }
 
 /*
- * Copies the texts of struct hm_convergence into the advice, because that struct may be freed
+ * Copies the strings of struct hm_convergence into the advice, because that struct may be freed
  * first.
  */
 static int advice_copy_texts(struct hm_advice *out, struct hm_err *err)

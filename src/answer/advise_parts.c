@@ -1,5 +1,5 @@
 /*
- * Finds which candidate leads at which loss, and which further run would be most useful.
+ * Finds which candidate leads at which loss, and which additional run would be most useful.
  *
  * The usefulness of a run is the expected saving from knowing its result (Raiffa and Schlaifer
  * 1961), which is a time, a cost or a loss. For the candidate ranked first, the saving in a draw is
@@ -27,7 +27,7 @@ static const double WORTH = 0.01;
 /*
  * Returns the expected time (or cost) to reach a target loss, as the mean over LEAD_DRAWS draws of
  * the fits; INFINITY if most of these draws do not reach it. `level` is the target as ln(P - P*),
- * where P is the loss and P* the least possible loss.
+ * where P is the loss and P* the lowest possible loss.
  */
 static double runner_expected_to(const struct hm_advising *a, const struct hm_runner *r,
                                  double level)
@@ -42,8 +42,8 @@ static double runner_expected_to(const struct hm_advising *a, const struct hm_ru
 }
 
 /*
- * Finds the candidate that reaches a loss, given as ln(P - P*) in `level`, in the least time or at
- * the least cost. The previous leader is kept unless another candidate is clearly better.
+ * Finds the candidate that reaches a loss, given as ln(P - P*) in `level`, in the shortest time or
+ * at the lowest cost. The previous leader is kept unless another candidate is clearly better.
  */
 static const struct hm_runner *advising_leader(const struct hm_advising *a, double level,
                                                const struct hm_runner *before)
@@ -63,7 +63,7 @@ static const struct hm_runner *advising_leader(const struct hm_advising *a, doub
 }
 
 /*
- * Returns y = ln(P - P*), the logarithm of loss minus least loss, at the first iteration for which
+ * Returns y = ln(P - P*), the logarithm of loss minus lowest loss, at the first iteration for which
  * a draw of the fit has a value. Traces may begin after iteration 1.
  */
 static double runner_first_known(const struct hm_runner *r, size_t draw)

@@ -1,10 +1,10 @@
 /*
  * Adds candidates with stale or dropped gradients: bounded staleness (ssp), asynchronous runs and
  * backup workers. Such a run needs c times the iterations of a synchronous one, where c comes from
- * the fit of the loss curves (stale.c), and its iterations take the seconds of runs of the same
- * kind. Each kind that has times becomes a candidate on every number of workers between those that
- * were measured. Limit: kinds without times of their own are left out, because the time of their
- * iterations is not known.
+ * the fit of the loss curves (stale.c), and its iterations take as long as those of runs of the
+ * same kind. Each kind that has times becomes a candidate on every number of workers between those
+ * that were measured. Limit: kinds without times of their own are left out, because the time of
+ * their iterations is not known.
  */
 #include <math.h>
 #include <string.h>
@@ -29,8 +29,8 @@ static const struct hm_g_stale *cost_of_pace(const struct hm_g *g, const struct 
 }
 
 /*
- * Whether `pace` holds the iteration times of an algorithm's stale runs, or of its runs with backup
- * workers.
+ * Returns whether `pace` holds the iteration times of an algorithm's stale runs, or of its runs
+ * with backup workers.
  */
 static bool pace_is_stale(const struct hm_pace *pace, const struct hm_g *g)
 {
@@ -82,7 +82,8 @@ static bool cost_is_measured(const struct hm_g_stale *cost, double staleness, do
     return false;
 }
 
-/* Whether m is outside the range of the numbers of workers for which `pace` has measured times. */
+/* Returns whether m is outside the range of the numbers of workers for which `pace` has measured
+ * times. */
 static bool pace_is_beyond(const struct hm_pace *pace, double m)
 {
     return pace->count > 0 && (m < pace->m[0] || m > pace->m[pace->count - 1]);

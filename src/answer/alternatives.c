@@ -1,10 +1,10 @@
 /*
  * Finds three alternatives among all compared candidates (machines, schemes and platforms) and
  * numbers of workers that have a price and meet the limits: the cheapest, the fastest and the
- * balanced one. The fastest alternative is, for the candidate with the least time, the point with
- * the fewest workers whose time is within the slack of the least time. The balanced one has the
- * smallest sum of time / least time and cost / least cost. For each curve, only the times and costs
- * are kept, because the whole curves of many machines would need much memory.
+ * balanced one. The fastest alternative is, for the candidate with the shortest time, the point
+ * with the fewest workers whose time is within the slack of the shortest time. The balanced one has
+ * the smallest sum of time / shortest time and cost / lowest cost. For each curve, only the times
+ * and costs are kept, because the whole curves of many machines would need much memory.
  */
 #include "alternatives.h"
 
@@ -36,7 +36,8 @@ void hm__trades_release(struct hm_trades *t)
 }
 
 /*
- * Finds the point with the least alpha * time + beta * cost; among equal sums, the fastest point.
+ * Finds the point with the smallest alpha * time + beta * cost; among equal sums, the fastest
+ * point.
  */
 static bool trades_least(const struct hm_trades *const *trades, size_t count, double alpha,
                          double beta, struct hm_trade_place *ret_place)

@@ -15,7 +15,8 @@ struct hm_trades {
     /* Points that meet the limits; owned. NULL if the candidate has no price or no such point. */
     struct hm_trade *items;
     size_t count;
-    double least_s, least_cost; /* Least time and least cost of all points that fit in memory. */
+    double least_s, least_cost; /* Shortest time and lowest cost of all points that fit in
+                                   memory. */
 };
 
 /* Position of an alternative: the candidate, and the index of the point in its curve. */

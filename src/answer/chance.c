@@ -1,7 +1,7 @@
 /*
- * Computes the probabilities of meeting a deadline or a budget. A time T is known by its median m
- * and an interval (a, b) of probability q. The distribution that is used is normal in ln T on each
- * side of the median: half of the probability is below m, (1 - q) / 2 below a, and (1 - q) / 2
+ * Computes the probabilities of meeting a deadline or a budget. A time T is described by its median
+ * m and an interval (a, b) of probability q. The distribution that is used is normal in ln T on
+ * each side of the median: half of the probability is below m, (1 - q) / 2 below a, and (1 - q) / 2
  * above b, so that
  *
  *   P(T <= t) = Phi(z ln(t / m) / ln(b / m))    for t >= m, with z = Phi^-1((1 + q) / 2),
@@ -111,7 +111,7 @@ double hm__certainty_or_default(double certainty)
     return certainty > 0 ? certainty : HM_DEFAULT_CERTAINTY;
 }
 
-/* Whether the question has a deadline or a budget. */
+/* Returns whether the question has a deadline or a budget. */
 static bool question_limits(const struct hm_question *q)
 {
     return q->deadline_s > 0 || q->budget >= 0;

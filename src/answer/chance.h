@@ -21,7 +21,7 @@ struct hm_span {
     double level; /* Probability that the time is between low and high. */
 };
 
-/* Whether the interval of a time is known. */
+/* Returns whether the interval of a time is known. */
 bool hm__span_known(const struct hm_span *span);
 /*
  * Returns the probability that the time is at most `limit`. It is never above HM_CHANCE_MOST, and
@@ -29,8 +29,8 @@ bool hm__span_known(const struct hm_span *span);
  */
 double hm__span_chance(const struct hm_span *span, double limit);
 /*
- * Returns the time that is not exceeded with the given probability; the median if the interval is
- * unknown.
+ * Returns the upper bound of the time that holds with the given probability; the median if the
+ * interval is unknown.
  */
 double hm__span_bound(const struct hm_span *span, double probability);
 
@@ -52,9 +52,9 @@ double hm__chance_most(size_t runs, bool beyond);
 double hm__certainty_or_default(double certainty);
 
 /*
- * Sets bound_s of every point of a curve: the time of an iteration that is not exceeded with the
- * required probability if the question has limits, or the expected time if it has none or the
- * interval is unknown.
+ * Sets bound_s of every point of a curve: the upper bound of the time of an iteration that holds
+ * with the required probability if the question has limits, or the expected time if it has none or
+ * the interval is unknown.
  */
 int hm__curve_bounds(struct hm_curve *curve, const struct hm_search *search,
                      const struct hm_model *model, struct hm_err *err);

@@ -1,6 +1,7 @@
 /*
  * Chooses points on a curve: the best one for the goal, the knee, the best one within deadline and
- * budget, the Pareto front, and, if no point meets the limits, the point that exceeds them least.
+ * budget, the Pareto front, and, if no point meets the limits, the point that exceeds them by the
+ * smallest factor.
  *
  * The knee maximises efficiency times speedup, s(n)^2/n, which is the best ratio of efficiency to
  * execution time (Eager, Zahorjan, Lazowska: Speedup versus efficiency in parallel systems, 1989).
@@ -13,8 +14,8 @@
 #include "search.h"
 
 /*
- * Returns bound_s / time_s of a point: the time that is not exceeded with the required probability,
- * relative to the expected time. Returns 1 if bound_s is not set.
+ * Returns bound_s / time_s of a point: the upper bound of the time that holds with the required
+ * probability, relative to the expected time. Returns 1 if bound_s is not set.
  */
 static double point_late(const struct hm_point *p)
 {
@@ -42,8 +43,8 @@ double hm__search_value(const struct hm_search *s, const struct hm_point *p)
 }
 
 /*
- * Whether point i has a smaller goal value than point k. If the values are equal, the shorter time
- * decides.
+ * Returns whether point i has a smaller goal value than point k. If the values are equal, the
+ * shorter time decides.
  */
 static bool point_is_less(const struct hm_search *s, const struct hm_curve *c, size_t i, size_t k,
                           double (*value)(const struct hm_search *, const struct hm_point *))
@@ -100,8 +101,8 @@ static const double NOTHING_OVER = 1e100;
 
 /*
  * Returns the excess of a point over the limits: the larger of time / deadline and cost / budget,
- * where time and cost are those that are not exceeded with the required probability. It is at most
- * 1 if the point meets both limits.
+ * where time and cost are the upper bounds that hold with the required probability. It is at most 1
+ * if the point meets both limits.
  */
 static double point_excess(const struct hm_search *s, const struct hm_point *p)
 {
@@ -275,8 +276,8 @@ static const char *missed_limit(const struct hm_search *s, const struct hm_curve
 }
 
 /*
- * Records the limit that is missed, and the point that exceeds it least. Called only if no point
- * meets the limits.
+ * Records the limit that is missed, and the point that exceeds it by the smallest factor. Called
+ * only if no point meets the limits.
  */
 static void answer_find_miss(struct hm_answer *a, const struct hm_search *s,
                              const struct hm_curve *c)

@@ -209,7 +209,7 @@ static double grid_n(size_t i, double per_node)
     return n <= per_node ? n : (n - per_node + 1) * per_node;
 }
 
-/* Returns the number of points of the curve up to max_n workers. */
+/* Returns the number of points in the curve up to max_n workers. */
 static size_t search_point_count(const struct hm_search *s, double max_n, double per_node)
 {
     const struct hm_question *q = s->question;

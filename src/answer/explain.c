@@ -19,8 +19,8 @@ static int check_allocated(const void *pointer, struct hm_err *err)
 }
 
 /*
- * Whether a faster point exists that cannot be used, because a worker has too little memory or no
- * sample. Then memory or the batch limits the speedup, not the speed of the hardware.
+ * Returns whether a faster point exists that cannot be used, because a worker has too little memory
+ * or no sample. Then memory or the batch limits the speedup, not the speed of the hardware.
  */
 static bool answer_limited_by_fit(struct hm_answer *a, const struct hm_search *s,
                                   const struct hm_curve *c)
@@ -40,14 +40,14 @@ static bool answer_limited_by_fit(struct hm_answer *a, const struct hm_search *s
     return false;
 }
 
-/* Returns the seconds of communication in a step that computation does not hide. */
+/* Returns the time in seconds of communication in a step that computation does not hide. */
 static double point_exposed_s(const struct hm_search *s, const struct hm_point *p)
 {
     double both = p->compute_s + p->communicate_s;
 
     /*
-     * The overlapped time is divided between computing and communicating in proportion to the time
-     * that each one takes alone.
+     * The overlapped time is divided between computation and communication in proportion to the
+     * time that each one takes alone.
      */
     if (s->job->overlap == HM_OVERLAP_NORM)
         return both > 0 ? p->time_s * p->communicate_s / both : 0;
@@ -84,9 +84,10 @@ static int explain_stragglers(struct hm_answer *a, const struct hm_search *s,
 }
 
 /*
- * Returns the seconds of computing that do not shrink with more workers. The part that is divided
- * among the workers is found by comparing n workers with half as many; the rest does not shrink.
- * Returns 0 if half as many workers cannot be evaluated, or if the work grows with n.
+ * Returns the time in seconds of the computation that does not shrink with more workers. The part
+ * that is divided among the workers is found by comparing n workers with half as many; the rest
+ * does not shrink. Returns 0 if half as many workers cannot be evaluated, or if the work grows with
+ * n.
  */
 static double point_serial_s(const struct hm_search *s, const struct hm_model *model,
                              const struct hm_point *p)
@@ -100,7 +101,7 @@ static double point_serial_s(const struct hm_search *s, const struct hm_model *m
     return fmax(now - fmax(shrinks, 0), 0);
 }
 
-/* Explains that most of the step is computing that more workers do not shorten. */
+/* Explains that most of the step is computation that more workers do not shorten. */
 static int explain_serial(struct hm_answer *a, const struct hm_search *s, const struct hm_point *p,
                           double serial_s, struct hm_err *err)
 {
@@ -235,8 +236,8 @@ struct lever {
 };
 
 /*
- * Whether a quantity of the job is the amount of work: half of it halves the time of computing. If
- * the changed job is not valid, returns false.
+ * Returns whether a quantity of the job is the amount of work: half of it halves the computation
+ * time. If the changed job is not valid, returns false.
  */
 static bool quantity_is_work(const struct hm_search *s, const struct hm_model *model, double n,
                              const char *name)
@@ -477,7 +478,7 @@ static const double NEARLY = 1e-3;
 
 /*
  * Finds the smallest number of workers whose time is at most `limit`. If no number of workers meets
- * the limit, records the one that exceeds it least.
+ * the limit, records the one that exceeds it by the smallest factor.
  */
 static size_t fewest_within(struct hm_answer *a, const struct hm_point *points, size_t count,
                             double limit, const char *what)

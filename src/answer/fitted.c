@@ -92,8 +92,8 @@ static void curve_apply_draw(const struct hm_search *s, const double *x, size_t 
 }
 
 /*
- * Returns the loss from choosing a point of a curve: (value - least value) / least value, at most
- * 1. It is 1 if the point may not be chosen.
+ * Returns the loss from choosing a point of a curve: (value - smallest value) / smallest value, at
+ * most 1. It is 1 if the point may not be chosen.
  */
 static double point_loss(const struct hm_search *s, const struct hm_point *p, double least)
 {

@@ -1,6 +1,6 @@
 /*
  * Adds notes on what a plan of a transformer assumes about its machines: values that the cluster
- * does not give and that are set to those usual for the generation of its devices, and values of
+ * does not give and that are set to those typical of the generation of its devices, and values of
  * the catalog that are not from a data sheet.
  */
 #include <stdio.h>
@@ -8,8 +8,8 @@
 
 #include "large_plan.h"
 
-/* Whether the answer has a point on this machine that uses several nodes (if `nodes` is true), or
- * several workers of a node (otherwise). */
+/* Returns whether the answer has a point on this machine that uses several nodes (if `nodes` is
+ * true), or several workers of a node (otherwise). */
 static bool has_point(const struct hm_large_answer *a, const struct hm_large_machine *m, int index,
                       bool nodes)
 {

@@ -12,7 +12,8 @@
 /* Probability that the interval of a prediction for large networks contains the true time. */
 static const double LARGE_LEVEL = 0.9;
 
-/* Returns the seconds of the whole job, or of one step if the length of the job is not given. */
+/* Returns the time in seconds of the whole job, or of one step if the length of the job is not
+ * given. */
 static double choice_total_s(const struct hm_large_choice *c)
 {
     return isnan(c->total_s) ? c->step.time_s : c->total_s;
@@ -25,8 +26,8 @@ static double choice_expense(const struct hm_large_choice *c)
 }
 
 /*
- * Returns the value that a goal minimises; `least` has the least time and the least expense of all
- * points.
+ * Returns the value that a goal minimises; `least` has the shortest time and the lowest expense of
+ * all points.
  */
 static double choice_value(const struct hm_large_choice *c, enum hm_goal goal,
                            const double least[2])
@@ -64,7 +65,7 @@ double hm__large_bound(const struct hm_large_answer *a, const struct hm_large_ch
 
 /*
  * Sets the probability of meeting the deadline and the budget, and the factor by which they are
- * exceeded. If the length of the job is given, time and money include failures and checkpoints.
+ * exceeded. If the length of the job is given, time and cost include failures and checkpoints.
  */
 static void choice_judge(const struct hm_large_answer *a, struct hm_large_choice *c,
                          const struct hm_large_question *q, double certainty)
@@ -88,7 +89,7 @@ static bool choice_allowed(const struct hm_large_choice *c)
 }
 
 /*
- * Returns the index of the point with the least value for a goal, among the points that fit in
+ * Returns the index of the point with the smallest value for a goal, among the points that fit in
  * memory and meet the limits; HM_NONE if there is none.
  */
 static size_t points_best(const struct hm_large_answer *a, enum hm_goal goal, const double least[2])
@@ -145,8 +146,9 @@ static size_t points_knee(const struct hm_large_answer *a)
 }
 
 /*
- * If no point is allowed, chooses the one that exceeds the limits least; if no point fits in
- * memory, the one with the most workers, which needs the least memory for each worker.
+ * If no point is allowed, chooses the one that exceeds the limits by the smallest factor; if no
+ * point fits in memory, the one with the most workers, which needs the least memory for each
+ * worker.
  */
 static void choose_nearest(struct hm_large_answer *a, const struct hm_large_question *q)
 {

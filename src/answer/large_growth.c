@@ -53,7 +53,7 @@ static void add_changes(struct hm_large_answer *a, const struct hm_large_machine
             add_change(a, m, &changed, "batch", changed.work.batch);
     }
     for (double factor = .5; factor <= 2; factor *= 4) {
-        changed = *job; /* The number of tokens of a batch does not change. */
+        changed = *job; /* The number of tokens in a batch does not change. */
         changed.work.sequence = factor * job->work.sequence;
         changed.work.batch = job->work.batch / factor;
         if (changed.work.batch >= 1 && changed.work.batch == floor(changed.work.batch) &&
@@ -72,7 +72,7 @@ static void add_changes(struct hm_large_answer *a, const struct hm_large_machine
         add_change(a, m, &changed, "precision", HM_FORMAT_NVFP4);
 }
 
-/* Whether a layout fits in memory with the given sequence and micro-batch. */
+/* Returns whether a layout fits in memory with the given sequence and micro-batch. */
 static bool layout_fits(const struct hm_large_machine *m, const struct hm_layout *layout,
                         double sequence, double micro_batch, double limit)
 {

@@ -70,7 +70,7 @@ static size_t list_sizes(const struct hm_large_device *device, const struct hm_l
     return count;
 }
 
-/* Returns the time of a step. If `overlap` is true, all communication overlaps with computing and
+/* Returns the time of a step. If `overlap` is true, all communication overlaps with computation and
  * gradients are sent with at most 16 bits; otherwise nothing overlaps. */
 static double overlap_time(const struct hm_large_case *x, const struct hm_layout *layout,
                            bool overlap)
@@ -90,8 +90,8 @@ static double overlap_time(const struct hm_large_case *x, const struct hm_layout
     return step.time_s;
 }
 
-/* Widens the interval so that it covers two extremes: all communication overlaps with computing, or
- * none does. Used if the job does not say what overlaps. */
+/* Widens the interval so that it covers two extremes: all communication overlaps with computation,
+ * or none does. Used if the job does not say what overlaps. */
 static void widen_interval(const struct hm_large_case *x, struct hm_large_choice *c)
 {
     struct hm_large_interval interval =

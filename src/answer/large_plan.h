@@ -78,14 +78,14 @@ void hm__large_machines_release(struct hm_large_machines *machines);
 void hm__large_finish(const struct hm_large_case *x, const struct hm_large_job *job,
                       struct hm_large_choice *choice);
 /*
- * Returns the factor by which the predicted time of a layout must be multiplied to get the time
- * that is not exceeded with the given probability.
+ * Returns the factor by which the predicted time of a layout must be multiplied to get the upper
+ * bound that holds with the given probability.
  */
 double hm__large_bound(const struct hm_large_answer *answer, const struct hm_large_choice *choice,
                        double probability);
 
 /*
- * Set the number of parameters and of tokens of a job from the question (large_size.c): a loss to
+ * Set the numbers of parameters and tokens of a job from the question (large_size.c): a loss to
  * reach, a number of parameters, or both. `large` is changed; sizes that were considered are added
  * to the answer.
  */

@@ -64,7 +64,7 @@ struct search {
     double candidates;
 };
 
-/* Multiplies the seconds of a step and of all its components by a factor. */
+/* Multiplies the time of a step and of all its components by a factor. */
 static void step_scale(struct hm_large_step *step, double factor)
 {
     double *parts = &step->time_s;
@@ -82,7 +82,7 @@ static void choice_eval(const struct hm_large_case *x, const struct hm_large_tim
     if (x->correction) {
         step_scale(&choice->step, hm__large_known(x->correction, &choice->layout, &narrower));
         choice->step.slow_host_s = 0; /* Measured steps show how fast the host launches kernels, so
-                                         a slow host is no longer a possibility. */
+                                         the plan no longer allows for a slow host. */
     } else if (choice->layout.offload != HM_OFFLOAD_NONE)
         narrower = 2; /* Offloading is not among the measured steps from which the intervals come,
                          so the interval is twice as wide. */

@@ -6,8 +6,8 @@
  * layers, the width of heads, the number of query heads per key head, the ratio of feed-forward
  * width to hidden size, and the vocabulary. For a budget or a deadline, each size gets as many
  * tokens as its cheapest or fastest layout can process within the limits, with the required
- * probability; the size with the least loss is chosen. For a loss, the size that reaches it at the
- * least value of the goal is chosen.
+ * probability; the size with the lowest loss is chosen. For a loss, the size that reaches it at the
+ * smallest value of the goal is chosen.
  */
 #include <math.h>
 #include <stdarg.h>
@@ -170,7 +170,7 @@ static double tokens_within(const struct sizing *s, const struct hm_large_answer
 
 /*
  * Computes what a network of one size reaches: the tokens and the loss within the limits, or the
- * time and the money for a target loss. Returns the value to minimise.
+ * time and the cost to reach a target loss. Returns the value to minimise.
  */
 static double size_value(const struct sizing *s, const struct hm_large_job *large,
                          struct hm_large_answer *a, struct hm_large_size *size)

@@ -122,7 +122,7 @@ static struct hm_large_score score_source(const struct hm_large_prediction *p, s
 }
 
 /*
- * Returns the means of the errors over all sources; the memory error and the share of right
+ * Returns the means of the errors over all sources; the memory error and the share of correct
  * outcomes are computed over all rows together.
  */
 static struct hm_large_score score_all(const struct hm_large_prediction *p, size_t count,

@@ -84,7 +84,7 @@ static bool mix_nth(const struct hm_cluster *c, double most, size_t index, struc
     return rest < 1;
 }
 
-/* Whether the machines of a mix can exchange messages: several machines need a fabric. */
+/* Returns whether the machines of a mix can exchange messages: several machines need a fabric. */
 static bool mix_connected(const struct hm_search *s, const struct hm_mix *mix)
 {
     const struct hm_job *job = s->job;
@@ -183,7 +183,7 @@ static int points_set_reference(struct mix_points *all, const struct hm_search *
     return 0;
 }
 
-/* Whether point p is a better choice than q, which has the same number of workers. */
+/* Returns whether point p is a better choice than q, which has the same number of workers. */
 static bool point_is_better(const struct hm_search *s, const struct hm_point *p,
                             const struct hm_point *q)
 {
@@ -207,8 +207,8 @@ static int points_choose(const struct mix_points *all, const struct hm_search *s
 
     if (!best)
         return hm__fail_nomem(err);
-    /* Weights that are not given are chosen so that the least time and the least cost are equally
-     * important, as for other clusters. */
+    /* Weights that are not given are chosen so that the shortest time and the lowest cost are
+     * equally important, as for other clusters. */
     hm__curve_least(&s, &all->curve, &time_s, &expense);
     s.alpha = isnan(s.alpha) ? 1 / fmax(time_s, 1e-300) : s.alpha;
     s.beta = isnan(s.beta) ? 1 / fmax(expense, 1e-300) : s.beta;

@@ -7,7 +7,7 @@
 #include "mix.h"
 #include "search.h"
 
-/* Largest number of workers of a mixed cluster that a plan considers. */
+/* Largest number of workers in a mixed cluster that a plan considers. */
 enum { HM_MIX_WORKERS = 65536 };
 
 /*
@@ -21,7 +21,7 @@ int hm__mixes_new(const struct hm_search *search, const struct hm_mixes *shared,
 void hm__mixes_free(struct hm_mixes *mixes, bool tables);
 /* Returns how many numbers of workers, up to max_n, have a mix. */
 size_t hm__mixes_count(const struct hm_mixes *mixes, double max_n);
-/* Whether there is a mix of exactly n workers. */
+/* Returns whether there is a mix of exactly n workers. */
 bool hm__mixes_have(const struct hm_mixes *mixes, double n);
 /* Copies the names of the kinds of a cluster into an arena; NULL if the cluster has one kind. */
 int hm__kind_names(struct hm_arena *arena, const struct hm_cluster *cluster,

@@ -2,7 +2,7 @@
  * hm_plan: answers a question, with the model or a fit of runs as the source of f(n), the time of
  * an iteration on n workers. Every combination of machine, scheme and platform is searched over all
  * n; the answer describes the best combination in full, and ranks the others below it with the
- * reason why each is worse. mixes.c chooses the machines of a mixed cluster for each n.
+ * reason why each is worse. mixes.c chooses the machines in a mixed cluster for each n.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -30,7 +30,8 @@ struct candidate {
     size_t group; /* Number of the group; candidates of one group differ only in the number of
                      servers. */
     bool feasible;
-    /* The recommended point; if no point meets the limits, the one that exceeds them least. */
+    /* The recommended point; if no point meets the limits, the one that exceeds them by the
+     * smallest factor. */
     struct hm_point best;
     double value;
     /*
@@ -54,7 +55,7 @@ struct plan_work {
     const struct hm_job *job;
     const struct hm_question *question;
     struct candidate *candidates;
-    /* Number of candidates that are still compared, and number of elements of the array. */
+    /* Number of candidates that are still compared, and number of elements in the array. */
     size_t count, allocated;
     struct hm_parts *parts; /* Splits of the graph among n workers, n = 1..part_count; owned. */
     size_t part_count;
@@ -104,7 +105,8 @@ static void candidate_release(struct candidate *c)
     c->model = NULL;
 }
 
-/* If no point of a combination meets the limits, chooses the point that exceeds them least. */
+/* If no point of a combination meets the limits, chooses the point that exceeds them by the
+ * smallest factor. */
 static int candidate_find_miss(struct candidate *c, struct hm_err *err)
 {
     struct hm_arena *arena = hm__arena_new();
@@ -160,8 +162,8 @@ static void candidate_drop(struct candidate *c, const char *missed)
 }
 
 /*
- * Whether a machine has no price while others have one, so that it cannot be compared with them by
- * cost.
+ * Returns whether a machine has no price while others have one, so that it cannot be compared with
+ * them by cost.
  */
 static bool candidate_lacks_price(const struct candidate *c, bool any_priced)
 {
@@ -170,7 +172,7 @@ static bool candidate_lacks_price(const struct candidate *c, bool any_priced)
 }
 
 /*
- * Chooses the weights of time and cost so that the least time and the least cost over all
+ * Chooses the weights of time and cost so that the shortest time and the lowest cost over all
  * candidates are equally important.
  */
 static int plan_choose_weights(struct plan_work *p, struct hm_err *err)
@@ -700,8 +702,8 @@ static int plan_answer(struct plan_work *p, struct hm_err *err)
 }
 
 /*
- * Returns the seconds of the best point for one process on all cores of the best machine; NaN if
- * the plan does not choose the number of processes.
+ * Returns the time in seconds of the best point for one process on all cores of the best machine;
+ * NaN if the plan does not choose the number of processes.
  */
 static double plan_single_s(const struct plan_work *p)
 {

@@ -21,8 +21,8 @@ static struct hm_notes answer_notes(struct hm_answer *a)
 }
 
 /*
- * Adds a fixed text as a note if `condition` is true. Does nothing if an earlier note failed (rc is
- * not 0).
+ * Adds a fixed string as a note if `condition` is true. Does nothing if an earlier note failed (rc
+ * is not 0).
  */
 static int note_if(int rc, bool condition, struct hm_answer *a, const char *text,
                    struct hm_err *err)

@@ -1,5 +1,5 @@
 /*
- * Proposes runs to make before a plan without runs is followed: up to three small numbers of
+ * Proposes runs to execute before a plan without runs is followed: up to three small numbers of
  * workers, chosen by the design of runs (design.h, criterion I) so that the variance of the
  * predicted time at the recommended n becomes smallest. Limits: all runs have the same weight, and
  * the noise of runs and the priors are those of a fit that corrects a specification sheet.

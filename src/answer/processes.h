@@ -14,7 +14,7 @@ int hm__processes_expand(const struct hm_job *job, const struct hm_cluster *cons
                          size_t count, struct hm_arena *arena,
                          const struct hm_cluster *const **ret_clusters, size_t *ret_count,
                          struct hm_err *err);
-/* Whether a cluster is one of those that hm__processes_expand made. */
+/* Returns whether a cluster is one of those that hm__processes_expand made. */
 bool hm__processes_chosen(const struct hm_cluster *cluster);
 /* Sets the processes and threads of the answer and adds a note that compares them with one process
  * on all cores, whose best point takes single_s seconds (NaN: unknown). */

@@ -126,7 +126,8 @@ static bool candidates_lack_times(const struct hm_recommending *w)
 }
 
 /*
- * Whether some candidate was measured only once, so that only a fit can show the error of its time.
+ * Returns whether some candidate was measured only once, so that only a fit can show the error of
+ * its time.
  */
 static bool candidates_lack_intervals(const struct hm_recommending *w)
 {

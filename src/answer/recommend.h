@@ -17,7 +17,7 @@ struct hm_recommend_candidate {
     bool known; /* True if a time is known for the candidate. */
     /*
      * Excess over the limits: the larger of time / deadline and cost / budget, where time and cost
-     * are those that are not exceeded with the required probability; at most 1 if both limits are
+     * are the upper bounds that hold with the required probability; at most 1 if both limits are
      * met.
      */
     double excess;
@@ -42,7 +42,7 @@ struct hm_recommending {
      */
     struct hm_at at[HM_RECOMMEND_AT];
     size_t at_count;
-    /* Indices of the rows of the table of runs that have the algorithm and machine that the
+    /* Indices of the rows in the table of runs that have the algorithm and machine that the
      * question names. */
     size_t *picked;
     size_t picked_count;
@@ -53,7 +53,7 @@ struct hm_recommending {
     /* Number of workers per node if all runs used one node; NaN otherwise. */
     double node_workers;
     size_t fitted; /* Number of runs in the fits that give times; 0: no time is from a fit. */
-    /* Money per worker-second, from the column cost; NaN if the runs have no such column. */
+    /* Price per worker-second, from the column cost; NaN if the runs have no such column. */
     double rate;
     /*
      * Weights of time and cost for the goal `balance`, given by the question or chosen
@@ -90,14 +90,15 @@ int hm__recommend_rows(struct hm_recommending *w, struct hm_err *err);
 
 /* Returns the values of the column `name`, or NULL if the runs do not have that column. */
 const double *hm__recommend_values(const struct hm_runs *runs, const char *name);
-/* Whether fits and models can use the quantity `name`: size, batch, latency or bandwidth. */
+/* Returns whether fits and models can use the quantity `name`: size, batch, latency or
+ * bandwidth. */
 bool hm__recommend_is_known(const char *name);
 /*
- * Whether a quantity has no influence on the runs on n workers. One worker uses no network, so
- * latency and bandwidth do not matter for n = 1, unless its runs have different values of them.
+ * Returns whether a quantity has no influence on the runs on n workers. One worker uses no network,
+ * so latency and bandwidth do not matter for n = 1, unless its runs have different values of them.
  */
 bool hm__recommend_ignores(const struct hm_recommending *w, double n, const char *name);
-/* Whether two values are equal up to rounding. */
+/* Returns whether two values are equal up to rounding. */
 bool hm__recommend_same(double a, double b);
 
 /* ---- recommend_fit.c ------------------------------------------------------------------------- */
@@ -126,7 +127,7 @@ double hm__recommend_value(const struct hm_recommending *w, const struct hm_reco
 
 /* ---- recommend_next.c ------------------------------------------------------------------------ */
 
-/* Finds the further run that would help most. Call it after hm__recommend_judge. */
+/* Finds the additional run that would help most. Call it after hm__recommend_judge. */
 int hm__recommend_next(struct hm_recommending *w, struct hm_err *err);
 
 /* ---- recommend_words.c ----------------------------------------------------------------------- */

@@ -71,7 +71,7 @@ static struct hm_runs *runs_copy_rows(const struct hm_runs *from, const size_t *
 struct recommend_fits {
     struct hm_recommending *w;
     /*
-     * Indices of the rows of the table of runs that have a time and a value of every quantity that
+     * Indices of the rows in the table of runs that have a time and a value of every quantity that
      * the question gives.
      */
     size_t *rows, count;
@@ -260,7 +260,8 @@ struct own_terms {
     bool floor;
 };
 
-/* Whether a run takes longer if the quantity `name` has the value `value` instead of `than`. */
+/* Returns whether a run takes longer if the quantity `name` has the value `value` instead of
+ * `than`. */
 static bool is_more_demanding(const char *name, double value, double than)
 {
     if (strcmp(name, "bandwidth") == 0)
@@ -329,7 +330,7 @@ static int own_terms_fit(struct recommend_fits *f, const struct own_terms *own, 
 /*
  * Computes a random time of the candidate for each draw of the fit. If the library chose the terms,
  * the draws contain the error of the choice, as in a plan. If the terms were given, the draws
- * assume that they are right: therefore a normal error is added to each time, with the spread of
+ * assume that they are correct: therefore a normal error is added to each time, with the spread of
  * the runs or the error for left-out runs as its deviation, whichever is smaller.
  */
 static int candidate_draw(struct hm_recommending *w, struct hm_recommend_candidate *t,
@@ -359,7 +360,7 @@ static int candidate_draw(struct hm_recommending *w, struct hm_recommend_candida
 }
 
 /*
- * Widens the interval of a time. The interval of the fit assumes that the terms are right; the
+ * Widens the interval of a time. The interval of the fit assumes that the terms are correct; the
  * errors for left-out configurations show how wrong the terms are. The new interval reaches at
  * least as far as the quantile of these errors (a jackknife interval), and the deviations of the
  * draws from the time are multiplied by the same factor.

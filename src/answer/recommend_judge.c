@@ -84,7 +84,7 @@ static void judge_set_costs(struct hm_recommending *w)
 
 /*
  * Sets the weights of time and cost. A weight that the question does not give is chosen so that the
- * least time and the least cost are equally important.
+ * shortest time and the lowest cost are equally important.
  */
 static void judge_set_weights(struct hm_recommending *w)
 {
@@ -129,7 +129,7 @@ static int compare_recommended(const void *a, const void *b)
     return x->r.n < y->r.n ? -1 : x->r.n > y->r.n;
 }
 
-/* Returns the time of a candidate that is not exceeded with the required probability. */
+/* Returns the upper bound of the time of a candidate that holds with the required probability. */
 static double candidate_bound_s(const struct hm_recommending *w,
                                 const struct hm_recommend_candidate *t)
 {
@@ -171,8 +171,8 @@ static const char *judge_missed_limit(const struct hm_recommending *w)
 }
 
 /*
- * Whether the first candidate can be compared with all others; false if a candidate without a time
- * may be better.
+ * Returns whether the first candidate can be compared with all others; false if a candidate without
+ * a time may be better.
  */
 static bool judge_can_compare(const struct hm_recommending *w)
 {
@@ -204,10 +204,10 @@ static void judge_losses(const struct hm_recommending *w, size_t count, double *
 }
 
 /*
- * If the first candidate was not run, makes the candidate with the least mean loss over the draws
- * the first one, as a plan does. The curve beyond the runs is uncertain, and the most likely curve
- * alone would hide this uncertainty. If the first candidate was run, its measured time is trusted
- * and nothing is changed.
+ * If the first candidate was not run, moves the candidate with the smallest mean loss over the
+ * draws to the first place, as a plan does. The curve beyond the runs is uncertain, and the most
+ * likely curve alone would hide this uncertainty. If the first candidate was run, its measured time
+ * is trusted and nothing is changed.
  */
 static int judge_least_loss(struct hm_recommending *w, struct hm_err *err)
 {
@@ -249,7 +249,7 @@ static void judge_recommend(struct hm_recommending *w)
         out->one_node = w->node_workers;
 }
 
-/* Whether the recommended candidate has more or fewer workers than all runs. */
+/* Returns whether the recommended candidate has more or fewer workers than all runs. */
 static bool judge_is_beyond(const struct hm_recommending *w)
 {
     double low = INFINITY, high = 0, n = w->candidates[w->out->recommended].r.n;

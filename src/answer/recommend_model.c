@@ -76,7 +76,7 @@ static bool is_candidate(const struct hm_recommend_question *q, double n)
     return q->n_count == 0;
 }
 
-/* Makes each point of the curve a candidate; `level` is the probability of the intervals. */
+/* Turns each point of the curve into a candidate; `level` is the probability of the intervals. */
 static int recommend_take_points(struct hm_recommending *w, const struct hm_search *s,
                                  const struct hm_curve *curve, double level, struct hm_err *err)
 {

@@ -9,7 +9,7 @@
  *   model   the recommended n, to check the model
  *   none    another n if only one n was run; otherwise the fastest n so far
  *
- * Limit: only one further run is considered at a time.
+ * Limit: only one more run is considered at a time.
  */
 #include <math.h>
 
@@ -17,8 +17,8 @@
 #include "recommend.h"
 
 /*
- * If the recommendation is the best with probability SURE or more, a further run is proposed only
- * if it is expected to save the fraction NEXT_WORTH of the time or cost.
+ * If the recommendation is the best with probability SURE or more, another run is proposed only if
+ * it is expected to save the fraction NEXT_WORTH of the time or cost.
  */
 static const double SURE = 0.9, NEXT_WORTH = 0.01;
 /*

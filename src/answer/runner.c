@@ -22,7 +22,7 @@
  * of the draws that reach it.
  */
 static const double NEVER = 10;
-/* Lower limit of the seconds of a run in a draw of the fits, as a fraction of the mean seconds. */
+/* Lower limit of the time of a run in a draw of the fits, as a fraction of its mean. */
 static const double LEAST_TIME = 0.1;
 
 /*
@@ -49,7 +49,7 @@ static void grid_init(struct hm_grid *grid, double last)
 
 /*
  * Evaluates a measured curve on the grid of iterations: ln(P - P*), the logarithm of loss minus
- * least loss, interpolated linearly in ln i. Grid points before the first point of the curve get
+ * lowest loss, interpolated linearly in ln i. Grid points before the first point of the curve get
  * INFINITY. Returns the number of grid points up to the end of the curve.
  */
 static size_t grid_lay_curve(const struct hm_grid *grid, const struct hm_g_curve *curve,
@@ -77,7 +77,7 @@ static size_t grid_lay_curve(const struct hm_grid *grid, const struct hm_g_curve
 /* The traces on m workers, evaluated on the grid. */
 struct laid_curves {
     /*
-     * y[c * grid.count + p] is ln(P - P*), the logarithm of loss minus least loss, of trace c at
+     * y[c * grid.count + p] is ln(P - P*), the logarithm of loss minus lowest loss, of trace c at
      * grid point p.
      */
     double *y;
@@ -137,7 +137,7 @@ static double curve_last_slope(const struct hm_grid *grid, const double *curve, 
 /*
  * Replaces the path y by a trace, shifted by `away`. On entry, y must hold the values of the fitted
  * loss curve g. Beyond the end of the trace, the path falls by as much as g falls. A path is the
- * least loss so far and cannot rise; if g rises, the path continues like a power of the iteration,
+ * lowest loss so far and cannot rise; if g rises, the path continues like a power of the iteration,
  * with the last slope of the trace.
  */
 static void path_follow_curve(const struct hm_grid *grid, const struct laid_curves *laid, size_t c,
@@ -303,8 +303,8 @@ void hm__runner_vary(struct hm_runner *r, struct hm_pace_spread spread, double s
         r->luck[d] = hm__random_normal(&random);
 }
 
-/* Returns the seconds of a number of iterations in a draw of the fit, relative to their mean; at
- * least LEAST_TIME. */
+/* Returns the time of a number of iterations in a draw of the fit, relative to its mean; at least
+ * LEAST_TIME. */
 static double runner_luck(const struct hm_runner *r, size_t draw, double iterations)
 {
     double away = r->luck[draw] * r->spread.deviation / sqrt(fmax(iterations, 1));

@@ -1,10 +1,10 @@
 /*
  * Internal interface of an advice: the path of the loss of an algorithm on m workers.
  *
- * A runner is one algorithm on m workers. For each random draw of the fits it holds the seconds of
- * an iteration and the path of y = ln(P - P*) on a grid of iterations, where P is the loss and P*
- * the least possible loss. The path is the minimum of y so far, since a run may stop there. All
- * answers are computed from these paths and times.
+ * A runner is one algorithm on m workers. For each random draw of the fits it holds the time of an
+ * iteration in seconds and the path of y = ln(P - P*) on a grid of iterations, where P is the loss
+ * and P* the lowest possible loss. The path is the minimum of y so far, since a run may stop there.
+ * All answers are computed from these paths and times.
  */
 #ifndef HM_RUNNER_H
 #define HM_RUNNER_H
@@ -29,12 +29,12 @@ struct hm_runner {
     double staleness, backups; /* Bound of the staleness and number of backup workers. */
     size_t curves;             /* Number of traces on m workers. */
     struct hm_grid grid;
-    double seconds;               /* f(m), the seconds of an iteration. */
+    double seconds;               /* f(m), the time of an iteration in seconds. */
     double paces[HM_G_DRAWS];     /* Seconds of an iteration in each draw of the fit. */
-    struct hm_pace_spread spread; /* Spread of the seconds of single iterations. */
-    double luck[HM_G_DRAWS]; /* Standard normal random number of each draw, which varies the seconds
-                                of a run. */
-    /* y[d * grid.count + p] is the least ln(P - P*) up to grid point p in draw d; owned. */
+    struct hm_pace_spread spread; /* Spread of the times of single iterations. */
+    double luck[HM_G_DRAWS]; /* Standard normal random number of each draw, which varies the time of
+                                a run. */
+    /* y[d * grid.count + p] is the smallest ln(P - P*) up to grid point p in draw d; owned. */
     double *y;
     /*
      * For each draw of the fits: the iterations to the target loss (INFINITY if it is never
@@ -53,17 +53,18 @@ struct hm_runner {
 int hm__runner_init(struct hm_runner *runner, const struct hm_g *g, double m, double best,
                     double seed, struct hm_err *err);
 /*
- * Sets the spread of single iterations and the random numbers with which the seconds of whole runs
+ * Sets the spread of single iterations and the random numbers with which the times of whole runs
  * vary; `stream` must be different for each candidate.
  */
 void hm__runner_vary(struct hm_runner *runner, struct hm_pace_spread spread, double seed,
                      size_t stream);
 /* Slows down all paths because of stale gradients. If staleness multiplies the number of iterations
- * by c, a run has after i iterations the loss of a synchronous run after i / c iterations. */
+ * by c, the loss of a run after i iterations is that of a synchronous run after i / c
+ * iterations. */
 void hm__runner_delay(struct hm_runner *runner, const struct hm_g_stale *cost, double staleness);
 /*
- * Returns the seconds of a number of iterations in a draw of the fits. The sum of k iterations with
- * a relative standard deviation s has the relative deviation s / sqrt(k).
+ * Returns the time in seconds of a number of iterations in a draw of the fits. The sum of k
+ * iterations with a relative standard deviation s has the relative standard deviation s / sqrt(k).
  */
 double hm__runner_time(const struct hm_runner *runner, size_t draw, double iterations);
 /*
@@ -82,9 +83,9 @@ double hm__runner_hit(const struct hm_runner *runner, size_t draw, double level)
  */
 double hm__runner_reach(const struct hm_runner *runner, size_t draw, double iterations);
 /*
- * Writes the seconds until y = ln(P - P*) is at most `level`, for every step-th draw of the fit,
- * into times (HM_G_DRAWS / step values) and returns their mean. A draw that never reaches the level
- * counts as ten times the mean of the draws that reach it. The result is INFINITY if no draw
+ * Writes the time in seconds until y = ln(P - P*) is at most `level`, for every step-th draw of the
+ * fit, into times (HM_G_DRAWS / step values) and returns their mean. A draw that never reaches the
+ * level counts as ten times the mean of the draws that reach it. The result is INFINITY if no draw
  * reaches the level. *ret_there is the number of draws that reach it; ret_there may be NULL.
  */
 double hm__runner_times(const struct hm_runner *runner, double level, size_t step, double *times,
@@ -103,8 +104,7 @@ double hm__grid_hit(const struct hm_grid *grid, const double *y, double level);
 
 enum {
     HM_RUNNERS_MAX = 256
-}; /* Largest number of runners (numbers of workers) of one algorithm in
-      a schedule. */
+}; /* Largest number of runners (numbers of workers) that a schedule has for one algorithm. */
 
 /*
  * Finds when to change the number of workers, so that y = ln(P - P*) falls to `level` in the

@@ -4,11 +4,11 @@
  *
  * A run that has reached a loss is assumed to continue on m' workers as if it had reached that loss
  * on m' workers: the loss is the whole state. Levels are equally spaced values of y = ln(P - P*),
- * the logarithm of loss minus least loss. Let I(m, k) be the iteration at which the path on m
+ * the logarithm of loss minus lowest loss. Let I(m, k) be the iteration at which the path on m
  * workers crosses level k. A step on m workers leads from level k to the first level k' with I(m,
- * k') >= I(m, k) + 1, so that m does not change within an iteration. Let V(k, m) be the least time
- * from level k to the last level if the run is on m workers at level k. With f(m), the seconds of
- * an iteration, V is computed from the last level backwards:
+ * k') >= I(m, k) + 1, so that m does not change within an iteration. Let V(k, m) be the shortest
+ * time from level k to the last level if the run is on m workers at level k. With f(m), the time of
+ * an iteration in seconds, V is computed from the last level backwards:
  *
  *     V(k, m) = min over m' of (switch if m' is not m) + f(m') (I(m', k') - I(m', k)) + V(k', m').
  *
@@ -38,8 +38,8 @@ static const double BOTHER = 1e-3;
 
 /* The fastest run of any algorithm with a fixed number of workers. */
 struct fixed_rival {
-    /* Runner (an algorithm on m workers) that makes this run; NULL if no number of workers reaches
-     * the target loss. */
+    /* Runner (an algorithm on m workers) that executes this run; NULL if no number of workers
+     * reaches the target loss. */
     const struct hm_runner *runner;
     double time_s, iterations;
 };
@@ -54,14 +54,14 @@ struct schedule_plan {
      */
     double *at;
     /*
-     * ahead[r * SCHEDULE_LEVELS + k] is the least time in seconds from level k to the last level of
-     * the loss, starting with runner r.
+     * ahead[r * SCHEDULE_LEVELS + k] is the shortest time in seconds from level k to the last level
+     * of the loss, starting with runner r.
      */
     double *ahead;
     /* next[r * SCHEDULE_LEVELS + k] is the best runner to continue with from level k of the loss,
      * after runner r. */
     size_t *next;
-    /* First and last level of y = ln(P - P*), the logarithm of loss minus least loss. */
+    /* First and last level of y = ln(P - P*), the logarithm of loss minus lowest loss. */
     double from, to;
     double switch_s; /* Seconds that a change of the number of workers takes. */
     /*
@@ -167,7 +167,7 @@ static void schedule_solve(struct schedule_plan *p)
 
 /*
  * Returns the number of iterations from level `from` of the loss until level `to` is reached. Only
- * whole steps are made, so the level at the end, *ret_end, may be beyond `to`.
+ * whole steps are taken, so the level at the end, *ret_end, may be beyond `to`.
  */
 static double levels_stay_until(const double *at, size_t from, size_t to, size_t *ret_end)
 {

@@ -56,13 +56,13 @@ struct hm_curve {
  */
 double hm__search_max_n(const struct hm_search *search, bool *ret_ceiling);
 /*
- * Returns the changes to the job with which the model of this search is made. Callers add further
+ * Returns the changes to the job with which the model of this search is made. Callers add other
  * changes to evaluate what-if questions.
  */
 struct hm_variant hm__search_variant(const struct hm_search *search);
 /*
- * Whether every worker gets at least one sample of the batch; memory is not considered. There must
- * be a job.
+ * Returns whether every worker gets at least one sample of the batch; memory is not considered.
+ * There must be a job.
  */
 bool hm__point_sampled(const struct hm_search *search, const struct hm_point *point);
 /* Evaluates the curve up to max_n; released with hm__curve_release. */
@@ -100,7 +100,7 @@ int hm__answer_certainty(struct hm_answer *answer, const struct hm_search *searc
 /* Explains which term of the fit limits the speed, if the times come from runs alone (fitted.c). */
 int hm__answer_explain_fit(struct hm_answer *answer, const struct hm_search *search,
                            const struct hm_point *point, struct hm_err *err);
-/* Whether the times come from runs alone, without the job's model (fitted.c). */
+/* Returns whether the times come from runs alone, without the job's model (fitted.c). */
 bool hm__search_by_runs(const struct hm_search *search);
 
 /*
@@ -111,8 +111,8 @@ double hm__search_iterations(const struct hm_search *search, double work, double
 /* Returns the cost of a point: money, or node-seconds if no price is known. */
 double hm__search_expense(const struct hm_search *search, const struct hm_point *point);
 /*
- * Whether a point has enough memory and samples and meets deadline and budget with the probability
- * that the question asks for.
+ * Returns whether a point has enough memory and samples and meets deadline and budget with the
+ * probability that the question asks for.
  */
 bool hm__search_allows(const struct hm_search *search, const struct hm_point *point);
 /* Returns the value that the goal minimises, at one point. */
@@ -124,7 +124,7 @@ double hm__search_value(const struct hm_search *search, const struct hm_point *p
  */
 size_t hm__curve_best(const struct hm_search *search, const struct hm_curve *curve);
 /*
- * Lowers *time_s to the least time on the curve and *expense to the least cost, if these are
+ * Lowers *time_s to the shortest time on the curve and *expense to the lowest cost, if these are
  * smaller; they may belong to different points.
  */
 void hm__curve_least(const struct hm_search *search, const struct hm_curve *curve, double *time_s,

@@ -16,7 +16,7 @@ double hm__sheet_intervals(const struct hm_search *search, struct hm_point *poin
 void hm__answer_sheet_error(struct hm_answer *answer, const struct hm_search *search);
 /*
  * Sets the advised runs of a plan without runs: those that narrow its interval most, as the design
- * of runs chooses them (plan_runs.c). None are set if the design cannot be made.
+ * of runs chooses them (plan_runs.c). None are set if the design cannot be computed.
  */
 int hm__answer_advise_runs(struct hm_answer *answer, const struct hm_search *search,
                            struct hm_err *err);

@@ -13,7 +13,8 @@
 #include "howmany.h"
 #include "memory.h"
 
-/* Whether a value, rounded to the given number of significant digits, equals the published one. */
+/* Returns whether a value, rounded to the given number of significant digits, equals the published
+ * one. */
 static bool figure_agrees(double value, double published, double digits)
 {
     if (published == 0)

@@ -47,7 +47,7 @@ static bool budget_spend(enum hm_budget_cause cause, const char *field)
     return true;
 }
 
-/* Whether the time limit is reached or the result is no longer wanted. */
+/* Returns whether the time limit is reached or the result is no longer wanted. */
 static bool budget_is_over(struct hm_budget *b, const char *field)
 {
     if (b->checks > 0 && --b->checks == 0)
@@ -99,8 +99,8 @@ int hm__budget_check(const char *field, struct hm_err *err)
 int hm__budget_result(int rc, struct hm_err *err)
 {
     if (current && current->cause == HM_BUDGET_LEFT && current->missed && rc != HM_E_NOMEM) {
-        /* If memory runs out, a document that could not be read may be reported as invalid, so the
-         * error is replaced. */
+        /* If memory runs out, a document that could not be read may be reported as invalid, so that
+         * error is replaced by one about a lack of memory. */
         if (err)
             *err = (struct hm_err){0};
         return hm__fail_nomem(err);

@@ -62,9 +62,9 @@ void hm__budget_enter(struct hm_budget *budget);
 void hm__budget_leave(struct hm_budget *budget);
 
 /*
- * Whether the budget of this thread is spent. `field` names the field of the input on which the
- * length of the caller's loop depends; the field of the first check that finds the budget spent is
- * kept for the error.
+ * Returns whether the budget of this thread is spent. `field` names the field of the input on which
+ * the length of the caller's loop depends; the field of the first check that finds the budget spent
+ * is kept for the error.
  */
 bool hm__budget_spent(const char *field);
 /* Like hm__budget_spent, for functions that return a code: 0, or an error. */

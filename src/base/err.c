@@ -1,6 +1,6 @@
 /*
- * Fills in struct hm_err. The caller owns it and its texts have a fixed size, so reporting an error
- * never allocates memory.
+ * Fills in struct hm_err. The caller owns it and its strings have a fixed size, so reporting an
+ * error never allocates memory.
  */
 #include "err.h"
 

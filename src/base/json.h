@@ -39,7 +39,7 @@ void hm__json_open(struct hm_json *json, const char *key, unsigned layout);
 /* Close the innermost object or list. */
 void hm__json_close(struct hm_json *json);
 
-/* Add a member whose value is a text, or null if text is NULL; key is NULL inside a list. */
+/* Add a member whose value is a string, or null if text is NULL; key is NULL inside a list. */
 void hm__json_put_text(struct hm_json *json, const char *key, const char *text);
 /*
  * Add a number as the shortest decimal that reads back as the same double; null if the number is
@@ -48,9 +48,9 @@ void hm__json_put_text(struct hm_json *json, const char *key, const char *text);
 void hm__json_put_number(struct hm_json *json, const char *key, double value);
 void hm__json_put_bool(struct hm_json *json, const char *key, bool value);
 void hm__json_put_null(struct hm_json *json, const char *key);
-/* Add a text that is JSON already; it is copied without changes. */
+/* Add a string that is JSON already; it is copied without changes. */
 void hm__json_put_raw(struct hm_json *json, const char *key, const char *text);
-/* Add a list of texts, each on its own line. */
+/* Add a list of strings, each on its own line. */
 void hm__json_put_texts(struct hm_json *json, const char *key, const char *const *texts,
                         size_t count);
 /* Add a list of numbers on one line. */

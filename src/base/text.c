@@ -1,4 +1,4 @@
-/* Implements growing texts, spelling suggestions, and reading of decimal numbers. */
+/* Implements growing strings, spelling suggestions, and reading of decimal numbers. */
 #include "text.h"
 
 #include <math.h>

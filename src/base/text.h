@@ -49,7 +49,7 @@ size_t hm__number_read(const char *text, double *ret_value);
 /* Same as hm__number_read, with an optional + or - before the number. */
 size_t hm__signed_read(const char *text, double *ret_value);
 
-/* Whether a text ends with `end` and is longer than `end`. */
+/* Returns whether a string ends with `end` and is longer than `end`. */
 bool hm__text_ends(const char *text, const char *end);
 /*
  * Returns the length of the UTF-8 sequence at the start of text, which has `left` bytes; 0 if the

@@ -1,5 +1,5 @@
 /*
- * Converts texts such as "1 Gbit/s", "20 ms" and "$3.06/h" to SI units, and describes dimensions.
+ * Converts strings such as "1 Gbit/s", "20 ms" and "$3.06/h" to SI units, and describes dimensions.
  */
 #ifndef HM_UNIT_H
 #define HM_UNIT_H
@@ -36,14 +36,15 @@ const char *hm__dim_example(struct hm_dim dim);
 bool hm__unit_find(const char *name, size_t length, double *ret_factor, struct hm_dim *ret_dim);
 
 /*
- * Read a quantity of the wanted dimension from a text: "[$]number [unit[/unit]]". A plain number
+ * Read a quantity of the wanted dimension from a string: "[$]number [unit[/unit]]". A plain number
  * may be followed by "%" or "x". A number without a unit is accepted only if it is 0 or if a plain
  * number is wanted.
  */
 int hm__quantity_parse(const char *text, struct hm_dim wanted, double *ret_value,
                        struct hm_err *err);
 /*
- * Read a quantity of any dimension from a text. *has_unit says whether the text has a unit or a $.
+ * Read a quantity of any dimension from a string. *has_unit says whether the string has a unit or a
+ * $.
  */
 int hm__quantity_read(const char *text, double *value, struct hm_dim *dim, bool *has_unit,
                       struct hm_err *err);

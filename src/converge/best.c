@@ -2,8 +2,8 @@
  * Estimates the optimal loss P*, the limit that the traces converge to, when it is not given.
  *
  * For each P* that is tried, y = ln(P - P*) of every trace, where P is the loss at iteration i, is
- * fitted by a + b i + c ln i + d / i. If P* is right, y is a straight line in i for a trace with a
- * linear rate, and a straight line in ln i for a trace that converges like a power of i. If P* is
+ * fitted by a + b i + c ln i + d / i. If P* is correct, y is a straight line in i for a trace with
+ * a linear rate, and a straight line in ln i for a trace that converges like a power of i. If P* is
  * too high, the end of the trace bends down; if it is too low, the end is flat. Values of P* are
  * compared by the likelihood of the loss itself, as Box and Cox compare transformations (1964): the
  * likelihood of P is that of y times the derivative of the logarithm. The criterion is
@@ -178,8 +178,8 @@ static void search_widen(const struct best_search *s, const double *squares, con
         *low = fmin(*low, s->least - search_depth(s, k));
         *high = fmax(*high, s->least - search_depth(s, k));
     }
-    /* If the lower bound of P* is so close to the least loss that the grid has only one value, P*
-     * is between this bound and the least loss. */
+    /* If the lower bound of P* is so close to the lowest loss that the grid has only one value, P*
+     * is between this bound and the lowest loss. */
     if (*low == *high)
         *high = s->least;
 }

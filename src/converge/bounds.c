@@ -5,9 +5,10 @@
  * of workers, all draws are equal, although the parameters are known only as well as g describes
  * the points.
  *
- * The least width comes from linear least squares at the fitted parameters. With x_k the derivative
- * of y = ln(P - P*) with respect to parameter k, s the root mean square of the residuals, A the
- * weighted mean of x x' over the points, and N the number of independent residuals,
+ * The minimum width comes from linear least squares at the fitted parameters. With x_k the
+ * derivative of y = ln(P - P*) with respect to parameter k, s the root mean square of the
+ * residuals, A the weighted mean of x x' over the points, and N the number of independent
+ * residuals,
  *     variance of parameter k = s^2 / N (A^-1)_kk.
  * Neighbouring points of a trace have similar residuals, so a trace counts as HM_G_BLOCKS of them.
  * Traces that are equal, compared with the residuals, count as one. A term that is not in use
@@ -95,7 +96,8 @@ static int bounds_add_curve(struct bounds_work *w, const struct hm_g *g,
     return 0;
 }
 
-/* Whether the points of two curves differ much less than the residuals, whose size is `noise`. */
+/* Returns whether the points of two curves differ much less than the residuals, whose size is
+ * `noise`. */
 static bool curves_are_alike(const struct hm_g_curve *a, const struct hm_g_curve *b, double best,
                              double noise)
 {

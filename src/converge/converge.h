@@ -25,7 +25,7 @@ enum {
      * folds of the cross-validation.
      */
     HM_G_BLOCKS = 5,
-    /* Largest number of parameters of a form of the loss curve g that is not a sum of terms. */
+    /* Largest number of parameters in a form of the loss curve g that is not a sum of terms. */
     HM_G_SHAPE_MAX = 5,
 };
 
@@ -33,7 +33,7 @@ enum {
 static const double HM_G_ROUNDING = 1e-13;
 
 /*
- * Least standard deviation of ln(P - P*) that is assumed for a point: losses are usually written
+ * Smallest standard deviation of ln(P - P*) that is assumed for a point: losses are usually written
  * with about seven digits, so that a better agreement is not evidence of a better fit.
  */
 static const double HM_G_NOISE = 1e-6;
@@ -83,10 +83,10 @@ struct hm_g_data {
 };
 
 /*
- * Whether an algorithm has fresh traces (traces without staleness and without backup workers). If
- * it has, the loss curve g and the seconds of an iteration are fitted to the fresh traces only,
- * because stale iterations make less progress and take less time; otherwise they are fitted to all
- * traces.
+ * Returns whether an algorithm has fresh traces (traces without staleness and without backup
+ * workers). If it has, the loss curve g and the time of an iteration are fitted to the fresh traces
+ * only, because stale iterations make less progress and take less time; otherwise they are fitted
+ * to all traces.
  */
 bool hm__g_has_fresh(const struct hm_traces *traces, const char *algorithm);
 static inline bool hm__g_takes(const struct hm_trace *trace, const char *algorithm, bool has_fresh)
@@ -141,8 +141,8 @@ int hm__g_draw_form(struct hm_g *g, struct hm_arena *arena, const struct hm_g_da
 /*
  * Sets the interval of each parameter of the loss curve g from the draws and from the residuals of
  * the fit; no interval has the width 0. With F folds and p nonzero parameters, the draws vary too
- * little. Therefore their deviations are multiplied by the usual factor, sqrt(F / (F - p)), but at
- * most by 2. The interval is unknown (NaN) for a parameter on which no point depends.
+ * little. Therefore their deviations are multiplied by the standard factor, sqrt(F / (F - p)), but
+ * at most by 2. The interval is unknown (NaN) for a parameter on which no point depends.
  */
 int hm__g_bound(struct hm_g *g, struct hm_arena *arena, const struct hm_g_data *data, double best,
                 double level, struct hm_err *err);
@@ -199,8 +199,9 @@ static inline bool hm__pace_of_takes(const struct hm_pace_of *of, const struct h
 }
 
 /*
- * Returns the pace (seconds of an iteration) of synchronous runs of an algorithm: the last pace
- * with the name of the algorithm; if there is none, the last pace without a name; otherwise NULL.
+ * Returns the pace (time of an iteration in seconds) of synchronous runs of an algorithm: the last
+ * pace with the name of the algorithm; if there is none, the last pace without a name; otherwise
+ * NULL.
  */
 const struct hm_pace *hm__pace_find(const struct hm_paces *paces, const char *algorithm);
 /* Computes the percentiles and standard deviations of single iterations for a pace (seconds of an
@@ -218,11 +219,11 @@ struct hm_pace_spread {
 };
 
 struct hm_pace_spread hm__pace_spread(const struct hm_pace *pace, double m);
-/* Returns the mean seconds of an iteration of a trace; NaN if the trace has no times. */
+/* Returns the mean time of an iteration of a trace, in seconds; NaN if the trace has no times. */
 double hm__trace_mean_seconds(const struct hm_trace *trace);
 /*
- * Computes the seconds of an iteration on m workers: *ret_seconds, and one value for each of
- * HM_G_DRAWS draws. Returns false if the seconds are not known at m.
+ * Computes the time in seconds of an iteration on m workers: *ret_seconds, and one value for each
+ * of HM_G_DRAWS draws. Returns false if the time is not known at m.
  */
 bool hm__pace_eval(const struct hm_pace *pace, double m, double *ret_seconds, double *draws);
 
@@ -282,7 +283,8 @@ struct hm_g_bend hm__g_line_bend(const struct hm_g_line *line);
 int hm__g_bend(const struct hm_g *g, double m, double best, struct hm_g_bend *ret_bend,
                struct hm_err *err);
 double hm__g_bent(const struct hm_g_bend *bend, double i);
-/* Returns the name of an algorithm for messages; "the algorithm" if the name is empty. */
+/* Returns the name of an algorithm that is used in messages; "the algorithm" if the name is
+ * empty. */
 static inline const char *hm__g_name(const char *algorithm)
 {
     return *algorithm ? algorithm : "the algorithm";

@@ -8,7 +8,7 @@
  *
  * Parameters that must be positive are stored as logarithms, so that every parameter vector gives a
  * valid curve. The solver is the Levenberg-Marquardt method with numeric derivatives. Parameters
- * that the traces do not determine are kept near their start values by a small penalty. Sources:
+ * that the traces do not determine are kept near their starting values by a small penalty. Sources:
  * Smith et al., CoCoA, 2018 (rate); Bottou, Curtis, Nocedal 2018 (inverse, power). Limit: five
  * unknowns.
  */
@@ -22,7 +22,7 @@
 
 enum { STEPS = 60, DRAW_STEPS = 6 };
 
-/* Factor of the penalty on the squared distance of the parameters from their start values. */
+/* Factor of the penalty on the squared distance of the parameters from their starting values. */
 static const double PULL = 1e-6;
 
 /* Number of values that describe a loss curve on a fixed number of workers. */
@@ -285,7 +285,7 @@ static double form_fold_error(const struct form_problem *p, size_t fold, const d
     return weight > 0 ? sum / weight : NAN;
 }
 
-/* Sets the start values of the parameters from the largest and the smallest y of the points. */
+/* Sets the starting values of the parameters from the largest and the smallest y of the points. */
 static void form_set_start(struct form_problem *p, enum hm_g_form form)
 {
     const struct hm_g_data *d = p->data;

@@ -1,8 +1,8 @@
 /*
- * Computes the pace f(m), the seconds of an iteration on m workers, from traces, from a fit of runs
- * or from the curve of a plan. At measured m, the measured seconds are used. At other m, the terms
- * of a fit are used or, without terms, ln f is interpolated linearly in ln m between measured
- * neighbours. Limit: without terms, f is unknown for m outside the measured range.
+ * Computes the pace f(m), the time in seconds of an iteration on m workers, from traces, from a fit
+ * of runs or from the curve of a plan. At measured m, the measured seconds are used. At other m,
+ * the terms of a fit are used or, without terms, ln f is interpolated linearly in ln m between
+ * measured neighbours. Limit: without terms, f is unknown for m outside the measured range.
  */
 #include <math.h>
 #include <string.h>
@@ -39,7 +39,7 @@ static int paces_finish(struct hm_paces *paces, int rc, struct hm_paces **ret_pa
 
 /* ---- from a fit ------------------------------------------------------------------------------ */
 
-/* Whether the terms of the fit contain no quantity other than the number of workers n. */
+/* Returns whether the terms of the fit contain no quantity other than the number of workers n. */
 static bool fit_is_of_n(const struct hm__fit *f)
 {
     if (f->basis.sheet)
@@ -162,7 +162,8 @@ int hm_paces_from_fit(const struct hm_fit *fit, const char *algorithm, struct hm
     return paces_finish(paces, rc, ret_paces);
 }
 
-/* Makes the pace (seconds of an iteration) of one algorithm with an empty table of `room` rows. */
+/* Makes the pace (time of an iteration in seconds) of one algorithm with an empty table of `room`
+ * rows. */
 static int paces_table(size_t room, const char *algorithm, struct hm_paces **ret_paces,
                        struct hm_err *err)
 {
@@ -229,8 +230,8 @@ double hm__trace_mean_seconds(const struct hm_trace *t)
 }
 
 /*
- * Lists the number of workers n and the mean seconds of an iteration for each trace that has times,
- * sorted by n; returns the number of entries.
+ * Lists the number of workers n and the mean time of an iteration in seconds for each trace that
+ * has times, sorted by n; returns the number of entries.
  */
 static size_t traces_list_runs(const struct hm_traces *traces, const struct hm_pace_of *of,
                                double *n, double *seconds)
@@ -272,8 +273,9 @@ static int pace_tabulate(struct hm_pace *pace, struct hm_arena *arena, const dou
 }
 
 /*
- * Fits terms that give the pace (seconds of an iteration) for numbers of workers that were not
- * measured. With fewer than three measured numbers, the pace has only the table of measured values.
+ * Fits terms that give the pace (time of an iteration in seconds) for numbers of workers that were
+ * not measured. With fewer than three measured numbers, the pace has only the table of measured
+ * values.
  */
 static int pace_add_fit(struct hm_pace *pace, struct hm_arena *arena, double *n, double *seconds,
                         size_t count, struct hm_err *err)

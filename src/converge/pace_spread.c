@@ -1,9 +1,9 @@
 /*
- * Computes the spread of the seconds of single iterations around their mean f(m): the 5th and the
+ * Computes the spread of the times of single iterations around their mean f(m): the 5th and the
  * 95th percentile, as the error bars of Hemingway's Figure 1a (Pan et al. 2016), and the relative
  * standard deviation. A trace whose points are several iterations apart only has means of several
  * iterations: its deviation is multiplied by the root of their number, and it has no percentiles.
- * If iterations are independent, the standard deviation of the seconds of k iterations is sqrt(k)
+ * If iterations are independent, the standard deviation of the time of k iterations is sqrt(k)
  * times that of one iteration. Limits: at least SPREAD_LEAST iterations are needed for each m; slow
  * phases that last for several iterations make total times vary more than this.
  */
@@ -19,9 +19,9 @@ enum { SPREAD_LEAST = 10 };
 
 /* Sums over the points of traces on m workers. */
 struct spread_sums {
-    double count, mean, square; /* Number of points; sum of the relative deviations of their
-                                   seconds; sum of the squared deviations, each multiplied by the
-                                   number of iterations since the previous point. */
+    double count, mean, square; /* Number of points; sum of the relative deviations of their times;
+                                   sum of the squared deviations, each multiplied by the number of
+                                   iterations since the previous point. */
     double *single; /* Seconds of single iterations; if NULL, single iterations are only counted. */
     size_t singles;
 };

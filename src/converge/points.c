@@ -144,7 +144,8 @@ static void data_lay_out(struct hm_g_data *data, double best)
     }
 }
 
-/* Whether there are points outside this fold. There are none if all iterations are in one block. */
+/* Returns whether there are points outside this fold. There are none if all iterations are in one
+ * block. */
 static bool data_has_others(const struct hm_g_data *data, size_t fold)
 {
     size_t p = 0;

@@ -20,7 +20,7 @@ struct hm_scaling_law {
 enum { HM_SCALING_LAWS = 3 };
 extern const struct hm_scaling_law hm__scaling_laws[HM_SCALING_LAWS];
 
-/* The least, the median and the largest value of a quantity over all laws. */
+/* The smallest, the median and the largest value of a quantity over all laws. */
 struct hm_scaling_range {
     double low, middle, high;
 };
@@ -32,7 +32,7 @@ double hm__scaling_loss(const struct hm_scaling_law *law, double parameters, dou
  * reached.
  */
 double hm__scaling_tokens(const struct hm_scaling_law *law, double parameters, double loss);
-/* Returns the number of parameters N with the least loss if training costs `flop` = 6 N D
+/* Returns the number of parameters N with the lowest loss if training costs `flop` = 6 N D
  * operations, where D is the number of tokens. */
 double hm__scaling_optimum(const struct hm_scaling_law *law, double flop);
 /* Same as hm__scaling_optimum, but returns the median over all laws. */
@@ -55,8 +55,8 @@ double hm__batch_factor(double batch, double critical);
 int hm__scaling_traces(double parameters, double batch, const double *m, size_t m_count,
                        struct hm_traces **ret_traces, struct hm_err *err);
 /*
- * Make paces from a table of the seconds of an iteration, for numbers of workers in ascending
- * order.
+ * Make paces from a table of the time of an iteration in seconds, for numbers of workers in
+ * ascending order.
  */
 int hm__paces_from_table(const double *m, const double *seconds, size_t count,
                          const char *algorithm, struct hm_paces **ret_paces, struct hm_err *err);

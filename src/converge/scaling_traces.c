@@ -3,7 +3,7 @@
  * without measured traces like any other job. For each number of workers there are three traces:
  * the median loss over the laws, which is also what a plan with a loss uses, and the same curve
  * with the tokens divided and multiplied by a factor. The factor is half the distance between the
- * laws, on a logarithmic scale, in the tokens of a usual training run, so that the spread of the
+ * laws, on a logarithmic scale, in the tokens of a typical training run, so that the spread of the
  * traces becomes the uncertainty of the loss curve g.
  */
 #include <math.h>
@@ -17,7 +17,7 @@ enum { POINTS = 40 };
 /* The traces begin after this many tokens and end after this many tokens per parameter. */
 static const double FIRST_TOKENS = 2e9, LAST_PER_PARAMETER = 500;
 
-/* Tokens per parameter of a usual training run (Hoffmann et al. 2022). */
+/* Tokens per parameter of a typical training run (Hoffmann et al. 2022). */
 static const double USUAL_PER_PARAMETER = 20;
 /* Upper limit of the factor between the traces, which would be infinite if a law never reached the
  * loss. */

@@ -1,5 +1,5 @@
 /*
- * Fits how the loss curve depends on the number of rows of the training data. Traces on samples of
+ * Fits how the loss curve depends on the number of rows in the training data. Traces on samples of
  * the rows are converted to traces on R rows, to which everything else is then fitted. With y =
  * ln(P - P*), where P is the loss after i iterations on m workers and P* the optimal loss of the
  * same sample, a trace on r rows becomes
@@ -15,11 +15,11 @@
  * smallest error is used. With two sizes, the model has only a power. For each m, the traces on the
  * largest number of rows are converted, since their error is the smallest.
  *
- * The seconds of an iteration on R rows come from a fit of the seconds of all sizes (Ernest:
- * Venkataraman et al. 2016), whose terms contain the size divided by m. Source of the idea: Pan et
- * al., Hemingway, 2016, section 6. Limits: power and scale do not depend on m or i; if the strength
- * of the regulariser is not scaled with the rows, the rate of most algorithms changes with the
- * rows.
+ * The seconds of an iteration on R rows come from a fit of the time in seconds of all sizes
+ * (Ernest: Venkataraman et al. 2016), whose terms contain the size divided by m. Source of the
+ * idea: Pan et al., Hemingway, 2016, section 6. Limits: power and scale do not depend on m or i; if
+ * the strength of the regulariser is not scaled with the rows, the rate of most algorithms changes
+ * with the rows.
  */
 #include <math.h>
 #include <string.h>
@@ -385,7 +385,7 @@ static int work_gather(struct size_work *w, struct hm_arena *arena, const struct
     return 0;
 }
 
-/* Fits the seconds of an iteration for all numbers of rows; *ret_fit is NULL if that is
+/* Fits the time of an iteration in seconds for all numbers of rows; *ret_fit is NULL if that is
  * impossible. */
 static int fit_seconds(const struct hm_traces *traces, struct hm_arena *arena,
                        const struct hm_size *size, double rows, struct hm_fit **ret_fit,
@@ -419,8 +419,8 @@ static int fit_seconds(const struct hm_traces *traces, struct hm_arena *arena,
 }
 
 /*
- * Returns the seconds of an iteration on m workers and all rows, according to the fit; NaN if they
- * are unknown.
+ * Returns the time in seconds of an iteration on m workers and all rows, according to the fit; NaN
+ * if it is unknown.
  */
 static double fitted_seconds(const struct hm_fit *fit, double m)
 {
@@ -457,8 +457,8 @@ static int trace_convert(struct hm_trace *t, struct hm_arena *arena, const struc
     return 0;
 }
 
-/* Whether another trace of the same algorithm, m and consistency has a number of rows nearer to
- * `rows`; if two are equally near, the larger one is preferred. */
+/* Returns whether another trace of the same algorithm, m and consistency has a number of rows
+ * nearer to `rows`; if two are equally near, the larger one is preferred. */
 static bool trace_is_surpassed(const struct hm_traces *traces, const struct hm_trace *t,
                                double rows)
 {

@@ -18,8 +18,8 @@ struct hm_size {
 struct hm_sizes {
     double rows;     /* Number of rows to which the traces were converted. */
     double best;     /* Optimal loss P* of the traces after their conversion to `rows` rows. */
-    bool best_known; /* True if there are traces on `rows` rows, so that P* is that of the whole
-                        data; otherwise P* is that of the largest sample. */
+    bool best_known; /* True if there are traces on `rows` rows, so that P* applies to the whole
+                        data; otherwise P* applies to the largest sample. */
     bool estimated;  /* True if P* was estimated for at least one of the numbers of rows. */
     double *bests;   /* Optimal loss P* of each of the original traces. */
     struct hm_traces traces; /* Traces after their conversion to `rows` rows. */
@@ -29,8 +29,8 @@ struct hm_sizes {
 };
 
 /*
- * Whether traces must be converted: they have different numbers of rows, or `rows` is above 0 and
- * differs from their number of rows.
+ * Returns whether traces must be converted: they have different numbers of rows, or `rows` is above
+ * 0 and differs from their number of rows.
  */
 bool hm__traces_sized(const struct hm_traces *traces, double rows);
 /* Converts traces that were measured on data sets of different sizes to a data set of

@@ -309,13 +309,13 @@ static double stale_minimise(const struct stale_work *w, double *theta)
 }
 
 /*
- * Fits the parameters from several start values, because the sum of squares may have more than one
- * local minimum.
+ * Fits the parameters from several starting values, because the sum of squares may have more than
+ * one local minimum.
  */
 static void stale_fit(const struct stale_work *w, double theta[COUNT])
 {
     /*
-     * Start values of the fit. Each is the value of ln c that the first parameter in use
+     * Starting values of the fit. Each is the value of ln c that the first parameter in use
      * contributes to the curve with the largest cost c of staleness.
      */
     static const double starts[] = {0, 0.5, 1.5, -0.5};

@@ -2,10 +2,10 @@
  * Defines the terms in the iteration i and the number of workers m for the linear model of ln(P -
  * P*), where P is the loss and P* the optimal loss.
  *
- * The library contains the terms that the theory of these algorithms suggests, and further terms
- * that allow deviations from the theory. A linear rate of convergence gives terms such as i/m^c, a
- * power of i gives ln i, and the effect of the first iteration depends on m alone. Limit:
- * HM_LASSO_MAX terms.
+ * The library contains the terms that the theory of these algorithms suggests, and other terms that
+ * allow deviations from the theory. A linear rate of convergence gives terms such as i/m^c, a power
+ * of i gives ln i, and the effect of the first iteration depends on m alone. Limit: HM_LASSO_MAX
+ * terms.
  */
 #include <math.h>
 #include <stdio.h>
@@ -39,8 +39,8 @@ static int g_basis_add(struct hm_g_basis *basis, struct hm_arena *arena, const c
     if (rc) {
         hm__err_field(err, text);
         /*
-         * The usual hint recommends the section `where:` of a job, which terms without a job do not
-         * have.
+         * The default hint recommends the section `where:` of a job, which terms without a job do
+         * not have.
          */
         if (err && strncmp(err->message, "unknown name", 12) == 0)
             snprintf(err->hint, sizeof(err->hint),

@@ -13,7 +13,8 @@
 #include "err.h"
 #include "text.h"
 
-/* Whether a column is a measured result, which must not be used in a term that explains results. */
+/* Returns whether a column is a measured result, which must not be used in a term that explains
+ * results. */
 static bool is_outcome(const char *name)
 {
     static const char *const outcomes[] = {"seconds",
@@ -94,7 +95,7 @@ static int basis_add_term(struct hm_basis *basis, struct hm_arena *arena, const 
     int rc = hm__formula_new(text, &scope, HM_DIM_NONE, &formula, err);
     if (rc) {
         hm__err_field(err, text);
-        /* The usual hint recommends a `where:` section, which terms do not have. */
+        /* The default hint recommends a `where:` section, which terms do not have. */
         if (err && strncmp(err->message, "unknown name", 12) == 0)
             list_quantities(basis, err);
         return rc;

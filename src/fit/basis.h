@@ -47,10 +47,11 @@ struct hm_basis {
     /* Specification sheet; NULL if the terms are formulas. Owned by the arena. */
     struct hm_sheet *sheet;
     /*
-     * True if communication overlaps with computing. The time is then not linear in the factors of
-     * the first two terms, c for computing and m for communication: it is c * t(m / c), where t(r)
-     * is the time that the specification sheet predicts if communication takes r times as long.
-     * HM_OVERLAP_KNOTS rows after the terms hold t at fixed ratios r, and overlap.h evaluates it.
+     * True if communication overlaps with computation. The time is then not linear in the factors
+     * of the first two terms, c for computation and m for communication: it is c * t(m / c), where
+     * t(r) is the time that the specification sheet predicts if communication takes r times as
+     * long. HM_OVERLAP_KNOTS rows after the terms hold t at fixed ratios r, and overlap.h evaluates
+     * it.
      */
     bool overlaps;
     /* Priors of the factors of the terms; used only with a specification sheet. */
@@ -67,7 +68,7 @@ int hm__basis_find(const struct hm_basis *basis, const char *name);
  * quantities of the basis. */
 int hm__basis_compile(struct hm_basis *basis, struct hm_arena *arena, const char *const *terms,
                       size_t count, struct hm_err *err);
-/* The work that the seconds of a run measure, and how this work depends on n. */
+/* The work that the measured time of a run covers, and how this work depends on n. */
 enum hm_scaled_terms {
     HM_TERMS_STRONG,  /* An iteration whose work is divided among the workers. */
     HM_TERMS_WEAK,    /* An iteration in which each worker has a constant amount of work. */
@@ -93,8 +94,8 @@ int hm__basis_sheet(struct hm_basis *basis, struct hm_arena *arena, const struct
                     const struct hm_cluster *cluster, struct hm_step_table *table, double width,
                     struct hm_err *err);
 /*
- * Returns the seconds that the specification sheet predicts, without corrections, at the job's
- * reference number of workers.
+ * Returns the time in seconds that the specification sheet predicts, without corrections, at the
+ * job's reference number of workers.
  */
 double hm__sheet_reference_s(const struct hm_sheet *sheet);
 /*
@@ -111,9 +112,9 @@ void hm__sheet_set_drift(const struct hm_sheet *sheet, double n_most, struct hm_
 void hm__sheet_set_size_by_n(struct hm_sheet *sheet);
 
 /*
- * Whether any term needs a value of the quantity; if `in` is not NULL, only the terms k for which
- * in[k] is true are considered. The terms of a specification sheet need no values, because the
- * sheet has its own.
+ * Returns whether any term needs a value of the quantity; if `in` is not NULL, only the terms k for
+ * which in[k] is true are considered. The terms of a specification sheet need no values, because
+ * the sheet has its own.
  */
 bool hm__basis_needs(const struct hm_basis *basis, const bool *in, size_t quantity);
 
@@ -125,7 +126,7 @@ static inline size_t hm__basis_log_row(const struct hm_basis *basis)
 }
 
 /*
- * Returns the number of rows of the array x of hm__basis_eval: the terms, the times of overlapped
+ * Returns the number of rows in the array x of hm__basis_eval: the terms, the times of overlapped
  * communication, and ln n.
  */
 static inline size_t hm__basis_rows(const struct hm_basis *basis)

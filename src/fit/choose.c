@@ -4,7 +4,7 @@
  *
  * Terms differ in how fast they grow, and runs on few workers can seldom tell them apart: for n =
  * 1..8 workers, sqrt(n), n and n ln n look alike, but they differ widely at 64. If two sets have
- * similar leave-one-out errors, the one that grows more slowly is right more often
+ * similar leave-one-out errors, the one that grows more slowly is correct more often
  * (docs/explain/accuracy.md has the figures, over 75 published curves). Therefore a set with a
  * steep term, which grows faster than ln n, is chosen only if it halves the error; with few
  * configurations, the error of the other sets must also be so large that they are useless.
@@ -142,7 +142,8 @@ static bool residual_misses(double residual, size_t terms, const struct runs_sum
            hm__fisher_tail(free, w->repeats.free, ratio) < MISS_CHANCE;
 }
 
-/* Whether all coefficients of a set are above 0; if one is 0, the set equals a smaller set. */
+/* Returns whether all coefficients of a set are above 0; if one is 0, the set equals a smaller
+ * set. */
 static bool choice_all_contribute(const struct hm_lsq *all, struct hm_choice *choice,
                                   const struct runs_summary *w)
 {

@@ -101,8 +101,8 @@ static int design_set_basis(struct design_work *w, struct hm_err *err)
         rc = hm__basis_sheet(&w->basis, arena, s->job, s->cluster, w->table, 0.5, err);
         if (rc == 0)
             /*
-             * Draws are made only if there are runs. Without runs, the mean of each factor is 1, so
-             * draws are not needed.
+             * Coefficients are drawn only if there are runs. Without runs, the mean of each factor
+             * is 1, so no draws are needed.
              */
             rc = hm__fit_new(s->have, &fit, w->table, s->have != NULL, &w->fit, err);
         if (rc == 0)
@@ -115,7 +115,8 @@ static int design_set_basis(struct design_work *w, struct hm_err *err)
     return hm__basis_compile(&w->basis, arena, sizes ? ernest : plain, 4, err);
 }
 
-/* Returns the seconds that the fit of the job predicts for a candidate; NaN without a job. */
+/* Returns the time in seconds that the fit of the job predicts for a candidate; NaN without a
+ * job. */
 static double candidate_seconds(const struct design_work *w, const double *x, size_t count,
                                 size_t i)
 {
@@ -269,7 +270,7 @@ static void add_known(struct design_work *w, const double *f)
             w->programme.known[a][b] += f[a] * f[b];
 }
 
-/* Adds a run, measured or to be made, to the rows of the least-squares problem that a later fit
+/* Adds a run, measured or to be executed, to the rows of the least-squares problem that a later fit
  * will solve; f holds the scaled terms of the run. */
 static void design_add_run(struct design_work *w, const double *f)
 {

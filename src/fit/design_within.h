@@ -5,7 +5,7 @@
 #include "posterior.h"
 
 /*
- * The runs of a design, measured or to be made, as rows of a least-squares problem. Each row is
+ * The runs of a design, measured or to be executed, as rows of a least-squares problem. Each row is
  * divided by the time of its run, so that all rows have the same relative noise.
  */
 struct hm_design_rows {

@@ -48,7 +48,8 @@ static double run_leverage(const struct hm__fit *f, const struct active_terms *a
     return fmin(sum, 1);
 }
 
-/* Whether a run differs from the default values in a quantity other than n that the terms use. */
+/* Returns whether a run differs from the default values in a quantity other than n that the terms
+ * use. */
 static bool run_is_elsewhere(const struct hm__fit *f, size_t group)
 {
     for (size_t q = 1; q < f->basis.quantity_count; q++)
@@ -58,8 +59,8 @@ static bool run_is_elsewhere(const struct hm__fit *f, size_t group)
 }
 
 /*
- * Whether the residual `off` of a run with leverage h is significant at the 5 % level over all
- * runs. `plain` is the sum of squares with equal weights for all repeats: with weights from the
+ * Returns whether the residual `off` of a run with leverage h is significant at the 5 % level over
+ * all runs. `plain` is the sum of squares with equal weights for all repeats: with weights from the
  * spread of repeats, an outlier among noisy repeats would not be found.
  */
 static bool residual_is_outlier(double off, double h, double plain, double free, double runs)

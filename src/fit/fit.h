@@ -16,8 +16,8 @@ enum { HM_FIT_DRAWS = 2000 };
 enum hm_by_n {
     HM_BY_NOTHING, /* The value does not depend on n. */
     HM_BY_WORKERS, /* The value is that of one worker, such as its batch, and is multiplied by n. */
-    /* The quantity is the number of nodes: n divided by the value, which is the number of workers
-     * in a node. */
+    /* The value is the number of workers in a node, and n is divided by it to get the number of
+     * nodes. */
     HM_BY_NODES,
 };
 
@@ -134,21 +134,21 @@ int hm__fit_terms(const struct hm_fit *fit, const struct hm_model *model, const 
 int hm__fit_terms_at(const struct hm_fit *fit, const struct hm_at *at, size_t at_count,
                      const double *n, size_t count, double **ret_x, struct hm_err *err);
 /*
- * Returns the seconds at the i-th of `count` configurations; x holds the values of the terms at all
- * configurations. Uses the reported coefficients if draw is HM_NONE, and otherwise those of the
- * given draw.
+ * Returns the time in seconds at the i-th of `count` configurations; x holds the values of the
+ * terms at all configurations. Uses the reported coefficients if draw is HM_NONE, and otherwise
+ * those of the given draw.
  */
 double hm__fit_seconds(const struct hm_fit *fit, const double *x, size_t count, size_t i,
                        size_t draw);
 /*
- * Returns the seconds of one further run at configuration i in a draw of the coefficients: the
- * seconds of the draw, changed by the noise of a run.
+ * Returns the time in seconds of one more run at configuration i in a draw of the coefficients: the
+ * time of the draw, changed by the noise of a run.
  */
 double hm__fit_run_seconds(const struct hm_fit *fit, const double *x, size_t count, size_t i,
                            size_t draw);
 /*
- * Returns the seconds at configuration i that decrease with n: the time of the work that is divided
- * among the workers.
+ * Returns the part of the time at configuration i, in seconds, that decreases with n: the time of
+ * the work that is divided among the workers.
  */
 double hm__fit_shared(const struct hm_fit *fit, const double *x, size_t count, size_t i);
 size_t hm__fit_draw_count(const struct hm_fit *fit);

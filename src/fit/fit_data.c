@@ -206,8 +206,8 @@ int hm__fit_data_relative(const struct hm_fit_data *data)
 }
 
 /*
- * The spread of few repeats is a poor estimate, so it is averaged with the usual spread, which gets
- * the weight of this number of degrees of freedom.
+ * The spread of few repeats is a poor estimate, so it is averaged with the typical spread, which
+ * gets the weight of this number of degrees of freedom.
  */
 static const double SHARED = 4;
 
@@ -220,7 +220,7 @@ static double group_square(const struct hm_group *group, bool relative)
 }
 
 /*
- * Whether the spread of some configuration is significantly larger than that of all others
+ * Returns whether the spread of some configuration is significantly larger than that of all others
  * together.
  */
 static bool spreads_differ(const struct hm_fit_data *data, bool relative, double free, double sum)
@@ -242,7 +242,7 @@ static bool spreads_differ(const struct hm_fit_data *data, bool relative, double
 }
 
 /*
- * Returns the square of the usual spread: the median over the configurations with repeats; 0 when
+ * Returns the square of the typical spread: the median over the configurations with repeats; 0 when
  * out of memory.
  */
 static double usual_square(const struct hm_fit_data *data, bool relative)

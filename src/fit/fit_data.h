@@ -6,7 +6,7 @@
 
 /* A configuration: the runs with equal values of all quantities that the terms use. */
 struct hm_group {
-    size_t row;    /* Row of the first run of the group in the table of runs. */
+    size_t row;    /* Row in the table of runs of the first run of the group. */
     double count;  /* Number of runs in the group. */
     double mean_s; /* Mean time of the runs, in seconds. */
     double within; /* Sum of squared differences from the mean, in seconds squared. */
@@ -25,14 +25,13 @@ struct hm_fit_data {
     const double **places; /* places[q][g] is the value of quantity q in configuration (group) g. */
     /* Smallest and largest value of each quantity; INFINITY and -INFINITY if no run has a value. */
     double low[HM_QUANTITIES_MAX], high[HM_QUANTITIES_MAX];
-    /* First row of the table of runs that has no value of the quantity; HM_NONE if there is
-     * none. */
+    /* First row in the table of runs without a value of the quantity; HM_NONE if there is none. */
     size_t gap[HM_QUANTITIES_MAX];
 };
 
 /*
- * Factor that converts the seconds of a run to those of the fit: `factor`, multiplied by n if
- * `by_n` is true. Without conversion it is {1, false}.
+ * Factor that converts the time of a run to that of the fit: `factor`, multiplied by n if `by_n` is
+ * true. Without conversion it is {1, false}.
  */
 struct hm_unit {
     double factor;
@@ -50,7 +49,7 @@ int hm__fit_data_init(struct hm_fit_data *data, struct hm_arena *arena, const st
 
 /*
  * Returns 1 if repeats show that the spread of the time is proportional to the time, 0 if the
- * spread is rather constant, and -1 if there are too few repeats.
+ * spread is closer to a constant, and -1 if there are too few repeats.
  */
 int hm__fit_data_relative(const struct hm_fit_data *data);
 /* Sets the relative weight (evidence) of each group from the spread of its repeats. */

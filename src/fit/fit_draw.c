@@ -80,8 +80,8 @@ static double draw_residual(const struct hm_fit *fit, size_t draw, bool curved)
 enum { KEPT_LEAST = 100 };
 
 /*
- * With overlap, draws are made from a linear problem, in which communication stays hidden however
- * long it takes. Each draw is therefore kept with a probability that is smaller if its true
+ * With overlap, coefficients are drawn from a linear problem, in which communication stays hidden
+ * however long it takes. Each draw is therefore kept with a probability that is smaller if its true
  * (curved) time explains the runs worse than the linear time does.
  */
 static void draws_reject(struct hm_fit *fit, struct hm_random *random)
@@ -105,8 +105,8 @@ static void draws_reject(struct hm_fit *fit, struct hm_random *random)
 }
 
 /*
- * Degrees of freedom of the distribution of the drift: published curves have a few large errors and
- * many small ones.
+ * Degrees of freedom of the drift's distribution: published curves have a few large errors and many
+ * small ones.
  */
 enum { DRIFT_FREE = 4 };
 
@@ -174,7 +174,7 @@ void hm__fit_take_mean(struct hm__fit *f)
     }
 }
 
-/* Whether term k decreases with the number of workers n beyond the largest measured n. */
+/* Returns whether term k decreases with the number of workers n beyond the largest measured n. */
 static bool term_falls(const struct hm_fit *fit, size_t k)
 {
     const struct hm__fit *f = fit->inside;
@@ -184,7 +184,7 @@ static bool term_falls(const struct hm_fit *fit, size_t k)
     struct hm_err ignored = {0};
 
     /*
-     * With a specification sheet, the terms of computing and of evenly divided work decrease with
+     * With a specification sheet, the terms of computation and of evenly divided work decrease with
      * n.
      */
     if (f->basis.sheet)

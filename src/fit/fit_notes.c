@@ -85,8 +85,8 @@ static int note_one_node(struct hm_fit *fit, struct hm_err *err)
 }
 
 /*
- * Warns about runs whose seconds are those of the whole run, as their column `timing` says.
- * Start-up does not shrink with n, so it looks like a part of the iteration that cannot be divided.
+ * Warns about runs whose times cover the whole run, according to their column `timing`. The
+ * start-up does not shrink with n, so it looks like a part of the iteration that cannot be divided.
  */
 static int note_startup(struct hm_fit *fit, struct hm_err *err)
 {

@@ -92,7 +92,7 @@ static int check_enough(const struct hm_fit *fit, const struct hm_fit_settings *
     return HM_E_MISSING;
 }
 
-/* Whether every run states its scaling, weak or strong. */
+/* Returns whether every run states its scaling, weak or strong. */
 static bool scaling_is_stated(const struct hm_runs *runs)
 {
     const struct hm_column *scaling = hm_runs_column(runs, "scaling");
@@ -103,7 +103,8 @@ static bool scaling_is_stated(const struct hm_runs *runs)
     return scaling && scaling->labels;
 }
 
-/* Whether the runs have weak scaling: their work (the column `name`) is proportional to n. */
+/* Returns whether the runs have weak scaling: their work (the column `name`) is proportional to
+ * n. */
 static bool scaling_is_weak(const struct hm__fit *f, const char *name)
 {
     int q = hm__basis_find(&f->basis, name);
@@ -118,9 +119,9 @@ static bool scaling_is_weak(const struct hm__fit *f, const char *name)
 }
 
 /*
- * Finds the factor that converts the seconds of the runs to seconds of an iteration of the job:
+ * Finds the factor that converts the times of the runs to times of an iteration of the job:
  * speedups are relative to the reference time of the specification sheet; times of a sample or an
- * epoch are multiplied by the samples of an iteration. Without a job, the seconds keep their unit.
+ * epoch are multiplied by the samples of an iteration. Without a job, the times keep their unit.
  */
 static int runs_unit(const struct hm_fit *fit, const struct hm_runs *runs,
                      const struct hm_fit_settings *s, struct hm_unit *ret_unit, struct hm_err *err)
@@ -327,8 +328,8 @@ static double least_n_ratio(const struct hm__fit *f)
 /*
  * If the specification sheet is wrong by more than a factor of two in the median (another machine,
  * another unit), all its times are multiplied by the median ratio: its shape is still useful, and
- * no single component is responsible. If communication overlaps with computing, only computing is
- * multiplied, by the ratio at the smallest n: the time of hidden communication is not visible. A
+ * no single component is responsible. If communication overlaps with computation, only computation
+ * is multiplied, by the ratio at the smallest n: the time of hidden communication is not visible. A
  * note reports the factor.
  */
 static int rescale_sheet(struct hm_fit *fit, struct hm_err *err)

@@ -230,7 +230,7 @@ static double soft_threshold(double value, double by)
 }
 
 /*
- * Makes one cycle of coordinate descent over all terms, or over the nonzero ones; returns the
+ * Performs one cycle of coordinate descent over all terms, or over the nonzero ones; returns the
  * largest change of a coefficient.
  */
 static double descent_sweep(const struct hm_lasso *lasso, double penalty, bool all, double *b,

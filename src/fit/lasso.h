@@ -5,8 +5,8 @@
  *     min over a, b of  1/2 sum w (y - a - z b)^2 / sum w  +  penalty |b|_1
  *
  * where z are the terms, each shifted and scaled to mean 0 and variance 1 under the weights w. Only
- * sums over the rows are kept, so that solving takes a time that does not depend on the number of
- * rows, and the penalty can be chosen by cross-validation over sets of rows (folds) at little cost.
+ * sums over the rows are kept, so that the time to solve it does not depend on the number of rows,
+ * and the penalty can be chosen by cross-validation over sets of rows (folds) at little cost.
  *
  * Friedman, Hastie, Tibshirani: Regularization paths for generalized linear models via coordinate
  * descent. Journal of Statistical Software 33(1), 2010.
@@ -66,10 +66,10 @@ void hm__lasso_init(struct hm_lasso *lasso, const struct hm_gram *gram);
 /* Returns the smallest penalty at which all coefficients are 0. */
 double hm__lasso_penalty_max(const struct hm_lasso *lasso);
 /*
- * Solves the Lasso for a penalty above 0. b holds the start values and, on return, the coefficients
- * of the standardised terms. Stops when the duality gap, which bounds the distance of the objective
- * from its minimum, is at most tolerance * y_variance, or when rounding prevents progress, which
- * happens at a gap of about 1e-16 |b|_1^2. Returns the gap relative to y_variance.
+ * Solves the Lasso for a penalty above 0. b holds the starting values and, on return, the
+ * coefficients of the standardised terms. Stops when the duality gap, which bounds the distance of
+ * the objective from its minimum, is at most tolerance * y_variance, or when rounding prevents
+ * progress, which happens at a gap of about 1e-16 |b|_1^2. Returns the gap relative to y_variance.
  */
 double hm__lasso_solve(const struct hm_lasso *lasso, double penalty, double tolerance, double *b);
 /*

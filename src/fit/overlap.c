@@ -6,7 +6,7 @@
 const double hm__overlap_ratios[HM_OVERLAP_KNOTS] = {
     0, 0.03125, 0.0625, 0.125, 0.25, 0.5, 0.75, 1, 1.25, 1.5, 2, 3, 4, 8, 32};
 
-/* A straight line that equals the time near a given ratio of communication to computing: start +
+/* A straight line that equals the time near a given ratio of communication to computation: start +
  * slope * ratio. */
 struct overlap_line {
     double start, slope;
@@ -25,8 +25,8 @@ static struct overlap_line line_at(const struct hm_basis *basis, const double *x
     return (struct overlap_line){low - slope * from, slope};
 }
 
-/* Returns the ratio of communication to computing. Without computing it is infinite, or 1 if there
- * is no communication either. */
+/* Returns the ratio of communication to computation. Without computation, it is infinite, or 1 if
+ * there is no communication either. */
 static double ratio_of(double c, double m)
 {
     return c > 0 ? m / c : m > 0 ? INFINITY : 1;

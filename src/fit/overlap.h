@@ -1,8 +1,8 @@
 /*
- * Computes the time of a step whose communication overlaps with computing, after a fit has
+ * Computes the time of a step whose communication overlaps with computation, after a fit has
  * corrected the times of both.
  *
- * With factors c on computing and m on communication the time is c * t(m / c), where t(r) is the
+ * With factors c on computation and m on communication the time is c * t(m / c), where t(r) is the
  * time that the specification sheet predicts if communication takes r times as long. t is tabulated
  * at the knots and interpolated linearly; beyond the last knot it continues with the last slope.
  * The time is homogeneous in (c, m), so that at fixed m / c it equals c * t_c + m * t_m with its
@@ -21,7 +21,7 @@ enum { HM_OVERLAP_ONE = 7 };
 extern const double hm__overlap_ratios[HM_OVERLAP_KNOTS];
 
 /*
- * Returns the seconds at configuration i with the factors c and m; x has the rows of
+ * Returns the time in seconds at configuration i with the factors c and m; x has the rows of
  * hm__basis_eval.
  */
 double hm__overlap_seconds(const struct hm_basis *basis, const double *x, size_t count, size_t i,

@@ -4,7 +4,7 @@
  * Each draw takes a spread of the noise from its scaled inverse chi-square distribution, adds noise
  * of that spread to the runs (in the triangle that they are reduced to), shifts each prior by
  * random noise of its width, and solves the non-negative problem. Without bounds, these are draws
- * from the usual posterior distribution. With bounds, a coefficient that the runs do not show is
+ * from the standard posterior distribution. With bounds, a coefficient that the runs do not show is
  * exactly 0 in many draws. A posterior truncated at 0 would give the value 0 no probability; if a
  * term does not exist, every interval beyond the measured runs would then be above the true value.
  */
@@ -116,7 +116,7 @@ bool hm__posterior_draw(const struct hm_lsq *lsq, double rows, const struct hm_p
     if (free <= 0 || (!priors && !hm__lsq_solve(lsq, theta, &column)))
         return false;
     /* With few degrees of freedom, the runs may agree by chance, so the noise is at least the
-     * assumed least noise. */
+     * assumed smallest noise. */
     if (free < FEW)
         sum = fmax(sum, free * noise.least * noise.least);
     for (size_t i = 0; i < count; i++) {

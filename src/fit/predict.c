@@ -1,7 +1,7 @@
 /*
  * Computes the predictions of a fit: the time on n workers, its interval, and the speedup. The time
  * t(n) is the sum of coefficient * term at n; the bounds of the interval are quantiles of the
- * draws. Limit: beyond the measured n, the interval is right only if the terms are right.
+ * draws. Limit: beyond the measured n, the interval is correct only if the terms are correct.
  */
 #include <math.h>
 #include <string.h>

@@ -32,7 +32,7 @@ static const double GROWTH = 30, BARRIER_GAP = 1e-6;
 
 struct programme_work {
     const struct hm_programme *p;
-    size_t rank; /* Number of columns of the matrix `factors`. */
+    size_t rank; /* Number of columns in the matrix `factors`. */
     /* Cholesky factor L of the information matrix, M = L L'. */
     double lower[HM_TERMS_MAX][HM_TERMS_MAX];
     /* For each candidate with the features f: L^-1 f in u, and M^-1 f in v. M is the information
@@ -239,8 +239,8 @@ static bool newton_step(struct programme_work *w, const double *gradient)
 }
 
 /*
- * Makes one Newton step for the barrier parameter t; returns the Newton decrement, which estimates
- * the remaining gain, or 0 if no step is possible.
+ * Performs one Newton step for the barrier parameter t; returns the Newton decrement, which
+ * estimates the remaining gain, or 0 if no step is possible.
  */
 static double programme_newton(struct programme_work *w, double *shares, double t)
 {
@@ -384,8 +384,8 @@ static bool free_shares_step(struct programme_work *w, const double *shares, str
 }
 
 /*
- * Makes Newton steps on the shares between their bounds until they no longer change; a share that
- * reaches a bound stays there.
+ * Performs Newton steps on the shares between their bounds until they no longer change; a share
+ * that reaches a bound stays there.
  */
 static void free_shares_polish(struct programme_work *w, double *shares, struct free_shares *l)
 {

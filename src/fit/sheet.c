@@ -2,7 +2,7 @@
  * Uses the times that a job's specification sheet predicts as the terms of a fit.
  *
  * Each component of the time that the sheet predicts (compute, and every communication step) is a
- * term whose factor is 1 if the sheet is right. Three terms that a sheet does not contain are
+ * term whose factor is 1 if the sheet is correct. Three terms that a sheet does not contain are
  * added, as fractions of the time t1 of one worker: evenly divided work (in case the sheet assumes
  * an imbalance that does not exist), a part that grows with ln n, and a part that each additional
  * worker adds. All factors have normal priors, truncated at 0:
@@ -15,7 +15,7 @@
  * Without runs, the fit equals the sheet. A few runs on few workers correct the factors that they
  * determine; the others widen the interval at larger n. If steps are modelled by operations, the
  * interval is also widened by the drift: how far the relative error of a sheet changes with n on
- * measured curves (sheet_spread.h). If communication overlaps with computing, the overlap is
+ * measured curves (sheet_spread.h). If communication overlaps with computation, the overlap is
  * evaluated with the corrected parts (overlap.h). Limit: runs may differ from the sheet only in
  * size, batch, latency and bandwidth.
  */
@@ -110,7 +110,8 @@ static int sheet_eval_variant(const struct hm_basis *basis, struct hm_variant va
     return rc;
 }
 
-/* Sets times[i] to the seconds on n[i] workers if communication takes `factor` times as long. */
+/* Sets times[i] to the time in seconds on n[i] workers if communication takes `factor` times as
+ * long. */
 static int sheet_eval_slowed(const struct hm_model *model, const double *n, size_t count,
                              double factor, double *times, struct hm_err *err)
 {
@@ -282,7 +283,7 @@ static int basis_name_parts(struct hm_basis *basis, struct hm_arena *arena,
     basis_add_overhead(basis, "t1*ln(n)", width / 50);
     /*
      * The model by operations includes the costs of collectives on many nodes, and measured steps
-     * show hardly any further cost of each worker, so the prior is narrow.
+     * show hardly any additional cost of each worker, so the prior is narrow.
      */
     basis_add_overhead(basis, "t1*(n-1)", operations ? width / 5000 : width / 200);
     return 0;

@@ -1,21 +1,21 @@
 /*
- * Shrinks predictions beyond the runs towards the usual loss of parallel efficiency.
+ * Shrinks predictions beyond the runs towards the typical loss of parallel efficiency.
  *
  * The loss at a doubling of n is ln(T(2n) / T(n)), plus ln 2 if the work is divided among the
  * workers: 0 is perfect scaling. On published curves, the loss beyond the runs differs little from
  * that in the runs, per doubling (docs/explain/accuracy.md), but sets of terms that fit small n
  * equally well differ much in it. Each draw therefore counts with the probability of the change
  * that it predicts between the last quarter of the runs' range of n and eight times their largest
- * n. The change divided by its usual size, weak_turn or strong_turn + turn_share |loss in the
+ * n. The change divided by its typical size, weak_turn or strong_turn + turn_share |loss in the
  * runs|, has Student's distribution with few degrees of freedom, so that a change of several times
- * the usual size is unlikely but possible. The draws are then selected with these weights by
+ * the typical size is unlikely but possible. The draws are then selected with these weights by
  * systematic resampling (Kitagawa 1996).
  *
- * If the loss already grows inside the runs, and most sets of terms agree that it does, the usual
+ * If the loss already grows inside the runs, and most sets of terms agree that it does, the typical
  * size of the change is larger by a multiple of this growth: such curves do turn upwards.
  *
  * Limit: runs at n that are all within a factor of two of each other show no loss per doubling;
- * their draws are left as they are, and so are those of runs whose predictions need a further
+ * their draws are left as they are, and so are those of runs whose predictions need another
  * quantity.
  */
 #include <math.h>
@@ -55,7 +55,7 @@ static double draw_loss(const struct hm_fit *fit, const double *x, const double 
     return (log(ratio) + (fit->weak ? 0 : more)) * log(2) / more;
 }
 
-/* Returns the usual change of the loss of efficiency beyond the runs; 0 if none is expected. */
+/* Returns the typical change of the loss of efficiency beyond the runs; 0 if none is expected. */
 static double usual_turn(const struct hm_fit *fit)
 {
     const struct hm__fit *f = fit->inside;

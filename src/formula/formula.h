@@ -51,8 +51,8 @@ int hm__formula_new(const char *text, const struct hm_scope *scope, struct hm_di
                     struct hm_formula **ret_formula, struct hm_err *err);
 void hm__formula_free(struct hm_formula *formula);
 /*
- * Whether hm__formula_new compiled the formula for exactly these symbols, and n is the only symbol
- * that may vary within an evaluation.
+ * Returns whether hm__formula_new compiled the formula for exactly these symbols, and n is the only
+ * symbol that may vary within an evaluation.
  */
 bool hm__formula_is_over(const struct hm_formula *formula, const struct hm_symbol *symbols,
                          size_t count);
@@ -61,10 +61,10 @@ bool hm__formula_is_over(const struct hm_formula *formula, const struct hm_symbo
  * found.
  */
 int hm__scope_check(const struct hm_scope *scope, struct hm_err *err);
-/* Whether a string can be the name of a quantity. */
+/* Returns whether a string can be the name of a quantity. */
 bool hm__formula_is_name(const char *text);
 
-/* Whether the formula uses the symbol at this index of the scope. */
+/* Returns whether the formula uses the symbol at this index of the scope. */
 bool hm__formula_uses(const struct hm_formula *formula, size_t symbol);
 
 /*

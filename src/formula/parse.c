@@ -215,9 +215,9 @@ static int parse_name(struct parser *p)
 }
 
 /*
- * Whether a name after a slash, as in "1 Gbit/s", belongs to the unit. /s and /h always do. Another
- * unit of time is read as a definition if `where:` has a definition of the same name, such as d in
- * "1 GB/d".
+ * Returns whether a name after a slash, as in "1 Gbit/s", belongs to the unit. /s and /h always do.
+ * Another unit of time is read as a definition if `where:` has a definition of the same name, such
+ * as d in "1 GB/d".
  */
 static bool is_per_time(const struct parser *p, const char *at, size_t length, double *factor)
 {

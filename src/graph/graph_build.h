@@ -24,8 +24,8 @@ void hm__edge_list_release(struct hm_edge_list *list);
 int hm__graph_from_edges(struct hm_edge_list *list, double dense, const char *name,
                          struct hm_graph **ret_graph, struct hm_err *err);
 /*
- * Builds a graph of which only the degrees are known. The array is copied and sorted; entries with
- * equal degrees are merged.
+ * Builds a graph whose edges are unknown and whose degrees are known. The array is copied and
+ * sorted; entries with equal degrees are merged.
  */
 int hm__graph_from_degrees(const struct hm_degree *degrees, size_t count, const char *name,
                            struct hm_graph **ret_graph, struct hm_err *err);

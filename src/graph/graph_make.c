@@ -131,7 +131,7 @@ static uint64_t *edge_set_slot(const struct edge_set *set, uint32_t a, uint32_t 
             return &set->keys[i];
 }
 
-/* Whether an edge may be added: it joins two different vertices and is not in the set. */
+/* Returns whether an edge may be added: it joins two different vertices and is not in the set. */
 static bool edge_set_may_add(const struct edge_set *set, uint32_t a, uint32_t b)
 {
     return a != b && *edge_set_slot(set, a, b) == FREE;
@@ -184,7 +184,7 @@ static int repair_edges(uint32_t *ends, size_t edges, struct hm_random *random, 
 
     for (size_t i = 0; rc == 0 && i < edges; i++)
         bad[i] = !edge_set_add(&set, ends[2 * i], ends[2 * i + 1]);
-    /* A further pass is made while a pass repairs at least a quarter of the bad edges. */
+    /* Passes are repeated while each of them repairs at least a quarter of the bad edges. */
     for (size_t found = 1; rc == 0 && found > 0;) {
         size_t tried = 0;
         found = 0;

@@ -7,7 +7,7 @@
  *     1/2 (V/n - 1) (V/n) E / (V (V-1) / 2)
  * (Ulanov et al. 2016, Section IV-B). If the edges are known, the numbers are exact instead.
  *
- * Vertices of one degree are interchangeable, so the computing time grows with the number of
+ * Vertices of one degree are interchangeable, so the computation time grows with the number of
  * distinct degrees, not with the number of vertices:
  *
  * - dealt: vertices are assigned round robin in the order of degree. In a whole round every worker
@@ -166,8 +166,8 @@ static double expected_replicas(const struct hm_graph *g, double n)
     return sum / g->vertices;
 }
 
-/* Makes one random trial of a split from the degrees alone; returns the number of edges of the most
- * loaded worker. */
+/* Performs one random trial of a split from the degrees alone; returns the number of edges of the
+ * most loaded worker. */
 static double try_degrees(const struct hm_graph *g, enum hm_split split, double seed,
                           uint32_t trial, uint32_t n, double *loads)
 {
@@ -184,7 +184,7 @@ static double try_degrees(const struct hm_graph *g, enum hm_split split, double 
     return largest_load(loads, n) - edges_counted_twice(g, n);
 }
 
-/* Makes one random trial of a split with known edges, and sets the counts in *parts. */
+/* Performs one random trial of a split with known edges, and sets the counts in *parts. */
 static int try_edges(const struct hm_graph *g, const struct hm_adjacency *rows, enum hm_split split,
                      double seed, uint32_t trial, uint32_t n, uint32_t *owner,
                      struct hm_parts *parts, struct hm_err *err)

@@ -21,7 +21,7 @@ struct hm_allreduce {
 struct hm_allreduce hm__allreduce_init(enum hm_scheme scheme, double n,
                                        const struct hm_wires *wires,
                                        const struct hm_constants *constants);
-/* Returns the seconds of a message of `bytes` bytes, split into latency and transfer. */
+/* Returns the time in seconds of a message of `bytes` bytes, split into latency and transfer. */
 struct hm_wire_time hm__allreduce_time(const struct hm_allreduce *allreduce, double bytes);
 
 #endif

@@ -28,13 +28,13 @@ size_t hm__calibration_sizes(bool quick, double ret_bytes[32]);
 double hm__timing_flop(const struct hm_timing *timing);
 
 /*
- * Returns the seconds of one round of an operation: the first quartile of the samples, since
- * interruptions only add time. Sorts the samples.
+ * Returns the time in seconds of one round of an operation: the first quartile of the samples,
+ * since interruptions only add time. Sorts the samples.
  */
 double hm__samples_quartile(double *samples, size_t count);
 /* Returns the median of the values; NaN if there are none. Sorts the values. */
 double hm__values_median(double *values, size_t count);
-/* Set seconds and spread of an operation from the seconds of several rounds. Sorts the rounds. */
+/* Set seconds and spread of an operation from the times of several rounds. Sorts the rounds. */
 void hm__timing_set(struct hm_timing *timing, double *rounds, size_t count);
 
 /* Results of a calibration. */
@@ -60,8 +60,8 @@ struct hm_calibrated {
 int hm__calibrate(const struct hm_timings *timings, const struct hm_node *sheet,
                   struct hm_calibrated *ret_machine, struct hm_err *err);
 /*
- * Returns the seconds that the model predicts for a timed operation on the calibrated machine; NaN
- * if no model covers it.
+ * Returns the time in seconds that the model predicts for a timed operation on the calibrated
+ * machine; NaN if no model covers it.
  */
 double hm__calibrated_time(const struct hm_calibrated *machine, const struct hm_timing *timing);
 

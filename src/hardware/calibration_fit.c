@@ -89,7 +89,7 @@ static double conv_time(const struct hm_device *d, const struct hm_timing *t)
                                                             : HM_PASS_WEIGHT);
 }
 
-/* Returns the seconds of an operation on a GPU; NaN if the node has no rate for it. */
+/* Returns the time in seconds of an operation on a GPU; NaN if the node has no rate for it. */
 static double gpu_time(const struct hm_node *node, const struct hm_timing *t)
 {
     struct hm_device d;
@@ -110,7 +110,7 @@ static double gpu_time(const struct hm_node *node, const struct hm_timing *t)
                                         : NAN;
 }
 
-/* Returns the seconds of an operation on a CPU; NaN if no model covers it. */
+/* Returns the time in seconds of an operation on a CPU; NaN if no model covers it. */
 static double cpu_time(const struct hm_node *node, const struct hm_timing *t)
 {
     double rate = t->math == HM_MATH_FP64 ? node->flops_64 : node->flops_32;
@@ -137,7 +137,7 @@ struct figure_search {
     enum hm_math math;
     /* True if the operations are convolutions; otherwise they are matrix products. */
     bool convolutions;
-    double cores; /* Number of cores of a CPU; only operations that ran on all cores are used. 0 for
+    double cores; /* Number of cores in a CPU; only operations that ran on all cores are used. 0 for
                      a GPU. */
 };
 
@@ -163,7 +163,7 @@ static double search_error(const struct figure_search *g, double x)
 }
 
 /*
- * Finds the rate with which the model is right in the median, by bisection of its logarithm: the
+ * Finds the rate with which the model is correct in the median, by bisection of its logarithm: the
  * faster the machine, the shorter the time. Sets the rate to 0 if the operations were not timed, or
  * if no rate gives their times, because memory traffic limits them.
  */
@@ -218,7 +218,7 @@ static double fastest_product(const struct hm_timings *t, enum hm_math math, dou
     return best;
 }
 
-/* Returns the median of the seconds of a kind of operation; 0 if it was not timed. */
+/* Returns the median time in seconds of one kind of operation; 0 if it was not timed. */
 static double median_seconds(const struct hm_timings *t, enum hm_timed what)
 {
     double values[HM_CALIBRATION_OPS];
@@ -347,7 +347,7 @@ double hm__calibrated_time(const struct hm_calibrated *m, const struct hm_timing
     return m->gpu ? gpu_time(&m->node, t) : cpu_time(&m->node, t);
 }
 
-/* Whether an operation ran on the whole worker: a GPU, or all cores of a CPU. */
+/* Returns whether an operation ran on the whole worker: a GPU, or all cores of a CPU. */
 static bool is_whole_worker(const struct hm_timings *t, const struct hm_timing *row)
 {
     return t->gpu || !(t->processors > 0) || row->workers == t->processors;

@@ -4,8 +4,8 @@
  * messages have the same weight; neither is negative.
  *
  * If only all-reduces were timed (nccl-tests), the model of all-reduces (allreduce.c) is inverted.
- * The bandwidth is the one for which the model is right in the median of the largest quarter of the
- * messages, the latency the one for which it is right for the smallest quarter.
+ * The bandwidth is the one for which the model is correct in the median of the largest quarter of
+ * the messages, the latency the one for which it is correct for the smallest quarter.
  *
  * Limits: MPI changes its protocol with the size of a message, and one straight line does not
  * describe this.
@@ -128,8 +128,8 @@ static void solve_figure(struct hm_calibrated *m, const struct link_rows *r, siz
 }
 
 /*
- * Finds the latency and the bandwidth of a link from all-reduces: alternately, one is found while
- * the other is fixed.
+ * Finds the latency and the bandwidth of a link from all-reduces, by fitting one of them while the
+ * other is fixed, in alternation.
  */
 static void fit_allreduce(struct hm_calibrated *m, const struct link_rows *r, struct hm_link *link)
 {

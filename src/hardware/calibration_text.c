@@ -33,7 +33,7 @@ static void put_line(struct hm_text *out, const char *key, double value, const c
     hm__text_add(out, "\n");
 }
 
-/* Writes a text in quotes, because a recording may contain any characters. */
+/* Writes a string in quotes, because a recording may contain any characters. */
 static void put_text(struct hm_text *out, const char *key, const char *text)
 {
     hm__text_addf(out, "%s: ", key);

@@ -1,4 +1,4 @@
-/* Computes the seconds to move a message among n workers with each communication scheme. */
+/* Computes the time in seconds to move a message among n workers with each communication scheme. */
 #ifndef HM_COLLECTIVE_H
 #define HM_COLLECTIVE_H
 

@@ -20,7 +20,7 @@
 #include <math.h>
 
 static const double BLOCK =
-    64; /* Number of rows and of columns in the block of results that one thread computes. */
+    64; /* Number of rows and columns in the block of results that one thread computes. */
 /* Bytes of cache of each core if the node does not give them. */
 static const double CACHE_OF_CORE = 2e6;
 static const double CACHE_LINE = 64; /* Bytes of a cache line. */
@@ -72,7 +72,8 @@ bool hm__cpu_init(struct hm_cpu *cpu, const struct hm_node *node, double rate, d
     return true;
 }
 
-/* Returns the seconds to move `bytes` bytes that operations have just written or will read soon. */
+/* Returns the time in seconds to move `bytes` bytes that operations have just written or will read
+ * soon. */
 static double cpu_move_time(const struct hm_cpu *cpu, double bytes)
 {
     double inside = fmin(bytes, cpu->cache);

@@ -37,7 +37,7 @@ struct hm_cpu_constants {
 #undef HM_CPU_CONSTANT_MEMBER
 };
 
-/* The constants of CPUs of this version of the model. */
+/* The constants for CPUs in this version of the model. */
 extern const struct hm_cpu_constants hm__cpu_constants;
 
 /* The cores that compute in one worker. */
@@ -62,23 +62,23 @@ bool hm__cpu_init(struct hm_cpu *cpu, const struct hm_node *node, double rate, d
                   const struct hm_cpu_constants *constants);
 
 /*
- * Returns the seconds of `batch` matrix products of an m x k matrix and a k x n matrix, at a
- * fraction `efficiency` of the usual speed.
+ * Returns the time in seconds of `batch` matrix products of an m x k matrix and a k x n matrix, at
+ * a fraction `efficiency` of the typical speed.
  */
 double hm__cpu_gemm(const struct hm_cpu *cpu, double m, double n, double k, double batch,
                     double efficiency);
-/* Returns the seconds of an element-wise operation that moves `bytes` bytes. */
+/* Returns the time in seconds of an element-wise operation that moves `bytes` bytes. */
 double hm__cpu_stream(const struct hm_cpu *cpu, double bytes);
 /*
- * Returns the seconds of `flop` floating-point operations that run at a fraction of the peak and
- * move `bytes` bytes.
+ * Returns the time in seconds of `flop` floating-point operations that run at a fraction of the
+ * peak and move `bytes` bytes.
  */
 double hm__cpu_loop(const struct hm_cpu *cpu, double flop, double fraction, double bytes);
 
-/* Returns the seconds in which one worker processes one edge of a graph in belief propagation with
- * `states` states: scalar arithmetic or memory traffic, whichever takes longer. `vertices` is the
- * number of vertices of the graph, `value_bytes` the bytes of a value, `rate` the peak flop/s of
- * the worker in 64 bits. */
+/* Returns the time, in seconds, in which one worker processes one edge of a graph in belief
+ * propagation with `states` states: scalar arithmetic or memory traffic, whichever takes longer.
+ * `vertices` is the number of vertices in the graph, `value_bytes` the bytes of a value, `rate` the
+ * peak flop/s of the worker in 64 bits. */
 double hm__cpu_edge(const struct hm_node *node, double rate, double flop, double states,
                     double vertices, double value_bytes);
 

@@ -177,8 +177,8 @@ static const struct tile {
              {128, 64, 0.8}, {64, 128, 0.8}, {64, 64, 0.6}};
 
 /*
- * Returns the seconds of the arithmetic of a matrix product with the best tile size and the best
- * split of the inner dimension k.
+ * Returns the time in seconds of the arithmetic of a matrix product with the best tile size and the
+ * best split of the inner dimension k.
  */
 static double tiles_time(const struct hm_device *d, double m, double n, double k, double batch,
                          double efficiency)
@@ -221,7 +221,7 @@ double hm__device_gemm(const struct hm_device *d, double m, double n, double k, 
     return product_time(d, m, n, k, batch, fmin(align_factor(d, n), align_factor(d, k)));
 }
 
-/* Returns the seconds of a depthwise convolution, which are limited by memory traffic. */
+/* Returns the time in seconds of a depthwise convolution, which is limited by memory traffic. */
 static double depthwise_time(const struct hm_device *d, const struct hm_conv *c, enum hm_pass pass)
 {
     double values = c->batch * (c->in * c->in_places + c->out * c->out_places);
@@ -258,7 +258,7 @@ static double conv_efficiency(const struct hm_device *d, const struct hm_conv *c
     return efficiency * d->conv_speed;
 }
 
-/* Returns the seconds of one pass of a convolution on the cores of a CPU. */
+/* Returns the time in seconds of one pass of a convolution on the cores of a CPU. */
 static double cpu_conv_time(const struct hm_cpu *cpu, const struct hm_conv *c, enum hm_pass pass)
 {
     double places = c->batch * c->out_places, part = cpu->k->conv;

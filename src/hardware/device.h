@@ -16,7 +16,7 @@ struct hm_device {
     double reach;       /* Fraction of the peak that the largest matrix products reach. */
     double bandwidth;   /* Peak bytes/s of the memory. */
     double processors;  /* Number of multiprocessors that share a matrix product. */
-    double value_bytes; /* Number of bytes of one activation. */
+    double value_bytes; /* Size of one activation in bytes. */
     double kernel_s;    /* Seconds of a small kernel from its start to its end. */
     double conv_speed;  /* Measured speed of convolutions relative to the speed that the constants
                            give. */
@@ -46,9 +46,9 @@ bool hm__device_init(struct hm_device *device, const struct hm_node *node, enum 
 /* Returns the rate of a number format; NaN for HM_MATH_AUTO. */
 double hm__rate_of(const struct hm_rates *rates, enum hm_math math);
 
-/* Returns the seconds of `batch` matrix products of an m x k matrix and a k x n matrix. */
+/* Returns the time in seconds of `batch` matrix products of an m x k matrix and a k x n matrix. */
 double hm__device_gemm(const struct hm_device *d, double m, double n, double k, double batch);
-/* Returns the seconds in which one kernel moves `bytes` bytes at a fraction of the memory
+/* Returns the time, in seconds, in which one kernel moves `bytes` bytes at a fraction of the memory
  * bandwidth. */
 double hm__device_stream(const struct hm_device *d, double bytes, double fraction);
 /* Same as hm__device_stream, for a slow kernel: each processor moves at most `rate` GB/s. */
@@ -66,20 +66,22 @@ struct hm_conv {
     double stride;
 };
 
-/* Returns the seconds of one pass of a convolution: forward, gradient of the input, or gradient of
- * the weights. */
+/* Returns the time in seconds of one pass of a convolution: forward, gradient of the input, or
+ * gradient of the weights. */
 double hm__device_conv(const struct hm_device *d, const struct hm_conv *conv, enum hm_pass pass);
-/* Returns the seconds of a batch normalisation of `values` values in `channels` channels. */
+/* Returns the time in seconds of a batch normalisation of `values` values in `channels`
+ * channels. */
 double hm__device_norm(const struct hm_device *d, double values, double channels, bool backward);
-/* Returns the seconds of attention over `batch` sequences, without its linear projections. */
+/* Returns the time in seconds of attention over `batch` sequences, without its linear
+ * projections. */
 double hm__device_attention(const struct hm_device *d, double batch, double heads, double length,
                             double width, bool backward);
 /* Returns the share of the element-wise memory traffic that remains after fusion of kernels. */
 double hm__device_kept_traffic(const struct hm_device *d);
 
 /*
- * Returns the bytes of a worker's memory that tensors of a job can take: the driver keeps 1.2 % of
- * the memory, the context of the framework 0.6 GB, and fragments between tensors 3 %.
+ * Returns the bytes of a worker's memory that tensors of a job can occupy: the driver keeps 1.2 %
+ * of the memory, the context of the framework 0.6 GB, and fragments between tensors 3 %.
  */
 double hm__usable_memory(double memory_bytes);
 

@@ -29,24 +29,25 @@ struct hm_framework_costs {
 /* The costs of this version, one element for each enum hm_framework. */
 extern const struct hm_framework_costs hm__framework_costs[HM_FRAMEWORK_COUNT];
 
-/* Returns the seconds in which a worker converts `values` input values with `threads` threads. */
+/* Returns the time, in seconds, in which a worker converts `values` input values with `threads`
+ * threads. */
 double hm__framework_input_time(const struct hm_framework_costs *costs, double values,
                                 double threads);
 /*
- * Returns the seconds that the software of one server or driver needs for n messages of `bytes`
- * bytes, one from each worker.
+ * Returns the time in seconds that the software of one server or driver needs for n messages of
+ * `bytes` bytes, one from each worker.
  */
 double hm__framework_message_time(const struct hm_framework_costs *costs, double n, double bytes);
-/* Returns the seconds that a driver needs to schedule an iteration of n workers that run `tasks`
- * tasks each. */
+/* Returns the time in seconds that a driver needs to schedule an iteration of n workers that run
+ * `tasks` tasks each. */
 double hm__framework_driver_time(const struct hm_framework_costs *costs, double n, double tasks);
 
 /*
- * Returns the seconds in which each of n workers completes one iteration if they share a server
- * that serves one worker at a time. A worker spends `apart_s` without the server and occupies the
- * server for `served_s`. This is the mean value analysis of a closed queue with Schweitzer's
- * approximation: a worker that arrives finds (n - 1)/n of the mean queue, so the time R at the
- * server obeys R (Z + R) = S (Z + R) + (n - 1) S R, where S is served_s and Z is apart_s.
+ * Returns the time, in seconds, in which each of n workers completes one iteration if they share a
+ * server that serves one worker at a time. A worker spends `apart_s` without the server and
+ * occupies the server for `served_s`. This is the mean value analysis of a closed queue with
+ * Schweitzer's approximation: a worker that arrives finds (n - 1)/n of the mean queue, so the time
+ * R at the server obeys R (Z + R) = S (Z + R) + (n - 1) S R, where S is served_s and Z is apart_s.
  */
 double hm__framework_queue_time(double n, double apart_s, double served_s);
 

@@ -3,7 +3,7 @@
  * Demirbas 2017).
  *
  * The data set has P partitions, and a stage has one task for each. n workers have S slots
- * together. Tasks run in ceil(P / S) waves, so computing takes ceil(P / S) S / P times as long as
+ * together. Tasks run in ceil(P / S) waves, so computation takes ceil(P / S) S / P times as long as
  * with slots that are always busy. If the largest partition is `skew` times the mean, its task may
  * end last. The driver starts the tasks one after another. A speculative copy starts when a task
  * has taken `speculation` times the usual time, and takes the usual time itself, so a slow worker

@@ -25,9 +25,9 @@ struct hm_dataflow_loss {
 };
 
 /*
- * Returns the expected losses by failures of n workers, as shares of the time. compute_s are the
- * seconds of an iteration that the other workers can repeat in parallel. With lineage, a lost
- * worker costs the restart and `lineage` iterations of its partitions, which the other n - 1
+ * Returns the expected losses by failures of n workers, as shares of the time. compute_s is the
+ * part of an iteration, in seconds, that the other workers can repeat in parallel. With lineage, a
+ * lost worker costs the restart and `lineage` iterations of its partitions, which the other n - 1
  * workers repeat (a single worker repeats them alone). With checkpoints, it costs the restart and
  * half the time since the last checkpoint, whose best interval is sqrt(2 C / rate) for checkpoints
  * of C seconds (Young 1974).
@@ -43,14 +43,14 @@ double hm__dataflow_recovery(const struct hm_dataflow *dataflow,
 struct hm_dataflow_parts {
     double tasks, slots; /* Number of tasks of a stage, and number of slots of all workers. */
     double waves;        /* Number of waves of tasks, rounded up. */
-    double even;         /* Ratio, at most 1, of the computing time with all slots always busy to
-                            the actual computing time. */
-    double schedule_s;   /* Seconds in which the driver starts stages and tasks. */
+    double even;         /* Ratio, at most 1, of the computation time with all slots always busy to
+                            the actual computation time. */
+    double schedule_s;   /* Time in seconds that the driver needs to start stages and tasks. */
 };
 
 /* Returns the properties of an iteration on n workers. The model must have a dataflow. */
 struct hm_dataflow_parts hm__model_dataflow_parts(const struct hm_model *model, double n);
-/* Adds the effects of waves and skew to the computing times of points. */
+/* Adds the effects of waves and skew to the computation times of points. */
 void hm__model_dataflow_work(const struct hm_model *model, struct hm_point *points, size_t count);
 /* Adds the expected time lost because workers fail. */
 void hm__model_dataflow_losses(const struct hm_model *model, struct hm_point *points, size_t count);

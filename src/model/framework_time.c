@@ -108,7 +108,8 @@ void hm__model_framework_queue(const struct hm_model *m, const struct hm_ports *
         return;
     for (size_t i = 0; i < count; i++) {
         struct hm_point *at = &points[i];
-        /* Seconds in which a server handles the messages of one worker in both directions. */
+        /* Time in seconds that a server needs to handle the messages of one worker in both
+         * directions. */
         double served = 2 * ports->server[i] / at->n;
         if (hm__way_stale(&m->variant.way)) {
             double apart = at->compute_s + at->latency_s + fmax(0, 2 * ports->worker[i] - served);

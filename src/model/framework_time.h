@@ -6,15 +6,15 @@
 
 /* If the job has a framework, adds a note that names the costs of the framework. */
 void hm__model_framework_note(struct hm_model *m);
-/* Returns the seconds that the framework adds to an iteration of a worker with `samples` samples:
- * a constant, and the conversion of samples that are text. */
+/* Returns the time in seconds that the framework adds to an iteration of a worker with `samples`
+ * samples: a constant, and the conversion of samples that are text. */
 double hm__model_framework_work(const struct hm_model *m, double samples);
 /* Returns the dataflow of a model's job if its platform has one; otherwise NULL. */
 const struct hm_dataflow *hm__model_dataflow(const struct hm_model *m);
 /* Returns the number of threads of a worker that compute. */
 double hm__model_threads(const struct hm_model *m);
-/* Returns the seconds in which the driver of a dataflow starts the stages of an iteration, with
- * `tasks` tasks in each; a distributed model needs twice as many stages. */
+/* Returns the time, in seconds, in which the driver of a dataflow starts the stages of an
+ * iteration, with `tasks` tasks in each; a distributed model needs twice as many stages. */
 double hm__model_schedule(const struct hm_model *m, double tasks);
 /* Adds the costs of a server or driver for a message of `bytes` bytes among n workers to the time
  * of the step, and the costs of a server for one direction to *server_s. */

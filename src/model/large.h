@@ -1,5 +1,5 @@
 /*
- * Models one training step of a transformer for any layout: the seconds of computing and
+ * Models one training step of a transformer for any layout: the time in seconds of computation and
  * communication, and the memory of the fullest worker, each split by cause. Everything is computed
  * from the sizes of the network and the data sheet of the device; only the constants in struct
  * hm_large_constants are fitted to published measurements. All functions are pure.
@@ -11,7 +11,7 @@
 
 /* ---- counts ---------------------------------------------------------------------------------- */
 
-/* Returns the number of parameters of a network. */
+/* Returns the number of parameters in a network. */
 double hm__large_parameters(const struct hm_transformer *network);
 /* Returns the number of parameters that process one token: experts_per_token experts instead of all
  * experts, one embedding table (the output head), and no norms. */
@@ -25,8 +25,8 @@ double hm__large_flop(const struct hm_transformer *network, double sequence, dou
 double hm__large_flop_again(const struct hm_transformer *network, double sequence, double share);
 
 /*
- * Numbers of parameters of one layer: `dense` are split over tensor-parallel workers, `expert` are
- * not.
+ * Numbers of parameters of one layer: those in `dense` are split over tensor-parallel workers,
+ * those in `expert` are not.
  */
 struct hm_large_layer_count {
     double dense, expert;
@@ -89,10 +89,10 @@ struct hm_large_device {
     double torus[HM_TORUS_AXES];
     double machine_workers; /* Number of workers that are rented together; per_node or less. */
     double host_bytes;      /* Memory of the host of machine_workers workers; NaN: unknown. */
-    /* Rate of matrix products relative to that of the usual device of its generation; 0 means the
-     * usual rate. */
+    /* Rate of matrix products relative to that of the typical device of its generation; 0 means the
+     * typical rate. */
     double speed;
-    double price_per_s; /* Money per second of one node; NaN: unknown. */
+    double price_per_s; /* Price per second of one node; NaN: unknown. */
     double max_nodes;   /* Number of nodes that exist; NaN: no limit. */
     unsigned assumed;   /* Values that are assumed, as a sum of the constants
                            HM_LARGE_ASSUMED_... */
@@ -241,16 +241,17 @@ extern const struct hm_large_constants hm__large_reference;
 struct hm_large_layer {
     double share; /* Share of the layers that are of this kind (dense, or with experts); 0 if there
                      are none. */
-    double forward, backward; /* Seconds in which the device computes, in each pass. */
+    double forward, backward; /* Time in seconds for which the device computes, in each pass. */
     /*
-     * Seconds of the forward pass of the linear layers of attention, and of the feed-forward layer.
+     * Seconds of the forward pass in the linear layers of attention, and in the feed-forward layer.
      */
     double maps, mlp;
     double core, core_backward; /* Seconds of the attention core (scores and weighted values),
                                    forward and backward. */
     double traffic;             /* Forward seconds of operations that memory bandwidth limits. */
-    double host_forward, host_backward; /* Seconds in which the host launches kernels. */
-    /* Seconds in which the host launches kernels if it is as slow as with eager software. */
+    double host_forward, host_backward; /* Time in seconds that the host needs to launch kernels. */
+    /* Time in seconds that the host needs to launch kernels if it is as slow as with eager
+     * software. */
     double slow_forward, slow_backward;
     double tensor; /* Seconds of the all-reduces of tensor parallelism in one pass. */
     double expert; /* Seconds of the exchange of tokens with experts in one pass. */
@@ -277,15 +278,15 @@ struct hm_large_case {
 };
 
 /*
- * Returns the seconds of a matrix product of an m x k and a k x n matrix on a device with a peak of
- * `peak` flop/s.
+ * Returns the time in seconds of a matrix product of an m x k and a k x n matrix on a device with a
+ * peak of `peak` flop/s.
  */
 double hm__large_gemm(const struct hm_large_case *x, double peak, double m, double n, double k);
 /* Returns the bytes per second of a collective of `ranks` ranks, of which `per_node` are in each
  * node. */
 double hm__large_collective(const struct hm_large_case *x, double ranks, double per_node,
                             double bytes, double passes);
-/* Compute the seconds of single layers for a layout. */
+/* Compute the times of single layers for a layout, in seconds. */
 void hm__large_times(const struct hm_large_case *x, const struct hm_layout *layout,
                      struct hm_large_times *ret_times);
 /* Evaluate a whole step from the times of hm__large_times for the same layout. */

@@ -1,10 +1,10 @@
 /*
  * Corrects the model of large networks by measured steps; see large_correct.h.
  *
- * Two factors are estimated: one on computing and memory traffic (clocks, power limits, kernels),
+ * Two factors are estimated: one on computation and memory traffic (clocks, power limits, kernels),
  * and one on the time of the host, which limits a layer whose time does not fall with the
  * micro-batch. They minimise the sum of squared errors of the logarithms, with normal priors around
- * 1. The prior for computing has the spread of published measurements, and that for the host is
+ * 1. The prior for computation has the spread of published measurements, and that for the host is
  * wide. The interval of a corrected time has two parts: the remaining uncertainty of the factors,
  * and the spread of layouts of one job around the model, which runs of other layouts do not show.
  */
@@ -31,7 +31,7 @@ static const struct {
     [HM_GROUP_BLACKWELL] = {.0344, .0487}, [HM_GROUP_PLAIN] = {.0602, .0426},
     [HM_GROUP_EXPERTS] = {.1585, .177},
 };
-/* Least standard deviation of the error that all layouts of a job share. */
+/* Smallest standard deviation of the error that all layouts of a job share. */
 static const double COMMON_LEAST = .08;
 
 void hm__large_apply(const struct hm_large_correction *c, struct hm_large_device *device,
@@ -137,7 +137,7 @@ void hm__large_correct(const struct hm_large_case *x, const struct hm_large_meas
     *ret = best;
 }
 
-/* Whether two layouts differ only in the number of workers and in the interleaving. */
+/* Returns whether two layouts differ only in the number of workers and in the interleaving. */
 static bool same_layout(const struct hm_layout *a, const struct hm_layout *b)
 {
     return a->tensor == b->tensor && a->pipeline == b->pipeline && a->context == b->context &&

@@ -14,7 +14,7 @@ struct hm_large_measured {
      * layout.
      */
     struct hm_layout layout;
-    /* Number of sequences of one step, and number of tokens of a sequence; NaN means those of the
+    /* Number of sequences in one step, and number of tokens in a sequence; NaN means those of the
      * job. */
     double batch, sequence;
     double time_s; /* Measured seconds of one step. */
@@ -23,12 +23,12 @@ struct hm_large_measured {
 enum { HM_LARGE_MEASURED_MOST = 64 };
 
 /*
- * Factors on the seconds that the model predicts, and the errors that remain for the measured
+ * Factors on the times that the model predicts, and the errors that remain for the measured
  * layouts.
  */
 struct hm_large_correction {
-    double compute; /* Factor on the seconds of computing and of memory traffic. */
-    double host;    /* Factor on the seconds in which the host launches kernels. */
+    double compute; /* Factor on the time of computation and of memory traffic. */
+    double host;    /* Factor on the time in which the host launches kernels. */
     size_t rows;    /* Number of measured steps. */
     struct hm_layout layouts[HM_LARGE_MEASURED_MOST];
     double errors[HM_LARGE_MEASURED_MOST]; /* ln(measured/corrected) of each measured step. */

@@ -1,8 +1,8 @@
 /*
  * Converts a cluster to a device of the model of large networks. The catalog describes the rates,
  * processors, memory and generation of accelerators. A cluster that gives rates without a
- * generation is compared with the usual devices of each generation. Rates are those of the data
- * sheets without sparsity; memory is the amount that tensors can take.
+ * generation is compared with the typical devices of each generation. Rates are those of the data
+ * sheets without sparsity; memory is the amount that tensors can occupy.
  */
 #include "large.h"
 
@@ -14,7 +14,7 @@
 #include "err.h"
 
 /*
- * The usual rates and sizes of the devices of a generation, for clusters that give only rates;
+ * The typical rates and sizes of the devices of a generation, for clusters that give only rates;
  * cards are described in the catalog. Columns: generation, flop/s with 16 bits, flop/s with 8 and 4
  * bits relative to that, memory bandwidth, memory, processors, bandwidth of a link, bandwidth of a
  * worker's share of the network (in the vendor's servers: half a port of 100 Gbit/s, then one of
@@ -38,7 +38,7 @@ double hm__large_host_link(const struct hm_large_device *device)
                                                                                          : 25.2e9;
 }
 
-/* Returns the distance between a machine and the usual one of a generation: the sum of the
+/* Returns the distance between a machine and the typical one of a generation: the sum of the
  * logarithms of the ratios of their rates and bandwidths. */
 static double usual_distance(const struct usual *usual, const struct hm_node *node)
 {
@@ -50,8 +50,8 @@ static double usual_distance(const struct usual *usual, const struct hm_node *no
 }
 
 /*
- * Sets the rates that were measured on the machine. The constants of this model describe the usual
- * machine, so the rate of matrix products is set relative to the rate that follows from the
+ * Sets the rates that were measured on the machine. The constants of this model describe the
+ * typical machine, so the rate of matrix products is set relative to the rate that follows from the
  * catalog.
  */
 static void set_measured(const struct hm_node *node, struct hm_large_device *device)
@@ -85,7 +85,7 @@ static enum hm_large_family generation_family(enum hm_generation generation)
     }
 }
 
-/* Returns the usual device of the generation of a node, or the most similar one. */
+/* Returns the typical device of the generation of a node, or the most similar one. */
 static const struct usual *nearest_usual(const struct hm_node *node)
 {
     const struct usual *best = &usuals[0];
@@ -107,7 +107,7 @@ static const struct usual *nearest_usual(const struct hm_node *node)
  */
 static struct hm_large_device node_device(const struct hm_node *node)
 {
-    /* Largest distance from the usual device of a generation at which a machine of unknown
+    /* Largest distance from the typical device of a generation at which a machine of unknown
      * generation counts as one of that generation. */
     static const double SAME = .25;
     /* Largest distance at which a device counts as one on which steps were measured: these are the
@@ -132,8 +132,8 @@ static struct hm_large_device node_device(const struct hm_node *node)
     d.unmeasured = d.family == HM_FAMILY_OTHER || usual_distance(usual, node) > LIKE;
     if (!hm__is_given(node->processors))
         return d;
-    /* If the number of processors of a machine is known, the machine also gives all rates that it
-     * supports, so a missing rate means that the format is not supported. */
+    /* The description of a machine that has the number of processors also has the rates of all
+     * supported formats, so a missing rate means that the format is not supported. */
     d.processors = node->processors;
     d.flops_8 = hm__is_given(node->flops_fp8) ? node->flops_fp8 : 0;
     d.flops_4 = hm__is_given(node->flops_fp4) ? node->flops_fp4 : 0;
@@ -152,7 +152,7 @@ int hm__large_device_set(const struct hm_cluster *cluster, struct hm_large_devic
     node.flops_16 = hm__node_rate(&node, HM_MATH_BF16, 32, NULL);
     if (!(hm__is_given(cluster->node.flops_16) || hm__is_given(cluster->node.flops_bf16))) {
         hm__fail(err, HM_E_MISSING, "the rate with 16 bits is not given");
-        hm__err_hint(err, "flops: {16: 989 Tflop/s}, or a machine of the catalog");
+        hm__err_hint(err, "flops: {16: 989 Tflop/s}, or a machine from the catalog");
         hm__err_field(err, "cluster.flops");
         return HM_E_MISSING;
     }

@@ -1,5 +1,5 @@
 /*
- * Computes the seconds that one transformer layer takes on one worker for one micro-batch.
+ * Computes the time in seconds that one transformer layer takes on one worker for one micro-batch.
  *
  * A matrix product takes the time of its arithmetic with the best tile size, or that of its memory
  * traffic, whichever is longer. Each processor computes one tile at a time, so the tiles are
@@ -19,8 +19,8 @@ static const struct {
              {128, 64, .80}, {64, 128, .80}, {64, 64, .60}};
 
 /*
- * Least number of values in each piece when the inner dimension k of a matrix product is split into
- * 2, 4 or 8 pieces.
+ * Smallest number of values in each piece when the inner dimension k of a matrix product is split
+ * into 2, 4 or 8 pieces.
  */
 static const double SPLIT_LEAST = 512;
 
@@ -82,8 +82,8 @@ struct pair {
 };
 
 /*
- * Returns the seconds of a linear layer that maps k values to n values, for `rows` tokens: one
- * matrix product forward, two backward. Weights that are not trained need no gradient.
+ * Returns the time in seconds of a linear layer that maps k values to n values, for `rows` tokens:
+ * one matrix product forward, two backward. Weights that are not trained need no gradient.
  */
 static struct pair linear_time(const struct hm_large_case *x, double peak, double rows, double n,
                                double k)
@@ -116,10 +116,11 @@ static double linear_peak(const struct hm_large_case *x)
 }
 
 /*
- * Returns the seconds of a linear layer of attention or of a feed-forward layer, with its adapter.
- * The products of an adapter are small, so memory traffic limits it. Forward it writes its output,
- * scales it and adds it to that of the layer: 6 passes over n values, and one over the k inputs.
- * Backward there are 4 passes over n values and 5 over k. Fused kernels need about half of them.
+ * Returns the time in seconds of a linear layer of attention or of a feed-forward layer, with its
+ * adapter. The products of an adapter are small, so memory traffic limits it. In the forward pass,
+ * the adapter writes its output, scales it and adds it to that of the layer: 6 passes over n
+ * values, and one over the k inputs. The backward pass takes 4 passes over n values and 5 over k.
+ * Fused kernels need about half of them.
  */
 static struct pair map_time(const struct hm_large_case *x, double rows, double n, double k)
 {
@@ -149,8 +150,8 @@ static double flash_efficiency(const struct hm_large_case *x)
 }
 
 /*
- * Returns the seconds of one batched matrix product of attention for one head, without a fused
- * kernel.
+ * Returns the time in seconds of one batched matrix product of attention for one head, without a
+ * fused kernel.
  */
 static double score_product(const struct hm_large_case *x, double rows, double n, double k)
 {
@@ -180,7 +181,7 @@ static struct pair core_time(const struct hm_large_case *x, const struct hm_layo
     return (struct pair){forward, 2.5 * forward / x->constants->flash_backward};
 }
 
-/* Returns the seconds of the linear layers of attention. */
+/* Returns the time in seconds of the linear layers of attention. */
 static struct pair attention_maps(const struct hm_large_case *x, const struct hm_layout *l,
                                   double rows)
 {
@@ -205,8 +206,8 @@ static struct pair attention_maps(const struct hm_large_case *x, const struct hm
 }
 
 /*
- * Returns the seconds of the matrix products of a feed-forward layer of `width` values; a gate
- * doubles the first product.
+ * Returns the time in seconds of the matrix products of a feed-forward layer of `width` values; a
+ * gate doubles the first product.
  */
 static struct pair mlp_maps(const struct hm_large_case *x, double rows, double width)
 {
@@ -237,7 +238,8 @@ static double traffic_factor(const struct hm_large_case *x)
                                                                        : c->traffic_compiled);
 }
 
-/* Returns the seconds of the routed and shared experts, including the permutation of tokens. */
+/* Returns the time in seconds of the routed and shared experts, including the permutation of
+ * tokens. */
 static struct pair expert_maps(const struct hm_large_case *x, const struct hm_layout *l,
                                double rows, double split)
 {
@@ -256,8 +258,8 @@ static struct pair expert_maps(const struct hm_large_case *x, const struct hm_la
     return sum;
 }
 
-/* Returns the forward seconds of the operations between matrix products, which are limited by
- * memory traffic. */
+/* Returns the time in seconds of the forward pass of the operations between matrix products, which
+ * memory traffic limits. */
 static double traffic_time(const struct hm_large_case *x, const struct hm_layout *l, double rows,
                            double split, bool expert)
 {
@@ -269,7 +271,8 @@ static double traffic_time(const struct hm_large_case *x, const struct hm_layout
     return rows * (outside + inside) * traffic_factor(x) / memory_rate(x);
 }
 
-/* Returns the seconds that the host needs to launch the kernels of one layer with this software. */
+/* Returns the time in seconds that the host needs to launch the kernels of one layer with this
+ * software. */
 static struct pair host_time(const struct hm_large_case *x, const struct hm_layout *l, bool expert,
                              enum hm_software software)
 {
@@ -352,8 +355,8 @@ static double expert_time(const struct hm_large_case *x, const struct hm_layout 
     return 2 * (fmax(across, spread) + 2 * c->link_s);
 }
 
-/* Returns the seconds of the exchange of keys and values that do not overlap with the attention
- * core. */
+/* Returns the time in seconds of the exchange of keys and values that do not overlap with the
+ * attention core. */
 static double context_shown(double exchange, double core)
 {
     return fmax(0, exchange - core) + .1 * fmin(exchange, core);

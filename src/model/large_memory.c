@@ -88,9 +88,9 @@ static struct kept layer_kept(const struct hm_large_case *x, const struct hm_lay
 struct held {
     /* Parameters of all layers of the stage, outside of experts and in experts. */
     double dense, expert;
-    double one; /* Number of parameters of one layer. */
+    double one; /* Number of parameters in one layer. */
     double tables;
-    double layers; /* Number of layers of the stage. */
+    double layers; /* Number of layers in the stage. */
 };
 
 static struct held count_held(const struct hm_large_work *w, const struct hm_layout *l)

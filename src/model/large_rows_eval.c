@@ -64,7 +64,7 @@ void hm__large_row_eval(const struct hm_large_row *row, const struct hm_large_de
     hm__large_step(&situation, &row->layout, &times, ret_step);
 }
 
-/* Whether two measured steps have the same network, device and number of workers. */
+/* Returns whether two measured steps have the same network, device and number of workers. */
 static bool same_setting(const struct hm_large_row *a, const struct hm_large_row *b)
 {
     return strcmp(a->source, b->source) == 0 && strcmp(a->model, b->model) == 0 &&

@@ -1,9 +1,9 @@
 /*
  * Computes the time of one training step: the slots of the pipeline, the communication of data
- * parallelism and sharding that does not overlap with computing, and the optimizer.
+ * parallelism and sharding that does not overlap with computation, and the optimizer.
  *
  * pipe = m w + (sum of all stages - w)/v + messages, where w is the time of the slowest stage, m
- * the number of micro-batches and v the number of chunks per stage. With ZeRO-3, computing (F
+ * the number of micro-batches and v the number of chunks per stage. With ZeRO-3, computation (F
  * seconds) and gathering weights (AG seconds) overlap partly and take (F^g + AG^g)^(1/g); g = 1 is
  * no overlap. step = (pipe + data + optimizer + fixed) (1 + jitter log2 nodes), where data is the
  * communication of data parallelism that is not hidden, fixed a constant time of each step, and
@@ -24,15 +24,16 @@ static const double TORUS_HOP_S = 1e-6;
 
 /* Seconds of one micro-batch in a layer, as a mean over all layers. */
 struct mean_layer {
-    double forward, backward; /* Seconds in which the device computes or the host launches kernels,
-                                 whichever takes longer. */
-    double comm_forward, comm_backward; /* Seconds of communication that computing does not hide. */
+    double forward, backward; /* Time in seconds for which the device computes or the host launches
+                                 kernels, whichever takes longer. */
+    double comm_forward, comm_backward; /* Seconds of communication that computation does not
+                                           hide. */
     double attention, traffic, host;    /* Components of the forward and backward seconds. */
     double slow; /* Additional seconds of forward + backward if the host is slow. */
     double tensor, expert, context; /* Seconds of communication in both passes, by kind. */
 };
 
-/* Returns the seconds of the recomputation in the backward pass. */
+/* Returns the time in seconds of the recomputation in the backward pass. */
 static double again_time(const struct hm_large_layer *a, enum hm_recompute recompute)
 {
     switch (recompute) {
@@ -51,7 +52,8 @@ static double again_time(const struct hm_large_layer *a, enum hm_recompute recom
     }
 }
 
-/* Returns the seconds in which the host launches a backward pass, with its recomputation. */
+/* Returns the time, in seconds, in which the host launches a backward pass, with its
+ * recomputation. */
 static double host_back(double forward, double backward, enum hm_recompute recompute)
 {
     return backward + (recompute == HM_RECOMPUTE_NONE   ? 0
@@ -60,7 +62,7 @@ static double host_back(double forward, double backward, enum hm_recompute recom
 }
 
 /*
- * Returns the seconds in which the gradients of one layer are added to their sum over
+ * Returns the time, in seconds, in which the gradients of one layer are added to their sum over
  * micro-batches, if this is not part of a fused matrix product: the gradients are read, and the sum
  * is read and written. Weights in 32 bits are converted before each pass. With ZeRO-3, the sum is
  * sharded.
@@ -143,8 +145,8 @@ static int set_groups(const struct hm_large_case *x, const struct hm_layout *l,
     return count;
 }
 
-/* Returns the seconds of a collective that sends `bytes` bytes per parameter, summed over all
- * groups. */
+/* Returns the time in seconds of a collective that sends `bytes` bytes per parameter, summed over
+ * all groups. */
 static double groups_time(const struct hm_large_case *x, const struct group *groups, int count,
                           double bytes, double passes)
 {
@@ -206,7 +208,7 @@ static double norm_sum(double a, double b, double p)
     return large > 0 ? large * pow(1 + pow(small / large, p), 1 / p) : 0;
 }
 
-/* Returns the seconds that ZeRO-3 adds to a step of `batches` micro-batches. */
+/* Returns the time in seconds that ZeRO-3 adds to a step of `batches` micro-batches. */
 static double sharded_time(const struct hm_large_case *x, const struct hm_layout *l,
                            const struct hm_large_times *t, const struct mean_layer *mean,
                            double batches, const struct group *all, int count)
@@ -238,8 +240,8 @@ static double sharded_time(const struct hm_large_case *x, const struct hm_layout
 }
 
 /*
- * Returns the seconds, out of x seconds of communication, that do not overlap with computing if
- * each chunk computes for `window` seconds.
+ * Returns how many of x seconds of communication do not overlap with computation if each chunk
+ * computes for `window` seconds.
  */
 static double shown_time(double x, double window, const struct hm_layout *l)
 {
@@ -249,8 +251,8 @@ static double shown_time(double x, double window, const struct hm_layout *l)
 }
 
 /*
- * Returns the seconds of gradient sums with sharding within nodes: first a sum inside each node,
- * then a sum between nodes, in which each worker sums its own shard.
+ * Returns the time in seconds of gradient sums with sharding within nodes: first a sum inside each
+ * node, then a sum between nodes, in which each worker sums its own shard.
  */
 static double in_node_sum(const struct hm_large_case *x, const struct group *groups, int count)
 {
@@ -274,8 +276,8 @@ static double in_node_gather(const struct hm_large_case *x, const struct group *
     return sum;
 }
 
-/* Returns the seconds of gradient sums and weight gathers that do not overlap, for ZeRO stages 0 to
- * 2. */
+/* Returns the time in seconds of gradient sums and weight gathers that do not overlap, for ZeRO
+ * stages 0 to 2. */
 static double data_time(const struct hm_large_case *x, const struct hm_layout *l,
                         const struct mean_layer *mean, const struct group *groups, int count)
 {
@@ -299,9 +301,9 @@ static double data_time(const struct hm_large_case *x, const struct hm_layout *l
 }
 
 /*
- * Returns the seconds of an optimizer that the host runs on the states of `own` parameters of each
- * worker. The host reads and writes 28 bytes of memory per parameter. New weights with 16 bits are
- * copied to the device; gradients are copied to the host during the backward pass.
+ * Returns the time in seconds of an optimizer that the host runs on the states of `own` parameters
+ * of each worker. The host reads and writes 28 bytes of memory per parameter. New weights with 16
+ * bits are copied to the device; gradients are copied to the host during the backward pass.
  */
 static double host_optimizer_time(const struct hm_large_case *x, const struct hm_layout *l,
                                   double own)
@@ -312,8 +314,8 @@ static double host_optimizer_time(const struct hm_large_case *x, const struct hm
 }
 
 /*
- * Returns the part of the seconds for copying weights from the host, in both passes of all
- * micro-batches, that does not overlap with computing.
+ * Returns the time in seconds for copying weights from the host, in both passes of all
+ * micro-batches, that does not overlap with computation.
  */
 static double fetch_time(const struct hm_large_case *x, const struct hm_layout *l,
                          const struct group *groups, int count, double batches, double compute)
@@ -350,7 +352,8 @@ static double optimizer_time(const struct hm_large_case *x, const struct hm_layo
 }
 
 /*
- * Sets the components of the step that belong to the pipeline; returns the seconds of the pipeline.
+ * Sets the components of the step that belong to the pipeline; returns the time in seconds of the
+ * pipeline.
  */
 static double pipeline_time(const struct hm_large_case *x, const struct hm_layout *l,
                             const struct hm_large_times *t, const struct mean_layer *mean,

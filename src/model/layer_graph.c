@@ -108,8 +108,8 @@ static size_t visit_layers(struct visitor *v, const struct hm_layer *layers, siz
     return input;
 }
 
-/* Divides the rows of the counts into units. A unit ends after row r if no row after r reads a row
- * before r. */
+/* Divides the rows of the counts into units. A unit ends after row r if no row after r reads the
+ * output of a row before r. */
 static int graph_set_units(struct hm_layer_graph *g, struct hm_err *err)
 {
     size_t *far = hm__calloc(g->row_count + 1, sizeof(*far));
@@ -120,14 +120,14 @@ static int graph_set_units(struct hm_layer_graph *g, struct hm_err *err)
         hm__free(far);
         return hm__fail_nomem(err);
     }
-    /* far[r + 1] is the last row of the counts that reads row r; far[0] is the last row that reads
-     * the input. */
+    /* A row is a layer of the network. far[r + 1] is the last row whose input is the output of row
+     * r; far[0] is the last row that reads the input of the network. */
     for (size_t i = 0; i < g->edge_count; i++) {
         size_t from = g->edges[i].from == HM_NONE ? 0 : g->edges[i].from + 1;
         far[from] = g->edges[i].to > far[from] ? g->edges[i].to : far[from];
     }
     for (size_t r = 0; r < g->row_count; r++) {
-        reach = far[r] > reach ? far[r] : reach; /* Last row of the counts that reads any row before
+        reach = far[r] > reach ? far[r] : reach; /* Last row that uses the output of a row before
                                                     row r. */
         if (reach <= r || r + 1 == g->row_count)
             g->ends[g->unit_count++] = r + 1;

@@ -1,6 +1,6 @@
 /*
- * Represents the graph of a network's layers: for each row of the counts, the rows whose outputs it
- * reads.
+ * Represents the graph of a network's layers: for each row of the counts (struct hm_counts, one row
+ * per layer), the rows whose outputs it reads.
  */
 #ifndef HM_LAYER_GRAPH_H
 #define HM_LAYER_GRAPH_H

@@ -23,7 +23,7 @@ struct ops {
     const struct hm_layer_place *place;
     double b;       /* Number of samples that are computed together. */
     double in, out; /* Number of values that b samples read, and number that they write. */
-    double a;       /* Number of bytes of one activation. */
+    double a;       /* Size of one activation in bytes. */
     double wide;    /* Bytes of one value that stays in 32 bits. */
     bool mixed;     /* True if weights have more bits than activations. */
     double forward_ops, backward_ops, casts; /* Numbers of operations that the host launches: in
@@ -31,7 +31,8 @@ struct ops {
     struct hm_layer_step step;
 };
 
-/* Returns the seconds of an element-wise kernel that software may fuse with its neighbours. */
+/* Returns the time in seconds of an element-wise kernel that software may fuse with its
+ * neighbours. */
 static double ops_stream(const struct ops *o, double bytes)
 {
     return hm__device_stream(o->d, bytes * hm__device_kept_traffic(o->d), o->d->k->stream);
@@ -45,7 +46,7 @@ static void ops_host(struct ops *o, double forward, double backward, double cast
 }
 
 /*
- * Adds the conversions of the weights of a matrix product and of their gradient between precisions.
+ * Adds the precision conversions of the weights of a matrix product and of their gradient.
  */
 static void ops_cast_weights(struct ops *o, double weights)
 {
@@ -293,7 +294,7 @@ static void ops_embedding(struct ops *o)
 
 /*
  * Adds a recurrent layer: the inputs of all steps are multiplied at once, but the matrix products
- * with the state are made step by step, because each waits for the previous one.
+ * with the state are computed step by step, because each waits for the previous one.
  */
 static void ops_recurrent(struct ops *o)
 {

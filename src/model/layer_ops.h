@@ -9,7 +9,7 @@
 
 /* Times of one layer for b samples, on the device and on the host, which launches kernels. */
 struct hm_layer_step {
-    double forward_s, backward_s; /* Seconds in which the device computes in each pass. */
+    double forward_s, backward_s; /* Time in seconds for which the device computes in each pass. */
     double forward_host_s, backward_host_s;
     double kept_bytes; /* Bytes that the layer keeps for the backward pass. */
 };
@@ -24,7 +24,8 @@ struct hm_layer_place {
 struct hm_layer_step hm__layer_ops(const struct hm_device *device, const struct hm_count *layer,
                                    const struct hm_layer_place *place, double b);
 /*
- * Return the seconds that the device (hm__update_time) and the host need to update the parameters.
+ * Return the time in seconds that the device (hm__update_time) and the host need to update the
+ * parameters.
  */
 double hm__update_time(const struct hm_device *device, enum hm_optimizer optimizer,
                        double parameters);

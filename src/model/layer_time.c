@@ -109,7 +109,7 @@ enum { BLOCK = 64 };
 
 /*
  * Adds the time of one layer to each case of a block of cases, where a case is a number of samples
- * b. Plain loops over arrays let the compiler vectorise.
+ * b. Plain loops over arrays allow the compiler to vectorise.
  */
 static void layer_cost_eval_block(const struct hm_layer_cost *l, const double *restrict b,
                                   double *restrict forward, double *restrict both)

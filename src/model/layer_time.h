@@ -47,14 +47,14 @@ int hm__layer_costs_init(struct hm_layer_costs *costs, const struct hm_counts *c
 void hm__layer_costs_release(struct hm_layer_costs *costs);
 
 /*
- * Computes the seconds of the forward pass and of forward plus backward, for `count` cases with
- * b[i] samples.
+ * Computes the time in seconds of the forward pass and of forward plus backward, for `count` cases
+ * with b[i] samples.
  */
 void hm__layer_costs_eval(const struct hm_layer_costs *costs, const double *b, size_t count,
                           double *ret_forward_s, double *ret_both_s);
 
 /*
- * Computes the seconds from the start of the backward pass until the last gradient has been
+ * Computes the time in seconds from the start of the backward pass until the last gradient has been
  * reduced. Each layer's all-reduce starts when its gradient is ready and the previous all-reduce
  * has ended. `count` cases are evaluated at once: case i has b[i] samples, and a message of M bytes
  * takes latency_s[i] + M * per_byte_s[i].

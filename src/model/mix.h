@@ -24,9 +24,9 @@ struct hm_mixes {
     size_t count;      /* Number of elements of `at`. */
 };
 
-/* Returns the number of workers of a mix that uses all workers of its machines. */
+/* Returns the number of workers in a mix that uses all workers of its machines. */
 double hm__mix_workers(const struct hm_cluster *cluster, const struct hm_mix *mix);
-/* Evaluates one mix at point->n, which is at most the number of workers of the mix, in the same way
+/* Evaluates one mix at point->n, which is at most the number of workers in the mix, in the same way
  * as hm__model_eval_slowed. Also sets `machines` and `price_per_s`. */
 int hm__mix_eval(const struct hm_model *model, const struct hm_mix *mix, double factor,
                  struct hm_point *point, struct hm_err *err);

@@ -279,7 +279,7 @@ struct eval_space {
     double *n, *batch, *passes;
     double *scratch; /* Buffer for the values of a formula. */
     double *forward; /* Seconds of the forward pass, if the layers are known. */
-    /* Seconds of latency and of transfer of the messages that overlap with the backward pass. */
+    /* Latency and transfer time in seconds of the messages that overlap with the backward pass. */
     double *latency, *bandwidth;
     double *used; /* Number of workers whose gradients are used. */
     /* With servers: seconds of a message in one direction, at the port of a worker and at the port
@@ -287,7 +287,7 @@ struct eval_space {
     double *worker, *server;
     double *finish; /* Seconds of a step whose buckets of gradients overlap with the backward pass;
                        0 without buckets. */
-    double factor;  /* Factor by which the seconds of all communication are multiplied. */
+    double factor;  /* Factor by which the time of all communication is multiplied. */
     size_t count;
 };
 
@@ -377,7 +377,7 @@ static enum hm_scheme step_scheme(const struct hm_model *m, const struct hm_tran
     return t->scheme;
 }
 
-/* Whether a step is sent layer by layer, overlapping with the backward pass. */
+/* Returns whether a step is sent layer by layer, overlapping with the backward pass. */
 static bool step_is_by_layers(const struct hm_model *m, const struct hm_transfer *t)
 {
     return m->overlap == HM_OVERLAP_LAYERS && m->costs.messages > 0 && !t->time &&
@@ -397,8 +397,8 @@ static struct hm_wires step_wires(const struct hm_model *m, const struct hm_tran
 }
 
 /*
- * Returns the seconds of a step and the scheme used. The step is one message, or one message per
- * layer; each message has its own latency.
+ * Returns the time in seconds of a step and the scheme used. The step is one message, or one
+ * message per layer; each message has its own latency.
  */
 static struct hm_wire_time step_message_time(const struct hm_model *m, const struct hm_transfer *t,
                                              double n, double bytes, enum hm_scheme *ret_scheme)
@@ -416,7 +416,7 @@ static struct hm_wire_time step_message_time(const struct hm_model *m, const str
     return time;
 }
 
-/* Returns the number of bytes that the states of all copies of the vertices take. */
+/* Returns the number of bytes that the states of all copies of the vertices occupy. */
 static double vertex_bytes(const struct hm_model *m, double n)
 {
     return model_parts_at(m, n)->replicas * m->job->graph->vertices * m->job->states *
@@ -513,7 +513,7 @@ static void combine_overlap(const struct hm_model *m, struct hm_point *p)
     switch (m->overlap) {
     case HM_OVERLAP_NONE:
     /*
-     * The time is the sum of computing and communication. If messages are sent layer by layer,
+     * The time is the sum of computation and communication. If messages are sent layer by layer,
      * eval_layer_overlap replaces the sum later.
      */
     case HM_OVERLAP_LAYERS:
@@ -636,8 +636,8 @@ static int eval_servers(const struct hm_model *m, const struct eval_space *space
 }
 
 /*
- * Whether latency and bandwidth components of the time are known, which requires that no step is
- * given as a formula of its time.
+ * Returns whether latency and bandwidth components of the time are known, which requires that no
+ * step is given as a formula of its time.
  */
 static bool steps_are_split(const struct hm_model *m)
 {

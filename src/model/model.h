@@ -1,7 +1,7 @@
 /*
- * Models a job from its specification sheet: f(n), the seconds of one iteration on n workers, split
- * into computing and communicating. The functions are pure: they do no input or output and keep no
- * state between calls.
+ * Models a job from its specification sheet: f(n), the time in seconds of one iteration on n
+ * workers, split into computation and communication. The functions are pure: they do no input or
+ * output and keep no state between calls.
  */
 #ifndef HM_MODEL_H
 #define HM_MODEL_H
@@ -42,11 +42,12 @@ size_t hm__model_part_count(const struct hm_model *model);
  * or "communicate".
  */
 void hm__model_part_name(const struct hm_model *model, size_t part, char *text, size_t room);
-/* Sets parts[k * count + i] to the seconds of component k on n[i] workers. */
+/* Sets parts[k * count + i] to the time in seconds of component k on n[i] workers. */
 int hm__model_parts(const struct hm_model *model, const double *n, size_t count, double *parts,
                     struct hm_err *err);
 
-/* Returns the kind of overlap of the model's computing and communicating; never HM_OVERLAP_AUTO. */
+/* Returns the kind of overlap between the model's computation and communication; never
+ * HM_OVERLAP_AUTO. */
 enum hm_overlap hm__model_overlap(const struct hm_model *model);
 /*
  * Returns the work factor of the variant that the model was made with: the factor on the samples of

@@ -3,7 +3,7 @@
  *
  * Each kind k has a model of its own. With equal shares every worker has batch/n samples. With
  * shares by speed a worker of kind k has the share v_k / sum_j w_j v_j of the batch, where w_j is
- * the number of workers of kind j, and v_j is the inverse of their computing time with equal
+ * the number of workers of kind j, and v_j is the inverse of their computation time with equal
  * shares. Messages among the workers move at the slowest link of the mix: the smallest bandwidth,
  * the largest latency, and the fewest workers in a node of all kinds in use. A synchronous step
  * takes as long as its slowest worker; the time is that of the slowest kind. Asynchronous workers
@@ -124,8 +124,8 @@ static int kind_eval(const struct hm_model *m, size_t k, const struct hm_wires *
 }
 
 /*
- * Sets the share of each kind of machines relative to an equal share, from the computing times with
- * equal shares. A kind that computes in no time has an equal share.
+ * Sets the share of each kind of machines relative to an equal share, from the computation times
+ * with equal shares. A kind that computes in no time has an equal share.
  */
 static int mix_shares(const struct hm_model *m, const double *workers, const struct hm_wires *wires,
                       double n, double factor, double *shares, struct hm_err *err)

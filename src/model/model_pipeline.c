@@ -41,7 +41,7 @@ int hm__model_set_pipeline(struct hm_model *m, struct hm_err *err)
         return 0;
     if (!m->counts || m->counts->layer_count == 0 || m->job->compute)
         return hm__model_fail_missing(m, "network", "a pipeline needs a network with layers",
-                                      "give network: a name of the catalog, or layers", err);
+                                      "give network: a name from the catalog, or layers", err);
     m->pipeline = hm__calloc(1, sizeof(*m->pipeline));
     if (!m->pipeline)
         return hm__fail_nomem(err);
@@ -148,7 +148,7 @@ struct pipeline_case {
     size_t stages, size;
     double replicas, micro_batches;
     struct hm_link link; /* Link between two stages of a pipeline. */
-    double factor;       /* Factor by which the seconds of all communication are multiplied. */
+    double factor;       /* Factor by which the time of all communication is multiplied. */
 };
 
 static double case_send(const struct hm_model *m, const struct pipeline_case *c, double bytes)
@@ -192,8 +192,8 @@ static double units_least(const struct hm_place_unit *units, size_t count,
 }
 
 /*
- * Returns the seconds of summing the gradients of the largest stage over all pipelines, and of the
- * update.
+ * Returns the time in seconds of summing the gradients of the largest stage over all pipelines, and
+ * of the update.
  */
 static double case_finish(const struct hm_model *m, const struct pipeline_case *c,
                           double parameters)

@@ -8,9 +8,10 @@
 /* The best placement on n workers: `replicas` pipelines of `stages` workers each. */
 struct hm_pipeline_choice {
     double stages, replicas;
-    double micro_batch, micro_batches; /* Number of samples of a micro-batch, and number of
+    double micro_batch, micro_batches; /* Number of samples in a micro-batch, and number of
                                           micro-batches in a step. */
-    double busy_s;       /* Seconds in which a worker computes, averaged over the stages. */
+    double busy_s;       /* Time in seconds for which a worker computes, averaged over the
+                            stages. */
     double send_s;       /* Seconds of messages between stages and among replicas. */
     double time_s;       /* Seconds of one training step. */
     double memory_bytes; /* Bytes of memory of the fullest stage. */

@@ -26,7 +26,7 @@ struct hm_model {
      * the table is shared.
      */
     struct hm_step_table *table, *own_table;
-    /* Kind of overlap of computing and communication; never HM_OVERLAP_AUTO. */
+    /* Kind of overlap between computation and communication; never HM_OVERLAP_AUTO. */
     enum hm_overlap overlap;
     struct hm_wires wires;
     struct hm_transfer platform_steps[HM_WAY_STEPS];
@@ -82,27 +82,27 @@ int hm__model_fail_missing(const struct hm_model *m, const char *field, const ch
 /* Checks that formulas have the quantities they use, and that communication has its links. */
 int hm__model_check_formulas(const struct hm_model *m, struct hm_err *err);
 
-/* Sets the links of a strategy of TensorFlow; fails if the machine cannot run it. */
+/* Sets the links of a TensorFlow strategy; fails if the machine cannot run it. */
 int hm__model_set_strategy(struct hm_model *m, struct hm_err *err);
 /* Sets the table of stragglers of the cluster, and adds a note that it is used. */
 int hm__model_set_stragglers(struct hm_model *m, struct hm_err *err);
-/* Returns the seconds that one edge of a graph takes if the job has no formula for it: flop divided
- * by the rate; for a CPU of the catalog, the time of its scalar arithmetic or of its memory
+/* Returns the time in seconds that one edge of a graph takes if the job has no formula for it: flop
+ * divided by the rate; for a CPU in the catalog, the time of its scalar arithmetic or of its memory
  * traffic. */
 double hm__model_edge_time(const struct hm_model *m);
-/* Decides whether steps are modelled by their operations, and how computing and communication
+/* Decides whether steps are modelled by their operations, and how computation and communication
  * overlap. */
 int hm__model_set_table(struct hm_model *m, struct hm_err *err);
-/* Whether a step is an all-reduce of gradients that is sent in buckets. */
+/* Returns whether a step is an all-reduce of gradients that is sent in buckets. */
 bool hm__model_in_buckets(const struct hm_model *m, const struct hm_transfer *t);
 /* Returns the bytes of memory of a worker that training can use; NaN: unknown. */
 double hm__model_memory_limit(const struct hm_model *m);
-/* Computes the seconds of a step, without communication, on the slowest of n workers, and the
- * memory of a worker. Each worker makes `passes` forward and backward passes with b samples
+/* Computes the time in seconds of a step, without communication, on the slowest of n workers, and
+ * the memory of a worker. Each worker performs `passes` forward and backward passes with b samples
  * each. */
 int hm__model_table_compute(const struct hm_model *m, double n, double b, double passes,
                             double *ret_s, double *ret_bytes, struct hm_err *err);
-/* Computes the communication of all buckets among n workers that make `passes` passes with b
+/* Computes the communication of all buckets among n workers that perform `passes` passes with b
  * samples each. end_s is the time of the whole step if its last backward pass overlaps with the
  * communication. All communication takes `factor` times as long as the links alone require. */
 int hm__model_table_send(const struct hm_model *m, double n, double b, double passes, double factor,

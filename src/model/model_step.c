@@ -164,7 +164,7 @@ int hm__model_table_send(const struct hm_model *m, double n, double b, double pa
      * step is longer by a share of the time of sending. */
     ret_sent->end_s =
         fmax(ret_sent->end_s, computed + k->contention * sending) + parts->update_s / speed;
-    /* Only the last pass sends gradients; the earlier passes add their computing time. */
+    /* Only the last pass sends gradients; the earlier passes add their computation time. */
     ret_sent->end_s += (passes - 1) * computed;
     ret_sent->end_s *= model_jitter(m, n);
     return 0;

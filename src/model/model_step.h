@@ -11,7 +11,8 @@ int hm__model_table_new(const struct hm_job *job, const struct hm_cluster *clust
                         const struct hm_constants *constants, struct hm_step_table **ret_table,
                         struct hm_err *err);
 
-/* Whether steps of the job on the cluster, which may be NULL, are modelled by their operations. */
+/* Returns whether steps of the job on the cluster, which may be NULL, are modelled by their
+ * operations. */
 bool hm__model_by_operations(const struct hm_job *job, const struct hm_cluster *cluster);
 
 #endif

@@ -1,8 +1,8 @@
 /*
- * Models the strategies of TensorFlow (tf.distribute) and checks what they need from a machine.
- * Most strategies are other names of platforms. Central storage keeps the variables in the memory
- * of the host: each accelerator sends its gradients to the host and fetches the variables, through
- * PCI Express or through the link of the machine if that is slower, and the host is modelled as a
+ * Models the TensorFlow strategies (tf.distribute) and checks what they need from a machine. Most
+ * strategies are other names of platforms. Central storage keeps the variables in the memory of the
+ * host: each accelerator sends its gradients to the host and fetches the variables, through PCI
+ * Express or through the link of the machine if that is slower, and the host is modelled as a
  * server whose port is such a link. Limit: a host with several PCI Express root complexes is faster
  * than this.
  */
@@ -26,7 +26,7 @@ static double host_bandwidth(const struct hm_node *node)
     }
 }
 
-/* Whether the name or the title of a machine says that its accelerators are TPUs. */
+/* Returns whether the name or the title of a machine says that its accelerators are TPUs. */
 static bool has_tpus(const struct hm_cluster *c)
 {
     return (c->title && (strstr(c->title, "TPU") || strstr(c->title, "tpu"))) ||

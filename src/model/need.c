@@ -5,7 +5,7 @@
  * (momentum: one, Adam: two) in that precision. 16 bits mean mixed precision (Micikevicius et al.,
  * ICLR 2018): the parameter and its gradient in 16 bits, and a copy of the parameter and the states
  * in 32 bits, so Adam needs 2 + 2 + 4 + 8 = 16 bytes a parameter. Activations grow with the samples
- * of one forward pass. If a worker's samples do not fit, it makes several passes and adds their
+ * of one forward pass. If a worker's samples do not fit, it performs several passes and adds their
  * gradients (gradient accumulation). Limit: nothing is recomputed or divided among workers.
  */
 #include "need.h"

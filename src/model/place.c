@@ -1,14 +1,13 @@
 /*
- * Places a chain of layers on devices (model parallelism) so that the pipeline takes the least
+ * Places a chain of layers on devices (model parallelism) so that the pipeline takes the shortest
  * time.
  *
  * The time of a step with m micro-batches is sum(t_s) + sum(c_s) + (m - 1) max(t_s, c_s), with t_s
- * the seconds of stage s and c_s those of the link after it. sum(t_s) does not depend on the
- * placement. For each value M that max(t_s, c_s) can have, in ascending order, a dynamic program
- * over the units finds the least sum(c_s) of placements whose stages and links take at most M. The
- * search ends when no placement with a larger M can be better than the best one so far. A stage s
- * of k keeps the activations of min(m, k - s) micro-batches (forward and backward passes
- * alternate).
+ * the time of stage s and c_s that of the link after it. sum(t_s) does not depend on the placement.
+ * For each value M that max(t_s, c_s) can have, in ascending order, a dynamic program over the
+ * units finds the smallest sum(c_s) of placements whose stages and links take at most M. The search
+ * ends when no placement with a larger M can be better than the best one so far. A stage s of k
+ * keeps the activations of min(m, k - s) micro-batches (forward and backward passes alternate).
  */
 #include "place.h"
 
@@ -30,8 +29,8 @@ struct place_search {
     size_t count, stages;
     double micro_batches, memory;
     struct place_sums sums;
-    double *least; /* least[s * (count + 1) + j] is the least sum of link times if the first j units
-                      are placed in s stages. */
+    double *least;  /* least[s * (count + 1) + j] is the smallest sum of link times if the first j
+                       units are placed in s stages. */
     size_t *before; /* before[i] is the number of units before the last stage of the placement whose
                        sum is least[i]. */
 };
@@ -46,7 +45,7 @@ static bool stage_fits(const struct place_search *s, size_t from, size_t to, siz
 }
 
 /* Fills the tables `least` and `before` for stages and links that take at most `most` seconds;
- * returns the least sum of link times. */
+ * returns the smallest sum of link times. */
 static double search_fill(struct place_search *s, double most)
 {
     const size_t width = s->count + 1;
@@ -137,7 +136,7 @@ static void search_run(struct place_search *s, const double *times, size_t count
                        struct hm_placement *best)
 {
     const double total = s->sums.time_s[s->count];
-    /* Lower bound of the sum of link times: the least sum if stages may take any time. */
+    /* Lower bound of the sum of link times: the smallest sum if stages may take any time. */
     const double links = search_fill(s, times[count - 1]);
     size_t low = 0, high = count - 1;
 

@@ -24,16 +24,17 @@ struct hm_placement {
 };
 
 /*
- * Returns the seconds of a step: the sum over stages and links, and (micro_batches - 1) times the
- * slowest of them. This is the makespan of a flow shop with equal jobs. The time is infinite if a
- * stage needs more than `memory` bytes; if `memory` is NaN, there is no limit. Stage s of k keeps
- * at most k - s micro-batches.
+ * Returns the time in seconds of a step: the sum over stages and links, and (micro_batches - 1)
+ * times the slowest of them. This is the makespan of a flow shop with equal jobs. The time is
+ * infinite if a stage needs more than `memory` bytes; if `memory` is NaN, there is no limit. Stage
+ * s of k keeps at most k - s micro-batches.
  */
 double hm__place_time(const struct hm_place_unit *units, const size_t *ends, size_t stages,
                       double micro_batches, double memory);
 /*
- * Finds the placement of the units on `stages` devices, at least one unit on each, with the least
- * time, by dynamic programming for each possible time of the slowest stage. The result is exact.
+ * Finds the placement of the units on `stages` devices, at least one unit on each, with the
+ * shortest time, by dynamic programming for each possible time of the slowest stage. The result is
+ * exact.
  */
 int hm__place_chain(const struct hm_place_unit *units, size_t count, size_t stages,
                     double micro_batches, double memory, struct hm_placement *ret_placement,

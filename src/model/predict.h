@@ -13,7 +13,7 @@
 int hm__predict_step(const struct hm_job *job, const struct hm_way *way, double n,
                      const struct hm_constants *constants, struct hm_point *ret_point,
                      struct hm_err *err);
-/* Returns the seconds of an all-reduce of `bytes` bytes among n workers of the cluster. */
+/* Returns the time in seconds of an all-reduce of `bytes` bytes among n workers of the cluster. */
 double hm__predict_allreduce(const struct hm_cluster *cluster, double n, double bytes,
                              const struct hm_constants *constants);
 

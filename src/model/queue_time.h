@@ -23,8 +23,8 @@
 #define HM_QUEUE_TIME_H
 
 /*
- * Returns T, the seconds in which each of n >= 1 workers makes one iteration. If served_s is larger
- * than alone_s, a message that shares the links with no other takes served_s.
+ * Returns T, the time in seconds in which each of n >= 1 workers performs one iteration. If
+ * served_s is larger than alone_s, a message that shares the links with no other takes served_s.
  */
 double hm__queue_time(double n, double apart_s, double alone_s, double served_s);
 

@@ -11,10 +11,10 @@
  *
  * Every source has the same weight, however many rows it has. With k sources of means m_s, the mean
  * is m = sum m_s / k, the variance of a row is v, the mean over the sources of the mean of (r -
- * m)^2 in a source, and a row of a further source has the variance v (1 + 1/k), since m is
- * uncertain too. One to four sources do not determine v, so the deviation is then scaled to the 90
- * % interval of Student's distribution with k degrees of freedom. For a kind that has a single
- * source, networks were held out instead of sources, and the deviation is not scaled.
+ * m)^2 in a source, and a row of another source has the variance v (1 + 1/k), since m is uncertain
+ * too. One to four sources do not determine v, so the deviation is then scaled to the 90 % interval
+ * of Student's distribution with k degrees of freedom. For a kind that has a single source,
+ * networks were held out instead of sources, and the deviation is not scaled.
  *
  * Steps of one job on different n have much of their error in common. The difference of their
  * errors grows with the ratio of their n, and is larger if one n is inside a node and the other
@@ -47,14 +47,14 @@ const struct hm_sheet_error hm__sheet_errors[HM_SHEET_KIND_COUNT] = {
 };
 /* clang-format on */
 
-/* Half of the width of the 90 % interval of a normal distribution, in standard deviations. */
+/* Half the width of the 90 % interval of a normal distribution, in standard deviations. */
 static const double NORMAL_90 = 1.645;
 
-/* Half of the width of the 90 % interval of Student's distribution with 1 to 4 degrees of freedom.
+/* Half the width of the 90 % interval of Student's distribution with 1 to 4 degrees of freedom.
  */
 static const double student_90[] = {6.314, 2.920, 2.353, 2.132};
 
-/* Whether the rate of the job's number format is at least twice that of fp32. */
+/* Returns whether the rate of the job's number format is at least twice that of fp32. */
 static bool job_uses_matrix_units(const struct hm_job *job, const struct hm_node *node)
 {
     double rate = hm__node_rate(node, job->math, job->precision, NULL);
@@ -113,7 +113,7 @@ static bool row_counts(const struct hm_sheet_row *row, const char *without)
     return !without || strcmp(row->source, without) != 0;
 }
 
-/* Whether row i is the first measurement of its source. */
+/* Returns whether row i is the first measurement of its source. */
 static bool source_is_new(const struct hm_sheet_row *rows, size_t i)
 {
     for (size_t k = 0; k < i; k++)

@@ -8,7 +8,7 @@
 #include "howmany.h"
 
 /*
- * Kinds of predictions, each with its own distribution of errors. Accelerators are those of the
+ * Kinds of predictions, each with its own distribution of errors. Accelerators are those in the
  * catalog.
  */
 enum hm_sheet_kind {
@@ -24,8 +24,8 @@ enum hm_sheet_kind {
     HM_SHEET_FRAMEWORK, /* Prediction for parameter servers or a driver of a known framework on
                            CPUs. */
     HM_SHEET_CPU,       /* Prediction for a network on CPUs whose cores are known. */
-    HM_SHEET_RATES,     /* Prediction for a network on hardware of which only the rates are
-                           known. */
+    HM_SHEET_RATES,     /* Prediction for a network on hardware with known rates and no other known
+                           properties. */
     /* Same as HM_SHEET_RATES, but with matrix units, whose rate is at least twice that of fp32. */
     HM_SHEET_MATRIX,
     HM_SHEET_FORMULA, /* Prediction for a job given by formulas, totals or a graph. */

@@ -23,14 +23,14 @@ enum {
     BANK = 65521,
     /* Largest number of workers that is simulated; more are extrapolated over log2(n). */
     WORKERS = 2048,
-    FEWEST = 400, /* Least number of iterations that are simulated. */
+    FEWEST = 400, /* Smallest number of iterations that are simulated. */
     /* Number of draws of all workers together, unless FEWEST iterations need more. */
     DRAWS = 200000,
-    PER_STALENESS = 16, /* Least number of iterations that are simulated for each unit of
+    PER_STALENESS = 16, /* Smallest number of iterations that are simulated for each unit of
                            staleness. */
 };
 
-/* Returns the expected seconds of an iteration on the given worker, counted from 0. */
+/* Returns the expected time in seconds of an iteration on the given worker, counted from 0. */
 static double mean_seconds(const struct hm_slow *w, double worker, double n, double seconds)
 {
     const struct hm_slowness *s = w->slowness;

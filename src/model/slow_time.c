@@ -181,8 +181,7 @@ static void quadrature_add_piece(struct hm_slow *w, double a, double b)
     }
 }
 
-/* Fills the tables of the quadrature for a pause, which is relative to the seconds of an
- * iteration. */
+/* Fills the tables of the quadrature for a pause, which is relative to the time of an iteration. */
 static void quadrature_fill(struct hm_slow *w, double pause)
 {
     size_t count = 0;

@@ -17,19 +17,20 @@ int hm__slow_new(const struct hm_slowness *slowness, struct hm_slow **ret_slow, 
 void hm__slow_free(struct hm_slow *slow);
 
 /*
- * Returns the expected seconds until all but `late` of n workers have finished an iteration of
- * `seconds` seconds; this is the (n - late)-th smallest of their n times. Requires 0 <= late < n
+ * Returns the expected time in seconds until all but `late` of n workers have finished an iteration
+ * of `seconds` seconds; this is the (n - late)-th smallest of their n times. Requires 0 <= late < n
  * and late <= HM_BACKUPS_MOST.
  */
 double hm__slow_order(struct hm_slow *slow, double n, double late, double seconds);
 /*
- * Returns the seconds in which n workers finish n iterations when no worker waits for another. An
- * iteration takes `seconds`, slowed by the worker's factor, plus `extra`, which is not slowed.
+ * Returns the time, in seconds, in which n workers finish n iterations when no worker waits for
+ * another. An iteration takes `seconds`, slowed by the worker's factor, plus `extra`, which is not
+ * slowed.
  */
 double hm__slow_async(const struct hm_slow *slow, double n, double seconds, double extra);
 /*
- * Returns the mean seconds of an iteration of all n workers when the fastest is never more than
- * `staleness` iterations ahead of the slowest: iteration c of worker i ends at x_i(c) =
+ * Returns the mean time in seconds of an iteration of all n workers when the fastest is never more
+ * than `staleness` iterations ahead of the slowest: iteration c of worker i ends at x_i(c) =
  * max(x_i(c-1), max_j x_j(c-1-staleness)) + d_i(c). The recursion runs on random draws with a fixed
  * seed. With staleness 0, the result equals that of hm__slow_order. A staleness above
  * HM_SLOW_STALENESS is treated as HM_SLOW_STALENESS.

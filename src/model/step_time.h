@@ -47,7 +47,7 @@ int hm__step_table_eval(struct hm_step_table *table, double b,
 
 /* Time of the communication of a step on n workers. */
 struct hm_step_sent {
-    /* Seconds of latency and of transfer, summed over the messages of all buckets. */
+    /* Latency and transfer time in seconds, summed over the messages of all buckets. */
     double latency_s, bandwidth_s;
     double end_s; /* Seconds from the start of the step until the last bucket has been reduced. */
     enum hm_scheme scheme;

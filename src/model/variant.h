@@ -14,7 +14,7 @@ struct hm_variant {
     bool weak;
     /* Factors on bandwidth, latency and flop per second of the hardware. */
     double bandwidth, latency, flops;
-    double work;                  /* Factor on the number of samples of an iteration. */
+    double work;                  /* Factor on the number of samples in an iteration. */
     struct hm_scaled quantity;    /* Factor on one quantity of the section `where:` of the job. */
     const struct hm_parts *parts; /* Splits of a graph for n = 1..part_count; borrowed. */
     size_t part_count;

@@ -3,13 +3,13 @@
  * servers' links.
  *
  * BSP waits for all workers but the backups (Chen et al. 2016); with SSP and async, workers may be
- * in different iterations (Ho et al. 2013, Recht et al. 2011). Workers that make local steps send
- * their model once in local_steps iterations (McMahan et al. 2017); workers that gossip are taken
- * to wait for the slowest of all, though they wait for their neighbours only. Stale workers queue
- * at the servers' links (queue_time.h); with SSP, the wait at the links is taken from asynchronous
- * workers and added to every iteration of the recursion. Limits: the pace (the factor by which
- * stragglers slow an iteration) is interpolated linearly over ln n between two evaluated n, and
- * messages of different workers do not collide at a worker's port.
+ * in different iterations (Ho et al. 2013, Recht et al. 2011). Workers that perform local steps
+ * send their model once in local_steps iterations (McMahan et al. 2017); workers that gossip are
+ * assumed to wait for the slowest of all, though they wait for their neighbours only. Stale workers
+ * queue at the servers' links (queue_time.h); with SSP, the wait at the links is taken from
+ * asynchronous workers and added to every iteration of the recursion. Limits: the pace (the factor
+ * by which stragglers slow an iteration) is interpolated linearly over ln n between two evaluated
+ * n, and messages of different workers do not collide at a worker's port.
  */
 #include "way_time.h"
 
@@ -174,7 +174,7 @@ void hm__stragglers_free(struct hm_stragglers *p)
     hm__free(p);
 }
 
-/* Returns the seconds that a worker would compute at the cluster's nominal speed. */
+/* Returns the time in seconds for which a worker would compute at the cluster's nominal speed. */
 static double worker_share_s(const struct hm_stragglers *p, const struct hm_point *point)
 {
     return point->compute_s * (p->dealt ? hm__slow_even(p->dealt, point->n) : 1);
@@ -188,11 +188,11 @@ struct pace_request {
     bool together;
     double apart; /* Number of backups if `together` is true, otherwise the staleness bound. */
     const struct hm_ports *ports;
-    /* Seconds in which messages wait at the servers' links; NULL if they do not wait. */
+    /* Time in seconds for which messages wait at the servers' links; NULL if they do not wait. */
     const double *queue_s;
 };
 
-/* Returns the seconds in which a worker sends and receives, after it has computed. */
+/* Returns the time, in seconds, in which a worker sends and receives, after it has computed. */
 static double worker_extra_s(const struct pace_request *request, const struct hm_point *points,
                              size_t i)
 {
@@ -201,8 +201,8 @@ static double worker_extra_s(const struct pace_request *request, const struct hm
 }
 
 /*
- * Returns the seconds of an iteration of a worker that waits for no other; the pace of SSP is
- * relative to this time. p may be NULL.
+ * Returns the time in seconds of an iteration of a worker that waits for no other; the pace of SSP
+ * is relative to this time. p may be NULL.
  */
 static double worker_alone_s(const struct hm_stragglers *p, const struct pace_request *request,
                              const struct hm_point *points, size_t i)
@@ -214,7 +214,8 @@ static double worker_alone_s(const struct hm_stragglers *p, const struct pace_re
 }
 
 /*
- * Finds the seconds of an iteration at a point, from the cache if this point was evaluated before.
+ * Finds the time of an iteration at a point, in seconds, from the cache if this point was evaluated
+ * before.
  */
 static int pace_seconds_at(struct hm_stragglers *p, const struct pace_request *request,
                            const struct hm_point *points, size_t i, double *ret_s,
@@ -312,8 +313,8 @@ int hm__stragglers_wait(struct hm_stragglers *p, const struct hm_way *way, struc
 }
 
 /*
- * Returns the seconds that a server's link needs for the gradients of an iteration. The port of a
- * colocated server also carries its worker's messages.
+ * Returns the time in seconds that a server's link needs for the gradients of an iteration. The
+ * port of a colocated server also carries its worker's messages.
  */
 static double server_links_s(const struct hm_way *way, const struct hm_ports *ports, size_t i)
 {
@@ -321,8 +322,8 @@ static double server_links_s(const struct hm_way *way, const struct hm_ports *po
 }
 
 /*
- * Computes the seconds in which the messages of an iteration wait at the servers' links if workers
- * never wait for each other.
+ * Computes the time in seconds for which the messages of an iteration wait at the servers' links if
+ * workers never wait for each other.
  */
 static void queue_eval(const struct hm_stragglers *p, const struct hm_way *way,
                        const struct pace_request *request, const struct hm_point *points,

@@ -27,7 +27,8 @@ void hm__stragglers_free(struct hm_stragglers *stragglers);
 double hm__way_nodes(const struct hm_way *way);
 /* Returns the number of workers out of n whose gradients are used. */
 double hm__way_used(const struct hm_way *way, double n);
-/* Whether workers may be in different iterations: async, or SSP with a staleness above 0. */
+/* Returns whether workers may be in different iterations: async, or SSP with a staleness above
+ * 0. */
 bool hm__way_stale(const struct hm_way *way);
 /*
  * Returns the factor by which stale gradients increase the number of iterations on n workers; at

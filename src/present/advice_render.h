@@ -15,15 +15,15 @@ void hm__render_advice_table(struct hm_text *out, const struct hm_advice *advice
                              const struct hm_style *style);
 
 /*
- * Whether the question has a target loss; otherwise it asks for the smallest loss within a time or
- * a budget.
+ * Returns whether the question has a target loss; otherwise it asks for the smallest loss within a
+ * time or a budget.
  */
 bool hm__advice_asks_loss(const struct hm_advice *advice);
-/* Whether the price of a worker is known, so that candidates have costs. */
+/* Returns whether the price of a worker is known, so that candidates have costs. */
 bool hm__advice_priced(const struct hm_advice *advice);
 /*
- * Whether candidate `i` is the best candidate with its algorithm. Candidates are sorted, so this is
- * true if no earlier candidate has that algorithm.
+ * Returns whether candidate `i` is the best candidate with its algorithm. Candidates are sorted, so
+ * this is true if no earlier candidate has that algorithm.
  */
 bool hm__advice_is_first(const struct hm_advice *advice, size_t i);
 

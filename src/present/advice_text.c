@@ -1,5 +1,5 @@
 /*
- * Renders advice as text for people: the algorithm and the number of workers, how certain the
+ * Renders advice as human-readable text: the algorithm and the number of workers, how certain the
  * choice is, why other candidates are worse, and the run that would improve the advice most.
  */
 #include <math.h>
@@ -10,7 +10,7 @@
 #include "chance_words.h"
 
 /*
- * The spread of the seconds of single iterations is shown if the 95th percentile is more than this
+ * The spread of the times of single iterations is shown if the 95th percentile is more than this
  * multiple of the 5th.
  */
 static const double SPREAD_SHOWN = 1.02;
@@ -56,8 +56,8 @@ static void advice_say_nearest(struct hm_text *out, const struct hm_advice *a)
 }
 
 /*
- * Appends how much the seconds of single iterations of the recommended candidate vary: their 5th
- * and 95th percentiles. Appends nothing if the ratio of the two is below SPREAD_SHOWN.
+ * Appends how much the times of single iterations of the recommended candidate vary: their 5th and
+ * 95th percentiles. Appends nothing if the ratio of the two is below SPREAD_SHOWN.
  */
 static void advice_say_spread(struct hm_text *out, const struct hm_advice *a)
 {

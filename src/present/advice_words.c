@@ -120,8 +120,8 @@ static const char *advice_show_ratio(double ratio, char *text)
 }
 
 /*
- * Appends an advantage of a candidate that is worse all in all, such as ", although each takes
- * 0.80x as long"; appends nothing if the ratio is not below 1.
+ * Appends an advantage of a candidate that is worse overall, such as ", although each takes 0.80x
+ * as long"; appends nothing if the ratio is not below 1.
  */
 static void advice_add_although(struct hm_text *out, double ratio, const char *before,
                                 const char *after)

@@ -23,8 +23,8 @@ static const struct hm_point *answer_recommended(const struct hm_answer *a)
 }
 
 /*
- * Whether the machine is an entry of the catalog, so that its name is not the path of a cluster
- * file.
+ * Returns whether the machine is an entry in the catalog, so that its name is not the path of a
+ * cluster file.
  */
 static bool answer_names_machine(const struct hm_answer *a)
 {
@@ -110,7 +110,8 @@ static void answer_say_speedup(struct hm_text *out, const struct hm_answer *a,
                       reference);
 }
 
-/* Appends the seconds of an iteration, followed by the words in `what`, such as " an iteration". */
+/* Appends the time of an iteration in seconds, followed by the words in `what`, such as " an
+ * iteration". */
 static void answer_say_iteration_time(struct hm_text *out, const struct hm_answer *a,
                                       const struct hm_point *p, const char *what)
 {
@@ -153,7 +154,7 @@ static const char *answer_unit_text(const struct hm_answer *a)
     return a->unit && a->unit[0] == 'e' ? " an epoch" : " an iteration";
 }
 
-/* Whether the answer shows rates (samples or tokens per second) instead of times. */
+/* Returns whether the answer shows rates (samples or tokens per second) instead of times. */
 static bool answer_has_rate(const struct hm_answer *a)
 {
     return a->unit && a->unit[0] != 'e';
@@ -307,7 +308,7 @@ static void answer_say_alternative(struct hm_text *out, const struct hm_answer *
     hm__render_taken_line(out, style, hm__alternative_names[kind], &line);
 }
 
-/* Whether two alternatives have the same number of workers and the same machine. */
+/* Returns whether two alternatives have the same number of workers and the same machine. */
 static bool alternatives_equal(const struct hm_plan_alternative *x,
                                const struct hm_plan_alternative *y)
 {
@@ -366,7 +367,8 @@ static void say_width(struct hm_text *out, const struct hm_style *style, double 
         hm__text_addf(out, "within a factor of %s", hm__show_number(sqrt(high / low), number));
 }
 
-/* Appends which runs would narrow the interval, and the commands that make these runs and use them.
+/* Appends which runs would narrow the interval, and the commands that execute these runs and use
+ * them.
  */
 static void say_advised_runs(struct hm_text *out, const struct hm_answer *a,
                              const struct hm_style *style)

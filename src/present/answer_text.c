@@ -1,7 +1,7 @@
 /*
- * Renders an answer as text for people: first the number of workers, then what limits the speed,
- * then what would change the answer. This file also contains the functions for wrapped lines,
- * labels and notes, which all text renderers use.
+ * Renders an answer as human-readable text: first the number of workers, then what limits the
+ * speed, then what would change the answer. This file also contains the functions for wrapped
+ * lines, labels and notes, which all text renderers use.
  */
 #include <math.h>
 #include <stdio.h>
@@ -313,8 +313,8 @@ static const char *miss_sentence(const struct hm_answer *a)
 }
 
 /*
- * Whether the answer recommends a number of workers: one that meets the limits, or 1 if one worker
- * is fastest.
+ * Returns whether the answer recommends a number of workers: one that meets the limits, or 1 if one
+ * worker is fastest.
  */
 static bool answer_recommends(const struct hm_answer *a)
 {

@@ -1,5 +1,5 @@
 /*
- * Renders machines, fabrics and neural networks of the catalog. An unknown value is "?" in text and
+ * Renders machines, fabrics and neural networks in the catalog. An unknown value is "?" in text and
  * null in JSON.
  */
 #include "catalog_render.h"

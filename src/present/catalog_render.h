@@ -1,5 +1,5 @@
 /*
- * Renders the entries of the catalog: as lines of a table, as text with every value, and as JSON.
+ * Renders the entries in the catalog: as lines of a table, as text with every value, and as JSON.
  */
 #ifndef HM_CATALOG_RENDER_H
 #define HM_CATALOG_RENDER_H
@@ -29,7 +29,7 @@ void hm__render_network_line(struct hm_text *out, const char *name, const struct
                              const char *title);
 void hm__render_network_json(struct hm_json *json, const struct hm_counts *counts);
 
-/* Sizes of a transformer of the catalog. */
+/* Sizes of a transformer in the catalog. */
 struct hm_transformer_size {
     const struct hm_transformer *network;
     double parameters, active; /* All parameters, and those that each token uses. */

@@ -54,7 +54,7 @@ struct hm_near_best {
  */
 void hm__say_near_best(struct hm_text *out, const struct hm_near_best *sure);
 
-/* Appends a sentence which says that all runs used a single node, and how many workers it has. */
+/* Appends a sentence that says that all runs used a single node, and how many workers it has. */
 void hm__say_one_node(struct hm_text *out, double workers);
 
 #endif

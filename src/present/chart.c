@@ -1,7 +1,7 @@
 /*
  * Renders the curve of an answer as a table, and draws it with characters: speedup against the
  * number of workers n, with the recommended point, the best point and the knee marked, and the time
- * of an iteration split into computing and communicating. If n spans a decade, both axes are
+ * of an iteration split into computation and communication. If n spans a decade, both axes are
  * logarithmic, and a dotted line shows the ideal speedup. With Unicode, each character is a Braille
  * pattern of two by four dots; without it, each character is one dot.
  */
@@ -14,9 +14,9 @@
 #include "render.h"
 
 /*
- * Whether the table shows point `i` of the curve. The table of a long curve has the first points,
- * then points at growing distances, and always the best point, the knee, the reference and the last
- * point.
+ * Returns whether the table shows point `i` of the curve. The table of a long curve has the first
+ * points, then points at growing distances, and always the best point, the knee, the reference and
+ * the last point.
  */
 static bool point_in_table(const struct hm_answer *a, size_t i, double last)
 {

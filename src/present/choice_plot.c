@@ -105,7 +105,7 @@ int hm__plot_recommendation(struct hm_text *out, const struct hm_recommendation 
 /* ---- advice -----------------------------------------------------------------------------------
  */
 
-/* Whether a candidate with an index below `end` has this algorithm. */
+/* Returns whether a candidate with an index below `end` has this algorithm. */
 static bool is_repeated(const struct hm_advice *a, size_t end)
 {
     for (size_t i = 0; i < end; i++)

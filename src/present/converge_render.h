@@ -39,8 +39,8 @@ int hm__convergence_plot(const struct hm_convergence *convergence,
                          const struct hm_plot_curve *curves, size_t count, const char *file,
                          char **ret_script, struct hm_err *err);
 /*
- * Writes a gnuplot script of the seconds of an iteration against the number of workers, with bars
- * from the 5th to the 95th percentile. Fails if there are no measured times.
+ * Writes a gnuplot script of the time of an iteration in seconds against the number of workers,
+ * with bars from the 5th to the 95th percentile. Fails if there are no measured times.
  */
 int hm__paces_plot(const struct hm_paces *paces, const char *file, char **ret_script,
                    struct hm_err *err);

@@ -1,7 +1,7 @@
 /*
- * Renders g(i, m), the loss after i iterations on m workers, as text for people: P*, the optimal
- * loss; for each algorithm the form of g, its error and its parameters; the errors for numbers of
- * workers that were held out of the fit; notes.
+ * Renders g(i, m), the loss after i iterations on m workers, as human-readable text: P*, the
+ * optimal loss; for each algorithm the form of g, its error and its parameters; the errors for
+ * numbers of workers that were held out of the fit; notes.
  */
 #include <math.h>
 #include <stdio.h>
@@ -139,9 +139,9 @@ static void g_add_parameters(struct hm_text *out, const struct hm_convergence *c
 enum { COSTS_SHOWN = 12 };
 
 /*
- * Whether the cost of staleness with index `k` is omitted from the text. If the cost is the same
- * for all staleness bounds, one line for each number of workers is enough. A long list is reduced
- * to the costs on the largest number of workers.
+ * Returns whether the cost of staleness with index `k` is omitted from the text. If the cost is the
+ * same for all staleness bounds, one line for each number of workers is enough. A long list is
+ * reduced to the costs on the largest number of workers.
  */
 static bool cost_is_left_out(const struct hm_g_stale *stale, size_t k)
 {

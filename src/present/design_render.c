@@ -1,4 +1,4 @@
-/* Renders a design, which is a list of runs to make, as text or JSON. */
+/* Renders a design, which is a list of runs to execute, as text or JSON. */
 #include <math.h>
 
 #include "checks.h"

@@ -1,4 +1,4 @@
-/* Writes a cluster as a platform of SimGrid; see emit_simgrid.h. */
+/* Writes a cluster as a SimGrid platform; see emit_simgrid.h. */
 #include "emit_simgrid.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* Writes a cluster as a platform of SimGrid (XML). */
+/* Writes a cluster as a SimGrid platform (XML). */
 #ifndef HM_EMIT_SIMGRID_H
 #define HM_EMIT_SIMGRID_H
 

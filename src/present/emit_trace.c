@@ -10,7 +10,7 @@
 
 enum { ROWS_MOST = 64 };
 
-/* State of the writer of one row of the trace, which writes event after event. */
+/* State of the writer that writes the events of one row of the trace in order. */
 struct emit_row {
     struct hm_json *json;
     int pid;

@@ -11,14 +11,14 @@
 
 /*
  * Write the iteration that is predicted for the recommended number of workers, with one row for
- * each of at most 64 workers. Communication that overlaps with computing is drawn at the end of the
- * iteration. Free *ret_text with hm_text_free.
+ * each of at most 64 workers. Communication that overlaps with computation is drawn at the end of
+ * the iteration. Free *ret_text with hm_text_free.
  */
 int hm__emit_trace(const struct hm_answer *answer, char **ret_text, struct hm_err *err);
 /*
  * Write the predicted step of a transformer, with one row for each pipeline stage. Each kind of
- * work is drawn once, for all micro-batches together; communication that is hidden behind computing
- * takes no time and is not drawn.
+ * work is drawn once, for all micro-batches together; communication that is hidden behind
+ * computation takes no time and is not drawn.
  */
 int hm__emit_trace_large(const struct hm_large_answer *answer, char **ret_text, struct hm_err *err);
 

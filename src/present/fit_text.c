@@ -1,4 +1,4 @@
-/* Renders a fit as text for people: the predictions, the terms, the residuals and the notes. */
+/* Renders a fit as human-readable text: the predictions, the terms, the residuals and the notes. */
 #include <math.h>
 #include <stdio.h>
 

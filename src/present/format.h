@@ -65,9 +65,9 @@ void hm__json_put_known(struct hm_json *json, const char *key, double value);
  */
 void hm__xml_text(struct hm_text *out, const char *text);
 
-/* Appends a field of CSV, in quotes if necessary; an empty field for NULL. */
+/* Appends a CSV field, in quotes if necessary; an empty field for NULL. */
 void hm__csv_text(struct hm_text *out, const char *text);
-/* Appends a comma and a number to a row of CSV; the field is empty if the number is not finite. */
+/* Appends a comma and a number to a CSV row; the field is empty if the number is not finite. */
 void hm__csv_number(struct hm_text *out, double value);
 
 #endif

@@ -119,8 +119,8 @@ static void plot_speedup(struct hm_text *out, const struct hm_answer *a)
 }
 
 /*
- * Plots the seconds of computing and communicating as stacked areas. If the range of n is wide,
- * plots them as lines on logarithmic axes, and omits communication that takes less than a
+ * Plots the time in seconds of computation and communication as stacked areas. If the range of n is
+ * wide, plots them as lines on logarithmic axes, and omits communication that takes less than a
  * thousandth of the step.
  */
 static void plot_step(struct hm_text *out, const struct hm_answer *a)

@@ -9,8 +9,8 @@
 #include "plot_style.h"
 
 /*
- * Returns the hours of the whole job or, if the length of the job is not given, the seconds of one
- * step.
+ * Returns the hours of the whole job or, if the length of the job is not given, the time in seconds
+ * of one step.
  */
 static double choice_time(const struct hm_large_choice *c)
 {

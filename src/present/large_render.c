@@ -119,7 +119,7 @@ const struct hm_large_choice *hm__large_first_fitting(const struct hm_large_answ
     return first;
 }
 
-/* Writes those members of a point that plans of all kinds of jobs have. */
+/* Writes the members of a point that are common to the plans of all kinds of jobs. */
 static void put_point(struct hm_json *json, const struct hm_large_answer *a,
                       const struct hm_large_choice *c)
 {
@@ -245,7 +245,8 @@ static void put_chosen(struct hm_json *json, const struct hm_large_answer *a)
     hm__json_close(json);
 }
 
-/* Whether the best point has the largest number of workers that was considered for its machine. */
+/* Returns whether the best point has the largest number of workers that was considered for its
+ * machine. */
 static bool best_is_last(const struct hm_large_answer *a)
 {
     const struct hm_large_choice *best = &a->points[a->best];

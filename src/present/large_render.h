@@ -42,7 +42,7 @@ const char *hm__large_breaks_part(const struct hm_large_answer *answer);
  */
 const struct hm_large_choice *hm__large_first_fitting(const struct hm_large_answer *answer);
 
-/* Append the answer as text for people; large_text.c implements this. */
+/* Append the answer as human-readable text; large_text.c implements this. */
 void hm__large_render_text(struct hm_text *out, const struct hm_large_answer *answer,
                            const struct hm_style *style);
 

@@ -1,5 +1,5 @@
 /*
- * Renders plans of transformers as text for people, in the same form as other plans: first the
+ * Renders plans of transformers as human-readable text, in the same form as other plans: first the
  * machines with the time and the cost of the whole job, then labelled lines, then tables of
  * layouts.
  */

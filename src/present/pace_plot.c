@@ -1,7 +1,7 @@
 /*
- * Renders f(m), the seconds of an iteration on m workers, as a gnuplot script: the mean, with bars
- * from the 5th to the 95th percentile of single iterations, and one curve for each algorithm and
- * consistency. Figure 1a of the Hemingway paper has this form.
+ * Renders f(m), the time in seconds of an iteration on m workers, as a gnuplot script: the mean,
+ * with bars from the 5th to the 95th percentile of single iterations, and one curve for each
+ * algorithm and consistency. Figure 1a of the Hemingway paper has this form.
  */
 #include <math.h>
 

@@ -1,6 +1,6 @@
 /*
- * Renders a recommendation as text for people: the number of workers, which runs it is based on,
- * how certain it is, the other candidates, and the run that would improve it most.
+ * Renders a recommendation as human-readable text: the number of workers, which runs it is based
+ * on, how certain it is, the other candidates, and the run that would improve it most.
  */
 #include <math.h>
 #include <stdio.h>

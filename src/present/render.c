@@ -360,7 +360,7 @@ static void answer_json(struct hm_text *out, const struct hm_answer *a)
 
 /* ---- CSV ------------------------------------------------------------------------------------- */
 
-/* Appends a field of CSV; the field is empty if the quantity is unknown (NaN or negative). */
+/* Appends a CSV field; the field is empty if the quantity is unknown (NaN or negative). */
 static void csv_known(struct hm_text *out, double value, const char *end)
 {
     if (value >= 0)

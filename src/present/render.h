@@ -38,8 +38,8 @@ int hm__render_gnuplot(struct hm_text *out, const struct hm_answer *answer, cons
 void hm__render_layers(struct hm_text *out, const struct hm_counts *counts, double weight_bytes);
 
 /*
- * Appends a text, broken into lines of at most the width of the style; lines after the first begin
- * at column `indent`.
+ * Appends a string, broken into lines of at most the width of the style; lines after the first
+ * begin at column `indent`.
  */
 void hm__render_wrapped(struct hm_text *out, const struct hm_style *style, const char *text,
                         size_t indent);

@@ -1,5 +1,5 @@
 /*
- * Writes stored runs as logs of MLPerf and as tables of the OSU micro-benchmarks; see run_export.h.
+ * Writes stored runs as MLPerf logs and as tables of the OSU micro-benchmarks; see run_export.h.
  */
 #include "run_export.h"
 
@@ -91,7 +91,7 @@ void hm__export_mllog(struct hm_text *out, const struct hm_stored *run)
         close_entry(j);
     }
     /*
-     * A run without iterations and samples, such as a result of MLPerf, is written as a single
+     * A run without iterations and samples, such as an MLPerf result, is written as a single
      * iteration.
      */
     double iterations = isfinite(run->iterations) || run->sample_count > 0 ? run->iterations : 1;

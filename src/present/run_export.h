@@ -6,7 +6,7 @@
 #include "text.h"
 
 /*
- * Writes a run as a log of MLPerf (MLLOG): the benchmark, the batch, the number of ranks, start and
+ * Writes a run as an MLPerf log (MLLOG): the benchmark, the batch, the number of ranks, start and
  * stop, and each sample as an evaluation, whose value is the loss. Times begin at `made_at` of the
  * run.
  */

@@ -1,6 +1,6 @@
 /*
  * Renders stored runs as text, JSON and CSV. A member of struct hm_stored has the same name as its
- * column and its JSON key. The field `more` is a flat JSON object with further values, which are
+ * column and its JSON key. The field `more` is a flat JSON object with other values, which are
  * written after the other columns.
  */
 #include "stored_render.h"
@@ -68,8 +68,8 @@ static const char *stored_cell(const struct hm_stored *run, size_t k, char text[
 }
 
 /*
- * Whether the table of several runs shows column `k`. Less important columns appear only when one
- * run is shown by hm__render_stored.
+ * Returns whether the table of several runs shows column `k`. Less important columns appear only
+ * when one run is shown by hm__render_stored.
  */
 static bool column_in_table(size_t k)
 {
@@ -266,7 +266,7 @@ static void member_gather(struct member_names *names, const struct hm_stored *ru
     }
 }
 
-/* Appends a JSON value as a field of CSV. A JSON string is written without its quotes and escapes.
+/* Appends a JSON value as a CSV field. A JSON string is written without its quotes and escapes.
  */
 static void csv_add_value(struct hm_text *out, const char *value, size_t length)
 {

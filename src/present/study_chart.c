@@ -289,8 +289,8 @@ void hm__chart_times(struct hm_page *page, const struct hm_convergence *c,
 /* ---- seconds of an iteration ----------------------------------------------------------------- */
 
 /*
- * Appends a table of the seconds of an iteration and their percentiles. The table is closed until
- * the reader opens it.
+ * Appends a table of the times of an iteration and their percentiles, in seconds. The table is
+ * closed until the reader opens it.
  */
 static void page_add_paces(struct hm_text *out, const struct hm_paces *paces, const char *title)
 {

@@ -41,8 +41,8 @@ void hm__chart_iterations(struct hm_page *page, const struct hm_convergence *con
 void hm__chart_times(struct hm_page *page, const struct hm_convergence *convergence,
                      const struct hm_advice *advice);
 /*
- * Appends a chart of the seconds of an iteration against the number of workers. If `advice` is not
- * NULL, algorithms have the same colours as in the charts of the advice.
+ * Appends a chart of the time of an iteration in seconds against the number of workers. If `advice`
+ * is not NULL, algorithms have the same colours as in the charts of the advice.
  */
 void hm__chart_paces(struct hm_page *page, const struct hm_paces *paces,
                      const struct hm_advice *advice);

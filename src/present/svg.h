@@ -32,7 +32,7 @@ struct hm_svg_chart {
     size_t count;
 };
 
-/* Whether the chart has a point that its scales can show. */
+/* Returns whether the chart has a point that its scales can show. */
 bool hm__svg_has_points(const struct hm_svg_chart *chart);
 /*
  * Appends the chart as an element <svg>…</svg>. The page must contain the CSS rules of

@@ -166,7 +166,7 @@ static void client_wait_sends(struct hm_ps *ps)
     hm__comm_wait_all(ps->world, ps->requests + servers, 2 * servers);
 }
 
-/* Enlarge the buffer of a message; returns whether `more` further values fit. */
+/* Enlarge the buffer of a message; returns whether `more` additional values fit. */
 static bool client_make_room(struct ps_link *link, size_t more)
 {
     size_t room = 2 * link->room < HM_PS_BODY ? 2 * link->room : HM_PS_BODY;
@@ -301,7 +301,7 @@ static double client_needed_clock(const struct hm_ps *ps, size_t table)
     return fmax(0, ps->clock - ps->layout->tables[table].staleness);
 }
 
-/* Whether the cached copy at index `place` is within the staleness bound of its table. */
+/* Returns whether the cached copy at index `place` is within the staleness bound of its table. */
 static bool client_is_fresh(const struct hm_ps *ps, size_t table, size_t place)
 {
     double version = ps->copies[table].version[place];
@@ -380,7 +380,7 @@ static void client_request(struct hm_ps *ps, size_t table, double needed, bool a
 
 /*
  * Request rows, beginning with rows[first], until all stale rows are requested or a message is
- * full. Returns the index of the first row that was not requested, or HM_NONE if there is no memory
+ * full. Returns the index of the first row that was not requested, or HM_NONE if memory runs out
  * even for a single row.
  */
 static size_t client_request_some(struct hm_ps *ps, size_t table, const size_t *rows, size_t first,

@@ -211,8 +211,8 @@ static void server_reply(struct hm_ps_server *s, size_t to)
     void **sends[2] = {&s->requests[workers + to], &s->requests[2 * workers + to]};
 
     /*
-     * The worker sent this request after it received the previous reply, so these waits end at
-     * once.
+     * The worker sent this request after it received the previous reply, so waiting for the sends
+     * of that reply ends at once.
      */
     hm__comm_wait_all(s->world, sends[0], 1);
     hm__comm_wait_all(s->world, sends[1], 1);

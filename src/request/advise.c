@@ -39,9 +39,9 @@ static const struct hm_request_field fields[] = {
      .argument = "P",
      .help = "reach this loss itself"},
     HM_ROW_POSITIVE(T, within, "within", 0, HM_DIM_TIME, "question", "TIME",
-                    "time available, such as 60s; alone: reach the least loss"),
+                    "time available, such as 60s; alone: reach the lowest loss"),
     HM_ROW_POSITIVE(T, budget, "budget", 0, HM_DIM_MONEY, "question", "MONEY",
-                    "money available, such as $5; alone: reach the least loss"),
+                    "money available, such as $5; alone: reach the lowest loss"),
     HM_ROW_CERTAINTY(T, certainty),
     {.name = "goal",
      .kind = HM_REQUEST_CHOICE,
@@ -212,8 +212,8 @@ static int add_times(struct hm_call *call, const struct hm_advise_request *r,
 }
 
 /*
- * Whether the loss follows scaling laws, which is so if the request has exactly one job and no
- * traces.
+ * Returns whether the loss follows scaling laws, which is the case if the request has exactly one
+ * job and no traces.
  */
 static bool has_no_traces(const struct hm_advise_request *r)
 {
@@ -341,7 +341,7 @@ static int load_price(struct hm_call *call, const struct hm_advise_request *r,
 /* ---- running -----------------------------------------------------------------------------------
  */
 
-/* Whether the request has a target loss, a time limit or a budget. */
+/* Returns whether the request has a target loss, a time limit or a budget. */
 static bool has_aim(const struct hm_advise_request *r)
 {
     return !isnan(r->loss) || !isnan(r->reach) || !isnan(r->within) || !isnan(r->budget);
@@ -496,7 +496,7 @@ const struct hm_verb hm__verb_advise = {
         "Reads traces as `howmany converge` does, or a fit that it has saved (.json), and joins "
         "the loss after i iterations on m workers with the seconds of an iteration. Given a loss, "
         "it answers with the algorithm and m that reach it first, or for the least money; given a "
-        "time or a budget alone, with those that reach the least loss. It says why the others "
+        "time or a budget alone, with those that reach the lowest loss. It says why the others "
         "lose, which algorithm leads at which loss, how sure the answer is, and which run would "
         "make it more certain. Seconds come from the traces themselves, or from elsewhere (times, "
         "job): "

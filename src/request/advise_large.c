@@ -1,5 +1,5 @@
 /*
- * Advises on jobs that train transformers: the seconds of an iteration come from plans, and without
+ * Advises on jobs that train transformers: the time of an iteration comes from plans, and without
  * traces the loss comes from published scaling laws.
  */
 #include <math.h>

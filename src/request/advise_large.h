@@ -7,8 +7,8 @@
 enum { HM_ADVISE_SIZES = 64 };
 
 /*
- * Numbers of workers on which a transformer fits in memory, and the seconds of an iteration on each
- * of them.
+ * Numbers of workers on which a transformer fits in memory, and the time of an iteration in seconds
+ * on each of them.
  */
 struct hm_advise_paces {
     /* Seconds of an iteration on each number of workers; owned by the caller. */
@@ -19,8 +19,9 @@ struct hm_advise_paces {
 };
 
 /*
- * Plan a job that trains a transformer (job->large is set), and return the seconds of an iteration
- * on each number of workers up to `max_n`. If `max_n` is 0, the size of the cluster is the limit.
+ * Plan a job that trains a transformer (job->large is set), and return the time in seconds of an
+ * iteration on each number of workers up to `max_n`. If `max_n` is 0, the size of the cluster is
+ * the limit.
  */
 int hm__advise_large_paces(const struct hm_loaded_job *job, double max_n, const char *algorithm,
                            struct hm_advise_paces *ret, struct hm_err *err);

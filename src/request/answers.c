@@ -63,7 +63,7 @@ static const struct hm_member point[] = {
     NUMBER("time_s", "seconds of one iteration"),
     KNOWN("low_s", "lower end of its interval"),
     KNOWN("high_s", "upper end of its interval"),
-    NUMBER("compute_s", "seconds of computing"),
+    NUMBER("compute_s", "seconds of computation"),
     NUMBER("communicate_s", "seconds of communicating"),
     KNOWN("latency_s", "part of communicate_s that waits for messages"),
     KNOWN("bandwidth_s", "part of communicate_s that moves bytes"),
@@ -111,12 +111,12 @@ static const struct hm_member layout[] = {
 };
 static const struct hm_member layout_outlook[] = {
     KNOWN("loss", "loss after all tokens, in nats per token: median of published scaling laws"),
-    KNOWN("low", "least loss by one of the laws"),
+    KNOWN("low", "lowest loss by one of the laws"),
     KNOWN("high", "largest loss by one of the laws"),
     KNOWN("target", "loss that was asked for"),
     KNOWN("least_tokens", "tokens that the target needs by the most favourable law"),
     KNOWN("most_tokens", "tokens by the least favourable law; null: never"),
-    KNOWN("optimal_parameters", "parameters with the least loss for the same compute"),
+    KNOWN("optimal_parameters", "parameters with the lowest loss for the same compute"),
     KNOWN("critical_batch", "critical batch in tokens"),
     NUMBER("factor", "factor on the tokens because the batch exceeds the critical one"),
 };
@@ -173,9 +173,9 @@ static const struct hm_member range_of_n[] = {KNOWN("from", "workers"), KNOWN("t
 static const struct hm_member beyond[] = {KNOWN("n", "a better n above the ceiling"),
                                           KNOWN("speedup", "its speedup")};
 static const struct hm_member alternatives[] = {
-    KNOWN_OBJECT("cheapest", "point", "the least cost"),
+    KNOWN_OBJECT("cheapest", "point", "the lowest cost"),
     KNOWN_OBJECT("balanced", "point", "the least weighted sum of time and cost"),
-    KNOWN_OBJECT("fastest", "point", "the fewest workers within `slack` of the least time")};
+    KNOWN_OBJECT("fastest", "point", "the fewest workers within `slack` of the shortest time")};
 static const struct hm_member advised[] = {
     NUMBERS("n", "workers of each run"), KNOWN("run_s", "seconds of each run"),
     KNOWN("within", "half the width of the interval after them, relative to the time")};
@@ -191,7 +191,7 @@ static const struct hm_member help[] = {
 #define WAY                                                                                        \
     MAYBE(TEXT, "platform", NULL,                                                                  \
           "allreduce, driver, server, gossip-ring, gossip-exp, federated or pipeline"),            \
-        MAYBE(TEXT, "strategy", NULL, "strategy of TensorFlow, such as MirroredStrategy"),         \
+        MAYBE(TEXT, "strategy", NULL, "TensorFlow strategy, such as MirroredStrategy"),            \
         MAYBE(TEXT, "consistency", NULL, "bsp, ssp or async"),                                     \
         MAYBE(NUMBER, "staleness", NULL, "clocks of ssp"),                                         \
         MAYBE(NUMBER, "servers", NULL, "parameter servers"),                                       \
@@ -296,8 +296,8 @@ static const struct hm_member term[] = {
 static const struct hm_member prediction[] = {
     NUMBER("n", "workers"),
     NUMBER("time_s", "seconds of one iteration"),
-    KNOWN("low_s", "interval of one further run"),
-    KNOWN("high_s", "interval of one further run"),
+    KNOWN("low_s", "interval of one more run"),
+    KNOWN("high_s", "interval of one more run"),
     KNOWN("mean_low_s", "interval of the mean"),
     KNOWN("mean_high_s", "interval of the mean"),
     KNOWN("speedup", "speedup over the reference, or over one worker"),
@@ -503,7 +503,7 @@ static const struct hm_member converge[] = {
     NUMBER("version", "version of the format"),
     TEXT("measure", "what the loss is"),
     TEXT("unit", "iteration or epoch"),
-    KNOWN("best_loss", "least possible loss"),
+    KNOWN("best_loss", "lowest possible loss"),
     KNOWN("best_loss_low", "lower end of its interval"),
     KNOWN("best_loss_high", "upper end of its interval"),
     BOOL("best_loss_estimated", "whether it was estimated"),
@@ -567,7 +567,7 @@ static const struct hm_member advise[] = {
     TEXT("status", "ok or unreached"),
     TEXT("measure", "what the loss is"),
     TEXT("unit", "iteration or epoch"),
-    KNOWN("best_loss", "least possible loss"),
+    KNOWN("best_loss", "lowest possible loss"),
     KNOWN("loss", "distance from it that is asked for"),
     KNOWN("within_s", "time available"),
     KNOWN("budget", "money available"),

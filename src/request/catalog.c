@@ -18,7 +18,7 @@ static const char kinds[] = "machines fabrics networks accelerators";
  */
 
 /*
- * Counts the parameters and operations of a neural network of the catalog. *ret_counts is NULL if
+ * Counts the parameters and operations of a neural network in the catalog. *ret_counts is NULL if
  * the catalog does not give the input shape, so that a job must give it.
  */
 static int count_network(const struct hm_catalog *catalog, const char *name,
@@ -120,7 +120,7 @@ static int put_machine(const struct hm_catalog *catalog, enum hm_catalog_kind ki
     return rc;
 }
 
-/* Writes an entry of the catalog as JSON if `json` is not NULL, otherwise as text. */
+/* Writes an entry in the catalog as JSON if `json` is not NULL, otherwise as text. */
 static int put_entry(const struct hm_catalog *catalog, enum hm_catalog_kind kind, const char *name,
                      struct hm_json *json, struct hm_text *out, bool whole, struct hm_err *err)
 {
@@ -277,7 +277,7 @@ static int find_entry(const struct hm_catalog *catalog, const struct hm_catalog_
         if ((r->kind < 0 || r->kind == k) &&
             hm__catalog_unknown(catalog, (enum hm_catalog_kind)k, r->name, &ignored) == HM_E_NOMEM)
             return hm__fail_nomem(err);
-    /* Sets an error which says that there is no such entry, and suggests a similar name. */
+    /* Sets an error that says that there is no such entry, and suggests a similar name. */
     if (r->kind < 0)
         return hm__catalog_unknown(catalog, HM_CATALOG_MACHINE, r->name, err);
     char kind[32] = "";

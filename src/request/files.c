@@ -32,8 +32,8 @@ static bool local_is_folder(const char *path)
 }
 
 /*
- * Whether a file was written by another tool. The answer is false for a pipe, because looking at
- * its beginning would consume it; a pipe must contain a table.
+ * Returns whether a file was written by another tool. The answer is false for a pipe, because
+ * looking at its beginning would consume it; a pipe must contain a table.
  */
 static bool local_is_foreign(const struct hm_import_from *from)
 {

@@ -44,7 +44,7 @@ static const struct hm_request_field fields[] = {
     HM_ROW_DOCUMENT(T, job.job, "job", "job", "JOB",
                     "start from this specification sheet and let the runs correct it; runs may be "
                     "left out then"),
-    HM_ROW_ON(T, job, "with a job: the machine the runs were made on"),
+    HM_ROW_ON(T, job, "with a job: the machine that the runs used"),
     HM_ROW_FABRIC(T, job),
     HM_ROW_SET(T, job),
     HM_ROW_LEVEL(T, level, 'l'),

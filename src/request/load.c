@@ -301,7 +301,7 @@ static int keep_job_keys(struct hm_call *call, const struct hm_cluster *job, str
 }
 
 /*
- * Adds a note which says that nothing connects several of these accelerators, so that the field
+ * Adds a note that says that nothing connects several of these accelerators, so that the field
  * `fabric` is needed.
  */
 static void note_alone(struct hm_cluster *c)
@@ -310,8 +310,8 @@ static void note_alone(struct hm_cluster *c)
 }
 
 /*
- * Whether a document in the field `on` is only a name: it has no contents, and there is no such
- * file.
+ * Returns whether a document in the field `on` is only a name: it has no contents, and there is no
+ * such file.
  */
 static bool is_plain_name(struct hm_call *call, const struct hm_document *d)
 {
@@ -336,7 +336,7 @@ static bool keep_accelerators(const struct hm_job *job, const char *named,
     return true;
 }
 
-/* Writes the note which says in which servers of the catalog the accelerator is placed. */
+/* Writes the note that names the servers in the catalog that hold the accelerator. */
 static int note_servers(struct hm_call *call, const char *named, const struct hm_servers *servers,
                         bool kept, struct hm_cluster *server, struct hm_err *err)
 {
@@ -352,7 +352,7 @@ static int note_servers(struct hm_call *call, const char *named, const struct hm
 }
 
 /*
- * If the user names an accelerator without a fabric, replaces it by a server of the catalog that
+ * If the user names an accelerator without a fabric, replaces it by a server in the catalog that
  * has several of these accelerators. A server without a price (the vendor's design) is preferred to
  * one that can be rented. The accelerator is not replaced if the job's cluster has a fabric, or if
  * the assignments put several accelerators into one node.

@@ -44,7 +44,7 @@ struct hm_loaded_job {
 int hm__load_job(struct hm_call *call, const struct hm_job_fields *fields, bool timed,
                  struct hm_loaded_job *ret_job, struct hm_err *err);
 /*
- * Sets *ret_name to the name of a network of the catalog if a document consists of nothing but this
+ * Sets *ret_name to the name of a network in the catalog if a document consists of nothing but this
  * name and there is no file of this name; otherwise to NULL.
  */
 int hm__find_network(struct hm_call *call, const struct hm_document *document,
@@ -55,22 +55,22 @@ int hm__find_network(struct hm_call *call, const struct hm_document *document,
  */
 void hm__hint_network(struct hm_call *call, const struct hm_document *document, struct hm_err *err);
 /*
- * Makes the tree of a job that trains a network of the catalog with its usual batch, data set and
+ * Makes the tree of a job that trains a network in the catalog with its usual batch, data set and
  * sequence, and stores it in the specification. *ret_note lists those of the usual values that the
  * user did not override.
  */
 int hm__load_network_job(struct hm_call *call, const char *name, struct hm_spec *spec,
                          const char **ret_note, struct hm_err *err);
-/* Load one machine: an entry of the catalog, a cluster file, or contents in the request. */
+/* Load one machine: an entry in the catalog, a cluster file, or contents in the request. */
 int hm__load_machine(struct hm_call *call, const struct hm_job_fields *fields,
                      const struct hm_document *machine, struct hm_cluster **ret_cluster,
                      struct hm_err *err);
 /*
- * Whether the field `set` changes a key of the job, instead of only properties of imported files
- * such as n=8.
+ * Returns whether the field `set` changes a key of the job, instead of only properties of imported
+ * files such as n=8.
  */
 bool hm__sets_job(const struct hm_texts *set);
-/* Whether a name in the field `on` is a cluster file, not a machine of the catalog. */
+/* Returns whether a name in the field `on` is a cluster file, not a machine in the catalog. */
 bool hm__is_cluster_file(const char *name);
 void hm__loaded_job_release(struct hm_loaded_job *job);
 /*
@@ -88,7 +88,8 @@ int hm__check_job_fields(const struct hm_job_fields *fields, bool one_machine, s
  */
 
 /*
- * Whether a name is the address of a store: it begins with postgresql:// or ends in .db or .sqlite.
+ * Returns whether a name is the address of a store: it begins with postgresql:// or ends in .db or
+ * .sqlite.
  */
 bool hm__is_store(const char *name);
 
@@ -109,7 +110,7 @@ struct hm_trace_fields {
     double best; /* Optimal loss P*; NaN if it is not given. */
     const char *measure;
     bool epochs;
-    double rows; /* Number of rows of the training data for which the loss is predicted; NaN if not
+    double rows; /* Number of rows in the training data for which the loss is predicted; NaN if not
                     given. */
     double level, seed;
 };

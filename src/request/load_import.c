@@ -119,7 +119,7 @@ void hm__imported_json(struct hm_call *call, struct hm_imported *const *all, siz
 /* ---- files of other tools ---------------------------------------------------------------------
  */
 
-/* Whether an assignment such as "batch=64" sets a key of the job. */
+/* Returns whether an assignment such as "batch=64" sets a key of the job. */
 static bool sets_key(const char *assignment, const char *key)
 {
     size_t length = strlen(key);
@@ -258,8 +258,8 @@ int hm__load_foreign_traces(struct hm_call *call, const struct hm_documents *doc
 }
 
 /*
- * Adds usual values to the tree of a job, for keys that the file lacks. The note lists those of the
- * keys that the user does not set either.
+ * Adds default values to the tree of a job, for keys that the file lacks. The note lists those of
+ * the keys that the user does not set either.
  */
 static int add_usual(struct hm_call *call, struct hm_imported *im, const struct hm_spec *spec,
                      const char **ret_note, struct hm_err *err)
@@ -310,7 +310,7 @@ static int take_tree(struct hm_call *call, const struct hm_imported *im, struct 
     return rc;
 }
 
-/* Whether an import contains a network or a job. */
+/* Returns whether an import contains a network or a job. */
 static bool has_job(const struct hm_imported *im)
 {
     return im->document.length > 0 && strcmp(im->document_kind, "cluster") != 0;
@@ -322,7 +322,7 @@ bool hm__is_import_folder(struct hm_call *call, const struct hm_document *d)
            call->context->files->is_folder(d->name);
 }
 
-/* Whether the document of an import has a key at its top level. */
+/* Returns whether the document of an import has a key at its top level. */
 static bool document_has(const struct hm_imported *im, const char *key)
 {
     size_t length = strlen(key);
@@ -337,7 +337,7 @@ static bool document_has(const struct hm_imported *im, const char *key)
 
 /*
  * Adds the network in another file to the job in a launcher's configuration. Keys that the
- * configuration has do not get usual values.
+ * configuration has do not get default values.
  */
 static void join_launch(struct hm_imported *network, const struct hm_imported *launch)
 {

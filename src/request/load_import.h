@@ -14,16 +14,16 @@ void hm__imported_text(struct hm_call *call, const struct hm_imported *im);
 void hm__imported_json(struct hm_call *call, struct hm_imported *const *all, size_t count);
 
 /*
- * Whether a document was written by another tool. This is decided by its contents or, if it has
- * only a name, by the contents of the file.
+ * Returns whether a document was written by another tool. This is decided by its contents or, if it
+ * has only a name, by the contents of the file.
  */
 bool hm__is_foreign(struct hm_call *call, const struct hm_document *document);
-/* Whether a document is a folder or an archive, so that the files in it are imported. */
+/* Returns whether a document is a folder or an archive, so that the files in it are imported. */
 bool hm__is_import_folder(struct hm_call *call, const struct hm_document *document);
 /*
  * Load runs, traces, a job or a cluster from files of other tools. The tree of a job or a cluster
  * is allocated in the arena of the call and stored in the specification. Keys that the file does
- * not have get usual values; *ret_note lists those that the user did not override.
+ * not have get default values; *ret_note lists those that the user did not override.
  */
 int hm__load_foreign_runs(struct hm_call *call, const struct hm_document *document,
                           struct hm_runs **ret_runs, struct hm_err *err);
@@ -46,7 +46,7 @@ int hm__import_machine(struct hm_call *call, struct hm_imported *im, struct hm_e
  */
 int hm__complete_launch(struct hm_call *call, const char *title, struct hm_spec *spec,
                         const char **ret_note, struct hm_err *err);
-/* Whether the assignments of a specification set a key of the job. */
+/* Returns whether the assignments of a specification set a key of the job. */
 bool hm__spec_sets(const struct hm_spec *spec, const char *key);
 
 #endif

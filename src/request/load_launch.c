@@ -27,7 +27,7 @@ static int probe_network(struct hm_call *call, const struct hm_spec *spec,
     return rc;
 }
 
-/* Whether a job has a value for a key, either in its tree or by an assignment. */
+/* Returns whether a job has a value for a key, either in its tree or by an assignment. */
 static bool has_key(const struct hm_spec *spec, const char *key)
 {
     return hm__value_get(spec->tree, key) != NULL || hm__spec_sets(spec, key);

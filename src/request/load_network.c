@@ -11,7 +11,7 @@
 #include "load_import.h"
 #include "readers.h"
 
-/* Whether a document is a single name that is not the name of a file. */
+/* Returns whether a document is a single name that is not the name of a file. */
 static bool is_bare_name(const struct hm_call *call, const struct hm_document *d)
 {
     if (d->tree || !d->name)

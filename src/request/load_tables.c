@@ -269,8 +269,8 @@ static int load_traces(struct hm_call *call, const struct hm_trace_fields *f,
 }
 
 /*
- * Whether the request has a single document that is a stored fit: a .json file, or a JSON object
- * with the key "algorithms".
+ * Returns whether the request has a single document that is a stored fit: a .json file, or a JSON
+ * object with the key "algorithms".
  */
 static bool is_fit(struct hm_call *call, const struct hm_trace_fields *f)
 {

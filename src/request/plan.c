@@ -18,7 +18,7 @@
 
 static const struct hm_request_field fields[] = {
     HM_ROW_DOCUMENT(T, job.job, "job", "job", "JOB", "the job: YAML, or JSON (.json)"),
-    HM_ROW_ON(T, job, "machines of the catalog, or cluster files, to run on; several are ranked"),
+    HM_ROW_ON(T, job, "machines from the catalog, or cluster files, to run on; several are ranked"),
     HM_ROW_FABRIC(T, job),
     HM_ROW_SET(T, job),
     HM_ROW_TEXT(T, job.batch, "batch", 'b', "job", "SAMPLES", "samples of one iteration"),
@@ -86,7 +86,7 @@ static const struct hm_request_field fields[] = {
     HM_ROW_ALPHA(T, alpha),
     HM_ROW_BETA(T, beta),
     HM_ROW_POSITIVE(T, deadline, "deadline", 0, HM_DIM_TIME, "question", "TIME",
-                    "finish the job within this time, such as 6h, at the least cost"),
+                    "finish the job within this time, such as 6h, at the lowest cost"),
     {.name = "budget",
      .kind = HM_REQUEST_NUMBER,
      .offset = offsetof(T, budget),
@@ -202,7 +202,7 @@ static int check_request(const struct hm_plan_request *r, struct hm_err *err)
 
     if (!r->job.job.name && !r->runs.name) {
         hm__request_fail(err, "job", HM_E_MISSING, "no job is given");
-        hm__err_hint(err, "name a network of the catalog, such as resnet-50, or a file, such as "
+        hm__err_hint(err, "name a network from the catalog, such as resnet-50, or a file, such as "
                           "examples/fig1.yaml; `howmany init` writes one");
         return HM_E_MISSING;
     }
@@ -400,7 +400,7 @@ static int solve_plan(const struct hm_plan_request *r, struct hm_call *call, str
     return rc;
 }
 
-/* Whether a document is, by the extension of its name (such as ".csv"), a table of runs. */
+/* Returns whether a document is, by the extension of its name (such as ".csv"), a table of runs. */
 static bool names_table(const struct hm_document *d)
 {
     static const char *const endings[] = {".csv", ".csv.gz", ".csv.zst", ".tsv", ".jsonl", ".db"};

@@ -29,7 +29,7 @@ struct hm_plan_request {
     double alpha, beta, deadline, budget, faster, work, max_n, reference, slack, certainty;
     double loss; /* Target loss of a transformer; NaN: not given. */
     /*
-     * Number of parameters of the transformer, or "auto" if the plan chooses it; NULL: the number
+     * Number of parameters in the transformer, or "auto" if the plan chooses it; NULL: the number
      * of the job is used.
      */
     const char *params;
@@ -74,8 +74,8 @@ int hm__plan_large(const struct hm_plan_request *request, struct hm_call *call,
 struct hm_large_answer;
 
 /*
- * Whether the request asks for a trace of the predicted step, or for a SimGrid platform file of the
- * cluster.
+ * Returns whether the request asks for a trace of the predicted step, or for a SimGrid platform
+ * file of the cluster.
  */
 bool hm__plan_emits(const struct hm_plan_request *request);
 /*

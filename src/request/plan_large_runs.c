@@ -59,8 +59,8 @@ static int read_recompute(const struct hm_runs *runs, size_t row, struct hm_layo
 }
 
 /*
- * Returns the seconds of one iteration. If the table has seconds per token or per sample, they are
- * converted.
+ * Returns the time in seconds of one iteration. If the table has seconds per token or per sample,
+ * they are converted.
  */
 static double step_seconds(const struct hm_runs *runs, size_t row, double batch, double sequence)
 {

@@ -22,9 +22,10 @@ static bool has_choice(const struct hm_choices *choices, int index)
 }
 
 /*
- * Whether the request names a platform. The choices of the field `platform` begin with all-reduce,
- * but the enum begins with HM_PLATFORM_JOB, so indices differ by one. The choice `all` does not
- * include gossip and federated averaging, whose steps differ from those of the other platforms.
+ * Returns whether the request names a platform. The choices of the field `platform` begin with
+ * all-reduce, but the enum begins with HM_PLATFORM_JOB, so indices differ by one. The choice `all`
+ * does not include gossip and federated averaging, whose steps differ from those of the other
+ * platforms.
  */
 static bool has_platform(const struct hm_platform_fields *f, enum hm_platform platform)
 {
@@ -34,8 +35,8 @@ static bool has_platform(const struct hm_platform_fields *f, enum hm_platform pl
 }
 
 /*
- * Whether the request names a strategy of TensorFlow. In the choices of the field `platform`, the
- * strategies come after the platforms.
+ * Returns whether the request names a TensorFlow strategy. In the choices of the field `platform`,
+ * the strategies come after the platforms.
  */
 static bool has_strategy(const struct hm_platform_fields *f, enum hm_strategy strategy)
 {
@@ -44,8 +45,8 @@ static bool has_strategy(const struct hm_platform_fields *f, enum hm_strategy st
 }
 
 /*
- * Whether parameter servers are to be compared with this consistency. If the request names no
- * consistency, servers use bsp, except those of TensorFlow, which are asynchronous.
+ * Returns whether parameter servers are to be compared with this consistency. If the request names
+ * no consistency, servers use bsp, except those of TensorFlow, which are asynchronous.
  */
 static bool servers_have(const struct hm_platform_fields *f, enum hm_strategy strategy,
                          enum hm_consistency consistency)
@@ -61,7 +62,7 @@ static bool servers_have(const struct hm_platform_fields *f, enum hm_strategy st
                                                 : HM_CONSISTENCY_BSP);
 }
 
-/* Whether the request compares any kind of parameter server with this consistency. */
+/* Returns whether the request compares any kind of parameter server with this consistency. */
 static bool has_consistency(const struct hm_platform_fields *f, enum hm_consistency consistency)
 {
     bool strategy = has_strategy(f, HM_STRATEGY_PARAMETER_SERVER);
@@ -91,7 +92,8 @@ static const char *server_field(const struct hm_platform_fields *f)
                                   : NULL;
 }
 
-/* Whether the workers of a platform may make several steps before they average the model. */
+/* Returns whether the workers of a platform may perform several steps before they average the
+ * model. */
 static bool has_local_steps(enum hm_platform platform)
 {
     return platform == HM_PLATFORM_ALLREDUCE ||
@@ -172,7 +174,7 @@ static void add_servers(const struct hm_platform_fields *f, enum hm_strategy str
         add_way(w, way);
 }
 
-/* Adds those strategies of TensorFlow that the request names. */
+/* Adds those TensorFlow strategies that the request names. */
 static void add_strategies(const struct hm_platform_fields *f, struct hm_plan_ways *w)
 {
     for (int i = HM_STRATEGY_MIRRORED; i < HM_STRATEGY_COUNT; i++) {

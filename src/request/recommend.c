@@ -57,7 +57,7 @@ static const struct hm_request_field fields[] = {
     HM_ROW_ALPHA(T, alpha),
     HM_ROW_BETA(T, beta),
     HM_ROW_POSITIVE(T, deadline, "deadline", 0, HM_DIM_TIME, "question", "TIME",
-                    "finish within this time, such as 10min, at the least cost"),
+                    "finish within this time, such as 10min, at the lowest cost"),
     HM_ROW_POSITIVE(T, budget, "budget", 0, HM_DIM_MONEY, "question", "MONEY",
                     "spend at most this, such as 0.5"),
     HM_ROW_CERTAINTY(T, certainty),

@@ -169,8 +169,8 @@ static int read_member(struct hm_request *r, const char *key, struct hm_value *v
 }
 
 /*
- * Whether the body of a request is the main document itself instead of an object with fields. If
- * the main document was set before, the body must be an object with fields.
+ * Returns whether the body of a request is the main document itself instead of an object with
+ * fields. If the main document was set before, the body must be an object with fields.
  */
 static bool is_bare(const struct hm_request *r, const struct hm_value *root)
 {

@@ -49,7 +49,7 @@ enum hm_request_kind {
      * hm_documents.
      */
     HM_REQUEST_DOCUMENTS,
-    /* Machines of the catalog or cluster files, stored in struct hm_documents. */
+    /* Machines in the catalog or cluster files, stored in struct hm_documents. */
     HM_REQUEST_MACHINES,
     /*
      * Name of a file to write, of type const char *; it is rejected if the caller has no access to
@@ -167,7 +167,7 @@ struct hm_request_field {
     struct hm_dim dim;
     /* Smallest and largest allowed number; if `most` is 0, there is no upper limit. */
     double least, most;
-    /* Allowed words, separated by spaces; "@machine" means all machines of the catalog. */
+    /* Allowed words, separated by spaces; "@machine" means all machines in the catalog. */
     const char *choices;
     /* Default value, written as on the command line; NULL if there is no default. */
     const char *fallback;
@@ -286,7 +286,7 @@ struct hm_call {
 };
 
 /*
- * Whether an assignment in the field `set` is a property of imported files, such as "n=8";
+ * Returns whether an assignment in the field `set` is a property of imported files, such as "n=8";
  * otherwise it sets a key of a job.
  */
 bool hm__is_fact(const char *assignment);

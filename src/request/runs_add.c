@@ -488,7 +488,7 @@ const struct hm_verb hm__verb_documents_get = {
 
 const struct hm_verb hm__verb_documents_list = {
     .name = "runs documents",
-    .summary = "list the named texts of the store",
+    .summary = "list the named documents of the store",
     HM_VERB_FIELDS(documents_fields),
     .size = sizeof(struct hm_documents_request),
     .operand = "kind",

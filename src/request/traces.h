@@ -28,7 +28,7 @@
          .least = -INFINITY,                                                                       \
          .group = "traces",                                                                        \
          .argument = "P",                                                                          \
-         .help = "the least possible loss (default: as the traces say, else estimated)"},          \
+         .help = "the lowest possible loss (default: as the traces say, else estimated)"},         \
         {.name = "measure",                                                                        \
          .kind = HM_REQUEST_TEXT,                                                                  \
          .offset = offsetof(type, m.measure),                                                      \

@@ -57,8 +57,8 @@ static struct flock slot_range(size_t slot)
 }
 
 /*
- * Whether an open file is a board (list of running commands) with the current version of the
- * format.
+ * Returns whether an open file is a board (list of running commands) with the current version of
+ * the format.
  */
 static bool is_board(int file)
 {
@@ -100,7 +100,7 @@ int hm__board_create(const char *path, struct hm_board **ret_board, struct hm_er
     return 0;
 }
 
-/* Whether another process has claimed a slot of the board. */
+/* Returns whether another process has claimed a slot of the board. */
 static bool slot_is_claimed(const struct hm_board *board, size_t slot)
 {
     struct flock range = slot_range(slot);

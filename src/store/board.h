@@ -1,9 +1,9 @@
 /*
  * The board is a file of fixed size to which the commands that run on this machine write their
  * progress, so that the web page of the server can show it. The server creates it when it starts
- * and keeps it open, so that a request opens no file. A command that takes long claims a slot,
- * writes its progress there, and holds a lock on the slot; the kernel removes the lock when the
- * command ends, also after kill -9.
+ * and keeps it open, so that a request opens no file. A command that takes a long time claims a
+ * slot, writes its progress there, and holds a lock on the slot; the kernel removes the lock when
+ * the command ends, also after kill -9.
  */
 #ifndef HM_BOARD_H
 #define HM_BOARD_H

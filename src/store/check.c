@@ -47,8 +47,8 @@ int hm__store_check_text(const char *field, const char *text, size_t most, struc
 }
 
 /*
- * Whether a string has the given form, in which 0 matches any digit and every other character
- * matches itself.
+ * Returns whether a string has the given form, in which 0 matches any digit and every other
+ * character matches itself.
  */
 static bool matches_form(const char *text, const char *form)
 {
@@ -64,8 +64,8 @@ static int two_digits(const char *digits)
 }
 
 /*
- * Whether the date and the time in a string exist (February 30 does not); the form of the string
- * must have been checked before.
+ * Returns whether the date and the time in a string exist (February 30 does not); the form of the
+ * string must have been checked before.
  */
 static bool is_valid_time(const char *t)
 {

@@ -4,7 +4,7 @@
 
 #include "howmany_store.h"
 
-/* Number of bytes of a time such as "2026-11-15T10:13:48Z", including its NUL. */
+/* Number of bytes in a time such as "2026-11-15T10:13:48Z", including its NUL. */
 enum { HM_STORE_TIME = 21 };
 
 /* Fails unless a string is UTF-8 and has at most `most` bytes. */

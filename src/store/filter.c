@@ -102,7 +102,8 @@ struct where_state {
     size_t count; /* Number of conditions that have been written. */
 };
 
-/* Whether a condition can be answered by the index of a column other than the sort column. */
+/* Returns whether a condition can be answered by the index of a column other than the sort
+ * column. */
 static bool is_indexed(const struct where_state *p, const struct hm_store_column *column,
                        const char *op)
 {

@@ -1,4 +1,4 @@
-/* Loads the client library of PostgreSQL, libpq, at run time; see libpq.h. */
+/* Loads the PostgreSQL client library, libpq, at run time; see libpq.h. */
 #include "libpq.h"
 
 #include "library.h"

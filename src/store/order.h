@@ -32,7 +32,7 @@ enum { HM_PARTS = 3 };
  */
 int hm__order_read(struct hm_arena *arena, const struct hm_store_filter *filter,
                    struct hm_order *ret_order, struct hm_err *err);
-/* Whether a page may contain runs of the given range (part). */
+/* Returns whether a page may contain runs of the given range (part). */
 bool hm__order_needs(const struct hm_order *order, enum hm_part part);
 /* Adds the condition for the runs of a range (part) to a statement, after " AND ". */
 void hm__order_condition(struct hm_statement *s, const struct hm_order *order, enum hm_part part);

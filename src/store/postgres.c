@@ -317,8 +317,8 @@ static const char *find_option(const PQconninfoOption *options, const char *name
 }
 
 /*
- * Whether an address can be parsed in only one way. A password with an unescaped @ or / would be
- * parsed as part of a host or a port, and hosts and ports are shown in messages.
+ * Returns whether an address can be parsed in only one way. A password with an unescaped @ or /
+ * would be parsed as part of a host or a port, and hosts and ports are shown in messages.
  */
 static bool is_unambiguous(const char *where, const PQconninfoOption *options)
 {
@@ -388,7 +388,7 @@ static int connect_to(struct postgres *c, const char *where, struct hm_err *err)
                          err);
 }
 
-/* Parses an address, stores its password, and writes the name of the store for messages. */
+/* Parses an address, stores its password, and writes the name of the store that messages use. */
 static int read_address(struct postgres *c, const char *where, char **ret_label, struct hm_err *err)
 {
     PQconninfoOption *options = c->pq.PQconninfoParse(where, NULL);

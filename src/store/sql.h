@@ -29,8 +29,8 @@ typedef int hm_sql_row(void *context, const struct hm_sql_value *cells, size_t c
 
 struct hm_sql {
     /*
-     * Opens the store at the address `where`. *ret_label is the name of the store for messages,
-     * without a password; free it with hm__free.
+     * Opens the store at the address `where`. *ret_label is the name of the store that messages
+     * use, without a password; free it with hm__free.
      */
     int (*open)(const char *where, void **ret_connection, char **ret_label, struct hm_err *err);
     void (*close)(void *connection);

@@ -1,7 +1,7 @@
 /*
- * Implements a store in a SQLite file, with a write-ahead log beside it. A commit returns after the
- * transaction was synced to the disk (synchronous=FULL). Compiled statements are cached, because
- * the same few statements are used many times.
+ * Implements a store in a SQLite file, with a write-ahead log next to it. A commit returns after
+ * the transaction was synced to the disk (synchronous=FULL). Compiled statements are cached,
+ * because the same few statements are used many times.
  */
 #include <errno.h>
 #include <math.h>
@@ -78,8 +78,8 @@ static const char *error_reason(int code)
     }
 }
 
-/* Returns the error with which the system refuses a new file beside the store, or 0. If SQLite
- * cannot make a file, it opens it for reading and keeps only the error of this second attempt. */
+/* Returns the error with which the system refuses a new file next to the store, or 0. If SQLite
+ * cannot create a file, it opens it for reading and keeps only the error of this second attempt. */
 static int find_refusal(const char *where)
 {
     struct hm_text name = {0};
@@ -386,8 +386,8 @@ static void checkpoint_long_log(struct sqlite *c)
 }
 
 /*
- * SQLite calls this function from time to time during a long statement. If the limits of the
- * request are exceeded, it returns 1, which ends the statement.
+ * SQLite calls this function periodically during a long statement. If the limits of the request are
+ * exceeded, it returns 1, which ends the statement.
  */
 static int is_over_budget(void *unused)
 {
@@ -395,7 +395,7 @@ static int is_over_budget(void *unused)
     return hm__budget_spent("runs");
 }
 
-/* Whether a file can be read, but the file or its folder cannot be written. */
+/* Returns whether a file can be read, but the file or its folder cannot be written. */
 static bool is_write_protected(const char *where)
 {
     const char *slash = strrchr(where, '/');
@@ -411,7 +411,7 @@ static bool is_write_protected(const char *where)
 
 /*
  * Opens a file that may not be written. A write-ahead log would need a writable folder, so the file
- * is opened as immutable. This gives correct results if no log with further data exists.
+ * is opened as immutable. This gives correct results if no log with more data exists.
  */
 static int open_read_only(struct sqlite *c, const char *where, struct hm_err *err)
 {

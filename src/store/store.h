@@ -8,7 +8,7 @@
 struct hm_store {
     const struct hm_sql *sql;
     void *connection;
-    char *label; /* Name of the store for messages; owned. */
+    char *label; /* Name of the store, as used in messages; owned. */
     /*
      * Number of runs that have not been added to the indexes yet, as far as this connection knows;
      * -1: not counted yet.
@@ -43,8 +43,8 @@ enum { HM_STORE_WAITING = 1024 };
  */
 void hm__store_place(struct hm_store *store, size_t added);
 /*
- * Whether building the indexes again from all `runs` takes less time than adding `added` of the
- * runs to them.
+ * Returns whether building the indexes again from all `runs` takes less time than adding `added` of
+ * the runs to them.
  */
 bool hm__store_is_rebuild_faster(int64_t added, int64_t runs);
 /* Marks all waiting runs as runs that are in the indexes, inside a transaction. */

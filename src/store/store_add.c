@@ -135,8 +135,8 @@ static bool value_is_same(const struct hm_sql_value *a, const struct hm_sql_valu
 
 /*
  * Compares the columns of a stored run with those of the run to add; `cells` are the id, all other
- * columns, and sample_count. The time at which the run was made is not compared, because by default
- * it is the time of adding.
+ * columns, and sample_count. The time at which the run was executed is not compared, because by
+ * default it is the time of adding.
  */
 static int compare_columns(void *context, const struct hm_sql_value *cells, size_t count,
                            struct hm_err *err)
@@ -325,7 +325,7 @@ static void report_runs(struct hm_store_batch *batches, size_t count, const stru
     }
 }
 
-/* Whether the client of every batch will send another batch at once. */
+/* Returns whether the client of every batch will send another batch at once. */
 static bool all_have_more(const struct hm_store_batch *batches, size_t count)
 {
     bool more = true;

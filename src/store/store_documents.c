@@ -1,5 +1,5 @@
 /*
- * Stores and lists documents: texts that have a kind and a name, such as fits, clusters and jobs.
+ * Stores and lists documents: strings that have a kind and a name, such as fits, clusters and jobs.
  */
 #include <string.h>
 

@@ -31,8 +31,8 @@ static void write_load_insert(struct hm_text *sql, size_t count)
 }
 
 /*
- * Whether the indexes should be built again from all runs, and the store does not have the first
- * run of the table yet.
+ * Checks whether the indexes should be built again from all runs, and whether the store does not
+ * have the first run of the table yet.
  */
 static int check_load(struct hm_store_load *load, size_t count, const char *first_key,
                       bool *ret_useful, struct hm_err *err)

@@ -71,7 +71,7 @@ static int estimate_matches(struct hm_store *store, const struct hm_store_filter
     int64_t found = MANY;
 
     /*
-     * The query planner of PostgreSQL chooses well between the two methods, so nothing is counted.
+     * The PostgreSQL query planner chooses well between the two methods, so nothing is counted.
      */
     if (!*store->sql->plain)
         return 0;
@@ -144,8 +144,8 @@ static int write_joined_part(struct hm_store *store, struct hm_statement *s,
 }
 
 /*
- * Whether one query can return all runs in order. This is possible if an index in this order
- * contains the waiting runs too: the index of the ids, unless another index fits a condition
+ * Returns whether one query can return all runs in order. This is possible if an index in this
+ * order contains the waiting runs too: the index of the ids, unless another index fits a condition
  * better, or the index of the keys.
  */
 static bool finds_all_runs(const struct run_visit *e, const struct hm_store_filter *filter)

@@ -55,7 +55,8 @@ static int put_more(struct hm_json *json, const char *more, struct hm_err *err)
 
 /* ---- tables of runs ------------------------------------------------------------------------- */
 
-/* Whether a fit can use a run: it must have a time, or a status that explains why there is none. */
+/* Returns whether a fit can use a run: it must have a time, or a status that explains why there is
+ * none. */
 static bool has_time(const struct hm_stored *run)
 {
     return run->seconds > 0 || run->total > 0 || !hm__stored_is_ok(run->status);
@@ -110,7 +111,7 @@ int hm_store_runs(struct hm_store *store, const struct hm_store_filter *filter,
 
 /* ---- traces --------------------------------------------------------------------------------- */
 
-/* Whether a run has at least one sample with a loss after the start (iteration above 0). */
+/* Returns whether a run has at least one sample with a loss after the start (iteration above 0). */
 static bool is_trace(const struct hm_stored *run)
 {
     for (size_t i = 0; i < run->sample_count; i++)

@@ -226,8 +226,8 @@ struct row_batch {
 };
 
 /*
- * Whether a value of a row is stored in the JSON object `more` of the run: the store has no column
- * for it, and the row has a value.
+ * Returns whether a value of a row is stored in the JSON object `more` of the run: the store has no
+ * column for it, and the row has a value.
  */
 static bool is_in_more(const struct row_batch *b, size_t c, size_t row)
 {
@@ -547,8 +547,8 @@ static struct hm_stored_sample *samples_new(const struct hm_trace *t)
 }
 
 /*
- * Whether a trace has values that are stored in the JSON object `more` of a run, because the store
- * has no columns for them.
+ * Returns whether a trace has values that are stored in the JSON object `more` of a run, because
+ * the store has no columns for them.
  */
 static bool trace_has_more(const struct hm_trace *t)
 {

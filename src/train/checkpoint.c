@@ -72,7 +72,7 @@ static uint64_t checksum_add(uint64_t sum, const void *data, size_t bytes)
 struct checkpoint_contents {
     struct hm_part parts[HM_PARTS + 1];
     size_t count;
-    double totals[HM_PARTS + 1]; /* Number of values of each array, summed over all ranks. */
+    double totals[HM_PARTS + 1]; /* Number of values in each array, summed over all ranks. */
     /*
      * Number of values in the file before each array; negative if the file does not have the array.
      * Used on rank 0 when a checkpoint is read.
@@ -80,7 +80,7 @@ struct checkpoint_contents {
     double before[HM_PARTS + 1];
 };
 
-/* Whether the values of the array are distributed over the ranks. */
+/* Returns whether the values of the array are distributed over the ranks. */
 static bool part_is_distributed(const struct hm_part *part)
 {
     return part->of_rows || part->of_ranks;
@@ -299,7 +299,7 @@ static int checkpoint_refuse(struct hm_err *err, const char *path, int line, con
     return rc;
 }
 
-/* Refuse a file of which something was read that is wrong, or that could not be read at all. */
+/* Refuse a file that has wrong contents or could not be read. */
 static int checkpoint_refuse_read(FILE *file, struct hm_err *err, const char *path, int line,
                                   const char *why)
 {
@@ -450,8 +450,8 @@ static int header_expect_arrays(struct checkpoint_reader *reader, struct checkpo
 }
 
 /*
- * Whether an array has the same meaning in all algorithms in which it occurs. This is so for the
- * weights w and for arrays with one value per row of the data.
+ * Returns whether an array has the same meaning in all algorithms in which it occurs. This is the
+ * case for the weights w and for arrays with one value per row of the data.
  */
 static bool part_is_shared(const struct checkpoint_contents *c, size_t part)
 {
@@ -460,7 +460,7 @@ static bool part_is_shared(const struct checkpoint_contents *c, size_t part)
 
 /*
  * Read the header lines that describe the arrays of any algorithm. For each array of this run that
- * the file has, store its position in the file. *ret_values is set to the number of values of all
+ * the file has, store its position in the file. *ret_values is set to the number of values in all
  * arrays.
  */
 static int header_find_arrays(struct checkpoint_reader *reader, struct checkpoint_contents *c,

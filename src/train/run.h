@@ -21,7 +21,7 @@
 struct hm_train_settings {
     double step;  /* Initial step size of the algorithm. */
     double batch; /* Number of rows in a mini-batch, over all ranks; for local SGD, on each rank. */
-    double passes;   /* Number of passes over its own rows that a rank makes in an iteration. */
+    double passes;   /* Number of passes over its own rows that a rank performs in an iteration. */
     double momentum; /* [0, 1) */
     double memory;   /* Number of pairs (change of w, change of the gradient) that L-BFGS stores. */
     bool shrink;     /* True if rows whose dual variable has stopped changing are to be skipped. */
@@ -104,11 +104,11 @@ struct hm_algorithm {
      */
     int (*begin)(struct hm_run *run, struct hm_err *err);
     /*
-     * Makes computations that are needed before the first iteration; all ranks call it, and it may
-     * communicate. May be NULL.
+     * Performs computations that are needed before the first iteration; all ranks call it, and it
+     * may communicate. May be NULL.
      */
     void (*prepare)(struct hm_run *run);
-    /* Makes one iteration; all ranks call it. */
+    /* Performs one iteration; all ranks call it. */
     void (*step)(struct hm_run *run);
     /*
      * Returns the sum of the terms of this rank's rows in the dual objective. NULL: the algorithm
@@ -116,8 +116,8 @@ struct hm_algorithm {
      */
     double (*dual)(const struct hm_run *run);
     /*
-     * Only for mini-batch algorithms: makes the second half of `step`, which changes w according to
-     * the mean gradient in run->gradient. `weight` is the size of this update as a fraction of a
+     * Only for mini-batch algorithms: performs the second half of `step`, which changes w according
+     * to the mean gradient in run->gradient. `weight` is the size of this update as a fraction of a
      * whole step, and `done` is the number of updates before this one. Each weight is updated
      * independently, so that ranges of w may be on different ranks. NULL: the algorithm cannot run
      * with parameter servers.
@@ -139,8 +139,8 @@ struct hm_algorithm {
      */
     int (*resumed)(struct hm_run *run, struct hm_err *err);
     /*
-     * Computes the objective and further members of a trace point. NULL: the objective is P(w),
-     * which the caller computes.
+     * Computes the objective and other members of a trace point. NULL: the objective is P(w), which
+     * the caller computes.
      */
     void (*eval)(struct hm_run *run, struct hm_trace_point *point);
 };
@@ -151,7 +151,7 @@ struct hm_algorithm {
  */
 struct hm_segment {
     double iterations, samples;
-    /* Total time and computing time in seconds; each is the maximum over the ranks. */
+    /* Total time and computation time in seconds; each is the maximum over the ranks. */
     double seconds, compute_s;
     /* Numbers of bytes sent and of floating-point operations, summed over all ranks. */
     double bytes, flop;
@@ -182,8 +182,8 @@ struct hm_platform_ops {
 };
 
 /*
- * Totals of the whole run, including iterations that were made before a checkpoint from which the
- * run was resumed.
+ * Totals of the whole run, including iterations that were performed before a checkpoint from which
+ * the run was resumed.
  */
 struct hm_train_totals {
     double elapsed_s, compute_s, bytes, flop;

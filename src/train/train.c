@@ -1,7 +1,7 @@
 /*
  * Implements the training loop. A segment consists of the iterations up to the next evaluation,
  * checkpoint or limit. All ranks start a segment together. The time of a segment is the time of the
- * slowest rank, and its computing time is the maximum over the ranks. The difference is the
+ * slowest rank, and its computation time is the maximum over the ranks. The difference is the
  * communication time, which includes waiting for other ranks.
  */
 #include "train.h"
@@ -92,7 +92,7 @@ static double train_segment_length(const struct hm_run *run, const struct hm_tra
     return fmax(1, length);
 }
 
-/* Whether the limit on iterations or on time is reached. */
+/* Returns whether the limit on iterations or on time is reached. */
 static bool train_limit_reached(const struct hm_run *run, const struct hm_train_limits *limits,
                                 const struct hm_train_totals *totals)
 {

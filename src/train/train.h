@@ -41,7 +41,8 @@ struct hm_trace_point {
     double iteration; /* Number of iterations finished so far. */
     double epoch;     /* Number of passes over all rows of the data so far. */
     double seconds, compute_s,
-        /* Mean seconds of one iteration: in total, for computing, and for communication. */
+        /* Mean time in seconds of one iteration: in total, for computation, and for
+         * communication. */
         communicate_s;
     double elapsed_s; /* Seconds of all iterations so far. */
     double objective;
@@ -104,7 +105,7 @@ struct hm_train_plan {
 int hm__run_begin(struct hm_run *run, struct hm_err *err);
 /*
  * Iterate until a stopping criterion holds. All ranks must call this function. A resumed run that
- * already meets a criterion makes no iteration and reports nothing. The totals of this call are
+ * already meets a criterion performs no iteration and reports nothing. The totals of this call are
  * added to those in *totals.
  */
 int hm__train(struct hm_run *run, const struct hm_train_plan *plan, struct hm_train_totals *totals,

@@ -9,7 +9,8 @@
 
 struct hm_arena;
 
-/* Whether an optional quantity of a job or a cluster has a value: it is neither 0 nor NaN. */
+/* Returns whether an optional quantity of a job or a cluster has a value: it is neither 0 nor
+ * NaN. */
 bool hm__is_given(double value);
 
 /* Check that a required pointer is not NULL; `name` is the name of the parameter. */
@@ -55,19 +56,19 @@ int hm__traces_check(const struct hm_traces *traces, bool need_loss, struct hm_e
 /* Check that a fit of the loss curve has at least one algorithm. */
 int hm__convergence_check(const struct hm_convergence *convergence, struct hm_err *err);
 
-/* Check the kinds of machines of a mixed cluster; errors add `prefix` to the name of the field. */
+/* Check the kinds of machines in a mixed cluster; errors add `prefix` to the name of the field. */
 int hm__cluster_check_kinds(const struct hm_cluster *cluster, const char *prefix,
                             struct hm_err *err);
 /* Copy a cluster with its strings, speeds and kinds of machines into an arena. */
 int hm__cluster_copy(struct hm_arena *arena, const struct hm_cluster *from, struct hm_cluster *to,
                      struct hm_err *err);
 /*
- * Set the kinds of machines of a cluster; there must be at least one. The fields that describe a
+ * Set the kinds of machines in a cluster; there must be at least one. The fields that describe a
  * machine are copied from the first kind, and the name lists all kinds. `kinds` is borrowed.
  */
 int hm__cluster_set_kinds(struct hm_arena *arena, struct hm_cluster *cluster,
                           const struct hm_kind *kinds, size_t count, struct hm_err *err);
-/* Whether the price of every machine of the cluster is known. */
+/* Returns whether the price of every machine in the cluster is known. */
 bool hm__cluster_priced(const struct hm_cluster *cluster);
 /* Returns the total number of workers in the cluster; NaN or 0: no limit. */
 double hm__cluster_workers(const struct hm_cluster *cluster);
@@ -81,13 +82,13 @@ int hm__cluster_one_kind(const struct hm_cluster *cluster, struct hm_err *err);
 /* Initialise a cluster of machines with one worker each; all other quantities are unknown. */
 void hm__cluster_init(struct hm_cluster *cluster);
 /*
- * Whether messages call the workers of a machine GPUs: the machine has several accelerators, and
- * its title names no other kind of chip.
+ * Returns whether messages call the workers of a machine GPUs: the machine has several
+ * accelerators, and its title names no other kind of chip.
  */
 bool hm__cluster_has_gpus(const struct hm_cluster *cluster);
 /*
- * Whether the accelerators run only steps that XLA or Neuron has compiled as a whole: Google's TPU
- * and Amazon's Trainium have no single kernels that eager software could call.
+ * Returns whether the accelerators run only steps that XLA or Neuron has compiled as a whole:
+ * Google's TPU and Amazon's Trainium have no single kernels that eager software could call.
  */
 bool hm__cluster_compiles(const struct hm_cluster *cluster);
 /* Set the same defaults as hm_job_new; the job takes ownership of the arena `memory`. */

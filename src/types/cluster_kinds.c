@@ -39,7 +39,7 @@ int hm__cluster_one_kind(const struct hm_cluster *cluster, struct hm_err *err)
     return HM_E_CONFLICT;
 }
 
-/* Whether two kinds of machines of a cluster have the same name. */
+/* Returns whether two kinds of machines in a cluster have the same name. */
 static bool kinds_equal(const struct hm_kind *a, const struct hm_kind *b)
 {
     return a->machine->name && b->machine->name && strcmp(a->machine->name, b->machine->name) == 0;

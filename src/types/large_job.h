@@ -22,7 +22,7 @@ struct hm_large_job {
     struct hm_layout layout;
     bool sequence_parallel_given, shard_given;
     /*
-     * True if the job says which communication overlaps with computing; if not, intervals cover
+     * True if the job says which communication overlaps with computation; if not, intervals cover
      * both cases.
      */
     bool overlap_given;
@@ -35,7 +35,7 @@ struct hm_large_job {
 /* Seconds of one training step, in total and by component. */
 struct hm_large_step {
     double time_s;    /* Seconds of the whole training step. */
-    double compute_s; /* Seconds of computing in the layers, including recomputation. */
+    double compute_s; /* Seconds of computation in the layers, including recomputation. */
     double matmul_s, attention_s, traffic_s,
         /*
          * Components of compute_s, in seconds: matrix products, attention, memory traffic, and
@@ -88,14 +88,14 @@ struct hm_large_choice {
     /* Fraction of the time that is left for training after failures and checkpoints. */
     double goodput;
     bool fits;
-    int machine;  /* Index of the machine in the list of machines of the answer. */
+    int machine;  /* Index of the machine in the answer's list of machines. */
     double meets; /* Probability that deadline and budget are met; NaN: neither is given. */
     /*
-     * Largest ratio of time or cost to its limit, for the time that is not exceeded with the
-     * required probability. It is at most 1 if the limits are met, and 0 without limits.
+     * Largest ratio of time or cost to its limit, for the upper bound of the time that holds with
+     * the required probability. It is at most 1 if the limits are met, and 0 without limits.
      */
     double excess;
-    double per_node; /* Number of workers of one node. */
+    double per_node; /* Number of workers in one node. */
     bool gpus;       /* True if messages call the workers of a node GPUs. */
 };
 
@@ -115,7 +115,7 @@ struct hm_large_outlook {
     /* Smallest and largest number of tokens that reach the target loss, over all scaling laws. */
     double least_tokens, most_tokens;
     /*
-     * Number of parameters with the smallest loss for the same amount of computing, by the median
+     * Number of parameters with the smallest loss for the same amount of computation, by the median
      * law.
      */
     double optimal;
@@ -159,7 +159,7 @@ struct hm_large_answer {
     /* Model flop of one token; attention counts half of the attention matrix. */
     double flop_per_token;
     double sequence, batch;
-    double tokens; /* Number of tokens of the job; NaN: not given. */
+    double tokens; /* Number of tokens in the job; NaN: not given. */
     /*
      * Slack: the plan recommends the smallest n whose time exceeds the best time by at most this
      * fraction.
@@ -211,7 +211,7 @@ struct hm_large_answer {
     size_t efficient, breaks;
     /*
      * Number of measured steps by which the model was corrected (0: none), and the resulting
-     * factors on the seconds of computing and on those of the host.
+     * factors on the time of computation and on the time of the host.
      */
     size_t correction_rows;
     double correction_compute, correction_host;

@@ -19,11 +19,11 @@ struct hm_large_row {
     const char *device;  /* Name of the accelerator in the catalog. */
     struct hm_node node; /* Properties of the accelerator, such as its rates and its memory. */
     /*
-     * Rate of matrix products as a multiple of the usual rate of this accelerator; NaN: the usual
-     * rate.
+     * Rate of matrix products as a multiple of the typical rate of this accelerator; NaN: the
+     * typical rate.
      */
     double speed;
-    double per_node; /* Number of workers of one node. */
+    double per_node; /* Number of workers in one node. */
     /* Network bandwidth of one node in bytes per second; NaN: not stated. */
     double network_bytes_per_s;
     struct hm_transformer network;

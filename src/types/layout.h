@@ -31,7 +31,7 @@ enum { HM_LAYOUT_NUMBERS = 8 };
 /* The data that one training step processes, and the software that runs it. */
 struct hm_large_work {
     const struct hm_transformer *network; /* Transformer that is trained; borrowed. */
-    double sequence;                      /* Number of tokens of one sequence. */
+    double sequence;                      /* Number of tokens in one sequence. */
     double batch;                         /* Number of sequences in one step, over all workers. */
     enum hm_number_format precision;
     enum hm_attention attention;
@@ -43,7 +43,7 @@ struct hm_large_work {
     double optimizer_bytes; /* Bytes of memory per parameter for the state of the optimizer. */
     double trained;         /* Fraction of the parameters that are trained, in (0, 1]. */
     /*
-     * True if only low-rank adapters beside the linear layers of attention and feed-forward layers
+     * True if only low-rank adapters next to the linear layers of attention and feed-forward layers
      * are trained.
      */
     bool adapters;
@@ -52,7 +52,7 @@ struct hm_large_work {
     /* True if the gathering of sharded weights overlaps with the forward pass. */
     bool overlap_gather;
     bool overlap_tensor; /* True if tensor-parallel communication overlaps with matrix products. */
-    bool overlap_pipeline; /* True if messages between pipeline stages overlap with computing. */
+    bool overlap_pipeline; /* True if messages between pipeline stages overlap with computation. */
     /* True if each message between pipeline stages is divided among the tensor-parallel workers. */
     bool split_messages;
     /*
@@ -73,8 +73,8 @@ struct hm_large_work {
      */
     bool fused_loss;
     bool separate_sum; /* True if gradients of micro-batches are added up by separate operations. */
-    /* True if stage 2 of ZeRO shards gradients also in a pipeline, so that each micro-batch of a
-     * chunk of layers sends its part of the gradients. */
+    /* True if ZeRO stage 2 shards gradients even in a pipeline, so that each micro-batch sends its
+     * part of the gradients for each chunk of layers. */
     bool shard_gradients;
     /* True if ZeRO broadcasts the shards of updated weights; false if it gathers them. */
     bool broadcast;

@@ -34,7 +34,7 @@ const char *hm__advise_why_name(enum hm_advise_why why);
 const char *hm__way_name(const struct hm_way *way);
 /* Returns the platform on which a TensorFlow strategy is based. */
 enum hm_platform hm__strategy_platform(enum hm_strategy strategy);
-/* Whether a TensorFlow strategy works only inside one machine. */
+/* Returns whether a TensorFlow strategy works only inside one machine. */
 bool hm__strategy_inside(enum hm_strategy strategy);
 
 /* Names of the values of enum hm_scaling, in their order; the last element is NULL. */
@@ -42,8 +42,7 @@ extern const char *const hm__scaling_names[];
 /* Names of the values of enum hm_software, in their order; the last element is NULL. */
 extern const char *const hm__software_names[];
 /*
- * Names of the values of enum hm_framework and of enum hm_input, in their order; the last elements
- * are NULL.
+ * Names of the values of enum hm_framework and enum hm_input, in order; the last elements are NULL.
  */
 extern const char *const hm__framework_names[];
 extern const char *const hm__input_names[];

@@ -8,7 +8,7 @@
 
 #include "memory.h"
 
-/* Allocates memory for the labels and, in sparse rows, the offsets of `more` further rows. */
+/* Allocates memory for the labels and, in sparse rows, the offsets of `more` additional rows. */
 static bool reserve_rows(struct hm_rows *rows, size_t more)
 {
     if (rows->labels && rows->count + more <= rows->row_room)
@@ -30,7 +30,7 @@ static bool reserve_rows(struct hm_rows *rows, size_t more)
     return true;
 }
 
-/* Allocates memory for `more` further values and, in sparse rows, their columns. */
+/* Allocates memory for `more` additional values and, in sparse rows, their columns. */
 static bool reserve_values(struct hm_rows *rows, size_t used, size_t more)
 {
     if (more > SIZE_MAX / 4 - used)

@@ -39,8 +39,8 @@ struct hm_rows {
  */
 double *hm__rows_add(struct hm_rows *rows, double label, size_t entries, uint32_t **ret_columns);
 /*
- * Allocate memory for `count` further rows and, for sparse rows, `entries` further entries. Returns
- * false when out of memory.
+ * Allocate memory for `count` additional rows and, for sparse rows, `entries` additional entries.
+ * Returns false when out of memory.
  */
 bool hm__rows_reserve(struct hm_rows *rows, size_t count, size_t entries);
 /*
@@ -57,7 +57,7 @@ bool hm__rows_copy(struct hm_rows *rows, const struct hm_rows *from, size_t i);
 size_t hm__rows_entries(const struct hm_rows *rows);
 /* Returns the number of bytes that the rows use, without unused capacity. */
 double hm__rows_bytes(const struct hm_rows *rows);
-/* Remove all rows, but keep the allocated memory for further rows. */
+/* Remove all rows, but keep the allocated memory for additional rows. */
 void hm__rows_clear(struct hm_rows *rows);
 void hm__rows_release(struct hm_rows *rows);
 

@@ -203,7 +203,8 @@ static const char *column_name(const void *context, size_t i)
     return i < runs->column_count ? runs->columns[i].name : NULL;
 }
 
-/* Whether a cell of the table has the given value; numbers are compared with a small tolerance. */
+/* Returns whether a cell of the table has the given value; numbers are compared with a small
+ * tolerance. */
 static bool cell_has_value(const struct hm_column *column, size_t row, const char *text,
                            double number)
 {

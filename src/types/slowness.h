@@ -16,9 +16,9 @@
 /* Largest allowed number b of backup workers; a step does not wait for the b slowest workers. */
 enum { HM_BACKUPS_MOST = 1000 };
 
-/* Whether any worker of the cluster is slower than its description says. */
+/* Returns whether any worker of the cluster is slower than its description says. */
 bool hm__slowness_any(const struct hm_slowness *s);
-/* Whether the times of one worker's iterations differ from each other. */
+/* Returns whether the times of one worker's iterations differ from each other. */
 bool hm__slowness_drawn(const struct hm_slowness *s);
 /*
  * Returns the constant factor F of the worker with index 0 to n - 1; a worker with F above 1 is
@@ -26,9 +26,9 @@ bool hm__slowness_drawn(const struct hm_slowness *s);
  */
 double hm__slowness_factor(const struct hm_slowness *s, double worker, double n);
 /*
- * Returns the seconds that an iteration with the nominal duration `seconds` takes on a worker. The
- * random draw depends only on the seed, the worker and the iteration, so platforms can be compared
- * with the same draws. `n` determines which nodes are slow.
+ * Returns the time in seconds that an iteration with the nominal duration `seconds` takes on a
+ * worker. The random draw depends only on the seed, the worker and the iteration, so platforms can
+ * be compared with the same draws. `n` determines which nodes are slow.
  */
 double hm__slowness_draw(const struct hm_slowness *s, uint64_t seed, double worker, double n,
                          double iteration, double seconds);

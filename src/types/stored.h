@@ -58,8 +58,8 @@ static inline double hm__stored_get_number(const struct hm_store_column *c,
 }
 
 /*
- * Whether the status of a run means success, which is so for NULL and "". Tables of runs use the
- * same rule.
+ * Returns whether the status of a run means success, which is the case for NULL and "". Tables of
+ * runs use the same rule.
  */
 bool hm__stored_is_ok(const char *status);
 

@@ -11,8 +11,8 @@ enum hm_symbol_index {
     HM_SYMBOL_N, /* Number of workers n. */
     /* Batch: number of samples in one iteration of the whole job. */
     HM_SYMBOL_BATCH,
-    HM_SYMBOL_PARAMETERS, /* Number of parameters of the network. */
-    HM_SYMBOL_WEIGHT,     /* Number of bytes of one parameter. */
+    HM_SYMBOL_PARAMETERS, /* Number of parameters in the network. */
+    HM_SYMBOL_WEIGHT,     /* Number of bytes in one parameter. */
     HM_SYMBOL_FORWARD, /* Number of floating-point operations in the forward pass of one sample. */
     /* Number of floating-point operations in the forward and backward pass of one sample. */
     HM_SYMBOL_TRAINING,

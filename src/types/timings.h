@@ -65,7 +65,7 @@ struct hm_timings {
     const char *name;
     const char *library; /* Library that ran the operations, with its version; may be NULL. */
     const char *date;    /* Date on which the times were measured; may be NULL. */
-    double processors;   /* Number of multiprocessors of a GPU or cores of a CPU; NaN: unknown. */
+    double processors;   /* Number of multiprocessors (GPU) or cores (CPU); NaN: unknown. */
     double memory_bytes; /* Bytes of memory of a worker; NaN: unknown. */
     double workers;      /* Number of identical GPUs in the machine; NaN: unknown. */
     struct hm_timing *rows;

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Tests plans without a job file: a network of the catalog with its usual values, and keys that can be given as options.
+# Tests plans without a job file: a network from the catalog with its usual values, and keys that can be given as options.
 . "$(dirname "$0")/lib.sh"
 
 json() { # NAME FILTER COMMAND…: the JSON of the command makes the jq filter true

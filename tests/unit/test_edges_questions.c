@@ -118,7 +118,7 @@ static void questions_are_checked(void **state)
 
     (void)state;
     fails_with(request, NULL, HM_E_MISSING, "job", "no job is given",
-               "name a network of the catalog, such as resnet-50, or a file, such as "
+               "name a network from the catalog, such as resnet-50, or a file, such as "
                "examples/fig1.yaml; `howmany init` writes one");
     for (size_t i = 0; i < 3; i++)
         fails_with(plan_with(small_job, of_runs[i][0], of_runs[i][1]), NULL, HM_E_CONFLICT,

@@ -13,7 +13,7 @@ export type Rows = string | object | object[];
 export interface PlanRequest {
   /** the job: YAML, or JSON (.json) */
   job?: Content;
-  /** machines of the catalog, or cluster files, to run on; several are ranked */
+  /** machines from the catalog, or cluster files, to run on; several are ranked */
   on?: Content | Content[];
   /** fabric between the machines, from the catalog */
   fabric?: string;
@@ -61,7 +61,7 @@ export interface PlanRequest {
   alpha?: Quantity;
   /** weight of a dollar in the balance */
   beta?: Quantity;
-  /** finish the job within this time, such as 6h, at the least cost */
+  /** finish the job within this time, such as 6h, at the lowest cost */
   deadline?: Quantity;
   /** spend at most this on the job, such as 100 */
   budget?: Quantity;
@@ -109,7 +109,7 @@ export interface FitRequest {
   predict?: Quantity | Quantity[];
   /** start from this specification sheet and let the runs correct it; runs may be left out then */
   job?: Content;
-  /** with a job: the machine the runs were made on */
+  /** with a job: the machine that the runs used */
   on?: Content | Content[];
   /** fabric between the machines, from the catalog */
   fabric?: string;
@@ -179,7 +179,7 @@ export interface ConvergeRequest {
   where?: string | string[] | Quantities | Record<string, Quantity[]>;
   /** only these algorithms */
   algorithms?: string | string[];
-  /** the least possible loss (default: as the traces say, else estimated) */
+  /** the lowest possible loss (default: as the traces say, else estimated) */
   best?: Quantity;
   /** the column that is the loss: objective (default), loss, test_error, accuracy */
   measure?: string;
@@ -217,7 +217,7 @@ export interface AdviseRequest {
   where?: string | string[] | Quantities | Record<string, Quantity[]>;
   /** only these algorithms */
   algorithms?: string | string[];
-  /** the least possible loss (default: as the traces say, else estimated) */
+  /** the lowest possible loss (default: as the traces say, else estimated) */
   best?: Quantity;
   /** the column that is the loss: objective (default), loss, test_error, accuracy */
   measure?: string;
@@ -235,9 +235,9 @@ export interface AdviseRequest {
   loss?: Quantity;
   /** reach this loss itself */
   reach?: Quantity;
-  /** time available, such as 60s; alone: reach the least loss */
+  /** time available, such as 60s; alone: reach the lowest loss */
   within?: Quantity;
-  /** money available, such as $5; alone: reach the least loss */
+  /** money available, such as $5; alone: reach the lowest loss */
   budget?: Quantity;
   /** probability with which limits of time and money must be met, such as 80% (default 90%) */
   certainty?: Quantity;
@@ -345,7 +345,7 @@ export interface RecommendRequest {
   alpha?: Quantity;
   /** weight of a dollar in the balance */
   beta?: Quantity;
-  /** finish within this time, such as 10min, at the least cost */
+  /** finish within this time, such as 10min, at the lowest cost */
   deadline?: Quantity;
   /** spend at most this, such as 0.5 */
   budget?: Quantity;
@@ -446,7 +446,7 @@ export interface Point {
   low_s: number | null;
   /** upper end of its interval */
   high_s: number | null;
-  /** seconds of computing */
+  /** seconds of computation */
   compute_s: number;
   /** seconds of communicating */
   communicate_s: number;
@@ -521,11 +521,11 @@ export interface Beyond {
 }
 
 export interface Alternatives {
-  /** the least cost */
+  /** the lowest cost */
   cheapest: Point | null;
   /** the least weighted sum of time and cost */
   balanced: Point | null;
-  /** the fewest workers within `slack` of the least time */
+  /** the fewest workers within `slack` of the shortest time */
   fastest: Point | null;
 }
 
@@ -583,7 +583,7 @@ export interface Rank {
   why: string | null;
   /** allreduce, driver, server, gossip-ring, gossip-exp, federated or pipeline */
   platform?: string | null;
-  /** strategy of TensorFlow, such as MirroredStrategy */
+  /** TensorFlow strategy, such as MirroredStrategy */
   strategy?: string | null;
   /** bsp, ssp or async */
   consistency?: string | null;
@@ -734,7 +734,7 @@ export interface Plan {
   room?: LayoutRoom | null;
   /** allreduce, driver, server, gossip-ring, gossip-exp, federated or pipeline */
   platform?: string | null;
-  /** strategy of TensorFlow, such as MirroredStrategy */
+  /** TensorFlow strategy, such as MirroredStrategy */
   strategy?: string | null;
   /** bsp, ssp or async */
   consistency?: string | null;
@@ -840,7 +840,7 @@ export interface LayoutParts {
 export interface LayoutOutlook {
   /** loss after all tokens, in nats per token: median of published scaling laws */
   loss: number | null;
-  /** least loss by one of the laws */
+  /** lowest loss by one of the laws */
   low: number | null;
   /** largest loss by one of the laws */
   high: number | null;
@@ -850,7 +850,7 @@ export interface LayoutOutlook {
   least_tokens: number | null;
   /** tokens by the least favourable law; null: never */
   most_tokens: number | null;
-  /** parameters with the least loss for the same compute */
+  /** parameters with the lowest loss for the same compute */
   optimal_parameters: number | null;
   /** critical batch in tokens */
   critical_batch: number | null;
@@ -919,9 +919,9 @@ export interface Prediction {
   n: number;
   /** seconds of one iteration */
   time_s: number;
-  /** interval of one further run */
+  /** interval of one more run */
   low_s: number | null;
-  /** interval of one further run */
+  /** interval of one more run */
   high_s: number | null;
   /** interval of the mean */
   mean_low_s: number | null;
@@ -1328,7 +1328,7 @@ export interface Converge {
   measure: string;
   /** iteration or epoch */
   unit: string;
-  /** least possible loss */
+  /** lowest possible loss */
   best_loss: number | null;
   /** lower end of its interval */
   best_loss_low: number | null;
@@ -1470,7 +1470,7 @@ export interface Advise {
   measure: string;
   /** iteration or epoch */
   unit: string;
-  /** least possible loss */
+  /** lowest possible loss */
   best_loss: number | null;
   /** distance from it that is asked for */
   loss: number | null;

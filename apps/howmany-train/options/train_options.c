@@ -186,7 +186,7 @@ const struct cli_option train_table[TRAIN_OPTIONS] = {
                NULL},
     [TRAIN_N] = {"n", 'n', "K", "number of workers (default 1)", NULL},
     [TRAIN_SIMULATE] = {"simulate", 0, "CLUSTER",
-                        "simulate a machine of the catalog or a cluster file, with SimGrid",
+                        "simulate a machine from the catalog or a cluster file, with SimGrid",
                         "@machine"},
     [TRAIN_PRECISION] =
         {"precision", 0, "BITS",
@@ -389,7 +389,7 @@ static int option_read_count(int option, const char *value, double least, double
     return rc;
 }
 
-/* Accepts an option whose value is a fraction of the rows or of the clients, or the unevenness of
+/* Accepts an option whose value is a fraction of the rows or of the clients, or the imbalance of
  * the clients' numbers of rows. */
 static int option_accept_share(struct train_options *o, int option, const char *value)
 {

@@ -117,7 +117,7 @@ int train_options_refuse_unused(const struct train_options *options);
  * this function.
  */
 int train_platform_check(struct train_options *options);
-/* Whether the run is federated averaging, whose rows belong to clients. */
+/* Returns whether the run uses federated averaging, in which rows belong to clients. */
 bool train_has_clients(const struct train_options *options);
 /* Check that the options allow this number of workers. */
 int train_workers_check(const struct train_options *options, double workers);
@@ -160,7 +160,7 @@ struct hm_labels train_labels(const struct train_options *options,
 /* Write the scaling of the features, such as "none" or "divide:255", to `text`; returns `text`. */
 enum { TRAIN_SCALE_TEXT = 64 };
 const char *train_scale_text(const struct hm_scale *scale, char text[TRAIN_SCALE_TEXT]);
-/* Whether the rows are stored in sparse form. */
+/* Returns whether the rows are stored in sparse form. */
 bool train_keeps_sparse(const struct train_options *options, const struct hm_data_shape *shape);
 
 /*

@@ -44,8 +44,8 @@ static size_t count_runs(const struct bench_session *s, const struct hm_runs *ru
 }
 
 /*
- * Make the initial runs: three corners of the grid of configurations, from cheap to expensive, then
- * two configurations in between. Configurations that already have a recorded run are skipped.
+ * Execute the initial runs: three corners of the grid of configurations, from cheap to expensive,
+ * then two configurations in between. Configurations that already have a recorded run are skipped.
  */
 static int make_initial_runs(struct bench_session *s)
 {
@@ -115,7 +115,7 @@ static int choose_next(struct bench_session *s, const struct hm_fit *fit, size_t
     return rc;
 }
 
-/* Returns half of the width of the confidence interval at the target of the prediction, relative to
+/* Returns half the width of the confidence interval at the target of the prediction, relative to
  * the prediction; INFINITY while the fit has no intervals. */
 static double target_uncertainty(const struct bench_session *s, const struct hm_fit *fit)
 {
@@ -139,7 +139,7 @@ static void report_progress(const struct bench_session *s, double uncertainty)
 }
 
 /*
- * The design assumes that the chosen terms are right, and only configurations with few runs can
+ * The design assumes that the chosen terms are correct, and only configurations with few runs can
  * show that they are not. So if the chosen configuration has many more runs than another one, the
  * configuration with the fewest runs is chosen instead.
  */

@@ -1,5 +1,5 @@
 /*
- * Makes the runs of a benchmark. A run that fails is recorded as failed and the remaining runs
+ * Executes the runs of a benchmark. A run that fails is recorded as failed and the remaining runs
  * continue. Ctrl-C ends the running command and keeps all measurements so far.
  */
 #include <math.h>
@@ -117,8 +117,8 @@ int bench_print_commands(const struct bench_session *s)
 }
 /* ---- runs ----------------------------------------------------------------------------------- */
 
-/* Returns half of the width of the 90 % confidence interval of the mean of the times, relative to
- * the mean; INFINITY for fewer than two times. */
+/* Returns half the width of the 90 % confidence interval of the mean of the times, relative to the
+ * mean; INFINITY for fewer than two times. */
 static double relative_half_width(const double *seconds, size_t count)
 {
     double mean = 0, squares = 0;
@@ -206,7 +206,7 @@ static void report_failed_run(const struct bench_session *s, size_t configuratio
             m->message[0] ? ": " : "", m->message);
 }
 
-/* Whether the current configuration needs another repeat. */
+/* Returns whether the current configuration needs another repeat. */
 static bool needs_repeat(const struct bench_session *s, size_t repeats, size_t done,
                          const double *seconds, size_t ok)
 {

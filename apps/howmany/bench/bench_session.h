@@ -16,7 +16,7 @@ struct bench_session {
     struct launch_command command; /* Command to measure, with {name} placeholders. */
     double repeat, max_repeat, warmup;
     double timeout_s; /* Time limit of one run in seconds; 0: no limit. */
-    /* Runs of a configuration are repeated until half of the width of the interval of the mean is
+    /* Runs of a configuration are repeated until half the width of the interval of the mean is
      * below this share of the mean; 0: the number of repeats is fixed. */
     double within;
     /* The two numbers of iterations that replace {iterations}. The command runs with both, and the
@@ -29,7 +29,7 @@ struct bench_session {
     struct cli_terms terms;
     struct cli_target target;
     /*
-     * With --design, the benchmark stops when half of the width of the interval at the target,
+     * With --design, the benchmark stops when half the width of the interval at the target,
      * relative to the prediction, is at most this value.
      */
     double tight;
@@ -56,22 +56,22 @@ void bench_release(struct bench_session *session);
 int bench_prepare(struct bench_session *session);
 /* Print the command of each configuration. */
 int bench_print_commands(const struct bench_session *session);
-/* Open the record, make all runs (if `design` is true, only those that --design chooses) and show
- * the results. Returns an exit code. */
+/* Open the record, execute all runs (if `design` is true, only those that --design chooses) and
+ * show the results. Returns an exit code. */
 int bench_run(struct bench_session *session, bool design);
-/* Make the runs of one configuration. Returns 0 or an exit code, which is 130 after an
+/* Execute the runs of one configuration. Returns 0 or an exit code, which is 130 after an
  * interruption. */
 int bench_run_configuration(struct bench_session *session, size_t configuration, size_t repeats);
 /* Returns the value of a varied quantity (axis) in a configuration. */
 double bench_value(const struct bench_session *session, size_t configuration, size_t axis);
-/* Whether a row of `runs` is a run of this configuration. */
+/* Returns whether a row of `runs` is a run of this configuration. */
 bool bench_row_matches(const struct bench_session *session, const struct hm_runs *runs, size_t row,
                        size_t configuration);
 
 /* ---- choosing runs (bench_design.c) ---- */
 
-/* Implements --design: choose and make runs until the prediction is tight enough or the budget is
- * spent. */
+/* Implements --design: choose and execute runs until the prediction is tight enough or the budget
+ * is spent. */
 int bench_run_design(struct bench_session *session);
 
 /* ---- results (bench_output.c) ---- */

@@ -22,7 +22,7 @@ static size_t runs_for(const struct calibrate_effort *effort, double seconds)
     return (size_t)fmin(fmax(runs, 1), 1e6);
 }
 
-/* Estimates the seconds of one run. Runs that are too short for the clock are repeated. */
+/* Estimates the time in seconds of one run. Runs that are too short for the clock are repeated. */
 static int estimate_run(struct calibrate_device *d, const struct calibrate_effort *effort,
                         const struct hm_timing *op, double *ret_seconds, struct hm_err *err)
 {
@@ -70,7 +70,8 @@ static int measure_round(struct calibrate_device *d, const struct calibrate_effo
     return 1;
 }
 
-/* Whether an operation would take too long at the rate of the matrix products timed so far. */
+/* Returns whether an operation would take too long at the rate of the matrix products timed so
+ * far. */
 static bool is_too_long(const struct calibrate_effort *effort, const struct hm_timing *op,
                         const double rates[HM_MATH_COUNT])
 {

@@ -26,7 +26,7 @@ enum { PLOT_GROUPS = sizeof(plot_groups) / sizeof(plot_groups[0]) };
 
 /*
  * Adds a gnuplot data block for each group, with rows of measured and predicted times; ret_counts
- * gets the number of rows of each group.
+ * gets the number of rows in each group.
  */
 static void add_times(struct hm_text *out, const struct calibrate_session *s,
                       size_t ret_counts[PLOT_GROUPS])

@@ -1,4 +1,5 @@
-/* Makes a calibration: chooses what to measure and with how much effort, and writes the results. */
+/* Performs a calibration: chooses what to measure and with how much effort, and writes the
+ * results. */
 #include "calibrate_session.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
-/* Makes a calibration: from the options of the command line to the description of the machine. */
+/* Performs a calibration: from the options of the command line to the description of the
+ * machine. */
 #ifndef HM_CALIBRATE_SESSION_H
 #define HM_CALIBRATE_SESSION_H
 
@@ -28,7 +29,7 @@ struct calibrate_request {
     double gpu_index; /* Index of the GPU to measure. */
 };
 
-/* A calibration that is being made. Zero-initialise; release with calibrate_session_release. */
+/* A calibration in progress. Zero-initialise; release with calibrate_session_release. */
 struct calibrate_session {
     const struct calibrate_request *request;
     struct calibrate_device device;

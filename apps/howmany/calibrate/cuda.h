@@ -83,7 +83,7 @@ int cuda_library(const char *const *names, const char *what, void **ret_library,
 /* Load cuBLAS and write its name with version into name[room]. */
 int cuda_blas_open(struct cuda_state *cuda, char *name, size_t room, struct hm_err *err);
 void cuda_blas_close(struct cuda_state *cuda);
-/* Whether cuBLAS supports the number format of a matrix product. */
+/* Returns whether cuBLAS supports the number format of a matrix product. */
 bool cuda_blas_has(const struct cuda_state *cuda, const struct hm_timing *op);
 /* Start one matrix product. Returns 0, or an error number of cuBLAS. */
 int cuda_blas_run(struct cuda_state *cuda, const struct hm_timing *op);

@@ -112,7 +112,7 @@ extern const struct cli_group cli_groups[];
 /* Print the help of the program (cli_help), or of one command. */
 void cli_help(void);
 void cli_command_help(const struct cli_command *command);
-/* Print one entry of a list: a name in a column of `width` characters, and a text that is wrapped
+/* Print one entry of a list: a name in a column of `width` characters, and a string that is wrapped
  * at the width of the terminal, at most 80 columns. */
 void cli_help_entry(const char *name, size_t width, const char *text);
 const char *cli_summary(const struct cli_command *command);
@@ -126,8 +126,8 @@ void cli_option_text(const struct cli_option *option, char *text, size_t room);
  * field of a request is written as an option, such as "--max-n". Returns EXIT_USAGE. */
 int cli_report(const struct hm_err *err);
 /*
- * Write a text to `to`. If the text names guides or examples that are not in the current folder,
- * the names are replaced by the paths of the installed files.
+ * Write a string to `to`. If the string names guides or examples that are not in the current
+ * folder, the names are replaced by the paths of the installed files.
  */
 void cli_put_guides(FILE *to, const char *text);
 /* Report a usage error. Returns EXIT_USAGE. */
@@ -135,17 +135,17 @@ int cli_complain(const char *format, ...) HM_PRINTF(1, 2);
 /* Returns the properties of standard output: whether it shows colour and Unicode, and its width. */
 struct hm_style cli_style(void);
 bool cli_is_terminal(void);
-/* Write a text to standard output. Returns false and prints a message if writing fails. */
+/* Write a string to standard output. Returns false and prints a message if writing fails. */
 bool cli_put(const char *text);
 struct hm_text;
-/* Write a text to standard output and release it. On a terminal, long lines are wrapped, unless the
- * text is JSON. Returns 0, or EXIT_USAGE with a message. */
+/* Write a string to standard output and release it. On a terminal, long lines are wrapped, unless
+ * the string is JSON. Returns 0, or EXIT_USAGE with a message. */
 int cli_put_text(struct hm_text *text);
-/* Same as cli_put_text, but for a text that the caller keeps. Returns false and prints a message if
- * writing fails. */
+/* Same as cli_put_text, but for a string that the caller keeps. Returns false and prints a message
+ * if writing fails. */
 bool cli_put_wrapped(const char *text);
 /* Progress on standard error, such as "metis: 12 of 31, 40 s left", shown only on a terminal.
- * Counts are shown after one second, texts at once. */
+ * Counts are shown after one second, strings immediately. */
 struct cli_progress {
     const char *what; /* Name of the activity that is shown; borrowed. */
     size_t total;
@@ -158,7 +158,7 @@ struct cli_progress {
 
 struct cli_progress cli_progress_start(const char *what, size_t total);
 void cli_progress_step(struct cli_progress *progress, size_t done);
-/* Show a text instead of counts, at most five times per second. */
+/* Show a string instead of counts, at most five times per second. */
 void cli_progress_say(struct cli_progress *progress, const char *text);
 void cli_progress_end(struct cli_progress *progress); /* Clears the line that shows progress. */
 /* Show the progress also on the web page of the server, under the name of the command. `title` says
@@ -193,7 +193,8 @@ struct hm_catalog *cli_catalog_load(void);
  * HOME is not set. */
 bool cli_catalog_folder(char *path, size_t room);
 /*
- * Whether the user's own catalog folder exists. If not, the built-in catalog is all that is needed.
+ * Returns whether the user's own catalog folder exists. If not, the built-in catalog is all that is
+ * needed.
  */
 bool cli_has_own_catalog(void);
 

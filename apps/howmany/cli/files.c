@@ -9,7 +9,7 @@
 
 #include "cli.h"
 
-/* Writes a text to an open file and closes the file. If `sync` is true, the text is on the disk
+/* Writes a string to an open file and closes the file. If `sync` is true, the string is on the disk
  * afterwards. */
 static bool file_put(FILE *file, const char *text, size_t length, bool sync)
 {

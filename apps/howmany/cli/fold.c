@@ -11,7 +11,7 @@ enum {
                        is at least this wide. */
 };
 
-/* Returns the bytes of the escape sequence at the start of a text; 0 if there is none. */
+/* Returns the bytes of the escape sequence at the start of a string; 0 if there is none. */
 static size_t escape_length(const char *text)
 {
     if (text[0] != '\033' || text[1] != '[')

@@ -11,7 +11,7 @@
 #include "cli.h"
 
 /* Write the folder of the installed guides and examples into folder[PATH_MAX]. Returns false if
- * there is none beside this program. */
+ * there is none next to this program. */
 static bool guides_folder(char folder[PATH_MAX])
 {
     char program[PATH_MAX];
@@ -30,7 +30,7 @@ static bool guides_folder(char folder[PATH_MAX])
     return used > 0 && used < PATH_MAX && access(folder, R_OK) == 0;
 }
 
-/* Returns the first name of a guide or example in a text and sets *ret_length to its length; NULL
+/* Returns the first name of a guide or example in a string and sets *ret_length to its length; NULL
  * if there is none. */
 static const char *guide_name(const char *text, size_t *ret_length)
 {

@@ -29,7 +29,7 @@ void cli_option_text(const struct cli_option *o, char *text, size_t room)
              o->argument ? o->argument : "");
 }
 
-/* Returns the number of bytes of the first line that fits into `columns`. A word that is longer
+/* Returns the number of bytes in the first line that fits into `columns`. A word that is longer
  * than a line is not broken. */
 static size_t line_length(const char *text, size_t columns)
 {
@@ -48,7 +48,7 @@ static size_t line_length(const char *text, size_t columns)
     return end;
 }
 
-/* Print a text that begins at column `indent`; further lines are indented by the same number of
+/* Print a string that begins at column `indent`; further lines are indented by the same number of
  * columns. */
 static void print_wrapped(const char *text, size_t indent)
 {
@@ -86,8 +86,8 @@ static bool is_same_group(const char *a, const char *b)
     return a == b || (a && b && strcmp(a, b) == 0);
 }
 
-/* Whether the heading of the group of option i was already printed for an earlier option. Operands
- * have no heading. */
+/* Returns whether the heading of the group of option i was already printed for an earlier option.
+ * Operands have no heading. */
 static bool is_group_printed(const struct cli_options *options, size_t i)
 {
     for (size_t k = 0; k < i; k++)

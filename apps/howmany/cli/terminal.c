@@ -53,8 +53,8 @@ static void spell_options(const char *text, char *out, size_t room)
     out[length] = '\0';
 }
 
-/* Whether the source of an error is the value of an option: an assignment of --set or a machine of
- * --on. */
+/* Returns whether the source of an error is the value of an option: an assignment from --set or a
+ * machine from --on. */
 static bool is_option_source(const char *source)
 {
     return strcmp(source, "set") == 0 || strcmp(source, "on") == 0;
@@ -220,8 +220,8 @@ char *cli_read(const char *path, size_t *length, struct hm_err *err)
     return text;
 }
 
-/* Whether the last bytes of a picture are those of a complete file; gnuplot does not report a write
- * that failed. */
+/* Returns whether the last bytes of a picture are those of a complete file; gnuplot does not report
+ * a write that failed. */
 static bool picture_is_complete(const char *path)
 {
     static const char *const ends[][2] = {{".svg", "</svg>"}, {".png", "IEND"}, {".pdf", "%%EOF"}};

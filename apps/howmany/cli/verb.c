@@ -10,7 +10,7 @@
 /* ---- the table of options ----------------------------------------------------------------------
  */
 
-/* Whether a field is one of the verb's operands. */
+/* Returns whether a field is one of the verb's operands. */
 static bool is_operand(const struct hm_verb *verb, const char *field)
 {
     char name[64];

@@ -25,7 +25,7 @@ struct cli_verb_call {
     struct hm_catalog *catalog;
     /* File to which the parts of a long reply are written; NULL for standard output. */
     FILE *output;
-    const char *output_path; /* Name of the output file, for messages. */
+    const char *output_path; /* Name of the output file, as used in messages. */
     double time_limit;       /* Value of --time-limit in seconds; 0 if it is not given. */
 };
 

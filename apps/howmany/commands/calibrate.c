@@ -48,7 +48,7 @@ static const struct cli_option options[] = {
               "take the fabric from the output of nccl-tests, OSU or IMB instead of measuring it",
               "@file"},
     [ACCELERATOR] = {"accelerator", 0, "NAME",
-                     "entry of the catalog with the data sheet of the GPU (default: by its name)",
+                     "entry in the catalog with the data sheet of the GPU (default: by its name)",
                      NULL},
     [PLAIN] = {"plain", 0, NULL, "with --cpu: built-in loops instead of OpenBLAS", NULL},
     [QUICK] = {"quick", 0, NULL, "fewer and smaller operations: seconds, less precise", NULL},

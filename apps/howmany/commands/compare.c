@@ -1,7 +1,7 @@
 /*
  * The command howmany compare: repeats the experiment of the survey by Zhang, Alqahtani and
  * Demirbas. Each combination of task, platform and number of workers is a run of `howmany train`;
- * the results are shown beside the published values.
+ * the results are shown next to the published values.
  */
 #include <math.h>
 #include <stdio.h>
@@ -54,10 +54,11 @@ static const struct cli_option options[OPTIONS] = {
                    "(default: all)",
                    "driver server bsp ssp async allreduce"},
     [N] = {"n", 'n', "RANGE", "numbers of workers (default 1,3,5)", NULL},
-    [SIMULATE] = {"simulate", 0, "CLUSTER",
-                  "a machine of the catalog or a cluster file (default: the survey's m4.xlarge, as "
-                  "in examples/cluster-m4.yaml)",
-                  "@machine"},
+    [SIMULATE] =
+        {"simulate", 0, "CLUSTER",
+         "a machine from the catalog or a cluster file (default: the survey's m4.xlarge, as "
+         "in examples/cluster-m4.yaml)",
+         "@machine"},
     [REAL] = {"real", 0, NULL, "use real ranks on this machine instead of simulated ones", NULL},
     [ITERATIONS] = {"iterations", 'i', "K",
                     "iterations of a run (default 20); a driver makes a tenth of them", NULL},
@@ -71,10 +72,11 @@ static const struct cli_option options[OPTIONS] = {
     [SEED] = {"seed", 0, "K", "seed of all random numbers (default 1)", NULL},
     [SET] = {"set", 0, "KEY=VALUE", "change a key of the cluster, such as fabric.latency=1ms",
              NULL},
-    [MEASURED] = {"measured", 0, "FILE",
-                  "runs of other frameworks to show beside these: CSV with task, platform, system, "
-                  "n, and samples_per_s or seconds and batch",
-                  "@file"},
+    [MEASURED] =
+        {"measured", 0, "FILE",
+         "runs of other frameworks to show next to these: CSV with task, platform, system, "
+         "n, and samples_per_s or seconds and batch",
+         "@file"},
     [RECORD] = {"record", 'r', "FILE",
                 "append the traces to this table, .csv or .jsonl, or to a store, .db or "
                 "postgresql://…",

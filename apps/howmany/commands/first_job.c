@@ -44,7 +44,7 @@ bool first_job_has_layouts(const struct hm_catalog *catalog, const char *model)
     return kind && kind->text && strcmp(kind->text, "transformer") == 0;
 }
 
-/* Whether the amount of training of a model can be given in tokens. */
+/* Returns whether the amount of training of a model can be given in tokens. */
 static bool has_tokens(const struct hm_catalog *catalog, const char *model)
 {
     const struct hm_value *input = hm__value_get(model_entry(catalog, model), "input");
@@ -98,7 +98,7 @@ static int check_machine(const struct hm_catalog *catalog, const char *name, str
 }
 
 /*
- * Split a text such as "300B tokens" into the amount and the unit; if the text has no unit, the
+ * Split a string such as "300B tokens" into the amount and the unit; if the string has no unit, the
  * unit of the job does not change. Fails if the amount is not above 0 or the training of the model
  * cannot be given in this unit.
  */
@@ -235,5 +235,5 @@ int first_job_ask(const struct hm_catalog *catalog, struct first_job *job)
                             first_machine, check_machine, job->machine);
     if (answered && !job->amount[0])
         answered = ask_work(catalog, job);
-    return answered ? 0 : cli_complain("no job is given; name a file or a model of the catalog");
+    return answered ? 0 : cli_complain("no job is given; name a file or a model from the catalog");
 }

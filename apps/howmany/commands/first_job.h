@@ -19,7 +19,8 @@ struct first_job {
 };
 
 /*
- * Whether questions can be asked, that is, whether standard input and standard error are terminals.
+ * Returns whether questions can be asked, that is, whether standard input and standard error are
+ * terminals.
  */
 bool first_job_can_ask(void);
 /*
@@ -41,8 +42,8 @@ const char *first_job_batch(const struct hm_catalog *catalog, const char *model)
  * states none. */
 const char *first_job_usual(const struct hm_catalog *catalog, const char *model, const char *key);
 /*
- * Whether a plan for a model chooses a layout, that is, a combination of data, tensor and pipeline
- * parallelism.
+ * Returns whether a plan for a model chooses a layout, that is, a combination of data, tensor and
+ * pipeline parallelism.
  */
 bool first_job_has_layouts(const struct hm_catalog *catalog, const char *model);
 

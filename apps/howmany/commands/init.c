@@ -15,7 +15,7 @@
 enum init_option { ON, TOKENS, EPOCHS, ITERATIONS, OUTPUT, OPTIONS };
 
 static const struct cli_option options[OPTIONS] = {
-    [ON] = {"on", 0, "MACHINE", "machine of the catalog to run on (default p5.48xlarge)",
+    [ON] = {"on", 0, "MACHINE", "machine from the catalog to run on (default p5.48xlarge)",
             "@machine"},
     [TOKENS] = {"tokens", 0, "TOKENS", "tokens of the whole job, such as 300B", NULL},
     [EPOCHS] = {"epochs", 0, "EPOCHS", "passes over the data set", NULL},
@@ -190,7 +190,8 @@ const struct cli_command cli_init = {
     .arguments = "[MODEL]",
     .summary = "write a job file with comments, for plan",
     .description =
-        "Writes a job file that *howmany plan* answers as it is: a network of the catalog with its "
+        "Writes a job file that *howmany plan* answers as it is: a network from the catalog with "
+        "its "
         "usual batch, data set and sequence, a machine, and the amount of work, with a comment at "
         "each key. On a terminal, without a model, it asks for the three; otherwise it asks "
         "nothing. A file that exists is not overwritten.",

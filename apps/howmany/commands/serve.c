@@ -68,7 +68,7 @@ static const struct cli_option options[] = {
                 "@file"},
     [PROGRESS] = {"progress", 0, "FILE",
                   "file in which running commands report, or none (default: HOWMANY_PROGRESS, else "
-                  "beside your own store)",
+                  "next to your own store)",
                   "@file"},
     [TOKEN_FILE] =
         {"token-file", 0, "FILE",

@@ -71,7 +71,7 @@ static const struct cli_option options[OPTIONS] = {
     [FOLDER] = {"folder", 0, "DIR", "where the state is kept (default: FILE with .steer)", "@file"},
     [SET] = {"set", 0, "KEY=VALUE", "change a key of the file, such as train.lambda=1e-3", NULL},
     [LOSS] = {"loss", 0, "X", "distance to --best to reach, such as 1e-3", NULL},
-    [BEST] = {"best", 0, "P", "the least possible loss, if it is known", NULL},
+    [BEST] = {"best", 0, "P", "the lowest possible loss, if it is known", NULL},
     [REACH] = {"reach", 0, "P", "the loss itself to reach, instead of --loss", NULL},
     [WITHIN] = {"within", 0, "TIME", "stop after this time", NULL},
     [COST] = {"cost", 0, "MONEY", "stop when the workers have cost this", NULL},

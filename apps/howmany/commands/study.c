@@ -1,6 +1,6 @@
 /*
- * The command howmany study: makes training runs, finds the best algorithm and number of workers,
- * checks this answer with further runs, and writes a report.
+ * The command howmany study: executes training runs, finds the best algorithm and number of
+ * workers, checks this answer with more runs, and writes a report.
  */
 #include <math.h>
 #include <stdio.h>
@@ -31,7 +31,7 @@ static const struct cli_option options[OPTIONS] = {
     [REPORT] = {"report", 0, "FILE", "the report (default: report.html in the folder)", "@file"},
     [SET] = {"set", 0, "KEY=VALUE", "change a key of the file, such as train.lambda=1e-3", NULL},
     [BUDGET] = {"budget", 0, "TIME", "time of all runs together, such as 60s", NULL},
-    [LOSS] = {"loss", 0, "X", "distance to the least objective to reach, such as 1e-3", NULL},
+    [LOSS] = {"loss", 0, "X", "distance to the lowest objective to reach, such as 1e-3", NULL},
     [JSON] = {"json", 'j', NULL, "the answer as one JSON document", NULL},
     [DRY_RUN] = {"dry-run", 0, NULL, "print the first runs without making them", NULL},
 };

@@ -151,7 +151,7 @@ static int add_file(struct validate_state *s, const char *path)
     return rc;
 }
 
-/* Add the networks of the catalog that have published counts of parameters or operations. */
+/* Add the networks in the catalog that have published counts of parameters or operations. */
 static int add_networks(struct validate_state *s)
 {
     size_t count = hm_catalog_count(s->catalog, HM_CATALOG_NETWORK);
@@ -166,7 +166,7 @@ static int add_networks(struct validate_state *s)
         hm__json_put_text(&json, "network", name);
         hm__json_put_number(&json, "batch", 1);
         hm__json_close(&json);
-        /* A missing key (HM_E_MISSING) is not an error here, because some networks need further
+        /* A missing key (HM_E_MISSING) is not an error here, because some networks need additional
          * keys, such as the size of the input. */
         rc = job.failed ? cli_complain("out of memory")
                         : add_case(s, name, job.data, job.length, HM_E_MISSING);

@@ -202,7 +202,7 @@ static void finish_curve(struct validate_curve *c)
                            : (c->points[middle - 1].seconds + c->points[middle].seconds) / 2;
 }
 
-/* Whether the number of nodes is known for every run of a curve. */
+/* Returns whether the number of nodes is known for every run of a curve. */
 static bool nodes_known(const struct validate_curve *c)
 {
     for (size_t i = 0; i < c->count; i++)

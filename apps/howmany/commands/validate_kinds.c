@@ -131,8 +131,8 @@ static int add_speedups(struct step_kinds *all, const struct hm_job *job, const 
     return rc;
 }
 
-/* Adds the rows of all examples with measured speedups; examples that need further files are left
- * out. */
+/* Adds the rows of all examples with measured speedups; examples that need additional files are
+ * left out. */
 static int add_examples(struct step_kinds *all, const struct hm_catalog *catalog,
                         struct hm_err *err)
 {

@@ -17,7 +17,8 @@ struct step_kinds {
     char (*sources)[64]; /* Names of the examples; the rows point to these names. */
 };
 
-/* Whether two rows are measurements of the same job, possibly on different numbers of workers. */
+/* Returns whether two rows are measurements of the same job, possibly on different numbers of
+ * workers. */
 bool step_same_job(const struct hm_measured_step *a, const struct hm_measured_step *b);
 /* Collects the rows that have a prediction with constants fitted without their source, and the
  * published speedups of the examples. */

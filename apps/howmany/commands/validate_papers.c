@@ -330,7 +330,7 @@ static double held_out_value(const struct papers_sources *s, const char *what, s
 
 /*
  * Adds the absolute errors of log10(P - P*) for one trace to errors[0..*count). If `pace` is not
- * NULL, the iteration of a point is the point's time divided by the fitted seconds of an iteration.
+ * NULL, the iteration of a point is the point's time divided by the fitted time of an iteration.
  */
 static int add_errors(const struct hm_convergence *c, const struct hm_trace *trace,
                       const struct hm_pace *pace, double *errors, size_t *count, struct hm_err *err)

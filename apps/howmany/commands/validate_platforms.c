@@ -40,7 +40,7 @@ static double group_median(const struct hm_platform_rows *all, const double *pre
     return count % 2 ? errors[count / 2] : (errors[count / 2 - 1] + errors[count / 2]) / 2;
 }
 
-/* Whether row i is the first row of its group. */
+/* Returns whether row i is the first row of its group. */
 static bool row_starts_group(const struct hm_platform_rows *all, size_t grouping, size_t i)
 {
     for (size_t k = 0; k < i; k++)

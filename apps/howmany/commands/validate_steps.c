@@ -181,7 +181,7 @@ static struct group_summary group_summarise(const struct step_cases *all, size_t
     return s;
 }
 
-/* Whether row i is the first row of its group. */
+/* Returns whether row i is the first row of its group. */
 static bool key_is_new(const struct step_cases *all, size_t grouping, size_t i)
 {
     const char *key = case_key(&all->rows[i], grouping);

@@ -16,7 +16,7 @@ struct compare_task {
     const char *hidden; /* Widths of the hidden layers, such as "128,64"; NULL: no hidden layers. */
     bool images; /* True if the data is MNIST or generated digits like it; otherwise dense rows are
                     generated. */
-    double rows; /* Number of rows of the data in the survey. */
+    double rows; /* Number of rows of data in the survey. */
     double features; /* Number of features per row. */
     double batch;    /* Number of rows in the mini-batch of one worker. */
 };

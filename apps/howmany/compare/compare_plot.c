@@ -111,8 +111,8 @@ static bool is_published(size_t t, size_t w)
 }
 
 /*
- * Plot samples per second of each platform. The ticks are at the numbers of workers of the runs and
- * of the published speeds.
+ * Plot samples per second of each platform. The ticks are at the numbers of workers for which there
+ * are runs or published speeds.
  */
 static void plot_speeds(struct hm_text *out, const struct compare_result *r, size_t t)
 {

@@ -31,7 +31,7 @@ struct compare_run {
     double n, others; /* Number of workers, and number of other ranks (servers or driver). */
     /*
      * `batch` is the number of rows in a mini-batch of all workers together (0: all rows), `rows`
-     * the number of rows of the data, and `unknowns` the number of model parameters.
+     * the number of rows in the data, and `unknowns` the number of model parameters.
      */
     double batch, rows, unknowns;
     double iterations, passes;       /* `passes` is the number of times that all rows were used. */

@@ -1,5 +1,5 @@
 /*
- * Makes the runs of a comparison. Each combination of task, platform and number of workers is a
+ * Executes the runs of a comparison. Each combination of task, platform and number of workers is a
  * child process, `howmany train`, whose trace is read line by line.
  */
 #include "compare_runs.h"

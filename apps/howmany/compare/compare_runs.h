@@ -1,11 +1,11 @@
-/* Makes the runs of a comparison. */
+/* Executes the runs of a comparison. */
 #ifndef HM_COMPARE_RUNS_H
 #define HM_COMPARE_RUNS_H
 
 #include "compare_result.h"
 
 /*
- * Make all runs of result->request and read their traces; if `dry_run` is true, only set their
+ * Execute all runs of result->request and read their traces; if `dry_run` is true, only set their
  * commands. Returns 0, or an exit code with a message. Release the result in both cases.
  */
 int compare_make_runs(struct compare_result *result, bool dry_run);

@@ -32,7 +32,7 @@ static const struct api_route route_table[] = {
      "/v1/catalog",
      API_VERB,
      TOKEN_READ,
-     "all entries of the catalog",
+     "all entries in the catalog",
      {.verb = &hm__verb_catalog_list}},
     {"GET",
      "/v1/catalog/{kind}",
@@ -208,7 +208,7 @@ void api_shut_down(struct api *a)
 /* ---- finding a route --------------------------------------------------------------------------
  */
 
-/* Whether a path matches a pattern, in which {…} matches one segment that is not empty. */
+/* Returns whether a path matches a pattern, in which {…} matches one segment that is not empty. */
 static bool path_matches(const char *pattern, const char *path)
 {
     while (*pattern) {
@@ -269,7 +269,7 @@ static void refuse_method(const struct api_route *route, struct http_response *o
     out->refusal = HTTP_REFUSAL_METHOD;
 }
 
-/* Whether a Host header names this machine itself: localhost, 127.0.0.0/8 or [::1]. */
+/* Returns whether a Host header names this machine itself: localhost, 127.0.0.0/8 or [::1]. */
 static bool is_loopback_host(const char *host)
 {
     size_t length = host[0] == '[' ? strcspn(host, "]") + 1 : strcspn(host, ":");
@@ -280,7 +280,8 @@ static bool is_loopback_host(const char *host)
 }
 
 /*
- * Whether a host name, given without its port, is in a list of names that are separated by commas.
+ * Returns whether a host name, given without its port, is in a list of names that are separated by
+ * commas.
  */
 static bool is_listed_host(const char *hosts, const char *name, size_t length)
 {
@@ -293,8 +294,9 @@ static bool is_listed_host(const char *hosts, const char *name, size_t length)
     return false;
 }
 
-/* Whether a host, with an optional port, is this server. If tokens are required, every numeric
- * address is accepted, because DNS rebinding can redirect only a host name, not an address. */
+/* Returns whether a host, with an optional port, is this server. If tokens are required, every
+ * numeric address is accepted, because DNS rebinding can redirect only a host name, not an
+ * address. */
 static bool is_own_host(const struct api *a, const char *host)
 {
     size_t length = host[0] == '[' ? strcspn(host, "]") + 1 : strcspn(host, ":");
@@ -417,7 +419,7 @@ static void release_text(void *text)
     hm_text_free(text);
 }
 
-/* Respond with a text. The response takes ownership of the text. */
+/* Respond with a string. The response takes ownership of the string. */
 static void send_text(struct http_response *out, int status, const char *type, struct hm_text *text)
 {
     struct hm_err err = {0};
@@ -583,7 +585,8 @@ static void send_error(const struct api_route *route, struct http_response *out,
         api_problem_err(out, err);
 }
 
-/* Respond with a text and store it in the cache for equal requests. Takes ownership of the text. */
+/* Respond with a string and store it in the cache for equal requests. Takes ownership of the
+ * string. */
 static void send_cached(struct api *a, const struct http_request *r, const char *type, char *text,
                         size_t length, struct http_response *out)
 {
@@ -619,7 +622,7 @@ static void send_openapi(struct api *a, const struct http_request *r, struct htt
         send_cached(a, r, json_type, body, length, out);
 }
 
-/* Compute the response to a request, which uses the store by `access`. */
+/* Compute the response to a request, which uses the store through `access`. */
 static void answer_request(struct api *a, const struct http_request *r,
                            const struct hm_store_access *access, struct http_response *out)
 {

@@ -16,7 +16,7 @@ struct api_verb {
 enum api_body { API_BODY_NONE, API_BODY_JSON, API_BODY_YAML, API_BODY_TABLE, API_BODY_OTHER };
 enum api_body api_body_kind(const char *content_type);
 
-/* Whether this route accepts a field over HTTP. */
+/* Returns whether this route accepts a field over HTTP. */
 bool api_takes_field(const struct api_verb *how, const struct hm_request_field *field);
 
 /* Read path, query, headers and body into a request for the verb, run it, and return the reply.

@@ -95,7 +95,7 @@ static int pool_open(void *context, const char *where, struct hm_store **ret_sto
     if (!store)
         rc = hm_store_open(s->where, &store, err);
     if (rc) {
-        /* Other errors, such as missing memory, are those of one request. */
+        /* Other errors, such as a lack of memory, are those of one request. */
         if (rc == HM_E_IO)
             mark_unhealthy(s);
         pthread_mutex_lock(&s->lock);

@@ -27,7 +27,7 @@ void api_store_free(struct api_store *store);
 struct api_store_group {
     void *context;
     size_t count; /* Number of requests. */
-    /* Answer a request, which uses the store by `access`. */
+    /* Answer a request, which uses the store through `access`. */
     void (*answer)(void *context, size_t number, const struct hm_store_access *access);
     /* Withdraw the answer of a request, which is then answered again. */
     void (*withdraw)(void *context, size_t number);

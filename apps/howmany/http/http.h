@@ -27,7 +27,7 @@ struct http_request {
     const char *if_none_match;  /* Header If-None-Match; empty if missing. */
     const char *key;            /* Header Idempotency-Key; empty if missing. */
     const char *body;           /* Body of the request, with a NUL at its end; empty if missing. */
-    size_t length;              /* Number of bytes of the body. */
+    size_t length;              /* Number of bytes in the body. */
     char id[HTTP_ID];           /* Identifier of the request in the log. */
     char address[HTTP_ADDRESS]; /* Address of the client. */
     /* Function that returns true if work on the request should end, because the client has closed
@@ -36,7 +36,7 @@ struct http_request {
     void *is_over_data;
 };
 
-/* A request whose texts are all empty. */
+/* A request whose strings are all empty. */
 #define HTTP_REQUEST_INIT                                                                          \
     {                                                                                              \
         .method = "", .path = "", .query = "", .type = "", .accept = "", .authorization = "",      \
@@ -53,7 +53,7 @@ struct http_response {
     void (*release)(void *owner);
     void *owner;
     struct {
-        const char *name; /* Name of a further header; a static string. */
+        const char *name; /* Name of an additional header; a static string. */
         char value[HTTP_EXTRA];
     } extra[HTTP_EXTRA_MAX];
     size_t extra_count;
@@ -105,7 +105,7 @@ struct http_settings {
     int waiters;  /* Number of threads for requests of kind HTTP_WAIT. */
     size_t queue; /* Largest number of requests that wait for a thread, in each pool. */
     size_t body_limit;
-    size_t held_bytes;          /* Largest number of bytes of all bodies and responses together. */
+    size_t held_bytes;          /* Largest number of bytes in all bodies and responses together. */
     size_t connections;         /* Largest number of open connections. */
     size_t address_connections; /* Largest number of open connections from one address. */
     double header_s;            /* Timeout for the head of a request, in seconds. */
@@ -132,7 +132,7 @@ bool http_drain(struct http_server *server, double seconds);
 /* Stop and free the server. Call http_drain first. */
 void http_stop(struct http_server *server);
 
-/* Whether an address is a loopback address. */
+/* Returns whether an address is a loopback address. */
 bool http_is_loopback(const char *host);
 
 #endif

@@ -75,8 +75,8 @@ static const unsigned allowed[] = {
     SYS_ppoll, SYS_pselect6};
 
 /*
- * Further system calls that a store on another machine needs: to resolve the host name, for which
- * the C library loads shared libraries, and to connect.
+ * Additional system calls that a store on another machine needs: to resolve the host name, for
+ * which the C library loads shared libraries, and to connect.
  */
 static const unsigned allowed_connects[] = {SYS_socket,   SYS_connect, SYS_bind, SYS_sendmmsg,
                                             SYS_recvmmsg, SYS_ioctl,   SYS_mmap, SYS_mprotect};
@@ -145,8 +145,8 @@ static void filter_write(struct filter *f, bool connects)
     for (size_t i = 0; connects && i < ALLOWED_CONNECTS; i++)
         filter_on(f, allowed_connects[i], SECCOMP_RET_ALLOW);
     filter_on(f, SYS_clone3, SECCOMP_RET_ERRNO | ENOSYS);
-    /* clone is allowed only if it makes a thread of this process, and tgkill only if the signal is
-     * for this process. Memory must not be mapped as executable. */
+    /* clone is allowed only if it creates a thread of this process, and tgkill only if the signal
+     * is for this process. Memory must not be mapped as executable. */
     filter_argument(f, SYS_clone, 0, BPF_JSET, CLONE_THREAD, true);
     filter_argument(f, SYS_tgkill, 0, BPF_JEQ, (unsigned)getpid(), true);
     filter_argument(f, SYS_mmap, 2, BPF_JSET, PROT_EXEC, false);

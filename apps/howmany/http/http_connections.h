@@ -29,36 +29,37 @@ struct http_timeouts {
 enum {
     HTTP_RATE_AFTER_S = 3,
     HTTP_LINGER_S = 2,
-    /* If the limit of connections is reached, connections from addresses with more than this number
-       of connections are closed first. */
+    /* If the connection limit is reached, connections from addresses with more than this number of
+     * connections are closed first. */
     HTTP_FEW = 8,
 };
 
-/* Whether a connection that has been in a phase for `seconds` exceeds the timeout of the phase.
- * `body` is the number of bytes of the body that were received so far. */
+/* Returns whether a connection that has been in a phase for `seconds` exceeds the timeout of the
+ * phase. `body` is the number of bytes in the body that were received so far. */
 bool http_connection_is_late(const struct http_timeouts *timeouts, enum http_phase phase,
                              double seconds, size_t body);
 
 /*
- * Counts of the open connections, in all and for each address. Any thread may call the functions.
+ * Counts of the open connections, in total and for each address. Any thread may call the functions.
  */
 struct http_connections;
 
 struct http_connections *http_connections_new(size_t connections, size_t address_connections);
 void http_connections_free(struct http_connections *connections);
 /* Count one more connection. Returns false, without counting it, if there are too many connections
- * from this address, or in all. The total may exceed the limit by a few connections, so that their
- * requests can be answered with 503. */
+ * from this address, or in total. The total may exceed the limit by a few connections, so that
+ * their requests can be answered with 503. */
 bool http_connections_add(struct http_connections *connections, const char *address);
 void http_connections_remove(struct http_connections *connections, const char *address);
 /* Returns the number of connections from an address. */
 size_t http_connections_from(struct http_connections *connections, const char *address);
 size_t http_connections_count(struct http_connections *connections);
-/* Whether there are as many connections as the limit allows, so that another connection must be
- * closed before the next one is accepted. */
+/* Returns whether there are as many connections as the limit allows, so that another connection
+ * must be closed before the next one is accepted. */
 bool http_connections_is_at_limit(struct http_connections *connections);
 /*
- * Whether there are more connections than the limit allows, so that requests are answered with 503.
+ * Returns whether there are more connections than the limit allows, so that requests are answered
+ * with 503.
  */
 bool http_connections_is_full(struct http_connections *connections);
 

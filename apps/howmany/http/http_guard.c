@@ -27,7 +27,8 @@ static const struct http_verdict accepted = {0, HTTP_REFUSAL_NONE, NULL, NULL};
 
 /* ---- characters ------------------------------------------------------------------------------ */
 
-/* Whether a character may be part of a method or of a header's name (`token` in RFC 9110). */
+/* Returns whether a character may be part of a method or of a header's name (`token` in RFC
+ * 9110). */
 static bool is_token_character(unsigned char c)
 {
     return isalnum(c) || (c != 0 && strchr("!#$%&'*+-.^_`|~", c) != NULL);
@@ -57,7 +58,7 @@ static size_t utf8_length(const unsigned char *t, size_t left)
     return more + 1;
 }
 
-/* Whether bytes are well-formed UTF-8, without overlong forms and surrogates. */
+/* Returns whether bytes are well-formed UTF-8, without overlong forms and surrogates. */
 static bool is_utf8(const char *text, size_t length)
 {
     const unsigned char *t = (const unsigned char *)text;
@@ -184,8 +185,8 @@ static struct http_verdict check_headers(const struct http_head *head)
     return accepted;
 }
 
-/* Whether a text is a host name, an IPv4 address or an IPv6 address in brackets, with an optional
- * port. */
+/* Returns whether a string is a host name, an IPv4 address or an IPv6 address in brackets, with an
+ * optional port. */
 static bool is_host(const char *text, size_t length)
 {
     size_t end = 0;

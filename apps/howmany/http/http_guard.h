@@ -10,10 +10,10 @@
 #include <stddef.h>
 
 enum {
-    HTTP_TARGET_MAX = 4096,   /* Largest number of bytes of the request target (path and query). */
+    HTTP_TARGET_MAX = 4096,   /* Largest number of bytes in the request target (path and query). */
     HTTP_HEADERS_MAX = 64,    /* Largest number of headers in a request. */
-    HTTP_HEADER_MAX = 8192,   /* Largest number of bytes of a header's name and value. */
-    HTTP_HEADERS_SIZE = 16384 /* Largest number of bytes of all headers. */
+    HTTP_HEADER_MAX = 8192,   /* Largest number of bytes in a header's name and value. */
+    HTTP_HEADERS_SIZE = 16384 /* Largest number of bytes in all headers. */
 };
 
 struct http_header {
@@ -76,7 +76,7 @@ struct http_framing {
     bool expects_continue;
 };
 
-/* Check the whole head of a request. `body_limit` is the largest number of bytes of a body that is
+/* Check the whole head of a request. `body_limit` is the largest number of bytes in a body that is
  * allowed. */
 struct http_verdict http_guard_check(const struct http_head *head, size_t body_limit,
                                      struct http_framing *ret_framing);

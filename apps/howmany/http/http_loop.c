@@ -26,8 +26,8 @@ enum {
     KEPT_FIRST = 512, /* Initial size in bytes of the buffer for an incomplete head. */
 };
 
-/* When the limit of connections is reached, a connection that has waited this number of seconds for
- * its client may be closed. */
+/* When the connection limit is reached, a connection that has waited this number of seconds for its
+ * client may be closed. */
 static const double EVICT_AFTER_S = 0.1;
 
 struct peer_list {
@@ -73,8 +73,8 @@ void http_loop_unhold(struct http_loop_shared *s, size_t bytes)
 
 /* ---- phases ---------------------------------------------------------------------------------- */
 
-/* Whether a connection in this phase waits for bytes from its client; in the other phases, the
- * server works on a request or sends a response. */
+/* Returns whether a connection in this phase waits for bytes from its client; in the other phases,
+ * the server works on a request or sends a response. */
 static bool is_waiting(enum http_phase phase)
 {
     return phase != HTTP_PHASE_WORK && phase != HTTP_PHASE_SEND;
@@ -190,8 +190,8 @@ void http_peer_end(struct http_peer *p, bool sending)
 
 /* ---- receiving ------------------------------------------------------------------------------- */
 
-/* Enlarge the buffer of a connection for at least `more` further bytes. Returns false, and closes
- * the connection, if there is no memory. */
+/* Enlarge the buffer of a connection for at least `more` additional bytes. Returns false, and
+ * closes the connection, if memory runs out. */
 static bool peer_make_room(struct http_peer *p, size_t more)
 {
     struct http_loop_shared *s = p->loop->shared;
@@ -461,8 +461,8 @@ static void add_socket(struct http_loop *l, int socket, const struct sockaddr *a
     char text[HTTP_ADDRESS];
 
     http_address_text(address, text);
-    /* At the limit of connections, this loop tries to close one; if it has closed one, it gets the
-     * new connection. */
+    /* At the connection limit, this loop tries to close a connection; if it succeeds, it gets the
+     * new one. */
     bool full = http_connections_is_at_limit(s->connections),
          stays = full && evict_one(l, EVICT_AFTER_S);
     if (full && !stays)

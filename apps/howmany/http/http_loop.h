@@ -23,11 +23,11 @@ struct http_peer {
     struct http_loop *loop;
     struct http_peer *next,
         *previous;            /* Neighbours in the list of connections in the same phase. */
-    struct http_peer *queued; /* Next connection in the list of which this connection is an element:
-                                 the inbox, the ready list or the dead list. */
+    struct http_peer *queued; /* Next connection in the list that contains this connection: the
+                                 inbox, the ready list or the dead list. */
     enum http_phase phase;
     double since; /* Time at which the current phase began, in seconds. */
-    size_t body;  /* Number of bytes of the body received so far. */
+    size_t body;  /* Number of bytes in the body received so far. */
     int socket;
     char address[HTTP_ADDRESS];
     char *kept; /* Bytes that were received but not used yet; owned. */
@@ -53,7 +53,7 @@ struct http_peer {
 struct http_loop_user {
     void *context;
     /* Called with received bytes; returns how many of them were used. The other bytes are passed
-     * again, together with further bytes. */
+     * again, together with later bytes. */
     size_t (*received)(void *context, struct http_peer *peer, const char *data, size_t length);
     void (*sent)(void *context,
                  struct http_peer *peer); /* Called after the whole response was sent. */
@@ -79,7 +79,7 @@ struct http_loop_shared {
                            connection. */
 };
 
-/* Make a loop. Returns NULL if there is no memory or no descriptor. */
+/* Make a loop. Returns NULL if there is no memory or descriptor left. */
 struct http_loop *http_loop_new(struct http_loop_shared *shared);
 /* Start the thread of a loop. Call this only after all loops were made. */
 bool http_loop_start(struct http_loop *loop);

@@ -100,7 +100,7 @@ static struct http_verdict parse_header(char *line, size_t length, struct http_h
     return no_refusal;
 }
 
-/* Whether a list of comma-separated words contains "close". */
+/* Returns whether a list of comma-separated words contains "close". */
 static bool contains_close(const char *list)
 {
     while (*list) {
@@ -195,7 +195,8 @@ static enum http_chunk_state chunk_size(struct http_chunks *k, char c)
     return c == ';' ? HTTP_CHUNK_EXTENSION : c == '\r' ? HTTP_CHUNK_SIZE_END : HTTP_CHUNK_BAD;
 }
 
-/* Whether a character may be part of a chunk extension or of the value of a trailer field. */
+/* Returns whether a character may be part of a chunk extension or of the value of a trailer
+ * field. */
 static bool is_field_text(char c)
 {
     return c == '\t' || ((unsigned char)c >= 0x20 && c != 0x7f);

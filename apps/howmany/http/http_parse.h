@@ -10,13 +10,13 @@
 #include "http_guard.h"
 
 enum {
-    /* Largest number of bytes of a request line; 64 bytes are for the method and the version. */
+    /* Largest number of bytes in a request line; 64 bytes are for the method and the version. */
     HTTP_LINE_MAX = HTTP_TARGET_MAX + 64,
-    /* Largest number of bytes of a whole head. The last term is for the ": " and CR LF of each
-       header. */
+    /* Largest number of bytes in a whole head. The last term is for the ": " and CR LF of each
+     * header. */
     HTTP_HEAD_MAX = HTTP_LINE_MAX + HTTP_HEADERS_SIZE + 8 * HTTP_HEADERS_MAX,
-    /* Largest number of bytes of the extensions of one chunk, and largest number of bytes of all
-       trailer fields. */
+    /* Largest number of bytes in the extensions of one chunk, and largest number of bytes in all
+     * trailer fields. */
     HTTP_EXTENSION_MAX = 256,
     HTTP_TRAILER_MAX = 4096,
 };
@@ -33,12 +33,12 @@ enum http_scan_result {
 struct http_scan {
     size_t at;     /* Number of bytes that were examined so far. */
     size_t begin;  /* Position of the request line; an empty line may come before it. */
-    size_t length; /* Number of bytes of the current line so far, without its CR. */
+    size_t length; /* Number of bytes in the current line so far, without its CR. */
     size_t lines;  /* Number of complete lines, beginning with the request line. */
     bool after_cr;
 };
 
-/* Examine data[length], which contains the bytes of earlier calls and further bytes. Each byte is
+/* Examine data[length], which contains the bytes of earlier calls and new bytes. Each byte is
  * examined once, so the work does not depend on how the bytes were divided into packets. */
 enum http_scan_result http_scan_head(struct http_scan *scan, const char *data, size_t length);
 
@@ -73,11 +73,11 @@ enum http_chunk_state {
 /* State of a chunked body; zero-initialise it for each body. */
 struct http_chunks {
     enum http_chunk_state state;
-    size_t left;   /* Size of the chunk as far as its digits were read, or number of bytes of the
+    size_t left;   /* Size of the chunk as far as its digits were read, or number of bytes in the
                       chunk that are still missing. */
     size_t digits; /* Number of hexadecimal digits of the chunk size so far. */
-    size_t extra;  /* Number of bytes of the extensions of this chunk, or of all trailer fields, so
-                      far. */
+    size_t extra;  /* Number of bytes so far in the extensions of this chunk, or in all trailer
+                      fields. */
 };
 
 /*

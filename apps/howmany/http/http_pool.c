@@ -1,7 +1,8 @@
 /*
- * Implements a thread pool whose queue is a ring buffer. If a task declares that it takes long, its
- * thread starts another thread as a replacement, continues with a lower priority, and ends with the
- * task. It is not used again, because a process without privileges cannot raise a priority.
+ * Implements a thread pool whose queue is a ring buffer. If a task declares that it takes a long
+ * time, its thread starts another thread as a replacement, continues with a lower priority, and
+ * ends with the task. It is not used again, because a process without privileges cannot raise a
+ * priority.
  */
 #include "http_pool.h"
 
@@ -10,7 +11,7 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 
-/* Number that is added to the nice value of a thread whose task takes long. */
+/* Number that is added to the nice value of a thread whose task takes a long time. */
 enum { SLOW_NICE = 10 };
 
 struct http_pool {
@@ -25,8 +26,8 @@ struct http_pool {
     atomic_size_t
         taken; /* Number of tasks that have a reserved place in the queue, wait in it, or run. */
     bool ending;
-    int slow, slow_max; /* Number of running tasks that were declared as long, and the limit of this
-                           number. */
+    int slow, slow_max; /* Number of running tasks that were declared as long-running, and the limit
+                           of this number. */
     size_t group;       /* Largest number of tasks that a thread takes from the queue at once. */
     bool (*run)(void **tasks, size_t count);
 };

@@ -9,7 +9,7 @@ struct http_pool;
 
 /*
  * Numbers of threads of a pool. At most `quick` tasks run at the same time, plus at most `slow`
- * tasks that were declared as long, so that long tasks do not block other tasks.
+ * tasks that were declared as long-running, so that long tasks do not block other tasks.
  */
 struct http_pool_size {
     int quick, slow;
@@ -24,9 +24,9 @@ enum { HTTP_GROUP_MAX = 256 }; /* Largest value of `group`. */
 struct http_pool *http_pool_new(const struct http_pool_size *size,
                                 bool (*run)(void **tasks, size_t count));
 /*
- * Declare that the running task takes long; each task may call this once. The task then continues
- * with a lower priority. Returns false if too many such tasks are running; the task should then
- * end.
+ * Declare that the running task takes a long time; each task may call this once. The task then
+ * continues with a lower priority. Returns false if too many such tasks are running; the task
+ * should then end.
  */
 bool http_pool_slow(struct http_pool *pool);
 /*

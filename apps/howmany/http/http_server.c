@@ -58,16 +58,17 @@ struct exchange {
     double started_s;
     char *body;
     size_t length, room;
-    size_t held;   /* Number of bytes of this exchange that are included in the server's count of
+    size_t held;   /* Number of bytes in this exchange that are included in the server's count of
                       memory in use. */
     bool answered; /* True if a worker thread has passed the response to the event loop. */
     bool close;    /* True if the connection is closed after this exchange. */
     bool unread;   /* True if the client may still be sending when the connection is closed. */
     struct http_pool *pool; /* Pool whose thread works on the request; NULL if there is none. */
     double work_s; /* Time at which a thread of a pool began to work on the request, in seconds. */
-    bool slow;     /* True if the request was declared as long to its pool (http_pool_slow). */
-    bool crowded; /* True if the request takes long and must end, because too many long requests are
-                     running. */
+    bool slow;     /* True if the request was declared as long-running to its pool
+                      (http_pool_slow). */
+    bool crowded;  /* True if the request takes a long time and must end, because too many long
+                      requests are running. */
     char head[HTTP_WRITE_ROOM]; /* Head of the response. */
     char text[];                /* Head of the request, followed by the decoded path. */
 };
@@ -85,7 +86,7 @@ static bool exchange_hold(struct exchange *x, size_t bytes)
 static bool exchange_is_over(void *data);
 
 /* Makes an exchange with a copy of the head of its request. Returns NULL, and closes the
- * connection, if there is no memory. */
+ * connection, if memory runs out. */
 static struct exchange *exchange_new(struct http_server *s, struct http_peer *p, const char *head,
                                      size_t length)
 {
@@ -110,8 +111,8 @@ static struct exchange *exchange_new(struct http_server *s, struct http_peer *p,
     memcpy(x->request.address, p->address, HTTP_ADDRESS);
     atomic_fetch_add(&s->open, 1);
     p->exchange = x;
-    /* In the phase HTTP_PHASE_WORK, a connection has no timeout and is not closed when the limit of
-     * connections is reached. */
+    /* In the phase HTTP_PHASE_WORK, a connection has no timeout and is not closed when the
+     * connection limit is reached. */
     http_peer_enter(p, HTTP_PHASE_WORK);
     return x;
 }
@@ -199,8 +200,8 @@ static const struct http_verdict too_busy = {503, HTTP_REFUSAL_OVERLOAD,
 static const struct http_verdict too_many_long = {
     503, HTTP_REFUSAL_OVERLOAD, "the server has too many requests that take long", NULL};
 
-/* Whether work on a request should end. The thread of the pool that works on the request calls this
- * function. */
+/* Returns whether work on a request should end. The thread of the pool that works on the request
+ * calls this function. */
 static bool exchange_is_over(void *data)
 {
     struct exchange *x = data;
@@ -286,7 +287,7 @@ static const struct http_verdict too_large = {413, HTTP_REFUSAL_SIZE, "the body 
 static const struct http_verdict bad_chunks = {
     400, HTTP_REFUSAL_FRAMING, "the body is not in valid chunks", "Transfer-Encoding"};
 
-/* Whether the body of a request may grow by `length` bytes. */
+/* Returns whether the body of a request may grow by `length` bytes. */
 static bool append_fits(const struct exchange *x, size_t length)
 {
     return length <= x->server->settings.body_limit - x->length;
@@ -402,7 +403,7 @@ static struct http_verdict check_head(struct exchange *x, size_t length)
     bool old = strcmp(parsed.head.version, "HTTP/1.0") == 0;
     x->close = parsed.close || old;
     x->framing.expects_continue = x->framing.expects_continue && !old;
-    /* The path fits after the head, because decoding never makes a text longer. */
+    /* The path fits after the head, because decoding never makes a string longer. */
     set_request(x, &parsed.head, x->text + length + 1);
     if (!http_peer_make_room(x->peer))
         verdict = (struct http_verdict){503, HTTP_REFUSAL_CONNECTIONS,
@@ -410,7 +411,7 @@ static struct http_verdict check_head(struct exchange *x, size_t length)
     return verdict;
 }
 
-/* Handles a complete head. `more` is true if further bytes have arrived with it. */
+/* Handles a complete head. `more` is true if more bytes have arrived with it. */
 static void handle_head(struct exchange *x, size_t length, bool more)
 {
     static const char go_on[] = "HTTP/1.1 100 Continue\r\n\r\n";
@@ -646,7 +647,7 @@ void http_count(const struct http_server *server, struct http_counts *counts)
                       http_pool_count(server->group);
 }
 
-/* Whether a thread works on a request, or a request waits for a thread. */
+/* Returns whether a thread works on a request, or a request waits for a thread. */
 static bool is_working(const struct http_server *s)
 {
     return http_pool_count(s->work) > 0 || http_pool_count(s->wait) > 0 ||

@@ -5,7 +5,7 @@
 #include "http.h"
 
 /*
- * Number of bytes of the longest head: the fixed lines, and the headers that the handler may add.
+ * Number of bytes in the longest head: the fixed lines, and the headers that the handler may add.
  */
 enum { HTTP_WRITE_ROOM = 512 + HTTP_EXTRA_MAX * (HTTP_EXTRA + 64) };
 

@@ -101,8 +101,8 @@ static void put_keys(struct hm_json *json, const char *name, const struct hm_fie
     hm__json_close(json);
 }
 
-/* Write the schema of a run that a client sends. The run may have further columns, which are stored
- * too. */
+/* Write the schema of a run that a client sends. The run may have additional columns, which are
+ * stored too. */
 static void put_sent_run(struct hm_json *json)
 {
     hm__json_open(json, "sent_run", HM_JSON_OBJECT);
@@ -378,7 +378,7 @@ static void put_security(struct hm_json *json)
     hm__json_close(json);
 }
 
-/* Whether an earlier route has the same verb, so that its schema is already written. */
+/* Returns whether an earlier route has the same verb, so that its schema is already written. */
 static bool is_repeated(const struct api_route *routes, size_t i)
 {
     for (size_t k = 0; k < i; k++)

@@ -49,8 +49,8 @@ static const struct hm_embedded *find_file(const char *path)
     return NULL;
 }
 
-/* Whether the value of the header If-None-Match contains the tag. The value is a list of tags of
- * the forms "tag" and W/"tag", or * for any tag. */
+/* Returns whether the value of the header If-None-Match contains the tag. The value is a list of
+ * tags of the forms "tag" and W/"tag", or * for any tag. */
 static bool is_known(const char *asked, const char *tag)
 {
     return strcmp(asked, "*") == 0 || strstr(asked, tag) != NULL;

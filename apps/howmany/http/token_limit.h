@@ -14,10 +14,11 @@ enum { TOKEN_LIMIT_WRONG = 100, TOKEN_LIMIT_S = 10 };
 
 struct token_limit;
 
-/* Makes an empty table of counts. Returns NULL if there is no memory. */
+/* Makes an empty table of counts. Returns NULL if memory runs out. */
 struct token_limit *token_limit_new(void);
 void token_limit_free(struct token_limit *limit);
-/* Whether tokens of this address must not be checked at the time now_s, in seconds. */
+/* Returns whether this address has sent too many wrong tokens, so that its tokens must not be
+ * checked; now_s is the current time in seconds. */
 bool token_limit_is_over(struct token_limit *limit, const char *address, double now_s);
 /* Count a wrong token of an address. */
 void token_limit_count(struct token_limit *limit, const char *address, double now_s);

@@ -157,7 +157,7 @@ static const char *foreign_space(const struct lab_request *r, const struct lab_f
                           : lab_net(r->spec.name, text);
 }
 
-/* Check that the lab does not exist yet, not even a namespace or the folder of it. */
+/* Check that no part of the lab exists yet, neither a namespace nor its folder. */
 static int check_name_free(const struct lab_request *r)
 {
     struct lab_found found = {0};

@@ -9,7 +9,7 @@
 
 /* The options of one call of `howmany lab`. Zero-initialise and set spec.name. */
 struct lab_request {
-    const char *verb; /* Name of the action, for messages; borrowed. */
+    const char *verb; /* Name of the action, as used in messages; borrowed. */
     /* Description of the lab; the action `up` uses all members, the other actions use only the
      * name. */
     struct lab_spec spec;
@@ -23,7 +23,7 @@ struct lab_request {
 
 /* Each function returns an exit code; if the code is not 0, a message has been printed. */
 
-/* Make a lab and show its status; if `dry_run` is true, print the commands instead. */
+/* Create a lab and show its status; if `dry_run` is true, print the commands instead. */
 int lab_action_up(struct lab_request *request);
 /* Replace this process by a command that runs on a node. */
 int lab_action_run(const struct lab_request *request);

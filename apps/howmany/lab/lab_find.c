@@ -121,8 +121,8 @@ static int space_of_process(const struct process_search *s, long pid)
     return -1;
 }
 
-/* Whether a process is a switch (vde_switch) or a wire (wirefilter) with a path in the lab's folder
- * among its arguments. */
+/* Returns whether a process is a switch (vde_switch) or a wire (wirefilter) with a path in the
+ * lab's folder among its arguments. */
 static bool is_switch_or_wire(const struct process_search *s, long pid)
 {
     char path[LAB_TEXT], arguments[4096];

@@ -17,8 +17,8 @@ struct lab_process {
 };
 
 /*
- * What exists of one lab: its namespaces, its processes and its folder. Zero-initialise; release
- * with lab_found_release.
+ * The existing namespaces, processes and folder of one lab. Zero-initialise; release with
+ * lab_found_release.
  */
 struct lab_found {
     bool folder; /* True if the lab's folder in /run/howmany exists. */
@@ -29,8 +29,8 @@ struct lab_found {
     size_t space_count;
     size_t highest; /* Largest number of a node whose namespace exists; 0: there is none. */
     /*
-     * Index of a namespace that has the name of a namespace of this lab but does not belong to a
-     * lab; -1: there is none. Set only if the lab has no folder.
+     * Index of a namespace that does not belong to a lab, although its name is one that this lab
+     * uses; -1: there is none. Set only if the lab has no folder.
      */
     int foreign;
     struct lab_process *all; /* Processes in the lab's namespaces, except this process; owned. */
@@ -41,7 +41,7 @@ struct lab_found {
 
 int lab_find(const char *name, struct lab_found *found, struct hm_err *err);
 void lab_found_release(struct lab_found *found);
-/* Whether the folder, a namespace or a process of the lab exists. */
+/* Returns whether the folder, a namespace or a process of the lab exists. */
 bool lab_found_any(const struct lab_found *found);
 
 /*

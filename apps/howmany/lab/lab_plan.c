@@ -85,8 +85,8 @@ const char *lab_way_name(enum lab_way way)
     return way_names[way];
 }
 
-/* Returns the number that a text contains, if it is a whole number from 1 to LAB_NODES_MAX; 0 for
- * any other text. */
+/* Returns the number that a string contains, if it is a whole number from 1 to LAB_NODES_MAX; 0 for
+ * any other string. */
 static size_t read_node_number(const char *text)
 {
     double number;

@@ -73,8 +73,8 @@ const char *lab_way_name(enum lab_way way);
 /* Returns the number of the node whose namespace has the name `space`; 0 for NAME-net, -1 if the
  * namespace does not belong to this lab. */
 int lab_node_of(const char *name, const char *space);
-/* Returns the number of the node (1 to n) that a text names by its number, host name or address; 0:
- * it names none. */
+/* Returns the number of the node (1 to n) that a string names by its number, host name or address;
+ * 0: it names none. */
 size_t lab_find_node(const char *name, size_t n, const char *text);
 
 /* ---- checks and the plan --------------------------------------------------------------------- */

@@ -59,7 +59,7 @@ static int probe_connect(size_t node)
     return fd;
 }
 
-/* Whether the node answered, by accepting or refusing the connection. */
+/* Returns whether the node answered, by accepting or refusing the connection. */
 static bool probe_was_answered(int fd)
 {
     int code = 0;

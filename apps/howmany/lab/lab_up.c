@@ -1,7 +1,7 @@
 /*
- * Makes a laboratory (a cluster of network namespaces). Its folder is made first: the folder marks
- * every namespace with the lab's name as part of the lab, so that `lab down` may remove them even
- * if this process is killed. Then the commands of the plan run; switches and wires (wirefilter
+ * Creates a laboratory (a cluster of network namespaces). Its folder is created first: the folder
+ * marks every namespace with the lab's name as part of the lab, so that `lab down` may remove them
+ * even if this process is killed. Then the commands of the plan run; switches and wires (wirefilter
  * processes) keep running in the background. lab.json is written last and marks the lab as
  * complete. If this process is killed before that, its guard process removes the lab.
  *

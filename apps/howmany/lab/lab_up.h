@@ -1,6 +1,6 @@
 /*
- * Makes a laboratory (a cluster of network namespaces on one machine): runs the commands of a plan,
- * and removes the laboratory if a command fails.
+ * Creates a laboratory (a cluster of network namespaces on one machine): runs the commands of a
+ * plan, and removes the laboratory if a command fails.
  */
 #ifndef HM_LAB_UP_H
 #define HM_LAB_UP_H
@@ -8,8 +8,8 @@
 #include "lab_plan.h"
 
 /*
- * Make the lab with the commands of a plan. After a failure or an interruption, everything that was
- * created so far is removed.
+ * Create the lab with the commands of a plan. After a failure or an interruption, everything that
+ * was created so far is removed.
  */
 int lab_up(const struct lab_spec *spec, const struct lab_plan *plan, struct hm_err *err);
 

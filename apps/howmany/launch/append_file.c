@@ -46,7 +46,7 @@ bool launch_append_continues(const char *path, const char *header)
     return read_first_line(path, first, sizeof(first)) == 0 && strcmp(first, header) == 0;
 }
 
-/* Whether a file ends in a newline; if not, an appended line would continue the file's last
+/* Returns whether a file ends in a newline; if not, an appended line would continue the file's last
  * line. */
 static bool file_ends_in_newline(const char *path)
 {

@@ -7,7 +7,7 @@
 /* Returns the format that a file's name implies: 0 for CSV, 1 for JSON lines, -1 with a message for
  * any other name. */
 int launch_append_format(const char *path);
-/* Whether the first line of an existing file equals `header`, which ends in a newline. */
+/* Returns whether the first line of an existing file equals `header`, which ends in a newline. */
 bool launch_append_continues(const char *path, const char *header);
 /*
  * Open a file for appending. A new file gets `header` as its first line (NULL: no header); the
@@ -15,7 +15,7 @@ bool launch_append_continues(const char *path, const char *header);
  * with a message.
  */
 int launch_append_open(const char *path, const char *header, int *ret_file);
-/* Append a text; if `sync` is true, the text is on the disk when this function returns. */
+/* Append a string; if `sync` is true, the string is on the disk when this function returns. */
 int launch_append(int file, const char *text, size_t length, bool sync);
 
 #endif

@@ -60,7 +60,7 @@ struct child_run {
     sigset_t before, waiting; /* Signal mask of this thread before the command was started, and
                                  signal mask during ppoll. */
     struct sigaction before_chld;
-    size_t length; /* Number of bytes of the current output line so far. */
+    size_t length; /* Number of bytes in the current output line so far. */
     bool partial;  /* True if a part of an output line has arrived without its newline. */
     char line[LAUNCH_CHILD_LINE + 1];
     char chunk[64 * 1024]; /* Buffer for one read from a pipe; it has the size of a full pipe. */
@@ -410,7 +410,7 @@ static void note_if_unreaped(void *run, long pid)
         r->unreaped = pid;
 }
 
-/* Whether a child of the command ended long ago and the command still has not reaped it. */
+/* Returns whether a child of the command ended long ago and the command still has not reaped it. */
 static bool child_is_stuck(struct child_run *r, double now)
 {
     long before = r->unreaped;

@@ -34,7 +34,7 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* Whether `c` is in a set of characters. A NUL is never in the set, unlike with strchr. */
+/* Returns whether `c` is in a set of characters. A NUL is never in the set, unlike with strchr. */
 static bool is_char_of(char c, const char *set)
 {
     return c && strchr(set, c);
@@ -129,7 +129,7 @@ static int read_single_quoted(struct splitter *s)
     return 0;
 }
 
-/* Whether a shell would expand this $ in double quotes. */
+/* Returns whether a shell would expand this $ in double quotes. */
 static bool dollar_expands(const char *dollar)
 {
     return is_name_start(dollar[1]) || is_digit(dollar[1]) || is_char_of(dollar[1], "({?#@*!$-");
@@ -384,7 +384,8 @@ bool launch_command_uses(const struct launch_command *command, const char *name)
 /* ---- quoting -------------------------------------------------------------------------------- */
 
 /*
- * Whether a shell would not change the argument. In the first argument, = would mean an assignment.
+ * Returns whether a shell would not change the argument. In the first argument, = would mean an
+ * assignment.
  */
 static bool needs_no_quotes(const char *word, bool first)
 {

@@ -1,5 +1,5 @@
 /*
- * Represents a command as a list of arguments, split from a text without a shell, with {name}
+ * Represents a command as a list of arguments, split from a string without a shell, with {name}
  * placeholders.
  */
 #ifndef HM_COMMAND_LINE_H
@@ -25,15 +25,14 @@ struct launch_placeholder {
 };
 
 /*
- * Split a text as a shell would: blanks separate arguments; '…', "…" and \ quote characters. Pipes,
- * redirection, variables and patterns, which need a shell, are errors.
+ * Split a string as a shell would: blanks separate arguments; '…', "…" and \ quote characters.
+ * Pipes, redirection, variables and patterns, which need a shell, are errors.
  */
 int launch_command_split(struct launch_command *command, const char *text, struct hm_err *err);
 
 /*
- * Replace each {name} by its value. A value is not split and not searched for further names.
- * {{name}} becomes the literal text {name}; braces around anything other than a name are left
- * unchanged.
+ * Replace each {name} by its value. A value is not split and not searched for other names. {{name}}
+ * becomes the literal text {name}; braces around anything other than a name are left unchanged.
  */
 int launch_command_fill(const struct launch_command *command,
                         const struct launch_placeholder *placeholders, size_t count,
@@ -43,7 +42,7 @@ int launch_command_fill(const struct launch_command *command,
  * placeholders are not replaced. */
 int launch_command_add(struct launch_command *command, const char *argument, struct hm_err *err);
 
-/* Whether any argument contains the placeholder {name}. */
+/* Returns whether any argument contains the placeholder {name}. */
 bool launch_command_uses(const struct launch_command *command, const char *name);
 
 /* Add the command to `out`, quoted so that a shell splits it into the same arguments. Returns 0 or

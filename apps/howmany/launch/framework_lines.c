@@ -123,7 +123,7 @@ static double read_group(const char *line, const regmatch_t *group)
     return used > 0 && text[used] == '\0' ? value : NAN;
 }
 
-/* Converts a time or a rate with its unit to the seconds of one iteration, which has `samples`
+/* Converts a time or a rate with its unit to the time in seconds of one iteration of `samples`
  * samples. */
 static double seconds_of(double value, const char *unit, double samples)
 {

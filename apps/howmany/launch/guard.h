@@ -10,7 +10,7 @@
 
 #include <sys/types.h>
 
-/* Largest number of bytes of a name that is passed to launch_guard_add, including its NUL. */
+/* Largest number of bytes in a name that is passed to launch_guard_add, including its NUL. */
 enum { LAUNCH_GUARD_NAME = 1024 };
 
 /* Start the guard unless it is running. A failure is not reported, because the guard is needed only
@@ -29,7 +29,7 @@ void launch_guard_session(pid_t session);
  */
 void launch_guard_tell_session(pid_t session);
 
-/* Register a function that the guard calls with `name` if this process ends without a call of
+/* Register a function that the guard calls with `name` if this process ends without a call to
  * launch_guard_drop. */
 void launch_guard_add(void (*clean)(const char *name), const char *name);
 void launch_guard_drop(void (*clean)(const char *name), const char *name);

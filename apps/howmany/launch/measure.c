@@ -141,7 +141,7 @@ static double median_of(double *values, size_t count)
     return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
 }
 
-/* Copy the last line of a text that is not blank into out[room]. */
+/* Copy the last line of a string that is not blank into out[room]. */
 static void last_line(const char *text, char *out, size_t room)
 {
     size_t end = strlen(text), start;
@@ -187,8 +187,8 @@ static void measurement_set_status(const struct launch_child *child, struct laun
 }
 
 /*
- * Sets the seconds of an iteration from the reported iterations. If there are several, the first is
- * left out, because it often includes preparations.
+ * Sets the time of an iteration in seconds from the reported iterations. If there are several, the
+ * first is left out, because it often includes preparations.
  */
 static void measurement_set_seconds(struct launch_measurement *m, const struct report *report,
                                     double whole_s)

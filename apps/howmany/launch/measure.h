@@ -19,7 +19,7 @@ struct launch_measure_settings {
 };
 
 /*
- * Names of the methods by which the seconds of an iteration were determined; the column `timing` of
+ * Names of the methods by which the time of an iteration was determined; the column `timing` of
  * recorded runs contains them.
  */
 

@@ -24,7 +24,7 @@ struct launch_record {
 
 /*
  * Begin to record runs. `path` is a file, a store or NULL. An existing file must have the same
- * columns, or those of an earlier version of this program; its runs are read and are not made
+ * columns, or those of an earlier version of this program; its runs are read and are not executed
  * again. Runs that a store already contains are not read. Returns 0 or EXIT_USAGE.
  */
 int launch_record_begin(struct launch_record *record, const char *path);

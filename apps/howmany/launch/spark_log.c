@@ -58,7 +58,7 @@ static bool find_log(const char *folder, char *path, size_t room)
 }
 
 /*
- * Columns of the job's name and of its seconds in the table of runs that the import of a log makes.
+ * Columns with the name and the seconds of a job, in the table of runs that an imported log gives.
  */
 enum { JOB = 0, SECONDS = 2 };
 

@@ -61,7 +61,7 @@ static int add_word(struct launch_command *command, const char *word)
     return launch_command_add(command, word, &err) ? cli_report(&err) : 0;
 }
 
-/* Add the option for the loss at which the run ends, relative to the least possible loss P* if that
+/* Add the option for the loss at which the run ends, relative to the lowest possible loss P* if P*
  * is known. */
 static int add_target(const struct steer_task *task, struct launch_command *command)
 {

@@ -28,7 +28,7 @@ struct steer_source {
     const regex_t *pattern;
 };
 
-/* Description of the next piece of a training run, which one child process makes. */
+/* Description of the next piece of a training run, which one child process executes. */
 struct steer_piece {
     const struct steer_line *line;
     const char *checkpoint; /* Path of the checkpoint that the child process writes, and reads if it
@@ -42,7 +42,7 @@ struct steer_piece {
     double more; /* Maximum number of iterations of this child process alone. */
 };
 
-/* Whether the child processes are `howmany train`. */
+/* Returns whether the child processes are `howmany train`. */
 bool steer_source_is_train(const struct steer_source *source);
 /*
  * Make the arguments of a child process; for `howmany train`, the arguments after `howmany`.

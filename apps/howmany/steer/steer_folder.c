@@ -1,6 +1,6 @@
 /*
  * Reads and writes the folder of a steered training, which consists of training runs; each run is
- * made in pieces, and each piece is one child process.
+ * executed in pieces, and each piece is one child process.
  *
  *     problem.txt        what is trained, the choices and the limits
  *     piece-0000.jsonl   a piece: its algorithm and number of workers, its points, and how it
@@ -153,7 +153,7 @@ struct piece_run {
     double shift;
     size_t points;
     const char *ended; /* Reason why the child process ended; NULL: the program did not give one. */
-    bool times_reported; /* True if the program reports the seconds of its iterations. */
+    bool times_reported; /* True if the program reports the times of its iterations. */
     bool failed;         /* True if memory ran out. */
 };
 
@@ -300,9 +300,9 @@ static void write_points(struct piece_run *r)
 }
 
 /*
- * Compute the start-up of a program that does not report times: its first iteration is assumed to
- * take as long as the second, and the rest is the start-up. Returns the seconds of the start-up;
- * NaN: unknown.
+ * Compute the start-up time of a program that does not report times: the first iteration is assumed
+ * to take as long as the second, and the rest of its time is the start-up. Returns the time in
+ * seconds of the start-up; NaN: unknown.
  */
 static double separate_startup(struct piece_run *r)
 {
@@ -397,7 +397,7 @@ static void complain_of_failure(const struct piece_run *r, const struct launch_c
             (int)length, child->tail);
 }
 
-/* Run the child process that makes one piece of a run; if the program of the user dies, start it
+/* Run the child process that executes one piece of a run; if the program of the user dies, start it
  * again. */
 static int run_processes(struct piece_run *r, struct steer_piece *piece, const char **ret_ended,
                          double *ret_wall_s)

@@ -1,7 +1,7 @@
 /*
- * Reads and writes the folder of a steered training. Its runs are made in pieces; each piece is one
- * child process. The folder contains the measured points and the checkpoints of all pieces;
- * existing pieces are read, and missing ones are made.
+ * Reads and writes the folder of a steered training. Its runs are executed in pieces; each piece is
+ * one child process. The folder contains the measured points and the checkpoints of all pieces;
+ * existing pieces are read, and missing ones are executed.
  */
 #ifndef HM_STEER_FOLDER_H
 #define HM_STEER_FOLDER_H
@@ -26,18 +26,18 @@ struct steer_folder {
 
 /* Limits of one piece of a run (one child process); INFINITY: no limit. */
 struct steer_limits {
-    double iterations; /* Maximum number of iterations of this piece of the run. */
-    double seconds; /* Maximum seconds of the piece, without the time for a change of the algorithm
-                       or of the number of workers. */
+    double iterations; /* Maximum number of iterations in this piece of the run. */
+    double seconds;    /* Maximum time of the piece in seconds, without the time for a change of the
+                          algorithm or of the number of workers. */
 };
 
 /* Create the folder, or check that an existing one belongs to this training. Returns 0, or
  * EXIT_USAGE with a message. */
 int steer_folder_open(struct steer_folder *folder);
 /*
- * Make the next piece of run `number`, which continues at the time line->clock_s, and add its
- * points to the run. If an earlier process made the piece, it is only read. Returns 0 or an exit
- * code.
+ * Execute the next piece of run `number`, which continues at the time line->clock_s, and add its
+ * points to the run. If an earlier process executed the piece, it is only read. Returns 0 or an
+ * exit code.
  */
 int steer_folder_piece(struct steer_folder *folder, struct steer_state *state, size_t number,
                        const struct steer_limits *limits);

@@ -10,7 +10,7 @@
  * The time from a loss L to the target is T(target) - T(L), where T is the time of a whole run as
  * `howmany advise` computes it. With few points the fit may extrapolate badly, so for a run with
  * fewer than FIT_POINTS points the recent rate is used: the mean slope of ln(P - P*) over the later
- * half of its time, where P is the loss and P* the least possible loss.
+ * half of its time, where P is the loss and P* the lowest possible loss.
  */
 #include "steer_model.h"
 
@@ -149,7 +149,7 @@ static double model_offset(const struct steer_model *model, const struct steer_l
 /* ---- fitting --------------------------------------------------------------------------------- */
 
 /*
- * Returns the least possible loss P* that is used for the rates of runs while there is no fit: the
+ * Returns the lowest possible loss P* that is used for the rates of runs while there is no fit: the
  * given one or, if none is given, a tenth below the target.
  */
 static double assumed_best(const struct steer_state *state)
@@ -243,8 +243,8 @@ static struct steer_estimate model_between(const struct steer_model *model, size
 }
 
 /*
- * Returns the seconds in which a run measured its first `count` points, without the time for which
- * it was paused.
+ * Returns the time, in seconds, in which a run measured its first `count` points, without the time
+ * for which it was paused.
  */
 static double line_active_s(const struct steer_line *line, size_t count)
 {
@@ -258,7 +258,7 @@ static double line_active_s(const struct steer_line *line, size_t count)
 
 /*
  * Returns the rate at which ln(P - P*) of a run decreases, in 1/s, over the later half of its time,
- * where P is the loss and P* the least possible loss; NaN: unknown.
+ * where P is the loss and P* the lowest possible loss; NaN: unknown.
  */
 static double line_rate(const struct steer_model *model, const struct steer_line *line,
                         size_t count)
@@ -285,7 +285,8 @@ static double line_rate(const struct steer_model *model, const struct steer_line
 }
 
 /*
- * Returns the seconds in which an excess loss decreases to that of the target at a constant rate.
+ * Returns the time, in seconds, in which an excess loss decreases to that of the target at a
+ * constant rate.
  */
 static double rate_time(const struct steer_model *model, double from, double rate)
 {
@@ -339,7 +340,7 @@ bool steer_model_near(const struct steer_model *model, size_t algorithm, size_t 
     return find_near_line(model, algorithm, m, from_loss - model->best) != NULL;
 }
 
-/* Returns the number of points of the longest run of an algorithm. */
+/* Returns the number of points in the longest run of an algorithm. */
 static size_t most_points(const struct steer_model *model, size_t algorithm)
 {
     size_t most = 0;

@@ -1,7 +1,7 @@
 /*
  * Estimates the time to the target loss from the measured points of all runs so far. It uses f(m),
- * the seconds of an iteration on m workers, and g(i, m), the loss after i iterations, both fitted
- * as in `howmany advise`, and the recent rate at which the loss of each run decreases.
+ * the time in seconds of an iteration on m workers, and g(i, m), the loss after i iterations, both
+ * fitted as in `howmany advise`, and the recent rate at which the loss of each run decreases.
  */
 #ifndef HM_STEER_MODEL_H
 #define HM_STEER_MODEL_H
@@ -14,14 +14,14 @@ struct steer_model {
     double until_s;                  /* Points that were measured after this time are not used. */
     struct hm_traces traces;         /* Measured points of all runs, as traces. */
     struct hm_convergence *convergence; /* Fit of the traces; NULL: they cannot be fitted yet. */
-    double best;  /* Least possible loss P*, which is given, estimated by the fit, or assumed. */
+    double best;  /* Lowest possible loss P*, which is given, estimated by the fit, or assumed. */
     void *memory; /* Memory in which the traces are stored; owned. */
 };
 
 /* An expected time until the target loss is reached, in seconds. */
 struct steer_estimate {
-    /* Expected seconds to the target loss; INFINITY: the target is not expected to be reached; NaN:
-     * unknown. */
+    /* Expected time to the target loss, in seconds; INFINITY: the target is not expected to be
+     * reached; NaN: unknown. */
     double time_s;
     double high_s; /* Upper end of the interval of time_s; NaN: unknown. */
 };
@@ -38,8 +38,8 @@ void steer_model_release(struct steer_model *model);
 struct steer_estimate steer_model_line(const struct steer_model *model,
                                        const struct steer_line *line);
 /*
- * Whether an algorithm on m workers has a run with a loss near `from_loss`, so that its rate at
- * this loss is known.
+ * Returns whether an algorithm on m workers has a run with a loss near `from_loss`, so that its
+ * rate at this loss is known.
  */
 bool steer_model_near(const struct steer_model *model, size_t algorithm, size_t m,
                       double from_loss);

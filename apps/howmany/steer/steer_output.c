@@ -13,7 +13,7 @@ static const char *show_known_time(double seconds, char *text)
 }
 
 /*
- * Format a loss, relative to the least possible loss if that is known; an empty string if the loss
+ * Format a loss, relative to the lowest possible loss if that is known; an empty string if the loss
  * is unknown.
  */
 static const char *show_task_loss(const struct steer_task *task, double loss, char *text)

@@ -33,9 +33,9 @@ static const double LOST_SHARE = 0.5;
 enum { RETRY_ITERATIONS = 3 };
 
 /*
- * A challenger is a run that continues beside the chosen run (the leader) on idle nodes. It goes on
- * while it has fewer than CHALLENGER_POINTS points, or while it is expected to need at most SLOWER
- * times as long as the leader.
+ * A challenger is a run that continues alongside the chosen run (the leader) on idle nodes. It goes
+ * on while it has fewer than CHALLENGER_POINTS points, or while it is expected to need at most
+ * SLOWER times as long as the leader.
  */
 enum { CHALLENGER_POINTS = 12 };
 static const double SLOWER = 3;
@@ -114,8 +114,8 @@ size_t steer_plan_algorithm(const struct steer_task *task, size_t place)
 }
 
 /*
- * Whether there are enough nodes to try every algorithm at the same time on the number of workers
- * with index m and, if `smaller` is true, on all smaller numbers too.
+ * Returns whether there are enough nodes to try every algorithm at the same time on the number of
+ * workers with index m and, if `smaller` is true, on all smaller numbers too.
  */
 static bool nodes_suffice(const struct steer_task *task, size_t m, bool smaller)
 {
@@ -297,7 +297,7 @@ static double choice_score(const struct steer_state *state, double seconds, size
     return state->task->goal == HM_GOAL_COST ? seconds * state->task->m[m] : seconds;
 }
 
-/* Returns the seconds needed to change to a run; 0 if the run is already active. */
+/* Returns the time in seconds needed to change to a run; 0 if the run is already active. */
 static double line_switch_s(const struct steer_state *state, const struct steer_line *line)
 {
     return line->state == STEER_RUNNING ? 0 : steer_plan_switch_s(state, state->last_m, line->m);
@@ -371,7 +371,8 @@ static void offer_lines(const struct steer_state *state, const struct steer_mode
 }
 
 /*
- * Whether an algorithm on m workers was already tried from the current checkpoint of run `parent`.
+ * Returns whether an algorithm on m workers was already tried from the current checkpoint of run
+ * `parent`.
  */
 static bool was_tried(const struct steer_state *state, size_t algorithm, size_t m, long parent)
 {

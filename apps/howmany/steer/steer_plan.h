@@ -1,5 +1,5 @@
 /*
- * Decides in a steered training which trials the first frame makes, and which run continues in a
+ * Decides in a steered training which trials the first frame executes, and which run continues in a
  * later frame. A frame is the time between two decisions. Decisions depend only on the points
  * measured so far, so that a training that was killed makes the same decisions again.
  */
@@ -88,8 +88,9 @@ bool steer_plan_retry(const struct steer_state *state, const struct steer_model 
  */
 long steer_plan_best_state(const struct steer_state *state);
 /*
- * Returns the seconds needed to change to the number of workers with index `m` from the number with
- * index `from_m`, on which the checkpoint was made; if from_m is -1, from any other number.
+ * Returns the time in seconds needed to change to the number of workers with index `m` from the
+ * number with index `from_m`, on which the checkpoint was made; if from_m is -1, from any other
+ * number.
  */
 double steer_plan_switch_s(const struct steer_state *state, long from_m, size_t m);
 
@@ -97,7 +98,7 @@ double steer_plan_switch_s(const struct steer_state *state, long from_m, size_t 
 bool steer_plan_choose(const struct steer_state *state, const struct steer_model *model,
                        struct steer_choice *ret_choice);
 /*
- * Choose the runs that continue beside `leader` on idle nodes: the best run of every other
+ * Choose the runs that continue alongside `leader` on idle nodes: the best run of every other
  * algorithm, then the best of all other runs. Returns the number of these runs.
  */
 size_t steer_plan_challengers(const struct steer_state *state, const struct steer_model *model,

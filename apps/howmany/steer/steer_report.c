@@ -23,7 +23,8 @@ struct report_chart {
     size_t count, used;
 };
 
-/* Whether a run was chosen in a frame. The chart draws chosen runs first, then the other runs. */
+/* Returns whether a run was chosen in a frame. The chart draws chosen runs first, then the other
+ * runs. */
 static bool line_was_chosen(const struct steer_state *state, size_t line)
 {
     for (size_t i = 0; i < state->decision_count; i++)

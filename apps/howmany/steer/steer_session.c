@@ -2,12 +2,12 @@
  * Runs the loop of Hemingway's Figure 2 (Pan, Venkataraman, Tai, Gonzalez 2016) for a training job.
  * A frame is the time between two decisions.
  *
- * Frame 0 makes trials. If several runs may be active at the same time on different nodes, all
- * trials start together, and the frame ends when every algorithm has made TRIAL_TOGETHER iterations
- * on the middle number of workers; otherwise trials of TRIAL_ALONE iterations run one after
- * another. Before each later frame, the models are fitted to all points so far, and the run that is
- * expected to reach the target loss first is chosen. A frame lasts a third of the time that is
- * left.
+ * Frame 0 executes trials. If several runs may be active at the same time on different nodes, all
+ * trials start together, and the frame ends when every algorithm has performed TRIAL_TOGETHER
+ * iterations on the middle number of workers; otherwise trials of TRIAL_ALONE iterations run one
+ * after another. Before each later frame, the models are fitted to all points so far, and the run
+ * that is expected to reach the target loss first is chosen. A frame lasts a third of the time that
+ * is left.
  *
  * All times are those of one clock. In a simulation, it counts the time of the simulated
  * iterations, and a change of the number of workers takes the time to move the checkpoint to one
@@ -76,7 +76,7 @@ static double money_spent(const struct steer_state *state)
     return isnan(state->task->price_per_s) ? 0 : state->worker_s * state->task->price_per_s;
 }
 
-/* Whether the training ends now; if so, sets state->stopped to the reason. */
+/* Returns whether the training ends now; if so, sets state->stopped to the reason. */
 static bool session_stops(struct steer_state *state)
 {
     double reached = session_reached_s(state);
@@ -97,8 +97,8 @@ static bool session_stops(struct steer_state *state)
 }
 
 /*
- * Returns the seconds for which a run on m workers may continue within the limits of time and
- * money.
+ * Returns the time in seconds for which a run on m workers may continue within the limits on time
+ * and cost.
  */
 static double limit_s(const struct steer_state *state, double from_s, double m)
 {
@@ -306,8 +306,8 @@ static size_t session_follow(struct steer_session *s, const struct steer_choice 
 }
 
 /*
- * Returns the expected seconds of an iteration of a new run: those of the last run with the same
- * algorithm and number of workers or, if there is none, those of its parent.
+ * Returns the expected time of an iteration of a new run in seconds: that of the last run with the
+ * same algorithm and number of workers or, if there is none, that of its parent.
  */
 static double new_line_seconds(const struct steer_state *state, const struct steer_line *line)
 {
@@ -344,7 +344,7 @@ static double frame_length(const struct steer_session *s, const struct steer_cho
 
 /*
  * Returns the loss that is expected after `after_s` seconds if ln(P - P*) decreases linearly to its
- * value at the target, where P is the loss and P* the least possible loss.
+ * value at the target, where P is the loss and P* the lowest possible loss.
  */
 static double expected_loss(const struct steer_model *model, double from_loss, double expected_s,
                             double after_s)
@@ -416,7 +416,7 @@ static void pause_others(struct steer_state *state, const long *lines, size_t co
 }
 
 /*
- * Make a trial after frame 0, while no other run is active: the current run waits and continues
+ * Execute a trial after frame 0, while no other run is active: the current run waits and continues
  * from its checkpoint after the trial.
  */
 static int session_retry(struct steer_session *s, const struct steer_trial *trial, double seconds)

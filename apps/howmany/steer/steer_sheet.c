@@ -1,8 +1,9 @@
 /*
- * Predicts the seconds of an iteration before anything has run, from the specification sheet of the
- * simulated cluster and the size of the data. A pass over the rows takes two operations for each
- * entry of the data, to multiply a row x by the weights w. The changes of the weights, which few
- * rows cause, are not counted. The model is then summed by a binomial tree and sent back:
+ * Predicts the time of an iteration in seconds before anything has run, from the specification
+ * sheet of the simulated cluster and the size of the data. A pass over the rows takes two
+ * operations for each entry of the data, to multiply a row x by the weights w. The changes of the
+ * weights, which few rows cause, are not counted. The model is then summed by a binomial tree and
+ * sent back:
  *
  *     f(m) = 2 entries / (m flops) + 2 ceil(log2 m) (latency + 8 bytes features / bandwidth).
  *

@@ -1,6 +1,6 @@
 /*
- * Predicts the seconds of an iteration from the specification sheet of the cluster, to choose the
- * first trial.
+ * Predicts the time of an iteration in seconds from the specification sheet of the cluster, to
+ * choose the first trial.
  */
 #ifndef HM_STEER_SHEET_H
 #define HM_STEER_SHEET_H
@@ -14,14 +14,14 @@ struct steer_sheet {
 };
 
 /*
- * Set the seconds of an iteration on each number of workers of the task, for data with `entries`
- * values other than 0 and `features` columns. If a value of the specification sheet is unknown, the
- * task gets no predicted seconds.
+ * Set the time in seconds of an iteration on each number of workers of the task, for data with
+ * `entries` values other than 0 and `features` columns. If a value of the specification sheet is
+ * unknown, the task gets no predicted time.
  */
 void steer_sheet_fill(struct steer_task *task, double entries, double features,
                       const struct steer_sheet *sheet);
-/* Set the seconds as steer_sheet_fill does. The training data with the name `data` are read to
- * count their values and columns. Returns 0, or EXIT_USAGE with a message. */
+/* Set the times as steer_sheet_fill does. The training data with the name `data` are read to count
+ * their values and columns. Returns 0, or EXIT_USAGE with a message. */
 int steer_sheet_read(struct steer_task *task, const char *data, const struct steer_sheet *sheet);
 
 #endif

@@ -3,8 +3,9 @@
  * decisions.
  *
  * A run (struct steer_line) is a part of the training with one algorithm on one number of workers.
- * It starts from scratch or from the checkpoint of another run, and is made in pieces. Each piece
- * is one child process, which ends with a checkpoint. A frame is the time between two decisions.
+ * It starts from scratch or from the checkpoint of another run, and is executed in pieces. Each
+ * piece is one child process, which ends with a checkpoint. A frame is the time between two
+ * decisions.
  */
 #ifndef HM_STEER_TYPES_H
 #define HM_STEER_TYPES_H
@@ -21,9 +22,9 @@ struct steer_task {
     double m[STEER_M]; /* Numbers of workers that may be chosen, strictly increasing. */
     size_t m_count;
     double target;      /* Target loss, which ends the training. */
-    double best;        /* Least possible loss P*; NaN: the fit estimates it. */
+    double best;        /* Lowest possible loss P*; NaN: the fit estimates it. */
     double within_s;    /* Seconds after which the training ends; INFINITY: no limit. */
-    double cost;        /* Maximum money that the training may cost; INFINITY: no limit. */
+    double cost;        /* Maximum cost of the training; INFINITY: no limit. */
     double price_per_s; /* Price of a worker per second; NaN: unknown. */
     enum hm_goal goal;  /* Quantity to minimise: HM_GOAL_TIME or HM_GOAL_COST. */
     /* Maximum number of iterations of a run. If the run started from a checkpoint, the iterations
@@ -95,7 +96,7 @@ enum steer_why {
     STEER_WHY_MODEL, /* The models expect a new run to be better than all runs so far. */
     STEER_WHY_ONLY,  /* The time to the target loss cannot be estimated for any run, so the run with
                         the smallest loss continues. */
-    STEER_WHY_CHALLENGE, /* The run continues beside the chosen run, on idle nodes. */
+    STEER_WHY_CHALLENGE, /* The run continues alongside the chosen run, on idle nodes. */
     STEER_WHYS
 };
 
@@ -147,7 +148,7 @@ const char *steer_why_name(enum steer_why why);
 long steer_line_add(struct steer_state *state, size_t algorithm, size_t m, long parent);
 /* Add a measured point to a run. Returns false if memory runs out. */
 bool steer_line_point(struct steer_line *line, const struct steer_point *point);
-/* Returns the number of points of a run that were measured at the time `until_s` or before. */
+/* Returns the number of points in a run that were measured at the time `until_s` or before. */
 size_t steer_line_known(const struct steer_line *line, double until_s);
 /* Returns the loss of the last point of a run that was measured at the time `until_s` or before;
  * NaN: there is no such point. */

@@ -21,7 +21,7 @@
 #include "train_options.h"
 
 /* Fractions of the target loss. The reference run stops when its duality gap is GAP_SHARE times the
- * target loss. If the reference run uses L-BFGS, the least possible objective P* is assumed to be
+ * target loss. If the reference run uses L-BFGS, the lowest possible objective P* is assumed to be
  * LBFGS_SHARE times the target loss below the smallest objective that it reached. */
 static const double GAP_SHARE = 1.0 / 20, LBFGS_SHARE = 1.0 / 100;
 /* Maximum numbers of iterations, as multiples of the study's limit: REFERENCE_ITERATIONS for the
@@ -411,7 +411,7 @@ static double least_loss(const struct hm_trace *trace)
 }
 
 /*
- * P* is the least possible objective. With a duality gap, it is between objective - gap and
+ * P* is the lowest possible objective. With a duality gap, it is between objective - gap and
  * objective. The lower end is used, because no run can get below it, and a run that reaches the
  * target loss relative to the lower end has certainly reached it relative to the true P*. The
  * losses of runs are overestimated by at most a twentieth of the target loss.

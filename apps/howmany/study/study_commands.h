@@ -8,7 +8,7 @@
 
 struct hm_arena;
 
-/* Methods to find P*, the least possible objective. */
+/* Methods to find P*, the lowest possible objective. */
 enum study_reference {
     STUDY_GIVEN, /* P* is given in the study's file. */
     /* P* is found by a run that ends when its duality gap is small; P* is then known up to that
@@ -34,7 +34,7 @@ struct study_commands {
 int study_commands_prepare(struct study_commands *commands, const struct hm_study_spec *spec);
 void study_commands_release(struct study_commands *commands);
 
-/* Make the arguments after `howmany` for one run. `best` is P*, the least possible objective; NaN
+/* Make the arguments after `howmany` for one run. `best` is P*, the lowest possible objective; NaN
  * while it is not known. Returns 0, or EXIT_USAGE with a message. */
 int study_commands_run(const struct study_commands *commands, const struct study_run *run,
                        double best, struct launch_command *ret_command);
@@ -44,13 +44,13 @@ int study_commands_run(const struct study_commands *commands, const struct study
  */
 int study_commands_start(const struct study_commands *commands, const struct study_run *run,
                          struct launch_command *command);
-/* Make the arguments of the run that finds P*, the least possible objective. Call it only for the
+/* Make the arguments of the run that finds P*, the lowest possible objective. Call it only for the
  * methods STUDY_GAP and STUDY_LBFGS. */
 int study_commands_reference(const struct study_commands *commands,
                              struct launch_command *ret_command);
-/* Compute P*, the least possible objective, from the trace of the reference run. */
+/* Compute P*, the lowest possible objective, from the trace of the reference run. */
 double study_commands_best(const struct study_commands *commands, const struct hm_trace *trace);
-/* Returns P*, the least possible objective. With the method STUDY_LBFGS, P* is lowered if the
+/* Returns P*, the lowest possible objective. With the method STUDY_LBFGS, P* is lowered if the
  * objective of any run comes near or below it. */
 double study_commands_best_of_all(const struct study_commands *commands, double best,
                                   const struct hm_traces *traces);
@@ -59,7 +59,7 @@ double study_commands_best_of_all(const struct study_commands *commands, double 
  * name. */
 void study_commands_name(const struct study_commands *commands, const struct study_run *run,
                          struct hm_text *ret_name);
-/* Write a text that identifies the problem, which all runs in a folder share. Returns 0, or
+/* Write a string that identifies the problem, which all runs in a folder share. Returns 0, or
  * EXIT_USAGE with a message. */
 int study_commands_identity(const struct study_commands *commands, struct hm_text *ret_text);
 

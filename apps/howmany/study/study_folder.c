@@ -2,9 +2,9 @@
  * Reads and writes the folder of a study.
  *
  *     problem.txt                options and limits that all its runs share
- *     reference.jsonl            trace of the run that finds P*, the least possible objective
+ *     reference.jsonl            trace of the run that finds P*, the lowest possible objective
  *     ALGORITHM-M-SEED.jsonl     trace of a run; if the file exists, it is complete
- *     ALGORITHM-M-SEED.failed    reason why a run has no trace or must not be made again
+ *     ALGORITHM-M-SEED.failed    reason why a run has no trace or must not be executed again
  *
  * A run is a child process, `howmany train`. Its trace is collected in memory until the summary
  * arrives, then written under another name and renamed. So the folder is the whole state of a
@@ -156,7 +156,7 @@ static int finish_run(const struct study_child *m, const struct launch_child *ch
     return rc || complete ? rc : mark_failed_run(m, child, mark);
 }
 
-/* Make one run: start `howmany` with the given arguments and read its output. */
+/* Execute one run: start `howmany` with the given arguments and read its output. */
 static int run_child(struct study_folder *f, const struct launch_command *arguments,
                      const char *what, const char *path, const char *mark)
 {
@@ -173,7 +173,7 @@ static int run_child(struct study_folder *f, const struct launch_command *argume
     return rc;
 }
 
-/* Make a run unless its trace or its .failed file exists. */
+/* Execute a run unless its trace or its .failed file exists. */
 static int make_missing_run(struct study_folder *f, const struct study_run *run, const char *path)
 {
     const struct hm_study_spec *spec = f->commands->spec;
@@ -301,7 +301,7 @@ int study_folder_load(const struct study_folder *f, struct hm_traces **ret_trace
 
 /* ---- P* ------------------------------------------------------------------------------------- */
 
-/* Read P*, the least possible objective, and its possible error from the trace of the reference
+/* Read P*, the lowest possible objective, and its possible error from the trace of the reference
  * run. */
 static int read_reference(struct study_folder *f, const char *path)
 {
@@ -321,7 +321,7 @@ static int read_reference(struct study_folder *f, const char *path)
     return 0;
 }
 
-/* Read the trace of the reference run if an earlier session made it. */
+/* Read the trace of the reference run if an earlier session recorded it. */
 static int find_reference(struct study_folder *f)
 {
     enum study_reference source = f->commands->reference;
@@ -352,7 +352,7 @@ int study_folder_reference(struct study_folder *f)
         launch_command_release(&arguments);
         rc = rc ? rc : find_reference(f);
     }
-    /* Without P*, the least possible objective, a run cannot stop at the target loss. */
+    /* Without P*, the lowest possible objective, a run cannot stop at the target loss. */
     if (rc == 0 && isnan(f->best))
         f->commands->reference = STUDY_ESTIMATED;
     return rc;

@@ -1,6 +1,6 @@
 /*
  * Reads and writes the folder of a study. The folder contains the traces of the runs; existing
- * traces are read, and missing runs are made.
+ * traces are read, and missing runs are executed.
  */
 #ifndef HM_STUDY_FOLDER_H
 #define HM_STUDY_FOLDER_H
@@ -15,9 +15,9 @@ struct study_folder {
     struct study_commands *commands; /* Command lines of the runs; borrowed. */
 
     struct study_table table;
-    /* Result of the run that finds P*, the least possible objective. */
+    /* Result of the run that finds P*, the lowest possible objective. */
     struct study_entry reference;
-    double best; /* P*, the least possible objective; NaN: not known. */
+    double best; /* P*, the lowest possible objective; NaN: not known. */
     /* Largest amount by which the true P* may be larger than `best`; 0: not known. */
     double best_error;
     size_t made; /* Number of runs that this process has made. */
@@ -29,11 +29,11 @@ struct study_folder {
 int study_folder_open(struct study_folder *folder, bool make);
 void study_folder_close(struct study_folder *folder);
 
-/* Make the reference run unless P*, the least possible objective, is known. Returns 0 or an exit
- * code. */
+/* Execute the reference run unless P*, the lowest possible objective, is known. Returns 0 or an
+ * exit code. */
 int study_folder_reference(struct study_folder *folder);
-/* Execute one of the runs that the study may make, unless its trace exists; a run that fails is
- * marked as failed. Returns 0 or an exit code. */
+/* Execute one of the study's runs, unless its trace exists; a run that fails is marked as failed.
+ * Returns 0 or an exit code. */
 int study_folder_make(struct study_folder *folder, const struct study_run *run);
 /* Load the traces of all runs that have one. Returns 0, or EXIT_USAGE with a message. */
 int study_folder_load(const struct study_folder *folder, struct hm_traces **ret_traces);

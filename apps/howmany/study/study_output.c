@@ -1,6 +1,6 @@
 /*
  * Writes the result of a study. Everything is derived from the traces, in an order that does not
- * depend on when the runs were made, so that repeating a study prints the same text.
+ * depend on when the runs were executed, so that repeating a study prints the same text.
  */
 #include "study_output.h"
 

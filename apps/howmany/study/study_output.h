@@ -13,9 +13,9 @@ struct study_result {
     /* Test of the fit on runs that were held out; NULL: there were too few runs. */
     struct hm_holdout *holdout;
     struct hm_advice *advice;
-    /* Least possible objective P* that was given to the fit; NaN: the fit estimated it. */
+    /* Lowest possible objective P* that was given to the fit; NaN: the fit estimated it. */
     double best;
-    enum study_verdict verdict; /* The reason why no further run was made. */
+    enum study_verdict verdict; /* The reason why no further run was executed. */
     struct hm_study_check checks[STUDY_CHECKS];
     size_t check_count;
     char holdout_note[160]; /* Reason why no runs were held out; empty: runs were held out. */

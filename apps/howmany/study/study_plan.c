@@ -124,7 +124,7 @@ size_t study_table_count(const struct study_table *table)
     return count;
 }
 
-/* Whether any run of the configuration failed. */
+/* Returns whether any run of the configuration failed. */
 static bool configuration_failed(const struct study_table *table, struct study_run run)
 {
     for (run.seed = 1; run.seed <= table->spec->seeds; run.seed++)
@@ -214,8 +214,8 @@ enum study_verdict study_plan_any(const struct study_table *table, struct study_
     return budget_left_s(table) > 0 ? STUDY_GO : STUDY_BUDGET;
 }
 
-/* Whether a candidate (an algorithm on a number of workers) is expected to reach the target loss;
- * otherwise a run of this candidate would be of little use. */
+/* Returns whether a candidate (an algorithm on a number of workers) is expected to reach the target
+ * loss; otherwise a run of this candidate would be of little use. */
 static bool candidate_arrives(const struct hm_candidate *candidate)
 {
     return candidate->why != HM_WHY_NEVER && isfinite(candidate->time_s);
@@ -263,7 +263,7 @@ enum study_verdict study_plan_more(const struct study_table *table, const struct
         if (verdict != STUDY_GO)
             return verdict;
     }
-    /* If the time of the run is unknown (NaN), the comparison is false and the run is made. */
+    /* If the time of the run is unknown (NaN), the comparison is false and the run is executed. */
     return takes > left ? STUDY_BUDGET : STUDY_GO;
 }
 

@@ -28,7 +28,7 @@ struct study_table {
     const struct hm_study_spec *spec; /* Description of the study; borrowed. */
     /* Array of results, ordered by algorithm, number of workers and seed; owned. */
     struct study_entry *entries;
-    /* Seconds of the run that found P*, the least possible objective. */
+    /* Seconds of the run that found P*, the lowest possible objective. */
     double reference_s;
 };
 
@@ -36,7 +36,8 @@ int study_table_init(struct study_table *table, const struct hm_study_spec *spec
                      struct hm_err *err);
 void study_table_release(struct study_table *table);
 struct study_entry *study_table_at(const struct study_table *table, const struct study_run *run);
-/* Returns the seconds of all runs, including the reference run and the runs that diverged. */
+/* Returns the time in seconds of all runs, including the reference run and the runs that
+ * diverged. */
 double study_table_spent(const struct study_table *table);
 /* Returns the number of complete runs. */
 size_t study_table_count(const struct study_table *table);
@@ -45,22 +46,22 @@ size_t study_table_count(const struct study_table *table);
  * other runs. Returns false after the last run.
  */
 bool study_table_each(const struct study_table *table, size_t number, struct study_run *ret_run);
-/* Whether a run is one of the initial runs. */
+/* Returns whether a run is one of the initial runs. */
 bool study_is_initial(const struct hm_study_spec *spec, const struct study_run *run);
 
 /* The decision about the next run. */
 enum study_verdict {
-    STUDY_GO,      /* The study continues: make the chosen run. */
+    STUDY_GO,      /* The study continues: execute the chosen run. */
     STUDY_FITS,    /* The initial runs are complete; the fit decides about the next run. */
     STUDY_BUDGET,  /* The study stops, because the budget is spent. */
     STUDY_ENOUGH,  /* The study stops, because no further run is expected to help. */
     STUDY_REPEATS, /* The study stops, because only runs with more seeds would help. */
-    STUDY_ALL      /* The study stops, because all runs were made. */
+    STUDY_ALL      /* The study stops, because all runs were executed. */
 };
 
 /* Returns the reason why the study stops, such as "the budget has no room for another run". */
 const char *study_verdict_text(enum study_verdict verdict);
-/* Choose the next initial run. Returns STUDY_FITS if all initial runs were made. */
+/* Choose the next initial run. Returns STUDY_FITS if all initial runs were executed. */
 enum study_verdict study_plan_first(const struct study_table *table, struct study_run *ret_run);
 /* Choose the next run after the initial runs, according to the advice. */
 enum study_verdict study_plan_more(const struct study_table *table, const struct hm_advice *advice,

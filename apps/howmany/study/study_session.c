@@ -1,8 +1,8 @@
 /*
- * Makes one study from start to end. Runs are chosen, made and recorded; the time per iteration and
- * the convergence are fitted; the advice names the algorithm and the number of workers. To check
- * the answer, the chosen configuration and the runner-up are each run once more, with a seed that
- * was not fitted.
+ * Carries out one study from start to end. Runs are chosen, executed and recorded; the time per
+ * iteration and the convergence are fitted; the advice names the algorithm and the number of
+ * workers. To check the answer, the chosen configuration and the runner-up are each run once more,
+ * with a seed that was not fitted.
  */
 #include "study_session.h"
 
@@ -138,7 +138,7 @@ static int session_answer(struct study_session *s, enum study_verdict verdict)
 static void check_compare(struct hm_study_check *check, const struct hm_trace *trace, double best,
                           double loss)
 {
-    /* Runs stop at P - P* <= loss, where P is the objective and P* its least possible value; the
+    /* Runs stop at P - P* <= loss, where P is the objective and P* its lowest possible value; the
      * factor allows for the rounding of P* + loss. */
     size_t at = study_reached(trace, best + loss * (1 + 1e-9));
 

@@ -1,4 +1,5 @@
-/* Makes one study from start to end: chooses and makes runs, fits an answer and checks it. */
+/* Carries out one study from start to end: chooses and executes runs, fits an answer and checks
+ * it. */
 #ifndef HM_STUDY_SESSION_H
 #define HM_STUDY_SESSION_H
 
@@ -19,7 +20,7 @@ void study_session_release(struct study_session *session);
 
 /* Print the commands of those runs that do not depend on the results of other runs. */
 int study_session_print_commands(const struct study_session *session);
-/* Make runs, fit them, and check the answer with two further runs. Returns 0 or an exit code. */
+/* Execute runs, fit them, and check the answer with two more runs. Returns 0 or an exit code. */
 int study_session_run(struct study_session *session);
 
 #endif

@@ -4,7 +4,7 @@
  *     MPI ranks         [mpirun -n N] howmany-train --options…       (one rank needs no launcher)
  *     simulated ranks   smpimain howmany-train-sim.so --cfg=… platform.xml --options…
  *
- * The programs are searched for in the folder of this program, which is right for a build and for
+ * The programs are searched for in the folder of this program, which is correct for a build and for
  * an installation with all programs in one folder, and then in the other folders of an
  * installation.
  */
@@ -49,7 +49,7 @@ static char *find_own_program(const char *name)
     return NULL;
 }
 
-/* Remove the variables that identify a rank of MPI. This program may itself run as a rank of an MPI
+/* Remove the variables that identify an MPI rank. This program may itself run as a rank of an MPI
  * job, and a rank that it starts without a launcher must not inherit that identity. */
 static void clear_rank_environment(void)
 {
@@ -111,7 +111,7 @@ static void set_mpi_folders(struct train_launch *l)
 /*
  * Choose the command that starts the ranks. By default, mpirun of Open MPI refuses to run as root
  * and to start more ranks than cores; both are allowed here. With more ranks than cores the result
- * of an algorithm is right, but its time is unreliable.
+ * of an algorithm is correct, but its time is unreliable.
  */
 static int choose_launcher(struct train_launch *l)
 {

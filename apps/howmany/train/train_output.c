@@ -180,7 +180,7 @@ static void record_point(struct train_output *o, const struct hm_value *point)
 
 /* ---- the table ------------------------------------------------------------------------------ */
 
-/* Add a description of the platform to a text, such as " and 2 servers by ssp 3". */
+/* Add a description of the platform to a string, such as " and 2 servers by ssp 3". */
 static void add_platform_text(struct hm_text *text, const struct hm_value *head)
 {
     double servers = hm__value_number(head, "servers"), bound = hm__value_number(head, "staleness");
@@ -234,7 +234,8 @@ static void show_head(struct train_output *o, const struct hm_value *head)
     hm__text_release(&text);
 }
 
-/* Whether the table shows an iteration: 1..10, then 20, 30..100, then 200, 300..1000, and so on. */
+/* Returns whether the table shows an iteration: 1..10, then 20, 30..100, then 200, 300..1000, and
+ * so on. */
 static bool is_table_row(double iteration)
 {
     double every = pow(10, floor(log10(fmax(1, iteration - 0.5))));

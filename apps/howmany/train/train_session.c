@@ -1,6 +1,6 @@
 /*
- * Makes one training run. The ranks are a child process whose output is passed on. When a rank dies
- * and restarts were requested, the run continues from its last checkpoint.
+ * Executes one training run. The ranks are a child process whose output is passed on. When a rank
+ * dies and restarts were requested, the run continues from its last checkpoint.
  */
 #include "train_session.h"
 
@@ -148,8 +148,8 @@ int train_session_print_command(const struct train_session *s)
     return rc;
 }
 
-/* Whether workers may compute with stale parameters, that is, with parameters that are not the
- * newest. */
+/* Returns whether workers may compute with stale parameters, that is, with parameters that are not
+ * the newest. */
 static bool may_be_stale(const struct train_options *o)
 {
     const struct hm_serving *serving = &o->serving;

@@ -1,4 +1,4 @@
-/* Makes one training run of `howmany train`: stores its options, prepares it and runs it. */
+/* Executes one training run of `howmany train`: stores its options, prepares it and runs it. */
 #ifndef HM_TRAIN_SESSION_H
 #define HM_TRAIN_SESSION_H
 

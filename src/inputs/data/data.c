@@ -44,7 +44,7 @@ int hm__data_open(const struct hm_data_spec *spec, struct hm_data **ret_data, st
     return rc;
 }
 
-/* Whether the next row of a file belongs to the sample. */
+/* Returns whether the next row of a file belongs to the sample. */
 static bool data_samples_next(const struct hm_data *data)
 {
     struct hm_random random;

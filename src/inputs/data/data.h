@@ -14,8 +14,8 @@ enum { HM_DATA_CLASSES = 1024 };
 /* The shape of the data, found by a first pass over all rows. */
 struct hm_data_shape {
     double rows, features, entries; /* Numbers of rows, features and nonzero values. */
-    /* True if the data should be stored sparse; this is so for LIBSVM files and generated sparse
-     * data. */
+    /* True if the data should be stored sparse; this is the case for LIBSVM files and generated
+     * sparse data. */
     bool sparse;
     size_t classes;                 /* Number of distinct labels; 0 if more than HM_DATA_CLASSES. */
     double labels[HM_DATA_CLASSES]; /* The distinct labels in increasing order. */

@@ -23,7 +23,7 @@ struct libsvm {
     char *buffer;
     size_t room, length, at;
     bool ended; /* True if the end of the file was reached; the buffer may still contain lines. */
-    int lines;  /* Number of lines of the file that were read. */
+    int lines;  /* Number of lines in the file that were read. */
     uint32_t *columns;
     double *values;
     size_t count, entry_room; /* Length and capacity of the arrays `columns` and `values`. */
@@ -162,8 +162,8 @@ static int reserve_entry(struct libsvm *in, struct hm_err *err)
     return 0;
 }
 
-/* Reads the entry index:value at *text and moves *text behind it. *last is the previous index in
- * the line, or 0, and is replaced by the new index. */
+/* Reads the entry index:value at *text and moves *text past it. *last is the previous index in the
+ * line, or 0, and is replaced by the new index. */
 static int read_entry(struct hm_data *data, struct libsvm *in, const char **text, uint64_t *last,
                       struct hm_err *err)
 {

@@ -151,7 +151,7 @@ static const char *recipe_name(const void *unused, size_t i)
     return i < RECIPES ? recipes[i].name : NULL;
 }
 
-/* Reads a number in (0, most] at *at and moves *at behind it. If `whole` is set, the number must be
+/* Reads a number in (0, most] at *at and moves *at past it. If `whole` is set, the number must be
  * an integer. */
 static int read_size(const char **at, const char *what, double most, bool whole, const char *text,
                      const struct recipe *recipe, double *ret_size, struct hm_err *err)

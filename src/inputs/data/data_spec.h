@@ -10,7 +10,8 @@ enum hm_data_format {
     HM_DATA_CSV,
     HM_DATA_DENSE, /* Generated rows with Gaussian features, and labels -1 and 1 from a known
                       separating hyperplane. */
-    /* Generated rows similar to texts: few entries, whose columns follow a power law. */
+    /* Generated rows similar to word counts of documents: few entries, whose columns follow a power
+     * law. */
     HM_DATA_SPARSE,
     /* Generated images similar to MNIST: 28 x 28 pixels of 0 to 255, ten classes. */
     HM_DATA_DIGITS,
@@ -35,7 +36,7 @@ struct hm_data_spec {
     uint64_t sample_seed;
     /* The following fields are used by generated data only. */
     double rows, features;
-    /* Mean number of entries of a row divided by the number of features; for HM_DATA_SPARSE
+    /* Mean number of entries in a row divided by the number of features; for HM_DATA_SPARSE
      * only. */
     double density;
     double noise; /* Fraction of labels that are wrong, in [0, 1). */

@@ -26,7 +26,7 @@ struct graph_lines {
     struct hm_bytes bytes;
     const char *path;
     int line;     /* Line number of the next byte, from 1. */
-    int row_line; /* Line number of the numbers that were read last, from 1. */
+    int row_line; /* Line number of the numbers that were read most recently, from 1. */
     struct hm_err *err;
 };
 
@@ -92,8 +92,8 @@ static int read_numbers(struct graph_lines *in, uint64_t *numbers, size_t room, 
     }
 }
 
-/* Reads a number of 1 to 18 digits at *at and moves *at behind it; returns false if there is no
- * such number. It never reads more than 20 bytes, which read_plain_pair relies on. */
+/* Reads a number of 1 to 18 digits at *at and moves *at past it; returns false if there is no such
+ * number. It never reads more than 20 bytes, which read_plain_pair relies on. */
 static inline bool read_plain_number(const char **at, uint64_t *value)
 {
     const char *p = *at;
@@ -115,7 +115,7 @@ static inline bool read_plain_number(const char **at, uint64_t *value)
 static inline bool read_plain_pair(struct graph_lines *in, uint64_t ids[2])
 {
     /*
-     * Largest number of bytes that a pair of numbers can take. If the buffer has at least as many
+     * Largest number of bytes that a pair of numbers can occupy. If the buffer has at least as many
      * bytes, it contains the whole pair.
      */
     enum { LONGEST = 48 };
@@ -142,7 +142,7 @@ static inline int read_edge(struct graph_lines *in, uint64_t ids[2], size_t *cou
     return read_numbers(in, ids, 2, count);
 }
 
-/* Makes the next error name the line of the numbers that were read last. */
+/* Makes the next error name the line of the numbers that were read most recently. */
 static void use_row_line(struct graph_lines *in)
 {
     in->line = in->row_line;
@@ -442,7 +442,7 @@ static int read_metis(struct graph_lines *in, bool degrees_only, struct hm_graph
     return rc;
 }
 
-/* Whether a path ends with `end`, or with `end` and .gz. */
+/* Returns whether a path ends with `end`, or with `end` and .gz. */
 static bool has_suffix(const char *path, const char *end)
 {
     size_t length = strlen(path), ending = strlen(end);

@@ -38,8 +38,8 @@ struct uai_reader {
     const char *path;
     struct hm_err *err;
     int line;         /* Line number of the next byte, from 1. */
-    char word[WORD];  /* The word that was read last; "" at the end of the file. */
-    int word_line;    /* Line number of the word that was read last. */
+    char word[WORD];  /* The word that was read most recently; "" at the end of the file. */
+    int word_line;    /* Line number of the word that was read most recently. */
     uint32_t *states; /* Number of states of each variable; owned. */
     size_t variables, states_room;
     struct factor *factors; /* All factors of the file; owned. */

@@ -341,8 +341,8 @@ static const unsigned char *see_varint(const unsigned char *p, const unsigned ch
 }
 
 /*
- * Whether the bytes are a Node message: fields 1 to 11 with the right wire types, among them a name
- * and a known type of node.
+ * Returns whether the bytes are a Node message: fields 1 to 11 with the correct wire types, among
+ * them a name and a known type of node.
  */
 static bool see_node(const unsigned char *p, const unsigned char *end)
 {
@@ -371,7 +371,8 @@ static bool see_node(const unsigned char *p, const unsigned char *end)
     return p && name && type;
 }
 
-/* Whether the bytes are a GlobalMetadata message: a version such as "0.0.4", or attributes. */
+/* Returns whether the bytes are a GlobalMetadata message: a version such as "0.0.4", or
+ * attributes. */
 static bool see_metadata(const unsigned char *p, const unsigned char *end)
 {
     uint64_t key = 0, value = 0;

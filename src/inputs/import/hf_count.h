@@ -34,7 +34,7 @@ struct hf_count {
     double embedding, positions;
     double words; /* Number of parameters in the input embedding of the vocabulary. */
     /*
-     * Number of parameters of all routed experts, and number of parameters of those routed experts
+     * Number of parameters in all routed experts, and number of parameters of those routed experts
      * that process one token.
      */
     double routed, routed_active;
@@ -42,7 +42,7 @@ struct hf_count {
     double products;
     /*
      * Number of parameters that are stored with the model but are not used by it, such as
-     * DeepSeek's layers for further tokens.
+     * DeepSeek's layers for additional tokens.
      */
     double extra;
     /*

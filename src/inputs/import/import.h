@@ -98,7 +98,7 @@ enum { HM_IMPORT_USUAL = 4 };
 
 struct hm_imported {
     /* The caller of the reader sets the following members. */
-    const char *name; /* Name of the imported file, for messages. */
+    const char *name; /* Name of the imported file, as used in messages. */
     bool from_file; /* True if `name` is a file, so that other files in its folder may be opened. */
     const char *const
         *set; /* Properties NAME=VALUE of the file that the user gives, such as n=8; borrowed. */
@@ -186,8 +186,8 @@ const char *hm__importer_name(const void *context, size_t i);
 /* Write a table as CSV with a header. */
 void hm__import_csv(const struct hm_import_table *table, struct hm_text *out);
 /*
- * Whether a path is a pattern such as "logs/run_*.log" that matches at least one file, and is not
- * the name of a file.
+ * Returns whether a path is a pattern such as "logs/run_*.log" that matches at least one file, and
+ * is not the name of a file.
  */
 bool hm__import_is_pattern(const char *path);
 /*
@@ -279,7 +279,7 @@ static inline struct hm_import_cell hm__cell_text(const char *text)
 }
 
 /*
- * Returns the first occurrence of `piece` in the first `length` bytes of a text; NULL if there is
+ * Returns the first occurrence of `piece` in the first `length` bytes of a string; NULL if there is
  * none.
  */
 const char *hm__find(const char *text, size_t length, const char *piece);

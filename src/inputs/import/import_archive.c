@@ -1,8 +1,8 @@
 /*
- * Imports zip and tar archives. An archive is treated like a folder: an event log of Spark in
- * several files, as Spark's history server offers it for download, is one import; so is a Keras
- * model, in which config.json describes the network. The members of any other archive are imported
- * one by one, under names such as "logs.zip/train.log".
+ * Imports zip and tar archives. An archive is treated like a folder: a Spark event log in several
+ * files, as Spark's history server offers it for download, is one import; so is a Keras model, in
+ * which config.json describes the network. The members of any other archive are imported one by
+ * one, under names such as "logs.zip/train.log".
  */
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,7 @@ static const char *base_of(const char *path)
     return slash ? slash + 1 : path;
 }
 
-/* Whether two members are in the same folder of the archive. */
+/* Returns whether two members are in the same folder of the archive. */
 static bool same_folder(const char *a, const char *b)
 {
     size_t length = (size_t)(base_of(a) - a);

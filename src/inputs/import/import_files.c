@@ -1,8 +1,8 @@
 /*
- * Imports folders. A rolling event log of Spark is a folder with files events_N_ID; read in the
- * order of N, they are one log. Databricks calls the files eventlog-DATE.gz, and the newest one
- * `eventlog`. A run of MLflow is a folder with meta.yaml and a folder metrics/, whose files
- * together are one import. In any other folder, each file is imported by itself.
+ * Imports folders. A rolling Spark event log is a folder with files events_N_ID; read in the order
+ * of N, they are one log. Databricks calls the files eventlog-DATE.gz, and the newest one
+ * `eventlog`. An MLflow run is a folder with meta.yaml and a folder metrics/, whose files together
+ * are one import. In any other folder, each file is imported by itself.
  */
 #include "import.h"
 
@@ -67,7 +67,7 @@ static void free_names(struct dirent **names, int count)
     free(names);
 }
 
-/* Whether a folder is a run of MLflow. */
+/* Returns whether a folder is an MLflow run. */
 static bool is_mlflow(const char *path)
 {
     char file[4096];
@@ -82,7 +82,7 @@ static int plain_filter(const struct dirent *entry)
     return entry->d_name[0] != '.';
 }
 
-/* Whether a folder holds one log that is split into several files. */
+/* Returns whether a folder holds one log that is split into several files. */
 static bool is_log_folder(const char *path)
 {
     struct dirent **names = NULL;

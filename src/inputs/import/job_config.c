@@ -35,7 +35,7 @@ struct job_config {
     const char *recompute;         /* Kind of recomputation of activations, such as "full". */
     const char *precision;         /* Number format of the training, such as "bf16". */
     const char *optimizer;         /* Name of the optimizer, as in PyTorch. */
-    double accelerators, machines; /* Number of workers of a machine, and number of machines. */
+    double accelerators, machines; /* Number of workers in a machine, and number of machines. */
 };
 
 static bool is_count(double value)
@@ -338,8 +338,8 @@ static double fsdp_stage(const struct hm_value *root)
 }
 
 /*
- * Whether FSDP shards the training state over the workers of a node and keeps a complete copy in
- * every node (hybrid sharding).
+ * Returns whether FSDP shards the training state over the workers of a node and keeps a complete
+ * copy in every node (hybrid sharding).
  */
 static bool is_hybrid(const struct hm_value *root)
 {

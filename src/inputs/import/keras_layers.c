@@ -114,7 +114,7 @@ static double last_dim(const struct keras_shape *s)
     return s->rank > 0 ? s->dims[s->rank - 1] : NAN;
 }
 
-/* Whether the channels are the first dimension (NCHW) instead of the last. */
+/* Returns whether the channels are the first dimension (NCHW) instead of the last. */
 static bool channels_first(const struct keras_use *u)
 {
     return is_text(u, "data_format", "channels_first");
@@ -289,7 +289,7 @@ static double count_windows(const struct keras_use *u, double in, double kernel,
 }
 
 /*
- * Sizes of a convolution or pooling: number of elements of the window, number of output positions,
+ * Sizes of a convolution or pooling: number of elements in the window, number of output positions,
  * and number of input channels.
  */
 struct windowed {

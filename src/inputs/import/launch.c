@@ -174,7 +174,7 @@ static void find_vocabulary(struct hm_imported *im, struct launch *l)
                     *vocabulary);
 }
 
-/* Whether a number is known and is a whole number of at least 1. */
+/* Returns whether a number is known and is a whole number of at least 1. */
 static bool is_count(double value)
 {
     return value >= 1 && value == floor(value);

@@ -177,7 +177,8 @@ static void take_word(struct shell *s, const char *word)
 }
 
 /*
- * Whether a character separates words. Quotes and brackets do, so that flags inside them are found.
+ * Returns whether a character separates words. Quotes and brackets do, so that flags inside them
+ * are found.
  */
 static bool is_gap(char c)
 {

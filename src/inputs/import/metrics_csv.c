@@ -57,8 +57,8 @@ static bool is_loss(const char *name)
 }
 
 /*
- * Returns the index of the column with the training loss: a column with a usual name, otherwise the
- * first loss that is not a validation loss; -1: none.
+ * Returns the index of the column with the training loss: a column with a common name, otherwise
+ * the first loss that is not a validation loss; -1: none.
  */
 static int choose_loss(const struct hm_cells *head)
 {
@@ -266,7 +266,7 @@ static int lightning_read(struct hm_imported *im, struct hm_err *err)
     return rc;
 }
 
-/* Whether the header of a table has a column with this name. */
+/* Returns whether the header of a table has a column with this name. */
 static bool has_column(const struct hm_import_head *head, const char *name)
 {
     const char *end = memchr(head->text, '\n', head->length);
@@ -284,8 +284,8 @@ static bool has_column(const struct hm_import_head *head, const char *name)
 }
 
 /*
- * Whether the header has a column name that tables of howmany use, so that the file is not from
- * another tool.
+ * Returns whether the header has a column name that tables of howmany use, so that the file is not
+ * from another tool.
  */
 static bool is_own_table(const struct hm_import_head *head)
 {
@@ -294,8 +294,8 @@ static bool is_own_table(const struct hm_import_head *head)
 }
 
 /*
- * Whether the header has a delimiter and contains the text `piece`, for example "loss" as in
- * "train_loss".
+ * Returns whether the header has a delimiter and contains the text `piece`, for example "loss" as
+ * in "train_loss".
  */
 static bool has_metric(const struct hm_import_head *head, const char *piece)
 {

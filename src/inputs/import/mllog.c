@@ -1,13 +1,13 @@
 /*
- * Reads results of MLPerf training, in the three generations of its log format:
+ * Reads MLPerf training results, in the three generations of the MLPerf log format:
  *
  *     :::MLPv0.5.0 BENCHMARK SECONDS (file:line) key: json
  *     :::MLL SECONDS key: {"value": …, "metadata": {…}}
  *     :::MLLOG {"time_ms": …, "key": …, "value": …, "metadata": {…}}
  *
- * The number of accelerators is in a description of the system beside the result: NAME.system.json,
- * or systems/NAME.json three folders above. For language models, the value called accuracy is a
- * loss.
+ * The number of accelerators is in a description of the system next to the result:
+ * NAME.system.json, or systems/NAME.json three folders above. For language models, the value called
+ * accuracy is a loss.
  */
 #include <math.h>
 #include <stdio.h>
@@ -237,8 +237,7 @@ static int read_lines(struct mllog *m, struct hm_err *err)
  */
 
 /*
- * Finds the last component of a path, of which only the part before `end` is used; *ret_length is 0
- * if there is none.
+ * Finds the last component of the part of a path before `end`; *ret_length is 0 if there is none.
  */
 static const char *last_component(const char *path, const char *end, size_t *ret_length)
 {
@@ -250,7 +249,7 @@ static const char *last_component(const char *path, const char *end, size_t *ret
     return start;
 }
 
-/* Reads the description of the system from a file beside the result; NULL if there is none. */
+/* Reads the description of the system from a file next to the result; NULL if there is none. */
 static const struct hm_value *find_system(struct hm_imported *im)
 {
     char path[512];

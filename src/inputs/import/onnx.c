@@ -531,7 +531,7 @@ static int onnx_read(struct hm_imported *im, struct hm_err *err)
     struct onnx o = {.im = im, .ir = NAN, .opset = NAN};
     struct hm_wire w;
     struct hm_wire_field f;
-    /* Whether a graph and an operator set were found, which every valid model has. */
+    /* Returns whether a graph and an operator set were found, which every valid model has. */
     bool graph = false, opset = false;
 
     hm__json_put_text(&im->facts, "format", "onnx");

@@ -100,7 +100,7 @@ struct onnx {
 enum { ONNX_ENDS = 256 };
 
 const struct onnx_attribute *hm__onnx_attribute(const struct onnx_node *node, const char *name);
-/* Returns the number of elements of a tensor; NaN if its shape is not known. */
+/* Returns the number of elements in a tensor; NaN if its shape is not known. */
 double hm__onnx_elements(const struct onnx_value *value);
 /*
  * Infer the shapes of all tensors. Returns true if each node in the file comes after the nodes

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Returns the number of bytes of an element; `type` is the number of its type in ONNX. */
+/* Returns the number of bytes in an element; `type` is the number of its type in ONNX. */
 static double type_width(int type)
 {
     static const double widths[] = {0, 4, 1, 1, 2, 2, 4, 8, 0, 1, 2, 8, 4, 8, 8, 16, 2};
@@ -14,7 +14,7 @@ static double type_width(int type)
     return type >= 0 && type < (int)(sizeof(widths) / sizeof(widths[0])) ? widths[type] : 0;
 }
 
-/* Whether the elements are floating-point numbers of 16, 32 or 64 bits. */
+/* Returns whether the elements are floating-point numbers of 16, 32 or 64 bits. */
 static bool is_float(int type)
 {
     return type == ONNX_FLOAT || type == 10 || type == 11 || type == 16;

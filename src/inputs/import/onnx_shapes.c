@@ -416,7 +416,7 @@ static bool infer_slice(const struct onnx_step *s)
     return true;
 }
 
-/* Whether a Squeeze or Unsqueeze node has this axis in its list of axes. */
+/* Returns whether a Squeeze or Unsqueeze node has this axis in its list of axes. */
 static bool is_named(const struct onnx_step *s, int axis, int rank)
 {
     for (size_t i = 0; i < ONNX_RANK; i++) {
@@ -709,7 +709,7 @@ static bool infer_node(const struct onnx_step *s)
     return false;
 }
 
-/* Whether all inputs of a node have their final shapes. */
+/* Returns whether all inputs of a node have their final shapes. */
 static bool is_ready(const struct onnx *o, const struct onnx_node *node)
 {
     for (size_t i = 0; i < node->input_count; i++)

@@ -10,8 +10,8 @@
 int hm__pull_init(struct hm_pull *p, struct hm_stream *in, struct hm_err *err)
 {
     /*
-     * Only the first byte of the buffer must be set to 0, so that `text` is an empty string before
-     * the first token.
+     * Setting the first byte of the buffer to 0 is enough: `text` is an empty string before the
+     * first token.
      */
     *p = (struct hm_pull){.in = in, .text = hm__realloc(NULL, HM_PULL_TEXT_ROOM + 8, 1)};
     if (!p->text)
@@ -204,7 +204,7 @@ static enum hm_pull_token read_text(struct hm_pull *p, enum hm_pull_token token)
 
 /* ---- other values --------------------------------------------------------------------------- */
 
-/* Whether a byte may be part of a number, or of a literal such as `true`. */
+/* Returns whether a byte may be part of a number, or of a literal such as `true`. */
 static inline bool is_word_byte(int c)
 {
     return (c >= '0' && c <= '9') || c == '.' || c == '-' || (c >= 'a' && c <= 'z') ||
@@ -219,7 +219,7 @@ static inline const char *after_digits(const char *text)
     return text;
 }
 
-/* Whether a string is a number in the syntax of JSON. */
+/* Returns whether a string is a number in the syntax of JSON. */
 static bool is_number(const char *text)
 {
     const char *start = text + (*text == '-'), *p = after_digits(start);

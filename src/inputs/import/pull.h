@@ -70,8 +70,8 @@ bool hm__pull_leave(struct hm_pull *pull);
 bool hm__pull_enter(struct hm_pull *pull, enum hm_pull_token container);
 bool hm__pull_key(struct hm_pull *pull);
 /*
- * Whether the last key or string is equal to `text`. The function is inline because readers call it
- * for each key with string constants, whose lengths the compiler knows.
+ * Returns whether the last key or string is equal to `text`. The function is inline because readers
+ * call it for each key with string constants, whose lengths the compiler knows.
  */
 static inline bool hm__pull_is(const struct hm_pull *pull, const char *text)
 {

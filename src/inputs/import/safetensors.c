@@ -289,8 +289,8 @@ static bool ends_with(const char *text, const char *end)
 }
 
 /*
- * Whether a tensor is, by its name, a buffer such as a mask, a table of rotary frequencies or a
- * list of position numbers.
+ * Returns whether a tensor is, by its name, a buffer such as a mask, a table of rotary frequencies
+ * or a list of position numbers.
  */
 static bool is_buffer(const char *name)
 {
@@ -356,7 +356,7 @@ static void read_totals(struct hm_pull *p, struct index_state *s)
 }
 
 /*
- * Returns the number of bytes of one parameter, from the data type in config.json of the same
+ * Returns the number of bytes in one parameter, from the data type in config.json of the same
  * folder; NaN: unknown.
  */
 static double sibling_width(struct hm_imported *im)

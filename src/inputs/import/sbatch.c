@@ -1,5 +1,5 @@
 /*
- * Reads batch scripts of Slurm: the #SBATCH directives, and settings of Megatron in the commands of
+ * Reads Slurm batch scripts: the #SBATCH directives, and settings of Megatron in the commands of
  * the script. The number of workers n is the number of GPUs if it is given, else the number of
  * tasks, else the number of nodes.
  */

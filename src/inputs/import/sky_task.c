@@ -159,7 +159,7 @@ static const char *document_end(const char *p, const char *end)
     return end;
 }
 
-/* Whether a YAML document has only a name, which is then the name of the pipeline. */
+/* Returns whether a YAML document has only a name, which is then the name of the pipeline. */
 static bool is_only_name(const struct hm_value *task)
 {
     return task->count == 1 && hm__value_get(task, "name");
@@ -206,7 +206,7 @@ static int sky_read(struct hm_imported *im, struct hm_err *err)
     return rc ? rc : read_tasks(im, text, length, err);
 }
 
-/* Whether a line of the text begins with the given key. */
+/* Returns whether a line of the text begins with the given key. */
 static bool has_key(const struct hm_import_head *head, const char *key)
 {
     const char *p = head->text, *end = head->text + head->length;

@@ -6,8 +6,8 @@
  * A price list contains prices, but no speeds. A machine that is in the catalog keeps its hardware
  * data and gets the new price. Any other machine gets the data of its accelerator, if the
  * accelerator is in the catalog; with an unknown accelerator its speed is unknown, and plans with
- * it report this. A machine without accelerators gets the usual speed of its cores, which is marked
- * as assumed. An empty price is unknown, not $0.
+ * it report this. A machine without accelerators gets the typical speed of its cores, which is
+ * marked as assumed. An empty price is unknown, not $0.
  *
  * At most 10000 machines are read.
  */
@@ -224,7 +224,7 @@ static void put_entry(struct hm_text *out, const struct hm_value *entry, const c
 }
 
 /*
- * Returns the number of cores of a machine. Two vCPUs are one core, except on the Arm processors of
+ * Returns the number of cores in a machine. Two vCPUs are one core, except on the Arm processors of
  * AWS, which the letter g after the generation in the name of the family denotes (m7g, c6gn).
  */
 static double core_count(const struct machine *m)
@@ -237,8 +237,8 @@ static double core_count(const struct machine *m)
 
 /*
  * Writes figures of a machine without accelerators. The list only has the number of vCPUs; a core
- * is assumed to be like those of the machines of the catalog (m5, c7i, c7a, c7g), of which it has
- * the least speed and memory bandwidth in round figures.
+ * is assumed to be like those of the machines in the catalog (m5, c7i, c7a, c7g), of which it has
+ * the lowest speed and memory bandwidth in round figures.
  */
 static void put_cores(struct hm_text *out, const struct machine *m)
 {

@@ -1,5 +1,5 @@
 /*
- * Reads accounting data of Slurm: the output of `sacct -P`, with `|` between the cells. Rows with a
+ * Reads Slurm accounting data: the output of `sacct -P`, with `|` between the cells. Rows with a
  * dot in their identifier are steps of a job. The memory of a job is the largest memory of its
  * steps; its time and state are in its own row. A file without a header (`-n`) needs the names of
  * the columns: --set columns=JobID,Elapsed,…

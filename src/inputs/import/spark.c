@@ -1,5 +1,5 @@
 /*
- * Reads event logs of Spark: one JSON object on each line, plain or compressed, in one file or in a
+ * Reads Spark event logs: one JSON object on each line, plain or compressed, in one file or in a
  * folder of files. The log says when executors are added and removed. A job consists of stages, and
  * a stage of tasks. Jobs that repeat with the same stages are the iterations of a machine-learning
  * job.

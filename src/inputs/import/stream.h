@@ -26,7 +26,7 @@ struct hm_stream {
     char *buffer;             /* Buffer of HM_STREAM_ROOM bytes; owned. */
     /* Position of the next byte to read in the buffer, and number of bytes in the buffer. */
     size_t at, length;
-    uint64_t before;    /* Number of bytes of the stream that came before those in the buffer. */
+    uint64_t before;    /* Number of bytes in the stream that came before those in the buffer. */
     bool ended;         /* True if all bytes of the source have been read. */
     bool cut;           /* True if the compressed file is truncated or damaged. */
     int rc;             /* Error code if reading failed; 0: no error. */
@@ -61,7 +61,7 @@ struct hm_line {
 /* Read the next line; false at the end of the stream. */
 bool hm__stream_line(struct hm_stream *stream, struct hm_line *ret_line);
 
-/* Returns the number of bytes of the stream that have been read. */
+/* Returns the number of bytes in the stream that have been read. */
 static inline uint64_t hm__stream_offset(const struct hm_stream *stream)
 {
     return stream->before + stream->at;

@@ -429,7 +429,7 @@ static void put_program(struct program *p, bool shapes)
     hm__import_assume(im, "batch", "256");
 }
 
-/* Whether a line begins with the given word, after any blanks. */
+/* Returns whether a line begins with the given word, after any blanks. */
 static bool begins_with(const struct hm_line *line, const char *word)
 {
     size_t blanks = 0, length = strlen(word);

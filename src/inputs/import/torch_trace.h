@@ -91,7 +91,7 @@ struct trace {
 
 /* Append an interval to a list; returns false when out of memory. */
 bool hm__trace_add(struct trace_list *list, int64_t start, int64_t end);
-/* Whether the name is that of an operation whose times and shapes are collected. */
+/* Returns whether the name is that of an operation whose times and shapes are collected. */
 bool hm__trace_op_known(const char *name);
 /*
  * hm__trace_op_add adds an operation of the host with TRACE_INPUTS inputs. hm__trace_op_time adds

@@ -20,8 +20,8 @@
 #include "torch_trace.h"
 
 /*
- * Smallest number of flop of a matrix product whose time is used. The time of a smaller product is
- * mostly that of the kernel's launch.
+ * Matrix products with fewer floating-point operations are not used. The time of a smaller product
+ * is mostly that of the kernel's launch.
  */
 static const double LEAST_FLOP = 2147483648.0;
 
@@ -77,7 +77,7 @@ static struct trace_op *find_op(const struct trace_ops *ops, double id)
     return &ops->items[at];
 }
 
-/* Returns the number of elements of an input; 0 if the trace has no sizes for it. */
+/* Returns the number of elements in an input; 0 if the trace has no sizes for it. */
 static double elements_of(const struct trace_input *input)
 {
     double product = input->sides > 0 ? 1 : 0;
@@ -175,7 +175,8 @@ static int compare_ops(const void *a, const void *b)
     return x->ns < y->ns ? -1 : x->ns > y->ns;
 }
 
-/* Whether two operations have the same kind, precision and shape; their times may differ. */
+/* Returns whether two operations have the same kind, precision and shape; their times may
+ * differ. */
 static bool same_op(const struct trace_op *x, const struct trace_op *y)
 {
     struct trace_op z = *y;

@@ -35,7 +35,7 @@ enum { COLUMNS = 10 };
 struct row {
     char name[40]; /* Class of the module that this row describes. */
     double depth;  /* Depth of the module in the tree of modules; 0 if the table has no depths. */
-    double parameters; /* Number of parameters of the module; NaN if the cell has no number. */
+    double parameters; /* Number of parameters in the module; NaN if the cell has no number. */
     double dims[RANK]; /* Output shape of the module; an unknown size counts as 1. */
     int rank;          /* Number of dimensions of the output shape; 0 if the row has no shape. */
     /* Size of the last dimension of the input shape; NaN: the table has no input shapes. */
@@ -246,7 +246,7 @@ static double row_product(const struct row *row, int from, int to)
     return product;
 }
 
-/* Returns the number of parameters of a layer, without biases. */
+/* Returns the number of parameters in a layer, without biases. */
 static double row_weights(const struct row *row)
 {
     double out = row->dims[row->rank - 1];

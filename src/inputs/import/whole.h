@@ -17,7 +17,7 @@ int hm__whole_text(struct hm_imported *im, char **ret_text, size_t *ret_length, 
 int hm__whole_json(struct hm_imported *im, struct hm_value **ret_tree, struct hm_err *err);
 int hm__whole_yaml(struct hm_imported *im, struct hm_value **ret_tree, struct hm_err *err);
 /*
- * Read another file that belongs to the imported one, such as a configuration beside it. A path
+ * Read another file that belongs to the imported one, such as a configuration next to it. A path
  * without a leading slash is relative to the folder of the imported file. The result is a string in
  * the arena. Returns NULL if the file cannot be read, is larger than 64 KiB, or may not be opened
  * because the imported contents did not come from a file.

@@ -273,7 +273,7 @@ static const char *block_find_key(const struct catalog_block *block, const char 
     return NULL;
 }
 
-/* Whether `name` is an alias of an entry; upper and lower case are not distinguished. */
+/* Returns whether `name` is an alias of an entry; upper and lower case are not distinguished. */
 static bool entry_has_alias(const struct catalog_entry *entry, const char *name)
 {
     size_t unused;

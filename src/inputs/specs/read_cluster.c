@@ -1,7 +1,7 @@
 /*
- * Reads a cluster: a map with the keys of a machine of the catalog, the fabric between the
- * machines and the number of machines. It may start from a machine of the catalog (`machine: NAME`)
- * and change some of its keys. read_kinds.c reads a cluster of several kinds of machines.
+ * Reads a cluster: a map with the keys of a machine in the catalog, the fabric between the machines
+ * and the number of machines. It may start from a machine in the catalog (`machine: NAME`) and
+ * change some of its keys. read_kinds.c reads a cluster of several kinds of machines.
  * docs/reference/job.md describes the keys.
  */
 #include <ctype.h>
@@ -20,7 +20,7 @@ static const char *const generations[] = {"unknown", "volta",     "ampere", "ada
                                           "hopper",  "blackwell", NULL};
 
 static const struct hm_field cluster_fields[] = {
-    {.name = "machine", .kind = HM_FIELD_OTHER, .doc = "a machine of the catalog to start from"},
+    {.name = "machine", .kind = HM_FIELD_OTHER, .doc = "a machine from the catalog to start from"},
     {.name = "kinds",
      .kind = HM_FIELD_OTHER,
      .doc = "kinds of machines, each with its keys and its count"},
@@ -29,7 +29,7 @@ static const struct hm_field cluster_fields[] = {
      .doc = "with kinds: samples of each worker, by speed or equal"},
     {.name = "accelerator",
      .kind = HM_FIELD_OTHER,
-     .doc = "an accelerator of the catalog: what one worker is"},
+     .doc = "an accelerator from the catalog; each worker is one"},
     {.name = "title", .kind = HM_FIELD_TEXT, .offset = AT(title), .doc = "what it is"},
     {.name = "aliases", .kind = HM_FIELD_OTHER, .doc = "other names of the entry"},
     {.name = "source", .kind = HM_FIELD_TEXT, .offset = AT(source), .doc = "source of the figures"},
@@ -146,7 +146,7 @@ const struct hm_field *hm__cluster_fields(size_t *count)
 
 enum { CLUSTER_FIELDS = sizeof(cluster_fields) / sizeof(cluster_fields[0]) };
 
-/* Number of leading elements of cluster_fields that an entry of the catalog does not have: machine,
+/* Number of leading elements of cluster_fields that an entry in the catalog does not have: machine,
  * kinds, shares. */
 enum { CLUSTER_ONLY = 3 };
 
@@ -171,7 +171,7 @@ static const struct hm_field link_fields[] = {
      .offset = offsetof(struct hm_link, mesh),
      .doc = "whether each pair of workers has its own share of the bandwidth, without a switch"},
     {.name = "ports", .kind = HM_FIELD_OTHER, .doc = "ports of a node with this bandwidth each"},
-    {.name = "name", .kind = HM_FIELD_OTHER, .doc = "a fabric of the catalog to start from"},
+    {.name = "name", .kind = HM_FIELD_OTHER, .doc = "a fabric from the catalog to start from"},
     {.name = "title", .kind = HM_FIELD_OTHER, .doc = "what it is"},
     {.name = "source", .kind = HM_FIELD_OTHER, .doc = "where the figures are from"},
     {.name = "date", .kind = HM_FIELD_OTHER, .doc = "when they were valid"},
@@ -317,7 +317,7 @@ static int read_parts(struct hm_reader *reader, const struct hm_value *map,
     return rc;
 }
 
-/* Fills the cluster with the values of a machine of the catalog. */
+/* Fills the cluster with the values of a machine in the catalog. */
 static int read_base(struct hm_reader *reader, const struct hm_value *value,
                      struct hm_cluster *cluster)
 {
@@ -405,7 +405,7 @@ int hm__read_machine(struct hm_reader *reader, const struct hm_value *value, con
     int rc = read_card(reader, value, cluster);
     if (rc)
         return rc;
-    /* An entry of the catalog cannot start from another machine, so the leading fields are left
+    /* An entry in the catalog cannot start from another machine, so the leading fields are left
      * out. */
     rc = hm__read_map(reader, value, cluster_fields + CLUSTER_ONLY, CLUSTER_FIELDS - CLUSTER_ONLY,
                       cluster);

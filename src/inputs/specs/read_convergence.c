@@ -389,7 +389,7 @@ static int read_stale(struct hm_reader *r, const struct hm_value *map, const cha
 }
 
 /*
- * Reads how the convergence depends on the number of rows of the training data; if the key is
+ * Reads how the convergence depends on the number of rows in the training data; if the key is
  * missing, all traces had the same number of rows.
  */
 static int read_size(struct hm_reader *r, const struct hm_value *map, struct hm_g_size *size)

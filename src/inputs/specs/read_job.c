@@ -471,7 +471,7 @@ static int read_job_weights(struct job_reader *r, const struct hm_value *value)
     return hm__read_weights(&r->base, value, r->job);
 }
 
-/* Sets the number of samples of the whole job from a number of tokens. */
+/* Sets the number of samples in the whole job from a number of tokens. */
 static int read_job_tokens(struct job_reader *r, const struct hm_value *value)
 {
     const struct hm_network *network = r->job->network;
@@ -658,8 +658,8 @@ int hm__read_tree(struct hm_arena *arena, const struct hm_spec *spec, struct hm_
     return rc;
 }
 
-/* If runs give the times, keys about computing and communicating may be missing. Each iteration is
- * then assumed to take one second, which the fit replaces. */
+/* If runs give the times, keys about computation and communication may be missing. Each iteration
+ * is then assumed to take one second, which the fit replaces. */
 static int assume_timed(struct hm_arena *arena, struct hm_value *root, struct hm_err *err)
 {
     int rc = 0;

@@ -336,7 +336,8 @@ void hm__large_keys_finish(struct hm_large_keys *keys)
     struct hm_large_job *job = &keys->job;
     struct hm_large_work *w = &job->work;
     bool tuned = keys->software < 0 || keys->software == HM_SOFTWARE_TUNED;
-    /* Tuned software with unfused attention dates from before 2022 and overlaps nothing. */
+    /* Tuned software with unfused attention is assumed to be older than 2022 and not to overlap
+     * computation and communication. */
     bool old = tuned && keys->attention == HM_ATTENTION_UNFUSED;
     bool wide = keys->weights == 1 || (keys->weights < 0 && !tuned);
 
@@ -382,7 +383,7 @@ void hm__large_keys_finish(struct hm_large_keys *keys)
 /* ---- the network ----------------------------------------------------------------------------- */
 
 /*
- * Returns the map that describes a transformer: the value itself, or the entry of the catalog that
+ * Returns the map that describes a transformer: the value itself, or the entry in the catalog that
  * it names.
  */
 static const struct hm_value *find_transformer(struct hm_reader *reader,

@@ -5,8 +5,8 @@
 #include "large_job.h"
 #include "readers.h"
 
-/* Whether a job trains a transformer, judging by the keys of its network or by its entry in the
- * catalog. */
+/* Returns whether a job trains a transformer, judging by the keys of its network or by its entry in
+ * the catalog. */
 bool hm__is_large_job(struct hm_reader *reader, const struct hm_value *root);
 /* Read a job that trains a transformer, without its cluster. job->large is in the arena. */
 int hm__read_large_job(struct hm_reader *reader, const struct hm_value *root, struct hm_job *job);

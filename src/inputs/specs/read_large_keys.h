@@ -18,7 +18,7 @@ struct hm_large_keys {
     int graphs, weigh_head, separate_sum, shard_gradients, broadcast, fused_gate, fused_loss,
         dropout;
     double grad_bytes;
-    double chunk_layers; /* Number of layers of one chunk of a stage; NaN: not given. */
+    double chunk_layers; /* Number of layers in one chunk of a stage; NaN: not given. */
 };
 
 /* Mark all keys as not given. */
@@ -29,7 +29,7 @@ void hm__large_keys_finish(struct hm_large_keys *keys);
 
 /* Allowed values of keys that are true or false, ending with NULL. */
 extern const char *const hm__yes_no[];
-/* Whether an index into hm__yes_no means true. */
+/* Returns whether an index into hm__yes_no means true. */
 bool hm__is_yes(int word);
 
 /* Read `parallel`, the degrees and settings of the layout that are given: auto, or a map. */

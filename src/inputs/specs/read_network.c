@@ -1,5 +1,5 @@
 /*
- * Reads a neural network: a name of the catalog, sizes joined by dashes ("784-2500-10"), totals, or
+ * Reads a neural network: a name in the catalog, sizes joined by dashes ("784-2500-10"), totals, or
  * layers. docs/reference/job.md describes the keys.
  *
  * A layer is a word ("relu") or a map with one key ("conv: {filters: 64, kernel: 3}"). Layers that
@@ -447,8 +447,8 @@ static int read_input(struct hm_reader *reader, const struct hm_value *value,
     return rc;
 }
 
-/* Whether a text gives sizes such as "784-2500-10": a fully connected network with sigmoids between
- * its layers. */
+/* Returns whether a string gives sizes such as "784-2500-10": a fully connected network with
+ * sigmoids between its layers. */
 static bool is_sizes(const char *text)
 {
     size_t digits = strspn(text, "0123456789-");
@@ -490,7 +490,7 @@ static int read_sizes(struct hm_reader *reader, const struct hm_value *value,
 }
 
 static const struct hm_field network_fields[] = {
-    {.name = "name", .kind = HM_FIELD_OTHER, .doc = "a network of the catalog to start from"},
+    {.name = "name", .kind = HM_FIELD_OTHER, .doc = "a network from the catalog to start from"},
     {.name = "title", .kind = HM_FIELD_OTHER},
     {.name = "source", .kind = HM_FIELD_OTHER},
     {.name = "date", .kind = HM_FIELD_OTHER},
@@ -554,7 +554,7 @@ static int read_network_map(struct hm_reader *reader, const struct hm_value *val
     return rc;
 }
 
-/* Finds a network of the catalog; fails with a similar name if there is none. */
+/* Finds a network in the catalog; fails with a similar name if there is none. */
 static int find_network(struct hm_reader *reader, const struct hm_value *name,
                         const struct hm_value **ret_entry)
 {

@@ -15,7 +15,7 @@
 
 enum { TIMINGS_MAX = 512 };
 
-/* Largest dimension of a shape, and largest number of bytes of a message or a kernel. */
+/* Largest dimension of a shape, and largest number of bytes in a message or a kernel. */
 static const double SIDE_MAX = 1e15;
 
 #define AT(member) offsetof(struct hm_timings, member)

@@ -25,10 +25,10 @@ struct hm_spec {
     bool is_cluster; /* True if the specification is a cluster instead of a job with a cluster. */
     /* True if the specification is not trusted: it may not name files or ask for large graphs. */
     bool closed;
-    bool timed; /* True if runs give the times, so that a job need not describe computing. */
+    bool timed; /* True if runs give the times, so that a job need not describe computation. */
 };
 
-/* Read a job or a cluster. A cluster may also be a text, the name of a machine of the catalog. */
+/* Read a job or a cluster. A cluster may also be a string, the name of a machine in the catalog. */
 int hm__job_read(const struct hm_catalog *catalog, const struct hm_spec *spec,
                  struct hm_job **ret_job, struct hm_err *err);
 int hm__cluster_read(const struct hm_catalog *catalog, const struct hm_spec *spec,
@@ -94,9 +94,9 @@ int hm__reader_catalog(struct hm_reader *reader, const struct hm_catalog **ret_c
 /* Frees the built-in catalog, if it was loaded. */
 void hm__reader_release(struct hm_reader *reader);
 
-/* Whether a machine of the catalog may hold several units of an accelerator. Returns false if the
- * machine has at most one accelerator, or names another one. The entry of the machine is not parsed
- * for this. */
+/* Returns whether a machine in the catalog may hold several units of an accelerator. Returns false
+ * if the machine has at most one accelerator, or names another one. The entry of the machine is not
+ * parsed for this. */
 bool hm__catalog_may_hold_several(const struct hm_catalog *catalog, size_t machine,
                                   const char *accelerator);
 /* Returns the tree of a catalog entry, or NULL if there is no such entry. */

@@ -1,5 +1,5 @@
 /*
- * Finds servers of the catalog for accelerators that were named without a fabric, and converts
+ * Finds servers in the catalog for accelerators that were named without a fabric, and converts
  * names of devices.
  */
 #ifndef HM_SERVERS_H
@@ -9,18 +9,18 @@
 
 #include "howmany.h"
 
-/* Names of machines of the catalog, owned by it; NULL if there is none. */
+/* Names of machines in the catalog, owned by it; NULL if there is none. */
 struct hm_servers {
     const char *owned;  /* Name of a machine without a price, such as the reference system of a
                            vendor. */
     const char *rented; /* Name of a machine with a price, which can be rented. */
 };
 
-/* Whether a cluster is limited to one node because it has no fabric. */
+/* Returns whether a cluster is limited to one node because it has no fabric. */
 bool hm__cluster_is_alone(const struct hm_cluster *cluster);
 
 /*
- * Finds machines of the catalog with several accelerators of the given name: the one with the
+ * Finds machines in the catalog with several accelerators of the given name: the one with the
  * fastest fabric among those with a price, and likewise among those without a price. Finds none if
  * the name is that of a machine.
  */

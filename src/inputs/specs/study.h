@@ -14,7 +14,7 @@ enum { HM_STUDY_ALGORITHMS = 16, HM_STUDY_M = 64, HM_STUDY_M_MOST = 100000 };
 struct hm_study_option {
     const char *key;    /* Name of the option. */
     const char *value;  /* Value of the option; NULL for a switch that is on. */
-    const char *source; /* File that contains the option, for errors. */
+    const char *source; /* File that contains the option, used in error messages. */
     int line;
 };
 

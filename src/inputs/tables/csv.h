@@ -16,8 +16,8 @@ enum { HM_CSV_COLUMNS = 4096, HM_CSV_ROW_BYTES = 1024 * 1024 };
 
 /* Opens a plain or gzip file and reads its header. */
 int hm__csv_open(const char *path, struct hm_csv **ret_csv, struct hm_err *err);
-/* Reads a text in memory, which must outlive the reader. `lines` is the number of lines above the
- * text that the caller has read already; line numbers include them. */
+/* Reads a string in memory, which must outlive the reader. `lines` is the number of lines above the
+ * string that the caller has read already; line numbers include them. */
 int hm__csv_parse(const char *text, size_t length, const char *source, int lines,
                   struct hm_csv **ret_csv, struct hm_err *err);
 void hm__csv_close(struct hm_csv *csv);

@@ -12,7 +12,7 @@
 #include "names.h"
 #include "text.h"
 
-/* Largest number of rows of a table of measured steps. */
+/* Largest number of rows in a table of measured steps. */
 enum { ROWS_MOST = 4096 };
 
 /* Kinds of columns: the allowed values, and how they are stored. */

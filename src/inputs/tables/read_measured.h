@@ -9,7 +9,7 @@
 
 struct hm_measured_step {
     const char *source, *network, *machine, *precision,
-        *software; /* Cells of the row that are texts. */
+        *software; /* Cells of the row that are strings. */
     double n;      /* Number of workers. */
     /* Number of samples of one worker in a step. */
     double batch;
@@ -33,7 +33,7 @@ struct hm_measured_collective {
 struct hm_measured_steps {
     struct hm_measured_step *rows;
     size_t count;
-    void *memory; /* Arena that holds the texts of the table; owned. */
+    void *memory; /* Arena that holds the strings of the table; owned. */
 };
 
 struct hm_measured_collectives {

@@ -8,7 +8,7 @@
 #include "howmany.h"
 
 struct hm_platform_row {
-    const char *source, *framework, *network, *machine; /* Cells of the row that are texts. */
+    const char *source, *framework, *network, *machine; /* Cells of the row that are strings. */
     /* Platform of the measurement; HM_PLATFORM_JOB: one worker alone. */
     struct hm_way way;
     double n; /* Number of workers. */
@@ -23,7 +23,7 @@ struct hm_platform_row {
 struct hm_platform_rows {
     struct hm_platform_row *rows;
     size_t count;
-    void *memory; /* Arena that holds the texts of the table; owned. */
+    void *memory; /* Arena that holds the strings of the table; owned. */
 };
 
 /* Reads a table; if text is NULL, the built-in table is read. */

@@ -127,7 +127,7 @@ static int ensure_values(struct run_table *t, struct run_column *c)
     return c->values ? 0 : hm__fail_nomem(t->err);
 }
 
-/* Turns a column of numbers into labels: the numbers read so far become texts again. */
+/* Turns a column of numbers into labels: the numbers read so far become strings again. */
 static int convert_to_labels(struct run_table *t, struct run_column *c)
 {
     if (!c->labels && !(c->labels = hm__calloc(t->room, sizeof(*c->labels))))
@@ -159,7 +159,7 @@ static int put_label(struct run_table *t, struct run_column *c, size_t row, cons
     return c->labels[row] ? 0 : hm__fail_nomem(t->err);
 }
 
-/* Fails if the unit of a cell has another dimension than the units of earlier cells, or if only
+/* Fails if the unit of a cell has a different dimension from the units of earlier cells, or if only
  * some cells of the column have a unit. */
 static int check_unit(struct run_table *t, struct run_column *c, const char *text, bool has_unit,
                       struct hm_dim dim, int line)
@@ -238,8 +238,8 @@ static int put_number(struct run_table *t, struct run_column *c, size_t row, con
     return rc;
 }
 
-/* Stores a text in a cell of the current row, without leading and trailing blanks. A quoted text is
- * a label unless the column is known to hold numbers. */
+/* Stores a string in a cell of the current row, without leading and trailing blanks. A quoted
+ * string is a label unless the column is known to hold numbers. */
 static int put_cell(struct run_table *t, size_t column, char *text, bool quoted, int line)
 {
     struct run_column *c = &t->columns[column];

@@ -148,7 +148,7 @@ static bool words_split(const char *name, struct name_words *w)
     return true;
 }
 
-/* Whether a word is in a list of words that are separated by bars. */
+/* Returns whether a word is in a list of words that are separated by bars. */
 static bool word_in(const char *word, const char *list)
 {
     char barred[40];

@@ -14,7 +14,7 @@ struct hm_known_column {
     struct hm_dim dim; /* Dimension of the values of the column. */
     double min;
     bool above; /* True if values must be greater than min; otherwise min itself is allowed. */
-    bool label; /* True if the values are texts instead of numbers. */
+    bool label; /* True if the values are strings instead of numbers. */
 };
 
 /* The meaning of a name as written in a file: the column, and the unit in the name. */

@@ -1,5 +1,5 @@
 /*
- * Derives the seconds of each run. The first of these columns that a row has is used:
+ * Derives the time in seconds of each run. The first of these columns that a row has is used:
  *
  *     seconds                    as given
  *     total                      total / iterations
@@ -175,8 +175,8 @@ struct unit_time {
 };
 
 /*
- * Returns the seconds of a sample or token from the rate of the whole job, or from the rate of each
- * worker.
+ * Returns the time in seconds of a sample or token from the rate of the whole job, or from the rate
+ * of each worker.
  */
 static double rate_seconds(const double *all, const double *each, double n, size_t row)
 {
@@ -207,7 +207,7 @@ static struct unit_time time_read(const struct time_columns *c, size_t row)
     return (struct unit_time){NAN, NULL, 1};
 }
 
-/* Whether the table has times, and not only speedups. */
+/* Returns whether the table has times, and not only speedups. */
 static bool columns_have_time(const struct time_columns *c)
 {
     return c->seconds || c->total || c->iterations_per_s || c->samples_per_s || c->samples_each ||

@@ -1,5 +1,5 @@
 /*
- * Computes the time of each run: the seconds of an iteration, from the seconds, total, rate
+ * Computes the time in seconds of one iteration of each run, from the seconds, total, rate
  * (samples, tokens or iterations per second) or time of a sample, token or epoch that the table
  * gives.
  */

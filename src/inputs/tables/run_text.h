@@ -15,7 +15,7 @@ bool hm__run_bare_number(const char *text, double *ret_value);
  * unit. */
 bool hm__run_number(const char *text, double *ret_value, bool *ret_has_unit,
                     struct hm_dim *ret_dim);
-/* Removes blanks from both ends of a text, in place. */
+/* Removes blanks from both ends of a string, in place. */
 char *hm__run_trim(char *text);
 
 /* Kinds of words that may be written instead of a number. */
@@ -26,7 +26,7 @@ enum hm_run_word {
 };
 enum hm_run_word hm__run_word(const char *text);
 
-/* Returns the length of the comments at the beginning of a text; *ret_lines is their number of
+/* Returns the length of the comments at the beginning of a string; *ret_lines is their number of
  * lines. A line that begins with # is the header, not a comment, if one of its columns is the
  * number of workers n. */
 size_t hm__run_skip_comments(const char *text, size_t length, int *ret_lines);
@@ -48,7 +48,7 @@ typedef int hm_run_take(void *context, struct hm_arena *arena, const struct hm_v
 int hm__run_objects(const struct hm_value *value, hm_run_take *take, void *context,
                     struct hm_err *err);
 
-/* Calls `take` with each line of a text; every line must be a JSON object. */
+/* Calls `take` with each line of a string; every line must be a JSON object. */
 int hm__run_json_lines(const char *text, size_t length, const char *source, hm_run_take *take,
                        void *context, struct hm_err *err);
 

@@ -52,7 +52,7 @@ static bool is_time(enum hm_trace_role role)
 
 /* ---- names ---------------------------------------------------------------------------------- */
 
-/* Whether a name is "elapsed", or "elapsed_" followed by a unit of time. */
+/* Returns whether a name is "elapsed", or "elapsed_" followed by a unit of time. */
 static bool is_elapsed(const struct hm_run_name *name, double *factor, struct hm_dim *dim)
 {
     if (strncasecmp(name->name, "elapsed", 7) != 0)

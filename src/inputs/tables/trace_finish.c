@@ -73,9 +73,9 @@ static int check_order(const struct finish *f, const struct hm_trace_raw *raw,
 }
 
 /*
- * Adds up the seconds of iterations to get elapsed times, if the file has no elapsed times. If
- * epochs are counted, the seconds of iterations are then dropped, so that derive_seconds computes
- * the seconds of an epoch.
+ * Adds up the times of iterations to get elapsed times, if the file has no elapsed times. If epochs
+ * are counted, the times of iterations are then dropped, so that derive_seconds computes the time
+ * of an epoch.
  */
 static void derive_elapsed(struct hm_trace_raw *raw, bool has_elapsed)
 {
@@ -94,7 +94,7 @@ static void derive_elapsed(struct hm_trace_raw *raw, bool has_elapsed)
         raw->rows[i].seconds = NAN;
 }
 
-/* Returns the seconds of one iteration at the first point. */
+/* Returns the time in seconds of one iteration at the first point. */
 static double first_seconds(const struct hm_trace_raw *raw, const struct hm_trace_row *rows,
                             size_t count, bool has_elapsed)
 {

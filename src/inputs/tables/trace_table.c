@@ -21,7 +21,7 @@
 #include "err.h"
 
 struct hm_trace_group {
-    /* Key that the traces of this group share; its texts are in the arena of the groups. */
+    /* Key that the traces of this group share; its strings are in the arena of the groups. */
     struct hm_trace_key key;
     uint64_t hash;
     struct hm_trace_group *next; /* Next group of traces in the same bucket of the hash table. */
@@ -300,8 +300,9 @@ int hm__trace_table_head(struct hm_trace_table *t, const struct hm_trace_key *ke
     return 0;
 }
 
-/* Whether a row shows that the table is not sorted: its iteration is smaller than that of the last
- * row and was not recorded before. Iteration 1 is excluded, because it can begin another run. */
+/* Returns whether a row shows that the table is not sorted: its iteration is smaller than that of
+ * the last row and was not recorded before. Iteration 1 is excluded, because it can begin another
+ * run. */
 static bool is_out_of_order(const struct hm_trace_raw *raw, double iteration)
 {
     size_t at = find_row(raw, iteration);

@@ -28,7 +28,7 @@ struct hm_trace_key {
     double m, seed;                      /* Number of workers and random seed; NaN if not given. */
     double staleness; /* Staleness; 0: synchronous or not given; INFINITY: async. */
     double backups;   /* Number of backup workers; 0 if not given. */
-    double rows;      /* Number of rows of the training data; NaN if not given. */
+    double rows;      /* Number of rows in the training data; NaN if not given. */
 };
 
 /* A row of a trace as it was read. A number that is not given is NaN; a loss that diverged is
@@ -53,7 +53,7 @@ struct hm_trace_bests {
 struct hm_trace_raw {
     const char *algorithm, *source;
     double m, seed, staleness, backups;
-    double data_rows;          /* Number of rows of the training data; NaN: not given. */
+    double data_rows;          /* Number of rows in the training data; NaN: not given. */
     size_t file;               /* Index of the trace's file in hm_trace_table.files. */
     struct hm_trace_row *rows; /* Rows of the trace; owned. */
     size_t count, room;
@@ -82,14 +82,14 @@ struct hm_trace_file {
     bool empty_ends; /* True if an empty loss in the last row of a trace means that the trace
                         diverged. */
     int line; /* Line number of the header or, in a file of JSON lines, of the first point. */
-    struct hm_text have; /* Names of columns that could be a loss measure, for hints. */
+    struct hm_text have; /* Names of columns that could be a loss measure, which hints list. */
     bool bare_time;      /* True if the file has a column named `time`, which is ambiguous. */
     bool cut;            /* True for a CSV file without a newline at its end. */
 };
 
 struct hm_trace_table {
     struct hm_traces_settings settings;
-    struct hm_arena *arena;      /* Owns the texts of the traces, and at the end all results. */
+    struct hm_arena *arena;      /* Owns the strings of the traces, and at the end all results. */
     struct hm_arena *groups;     /* Owns the groups of the current file. */
     struct hm_trace_file *files; /* All files whose reading has begun; owned. */
     size_t file_count;

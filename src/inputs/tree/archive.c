@@ -37,7 +37,7 @@ static bool is_zip(const char *head, size_t length)
     return length >= 4 && (memcmp(head, local_magic, 4) == 0 || memcmp(head, end_magic, 4) == 0);
 }
 
-/* Whether the beginning of a compressed file decodes to the beginning of a tar archive. */
+/* Returns whether the beginning of a compressed file decodes to the beginning of a tar archive. */
 static bool is_packed_tar(const char *head, size_t length)
 {
     struct hm_source *source = NULL;
@@ -104,7 +104,7 @@ static bool read_at(const struct hm_archive *a, uint64_t at, void *buffer, size_
 /* ---- the directory ----------------------------------------------------------------------------
  */
 
-/* Position, size and number of entries of the archive's directory. */
+/* Position, size and number of entries in the archive's directory. */
 struct directory {
     uint64_t at, size, entries;
 };

@@ -10,8 +10,8 @@
 #include "archive_parts.h"
 
 /*
- * hm__archive_magic: whether bytes are the beginning of an archive. hm__archive_is: whether a file
- * begins with such bytes; the bytes of a pipe are not read.
+ * hm__archive_magic returns whether bytes are the beginning of an archive. hm__archive_is returns
+ * whether a file begins with such bytes; the bytes of a pipe are not read.
  */
 bool hm__archive_magic(const char *head, size_t length);
 bool hm__archive_is(const char *path);

@@ -32,11 +32,11 @@ struct hm_archive {
     struct hm_arena *arena; /* Arena that holds the list of members; owned. */
 };
 
-/* Whether bytes are the beginning of a tar archive that is not compressed. */
+/* Returns whether bytes are the beginning of a tar archive that is not compressed. */
 bool hm__tar_magic(const char *head, size_t length);
 /* List the members of a tar archive. */
 int hm__tar_list(struct hm_archive *archive, struct hm_err *err);
-/* Open a member of a tar archive; `name` is its name for messages. */
+/* Open a member of a tar archive; messages use the name `name`. */
 int hm__tar_source(const struct hm_archive *archive, const struct hm_archive_member *member,
                    const char *name, struct hm_source **ret_source, struct hm_err *err);
 /* Open the archive as a stream of decompressed bytes. */

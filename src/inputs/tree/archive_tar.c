@@ -36,8 +36,8 @@ static uint64_t tar_number(const unsigned char *text, size_t length)
     return i == length || text[i] == ' ' || text[i] == '\0' ? value : UINT64_MAX;
 }
 
-/* Whether the checksum of a header is right: the sum of all bytes of the header, where the bytes of
- * the checksum itself count as blanks. */
+/* Returns whether the checksum of a header is correct: the sum of all bytes of the header, where
+ * the bytes of the checksum itself count as blanks. */
 static bool tar_sum(const unsigned char *block)
 {
     uint64_t sum = 0;

@@ -179,7 +179,7 @@ static const char *skip_digits(const char *p)
     return p;
 }
 
-/* Whether a text matches the pattern -?(0|[1-9][0-9]*)(.[0-9]+)?([eE][+-]?[0-9]+)? */
+/* Returns whether a string matches the pattern -?(0|[1-9][0-9]*)(.[0-9]+)?([eE][+-]?[0-9]+)? */
 static bool is_number(const char *p)
 {
     p += *p == '-';
@@ -204,7 +204,7 @@ static bool is_number(const char *p)
     return *p == '\0';
 }
 
-/* Whether a character ends a number or a word. */
+/* Returns whether a character ends a number or a word. */
 static bool is_delimiter(char c)
 {
     switch (c) {

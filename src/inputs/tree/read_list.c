@@ -1,4 +1,5 @@
-/* Reads lists of numbers, texts and maps from the value tree into arrays of the reader's arena. */
+/* Reads lists of numbers, strings and maps from the value tree into arrays of the reader's
+ * arena. */
 #include "read_list.h"
 
 #include <math.h>

@@ -29,7 +29,7 @@ int hm__read_numbers(struct hm_reader *r, const struct hm_value *map, const char
  * rows. */
 int hm__read_rectangle(struct hm_reader *r, const struct hm_value *map, const char *key,
                        size_t columns, double **ret_numbers, size_t *ret_count);
-/* Reads a list of texts, copied into the arena. */
+/* Reads a list of strings, copied into the arena. */
 int hm__read_texts(struct hm_reader *r, const struct hm_value *map, const char *key,
                    const char ***ret_texts, size_t *ret_count);
 

@@ -41,7 +41,8 @@ struct hm_reader {
     bool closed; /* True if the input is not trusted: it may not name files or ask for large graphs.
                   */
     struct hm_err *err;
-    char path[HM_PATH_MAX]; /* Dotted path of the value that is being read, for errors. */
+    char path[HM_PATH_MAX]; /* Dotted path of the value that is being read, used in error
+                               messages. */
 };
 
 /* hm__reader_enter extends the path by a key or an index and returns a mark; hm__reader_leave

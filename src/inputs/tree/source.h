@@ -51,7 +51,7 @@ int hm__source_fill(struct hm_source *source, char *buffer, size_t room, size_t 
 /* Reads a whole file of at most 2 GiB; *ret_text is freed with hm__free and has no final NUL. */
 int hm__source_read_all(const char *path, char **ret_text, size_t *ret_length, struct hm_err *err);
 /* Skips bytes, without reading them if the file can seek. *ret_skipped is smaller than `count` if
- * the file ends before. */
+ * the file ends earlier. */
 int hm__source_skip(struct hm_source *source, uint64_t count, uint64_t *ret_skipped,
                     struct hm_err *err);
 /* Returns the name of the codec after the first read; NULL: the file is not compressed. */
@@ -61,7 +61,7 @@ void hm__source_close(struct hm_source *source);
 /* A buffered stream that is read byte by byte. hm__bytes_open initialises it. All fields are
  * private except `at`, which a caller may decrease by one after a successful read. */
 struct hm_bytes {
-    struct hm_source *source; /* Open file that is read; owned. */
+    struct hm_source *source; /* Open file to read from; owned. */
     char *buffer;             /* Buffer of `room` bytes; owned. */
     /* Size of the buffer, number of bytes in it, and index of the next byte. */
     size_t room, length, at;
@@ -70,7 +70,7 @@ struct hm_bytes {
 
 /* Opens a file with a buffer of `room` bytes. After a failure there is nothing to close. */
 int hm__bytes_open(struct hm_bytes *bytes, const char *path, size_t room, struct hm_err *err);
-/* Opens bytes in memory, which must outlive the stream; `name` is for error messages. */
+/* Opens bytes in memory, which must outlive the stream; `name` is used in error messages. */
 int hm__bytes_open_memory(struct hm_bytes *bytes, const char *data, size_t length, const char *name,
                           size_t room, struct hm_err *err);
 /*

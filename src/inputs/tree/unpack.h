@@ -18,7 +18,8 @@ struct hm_unpack_step {
 };
 
 struct hm_codec {
-    const char *name;           /* Name for messages: "gzip", "zstd", "lz4", "snappy", "lzf". */
+    const char *name;           /* Name that is used in messages: "gzip", "zstd", "lz4", "snappy",
+                                   "lzf". */
     const unsigned char *magic; /* Bytes with which a file in the format of the codec begins. */
     size_t magic_length;
     const char *needs; /* Library that this build leaves out; NULL: the codec is available. */

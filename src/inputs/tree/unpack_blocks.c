@@ -23,18 +23,19 @@ enum { BLOCK_MOST = 1 << 25 };
 
 /* Properties of one block, as its header gives them. */
 struct block {
-    size_t header;       /* Number of bytes of the header, before the data. */
-    size_t packed, size; /* Number of bytes of the data, and number of bytes that they decode to. */
+    size_t header;       /* Number of bytes in the header, before the data. */
+    size_t packed, size; /* Number of bytes in the data, and number of bytes that they decode to. */
     bool stored;         /* True if the data are not compressed. */
     bool skipped;        /* True if the block is a header without data. */
     uint32_t check;      /* Checksum of the contents, if the format has one. */
 };
 
 struct block_format {
-    size_t least; /* Number of bytes of the shortest header. */
+    size_t least; /* Number of bytes in the shortest header. */
     /*
-     * Read a header of which `have` bytes are available, at least `least`. Returns the number of
-     * bytes that the header needs if it is longer, 0 if *block is complete, or a negative code.
+     * Read a header; `have` of its bytes are available, which is at least `least`. Returns the
+     * number of bytes that the header needs if it is longer, 0 if *block is complete, or a negative
+     * code.
      */
     long (*parse)(const unsigned char *data, size_t have, struct block *block);
     /* Decode the data of a block; returns false if they are damaged. */
@@ -45,7 +46,7 @@ struct block_state {
     const struct block_format *format;
     unsigned char *in, *out; /* Buffers of the block and of its decoded contents; owned. */
     size_t in_room, out_room;
-    size_t have;         /* Number of bytes of the current block in `in`. */
+    size_t have;         /* Number of bytes in the current block in `in`. */
     size_t at, out_size; /* Next byte of `out` to copy, and number of bytes in `out`. */
 };
 
@@ -138,7 +139,7 @@ static bool lzf_decode(const unsigned char *data, const struct block *b, unsigne
 
 /* ---- the common part ------------------------------------------------------------------------ */
 
-/* Collects input until the block has `needed` bytes; returns false if the input ends before. */
+/* Collects input until the block has `needed` bytes; returns false if the input ends earlier. */
 static bool block_collect(struct block_state *s, struct hm_unpack_step *step, size_t needed)
 {
     size_t missing = s->have < needed ? needed - s->have : 0;
@@ -286,7 +287,7 @@ const struct hm_codec *hm__codec_find(const unsigned char *head, size_t length)
 {
     for (size_t i = 0; hm__codecs[i]; i++) {
         const struct hm_codec *c = hm__codecs[i];
-        /* A text may begin with "ZV", the magic of lzf; the type after it must be 0 or 1. */
+        /* A text file may begin with "ZV", the magic of lzf; the type after it must be 0 or 1. */
         if (length >= c->magic_length && memcmp(head, c->magic, c->magic_length) == 0 &&
             (c != &hm__codec_lzf || (length > 2 && head[2] <= 1)))
             return c;

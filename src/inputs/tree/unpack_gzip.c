@@ -14,11 +14,12 @@ static const unsigned char magic[] = {0x1f, 0x8b};
 
 struct gzip_state {
     z_stream stream;
-    bool between; /* True if the last member ended and no byte of a further one was read. */
+    bool between; /* True if the last member has ended and no byte of the next member has been
+                     read. */
     bool raw;     /* True if the stream has no header and nothing follows it. */
 };
 
-/* Makes the state of a decoder; `bits` selects the format, as for inflateInit2. */
+/* Creates the state of a decoder; `bits` selects the format, as for inflateInit2. */
 static struct gzip_state *inflate_open(int bits)
 {
     struct gzip_state *s = hm__calloc(1, sizeof(*s));
@@ -44,7 +45,7 @@ static void *deflate_open(void)
     return s;
 }
 
-/* Handles the bytes after a member: a further member is decoded, and other bytes are ignored. */
+/* Handles the bytes after a member: another member is decoded, and other bytes are ignored. */
 static bool gzip_goes_on(struct gzip_state *s, struct hm_unpack_step *step)
 {
     if (step->in_left == 0)

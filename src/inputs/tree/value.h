@@ -15,18 +15,19 @@ enum hm_value_kind { HM_VALUE_NULL, HM_VALUE_SCALAR, HM_VALUE_LIST, HM_VALUE_MAP
 
 struct hm_value {
     enum hm_value_kind kind;
-    int line;           /* Line in the source, from 1; 0 if the value was not read from a text. */
+    int line;           /* Line in the source, from 1; 0 if the value was not read from a string. */
     const char *source; /* File name, or "set" for an override; in the tree's arena. */
     const char *text;   /* Text of a scalar, which ends with NUL. */
-    bool quoted; /* True if the scalar was in quotes, so that it is a text and not a number. */
+    bool quoted; /* True if the scalar was in quotes, so that it is a string and not a number. */
     struct hm_value *items; /* Entries of a list or map. */
     const char **keys;      /* Keys of a map; all NULL for a list. */
-    size_t count;           /* Number of entries of the list or map. */
+    size_t count;           /* Number of entries in the list or map. */
 };
 
 enum { HM_VALUE_DEPTH = 64, HM_VALUE_ENTRIES = 10000, HM_VALUE_BYTES = 4 * 1024 * 1024 };
 
-/* Parse a text into the arena; the text need not end with NUL. *ret_value lives in the arena. */
+/* Parse a string into the arena; the string need not end with NUL. *ret_value lives in the
+ * arena. */
 int hm__yaml_parse(struct hm_arena *arena, const char *text, size_t length, const char *source,
                    struct hm_value **ret_value, struct hm_err *err);
 int hm__json_parse(struct hm_arena *arena, const char *text, size_t length, const char *source,
@@ -39,7 +40,7 @@ int hm__value_parse(struct hm_arena *arena, const char *text, size_t length, con
 struct hm_value *hm__value_get(const struct hm_value *map, const char *key);
 /* Returns the entry of a map as a number, which may be negative; NaN if there is no such number. */
 double hm__value_number(const struct hm_value *map, const char *key);
-/* Returns the name of a value's kind for messages, such as "a map" or "a list". */
+/* Returns the name of a value's kind that is used in messages, such as "a map" or "a list". */
 const char *hm__value_kind_name(const struct hm_value *value);
 
 /* Gives an entry of a map another key, if the map has the old key and not the new one. Returns

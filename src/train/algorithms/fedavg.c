@@ -95,8 +95,8 @@ static size_t fedavg_draw(const struct hm_run *run, struct fedavg *s)
 }
 
 /*
- * Makes the passes of one client over rows first to first + count - 1 of this rank; the resulting
- * weights are in s->w.
+ * Performs the passes of one client over rows first to first + count - 1 of this rank; the
+ * resulting weights are in s->w.
  */
 static void fedavg_train_client(struct hm_run *run, struct fedavg *s, uint32_t client,
                                 uint32_t first, size_t count, double size)

@@ -1,6 +1,6 @@
 /*
  * Implements decentralised SGD with gossip averaging: every rank has its own copy of the weights w,
- * averages it with the copies of its neighbours, and makes a step along the gradient of its own
+ * averages it with the copies of its neighbours, and takes a step along the gradient of its own
  * part of the mini-batch (Lian et al.: Can decentralized algorithms outperform centralized
  * algorithms?, 2017). With x_i the copy of rank i and g_i the gradient of its rows at x_i,
  * iteration t is
@@ -15,7 +15,7 @@
  *                  rounded up; a rank sends and receives one message. If n is a power of two, L
  *                  averages in a row are the exact mean.
  *
- * g_i is the sum over the rank's rows of the mini-batch, divided by the mean number of rows of a
+ * g_i is the sum over the rank's rows of the mini-batch, divided by the mean number of rows in a
  * rank, plus lambda x_i; so the mean of all g_i is the gradient of the mini-batch, also when ranks
  * have different numbers of rows. The step size decreases as in sgd.c. Its default is half as
  * large: the smallest eigenvalue of W is -1/3 in a ring, so a step is stable only if the step size

@@ -80,7 +80,7 @@ static void local_sdca_note_visit(struct hm_local_sdca *local, size_t i, bool mo
 }
 
 /*
- * Makes one pass over the chosen rows; returns its work: the number of entries of rows that were
+ * Performs one pass over the chosen rows; returns its work: the number of entries of rows that were
  * read or added to w.
  */
 static double local_sdca_make_pass(struct hm_local_sdca *local, struct hm_run *run, size_t count,

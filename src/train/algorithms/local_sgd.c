@@ -1,7 +1,7 @@
 /*
- * Implements local SGD: every rank makes passes over its own rows, then the weights w are averaged
- * over the ranks (Zinkevich et al.: Parallelized stochastic gradient descent, 2010; Stich: Local
- * SGD converges fast, 2019).
+ * Implements local SGD: every rank performs passes over its own rows, then the weights w are
+ * averaged over the ranks (Zinkevich et al.: Parallelized stochastic gradient descent, 2010; Stich:
+ * Local SGD converges fast, 2019).
  *
  * The step for a row x with label y is implicit: with step size s, w becomes the w' that minimises
  * weight * l(w'.x, y) + |w' - w|^2 / (2 s), where l is the loss. Such a step never overshoots the
@@ -41,8 +41,8 @@ static void local_sgd_apply_factor(double *w, size_t d, double *factor)
 }
 
 /*
- * Makes one pass over the rows of a linear problem; returns its work: the number of entries of rows
- * that were read or added to w.
+ * Performs one pass over the rows of a linear problem; returns its work: the number of entries of
+ * rows that were read or added to w.
  */
 static double local_sgd_pass_rows(struct hm_local_sgd *local, struct hm_run *run, double weight)
 {
@@ -73,7 +73,8 @@ static double local_sgd_pass_rows(struct hm_local_sgd *local, struct hm_run *run
     return touched;
 }
 
-/* Makes one pass over the rows in mini-batches; returns the number of floating-point operations. */
+/* Performs one pass over the rows in mini-batches; returns the number of floating-point
+ * operations. */
 static double local_sgd_pass_batches(struct hm_local_sgd *local, struct hm_run *run, double weight)
 {
     struct hm_objective *o = run->objective;

@@ -74,8 +74,8 @@ struct hm_comm_ops {
     /* Report an internal error and end all ranks; this function does not return. */
     void (*fail)(struct hm_comm *comm, const char *why);
     /*
-     * Get the CPU seconds that this rank's process has used, and its resident memory in bytes. This
-     * function is NULL if ranks share one process or time is virtual.
+     * Get the CPU time in seconds that this rank's process has used, and its resident memory in
+     * bytes. This function is NULL if ranks share one process or time is virtual.
      */
     void (*usage)(struct hm_comm *comm, double *ret_cpu_s, double *ret_bytes);
 };
@@ -158,7 +158,7 @@ void hm__comm_start_send(struct hm_comm *comm, int to, const void *data, size_t 
 void hm__comm_start_receive(struct hm_comm *comm, int from, void *into, size_t room,
                             void **ret_request);
 size_t hm__comm_wait_any(struct hm_comm *comm, void **requests, size_t count, size_t *ret_bytes);
-/* Whether a request has completed, without waiting; if so, *request is set to NULL. */
+/* Returns whether a request has completed, without waiting; if so, *request is set to NULL. */
 bool hm__comm_test(struct hm_comm *comm, void **request);
 /* Wait until all requests have completed; elements that are NULL are ignored. */
 void hm__comm_wait_all(struct hm_comm *comm, void **requests, size_t count);

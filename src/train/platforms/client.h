@@ -52,7 +52,7 @@ void hm__client_disconnect(struct hm_client *client);
 void hm__client_resume(struct hm_client *client, double target, double paused_s, bool drop_late);
 
 /*
- * hm__client_wait_s returns the seconds that this worker has spent in get and push.
+ * hm__client_wait_s returns the time in seconds that this worker has spent in get and push.
  * hm__client_staleness returns an array of HM_STALENESS_BINS numbers: how often the weights w were
  * read with each staleness.
  */

@@ -25,7 +25,7 @@ enum hm_message_kind {
     /* The following messages are sent by a server. */
     HM_MESSAGE_PARAMETERS,
     /*
-     * The server notifies a worker that it has made the step without the gradient that the worker
+     * The server notifies a worker that it has taken the step without the gradient that the worker
      * is computing.
      */
     HM_MESSAGE_LATE,
@@ -76,8 +76,8 @@ struct hm_server_report {
 };
 
 /*
- * Whether each step is made from the sum of all workers' gradients for one clock, instead of from
- * single gradients.
+ * Returns whether each step is computed from the sum of all workers' gradients for one clock,
+ * instead of from single gradients.
  */
 bool hm__serving_is_synchronous(const struct hm_serving *serving);
 /* Returns the range of the weights w that server `k` stores. */

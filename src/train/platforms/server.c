@@ -33,7 +33,7 @@ struct worker_state {
      */
     bool rejected;
     /*
-     * True if the current step was made without the worker's gradient, and the worker was notified
+     * True if the current step was taken without the worker's gradient, and the worker was notified
      * of this.
      */
     bool late;
@@ -234,7 +234,7 @@ static void server_check_lead(struct parameter_server *s, const struct server_bu
     s->world->ops->fail(s->world, why);
 }
 
-/* Make a step from the gradients that have arrived, summed in the order of the workers. */
+/* Take a step with the gradients that have arrived, summed in the order of the workers. */
 static void server_make_step(struct parameter_server *s)
 {
     size_t count = s->objective.unknowns;
@@ -275,7 +275,7 @@ static void server_collect_gradient(struct parameter_server *s, struct server_bu
     struct worker_state *w = &s->workers[buffer->from];
 
     server_check_lead(s, buffer, s->run.iteration, 0);
-    /* The gradient came too late, or the worker discarded it; the step was made without it. */
+    /* The gradient came too late, or the worker discarded it; the step was taken without it. */
     if (buffer->message.kind == HM_MESSAGE_PULL || buffer->message.clock < s->run.iteration) {
         s->sums.dropped++;
         w->waiting = true;

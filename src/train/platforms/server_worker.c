@@ -99,7 +99,7 @@ static void server_worker_count_reads(const struct hm_client *client, double *re
 
 /*
  * Compute the gradient of a mini-batch. With backup workers it is computed in chunks and abandoned
- * if the servers have made the step without this worker. Returns the number of rows, or -1 if the
+ * if the servers have taken the step without this worker. Returns the number of rows, or -1 if the
  * gradient was abandoned.
  */
 static double server_worker_gradient(struct hm_run *run, const double *w)
@@ -189,8 +189,8 @@ static int server_worker_segment(struct hm_run *run, double iterations,
         .samples = run->samples - samples,
         .seconds = seconds,
         /*
-         * A worker may still compute while the servers are paused, so its computing time is limited
-         * to the time of the servers.
+         * A worker may still compute while the servers are paused, so its computation time is
+         * limited to the time of the servers.
          */
         .compute_s = fmin(effort.compute_s, seconds),
         .bytes = sums[0] + all.bytes - s->last.bytes,

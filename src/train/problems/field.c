@@ -170,8 +170,8 @@ static size_t markov_table_length(const struct hm_markov *m, size_t edge)
 }
 
 /*
- * Whether the table of an edge has one value everywhere on its diagonal, and one nonzero value
- * everywhere else, so that a single weight describes it.
+ * Returns whether the table of an edge has one value everywhere on its diagonal, and one nonzero
+ * value everywhere else, so that a single weight describes it.
  */
 static bool markov_is_weight(const struct hm_markov *m, size_t edge)
 {

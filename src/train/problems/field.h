@@ -83,7 +83,7 @@ enum hm_mrf_shape {
 struct hm_mrf_recipe {
     enum hm_mrf_shape shape;
     double rows, columns; /* Numbers of rows and columns of a grid; unused for other shapes. */
-    /* Number of vertices of a tree (at least 1) or a random graph (at least 2), below 2^32. */
+    /* Number of vertices in a tree (at least 1) or a random graph (at least 2), below 2^32. */
     double vertices;
     double edges;    /* Number of edges of a random graph: 1 to vertices (vertices - 1)/2. */
     double states;   /* 2..HM_MARKOV_STATES */

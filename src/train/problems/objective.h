@@ -44,7 +44,7 @@ struct hm_objective {
     const struct hm_loss *loss;
     /* Rows of the data on this rank. Labels are -1 and 1, or 0 to outputs - 1, or real numbers. */
     struct hm_rows rows;
-    double total_rows; /* Number of rows of the data on all ranks. */
+    double total_rows; /* Number of rows in the data on all ranks. */
     double lambda;     /* Strength of the regulariser, lambda. */
     /* Largest second derivative of the loss with respect to the prediction; 0: unknown. */
     double curvature;

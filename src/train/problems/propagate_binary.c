@@ -314,7 +314,7 @@ INLINE pair pair_abs(pair x)
 }
 
 /*
- * The largest change of a message so far; the division is made only if the change may be a new
+ * The largest change of a message so far; the division is performed only if the change may be a new
  * maximum.
  */
 struct change {

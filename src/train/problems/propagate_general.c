@@ -50,8 +50,8 @@ struct general_kernel {
      */
     struct wide *next;
     /*
-     * Products c at both ends of an edge, without the message over this edge; one value for each
-     * state.
+     * Products c (potential times messages) at both ends of an edge, without the message over this
+     * edge; one value for each state.
      */
     double *cavity[2];
     double *sent; /* Scratch memory for a new message; one value for each state. */
@@ -276,7 +276,7 @@ static inline double general_combine(const struct general_kernel *k, double x, d
 
 /*
  * Compute the message over an edge with a weight. Each entry is the sum of all other entries of c,
- * which prefix and suffix sums give, plus the weight times the same entry of c.
+ * computed from prefix and suffix sums, plus the weight times the same entry of c.
  */
 static void general_message_by_weight(const struct general_kernel *k, size_t edge,
                                       const double *cavity, size_t states, double *sent)

@@ -50,8 +50,8 @@ struct hm_kernel_ops {
 extern const struct hm_kernel_ops hm__propagate_binary, hm__propagate_general;
 
 /*
- * Whether this rank's part of the field has the value ranges that the binary kernel needs; see
- * propagate_binary.c.
+ * Returns whether this rank's part of the field has the value ranges that the binary kernel needs;
+ * see propagate_binary.c.
  */
 bool hm__propagate_binary_fits(const struct hm_mrf *mrf);
 /* Returns the potential psi_ab(x, y) of an edge. */

@@ -150,7 +150,7 @@ struct distributor {
      */
     struct rank_batch *batches;
     double *missing;      /* Number of rows that each rank has not received yet. */
-    struct hm_rows block; /* Buffer with the rows that were read last. */
+    struct hm_rows block; /* Buffer with the rows that were read most recently. */
 };
 
 static size_t batch_bytes(const struct rank_batch *batch)
