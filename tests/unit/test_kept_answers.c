@@ -74,15 +74,28 @@ static bool is_number(const char *text, double *ret_value)
     return end != text && !*end;
 }
 
-/* Returns the sum of ln(1 + |x|), with the sign of x, over all numbers x of a value. */
+/* Returns a number from 1 to 2 that depends on each character of a text. */
+static double text_sum(const char *text)
+{
+    uint32_t hash = 2166136261u;
+
+    for (; *text; text++)
+        hash = (hash ^ (unsigned char)*text) * 16777619u;
+    return 1 + hash / 4294967296.0;
+}
+
+/* Returns the sum of ln(1 + |x|), with the sign of x, over all numbers x of a value, and of numbers
+ * that depend on its texts. Each item has a weight, so that the order counts. */
 static double value_sum(const struct hm_value *value)
 {
     double number = 0, sum = 0;
 
     if (value->kind == HM_VALUE_SCALAR && is_number(value->text, &number) && isfinite(number))
         return number < 0 ? -log1p(-number) : log1p(number);
-    for (size_t i = 0; value->kind != HM_VALUE_SCALAR && i < value->count; i++)
-        sum += value_sum(&value->items[i]);
+    if (value->kind == HM_VALUE_SCALAR)
+        return text_sum(value->text);
+    for (size_t i = 0; i < value->count; i++)
+        sum += (1 + (double)(i % 7) / 8) * value_sum(&value->items[i]);
     return sum;
 }
 
