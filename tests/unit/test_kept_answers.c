@@ -6,6 +6,7 @@
  *     document NAME      lines of a file that requests refer to as @NAME, up to "end"
  *     document NAME of BASE WORD    the document BASE with WORD instead of TYPE
  *     request VERB       lines "FIELD VALUE"; then "answer", and lines of the answer up to "end"
+ *     short              items of long lists and objects in the following answers are left out
  *
  * @examples/NAME is a file of the examples. HM_RECORD=1 writes the current answers into the file.
  * The first argument of this program is the name of the file. With a second argument K, every K-th
@@ -28,6 +29,7 @@ static const char *file_name;
 static size_t memory_every;  /* Second argument if it is a number K; 0: answers are compared. */
 static size_t threads_every; /* Value of K if the second argument is threads:K; 0: one thread. */
 static bool as_text;         /* True if the second argument is text. */
+static bool is_short;        /* True after a line "short" of the file. */
 
 struct document {
     char name[80];
@@ -84,14 +86,14 @@ static double text_sum(const char *text)
     return 1 + hash / 4294967296.0;
 }
 
-/* Returns the sum of ln(1 + |x|), with the sign of x, over all numbers x of a value, and of numbers
- * that depend on its texts. Each item has a weight, so that the order counts. */
+/* Returns the sum of ln(1 + 1e6 |x|), with the sign of x, over all numbers x of a value, and of
+ * numbers that depend on its texts. Each item has a weight, so that the order counts. */
 static double value_sum(const struct hm_value *value)
 {
     double number = 0, sum = 0;
 
     if (value->kind == HM_VALUE_SCALAR && is_number(value->text, &number) && isfinite(number))
-        return number < 0 ? -log1p(-number) : log1p(number);
+        return copysign(log1p(1e6 * fabs(number)), number);
     if (value->kind == HM_VALUE_SCALAR)
         return text_sum(value->text);
     for (size_t i = 0; i < value->count; i++)
@@ -101,21 +103,38 @@ static double value_sum(const struct hm_value *value)
 
 static void lines_add_value(struct lines *l, const struct hm_value *value, int depth);
 
-/* Writes the items of a list; for a long list, writes the first and the last items and a sum of all
- * items. */
+/* Writes the number of items of a long list, and a sum of all items; if they are maps, one sum for
+ * each key of the first. */
+static void lines_add_sums(struct lines *l, const struct hm_value *value)
+{
+    const struct hm_value *first = &value->items[0];
+
+    lines_add(l, ", %zu items, sum %.8g", value->count, value_sum(value));
+    for (size_t k = 0; first->kind == HM_VALUE_MAP && k < first->count; k++) {
+        double sum = 0;
+        for (size_t i = 0; i < value->count; i++) {
+            const struct hm_value *item = hm__value_get(&value->items[i], first->keys[k]);
+            sum += item ? (1 + (double)(i % 7) / 8) * value_sum(item) : 0;
+        }
+        lines_add(l, ", %s %.8g", first->keys[k], sum);
+    }
+}
+
+/* Writes the items of a list; for a long list, writes the first and the last items, unless answers
+ * are short, and sums. */
 static void lines_add_list(struct lines *l, const struct hm_value *value, int depth)
 {
     bool maps = depth == 1 && value->count > 0 && value->items[0].kind == HM_VALUE_MAP;
 
     lines_add(l, "[");
     for (size_t i = 0; i < value->count; i++) {
-        if (value->count > SHOWN && i >= SHOWN / 2 && i + 2 < value->count)
+        if (value->count > SHOWN && (is_short || (i >= SHOWN / 2 && i + 2 < value->count)))
             continue;
         lines_add(l, maps ? "\n  " : i ? ", " : "");
         lines_add_value(l, &value->items[i], depth + 1);
     }
     if (value->count > SHOWN)
-        lines_add(l, ", %zu items, sum %.8g", value->count, value_sum(value));
+        lines_add_sums(l, value);
     lines_add(l, "]");
 }
 
@@ -132,6 +151,8 @@ static void lines_add_value(struct lines *l, const struct hm_value *value, int d
             lines_add(l, "%c", *c == '\n' ? '|' : *c);
     } else if (value->kind == HM_VALUE_LIST) {
         lines_add_list(l, value, depth);
+    } else if (value->kind == HM_VALUE_MAP && is_short && depth > 0 && value->count > SHOWN) {
+        lines_add(l, "{%zu keys, sum %.8g}", value->count, value_sum(value));
     } else if (value->kind == HM_VALUE_MAP) {
         lines_add(l, depth ? "{" : "");
         for (size_t i = 0; i < value->count; i++) {
@@ -156,7 +177,9 @@ static void lines_add_reply(struct lines *l, const struct hm_reply *reply)
     struct hm_value *root = NULL;
     struct hm_err err = {0};
 
-    if (strcmp(reply->type, "application/json") != 0) {
+    if (strcmp(reply->type, "application/json") != 0 && is_short && reply->length > 1000) {
+        lines_add(l, "%zu bytes, sum %.8g\n", reply->length, text_sum(reply->text));
+    } else if (strcmp(reply->type, "application/json") != 0) {
         lines_add(l, "%s", reply->text);
     } else {
         if (hm__json_parse(arena, reply->text, reply->length, "answer.json", &root, &err))
@@ -533,6 +556,8 @@ static void answers_are_kept(void **state)
             kept_document(&k, k.line + 9);
         else if (sscanf(k.line, "request %79[^\n]", name) == 1)
             kept_request(&k, name);
+        else if (strcmp(k.line, "short") == 0)
+            is_short = true;
         else if (k.line[0] && k.line[0] != '#')
             fail_msg("%s:%d: '%s' begins no block", file_name, k.number, k.line);
     }
