@@ -86,6 +86,32 @@ static double text_sum(const char *text)
     return 1 + hash / 4294967296.0;
 }
 
+static size_t line_count(const char *text)
+{
+    size_t count = 0;
+
+    for (; *text; text++)
+        count += *text == '\n';
+    return count;
+}
+
+/* Returns a sum over the characters of a text and over ln(1 + 1e6 |x|) of its numbers x, with
+ * weights that depend on the place. */
+static double rounded_sum(const char *text)
+{
+    double sum = 0;
+
+    for (size_t i = 0; *text; i++) {
+        char *end;
+        double number = strchr("-0123456789", *text) ? strtod(text, &end) : NAN;
+        bool read = isfinite(number) && end > text;
+        sum += (1 + (double)(i % 7) / 8) *
+               (read ? copysign(log1p(1e6 * fabs(number)), number) : (unsigned char)*text / 16.0);
+        text = read ? end : text + 1;
+    }
+    return sum;
+}
+
 /* Returns the sum of ln(1 + 1e6 |x|), with the sign of x, over all numbers x of a value, and of
  * numbers that depend on its texts. Each item has a weight, so that the order counts. */
 static double value_sum(const struct hm_value *value)
@@ -178,7 +204,7 @@ static void lines_add_reply(struct lines *l, const struct hm_reply *reply)
     struct hm_err err = {0};
 
     if (strcmp(reply->type, "application/json") != 0 && is_short && reply->length > 1000) {
-        lines_add(l, "%zu bytes, sum %.8g\n", reply->length, text_sum(reply->text));
+        lines_add(l, "%zu lines, sum %.8g\n", line_count(reply->text), rounded_sum(reply->text));
     } else if (strcmp(reply->type, "application/json") != 0) {
         lines_add(l, "%s", reply->text);
     } else {
@@ -186,6 +212,10 @@ static void lines_add_reply(struct lines *l, const struct hm_reply *reply)
             fail_msg("%s", err.message);
         lines_add_value(l, root, 0);
     }
+    /* Files are pictures and saved fits; their numbers are too many to be shown. */
+    for (size_t i = 0; i < reply->file_count; i++)
+        lines_add(l, "file %s: %zu lines, sum %.8g\n", reply->files[i].path,
+                  line_count(reply->files[i].text), rounded_sum(reply->files[i].text));
     lines_add(l, "answered: %s\n", reply->answered ? "yes" : "no");
     hm__arena_free(arena);
 }
@@ -303,14 +333,19 @@ static int request_set_line(struct kept *k, struct hm_request *request, const ch
 static int kept_run(struct kept *k, const char *verb, struct hm_reply **ret_reply,
                     struct hm_err *err)
 {
+    const struct hm_context writing = {.files = hm_local_files()};
     struct hm_request *request = NULL;
     int rc = hm_request_new(verb, &request, err);
+    bool writes = false;
 
+    for (size_t i = 0; i < k->field_count; i++)
+        writes = writes || strncmp(k->fields[i], "plot ", 5) == 0 ||
+                 strncmp(k->fields[i], "save ", 5) == 0;
     for (size_t i = 0; rc == 0 && i < k->field_count; i++)
         if (!as_text || strcmp(k->fields[i], "json true") != 0)
             rc = request_set_line(k, request, k->fields[i], err);
     if (rc == 0)
-        rc = hm_request_run(request, NULL, ret_reply, err);
+        rc = hm_request_run(request, writes ? &writing : NULL, ret_reply, err);
     hm_request_free(request);
     return rc;
 }
