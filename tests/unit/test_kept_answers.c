@@ -6,21 +6,25 @@
  *     document NAME      lines of a file that requests refer to as @NAME, up to "end"
  *     document NAME of BASE WORD    the document BASE with WORD instead of TYPE
  *     request VERB       lines "FIELD VALUE"; then "answer", and lines of the answer up to "end"
+ *     store              the following requests use a store of runs, which is empty at first
  *     short              items of long lists and objects in the following answers are left out
  *
- * @examples/NAME is a file of the examples. HM_RECORD=1 writes the current answers into the file.
- * The first argument of this program is the name of the file. With a second argument K, every K-th
- * request is made without memory instead: the N-th allocation fails, alone or with all later ones,
- * for many N (with HM_TORTURE=1 for most of them), and the request must fail with the error of
- * missing memory or give its whole answer. With the second argument threads:K, every K-th request
- * is made alone and in 16 threads at the same time; all must give the same bytes. With the second
- * argument text, all requests ask for text instead of JSON; it must not contain "nan" or "inf" in
- * place of a number. HM_DUMP=FILE appends all answers to a file, byte for byte.
+ * @examples/NAME is a file of the examples. The field `body` is a JSON
+ * object with fields, as in a request to the server. HM_RECORD=1 writes the current answers into
+ * the file. The first argument of this program is the name of the file. With a second argument K,
+ * every K-th request is made without memory instead: the N-th allocation fails, alone or with all
+ * later ones, for many N (with HM_TORTURE=1 for most of them), and the request must fail with the
+ * error of missing memory or give its whole answer. With the second argument threads:K, every K-th
+ * request is made alone and in 16 threads at the same time; all must give the same bytes. With the
+ * second argument text, all requests ask for text instead of JSON; it must not contain "nan" or
+ * "inf" in place of a number. HM_DUMP=FILE appends all answers to a file, byte for byte.
  */
 #include "request_testing.h"
 
 #include <pthread.h>
 #include <strings.h>
+
+#include "store_access.h"
 
 /* Lists with more than SHOWN items are shortened. */
 enum { SHOWN = 4, DOCUMENTS = 256, FIELDS = 16, LINE = 1 << 16, TEXT = 1 << 20 };
@@ -197,12 +201,31 @@ static void lines_add_value(struct lines *l, const struct hm_value *value, int d
     }
 }
 
+/* Replaces the times at which runs were stored, such as 2026-11-16T10:13:48Z; times of 2020 are
+ * those of the documents. */
+static void hide_times(char *text)
+{
+    static const char form[] = "dddd-dd-ddTdd:dd:ddZ";
+
+    for (; *text; text++) {
+        size_t i = 0;
+        while (form[i] && (form[i] == 'd' ? text[i] >= '0' && text[i] <= '9' : text[i] == form[i]))
+            i++;
+        if (!form[i] && strncmp(text, "2020-", 5) != 0)
+            memset(text, '0', 4);
+        for (size_t k = 4; !form[i] && strncmp(text, "0000-", 5) == 0 && form[k]; k++)
+            text[k] = form[k] == 'd' ? '0' : form[k];
+    }
+}
+
 static void lines_add_reply(struct lines *l, const struct hm_reply *reply)
 {
     struct hm_arena *arena = hm__arena_new();
     struct hm_value *root = NULL;
     struct hm_err err = {0};
 
+    if (folder[0])
+        hide_times(reply->text);
     if (strcmp(reply->type, "application/json") != 0 && is_short && reply->length > 1000) {
         lines_add(l, "%zu lines, sum %.8g\n", line_count(reply->text), rounded_sum(reply->text));
     } else if (strcmp(reply->type, "application/json") != 0) {
@@ -323,6 +346,8 @@ static int request_set_line(struct kept *k, struct hm_request *request, const ch
     if (!value)
         fail_msg("%s:%d: '%s' is not FIELD VALUE", file_name, k->number, line);
     snprintf(field, sizeof(field), "%.*s", (int)(value - line), line);
+    if (strcmp(field, "body") == 0)
+        return hm_request_read(request, value + 1, strlen(value + 1), "body.json", err);
     if (value[1] != '@')
         return hm_request_set(request, field, value + 1, err);
     const struct document *d = kept_find(k, value + 2);
@@ -333,7 +358,8 @@ static int request_set_line(struct kept *k, struct hm_request *request, const ch
 static int kept_run(struct kept *k, const char *verb, struct hm_reply **ret_reply,
                     struct hm_err *err)
 {
-    const struct hm_context writing = {.files = hm_local_files()};
+    const struct hm_context writing = {.files = hm_local_files()},
+                            storing = {.store = &store_access};
     struct hm_request *request = NULL;
     int rc = hm_request_new(verb, &request, err);
     bool writes = false;
@@ -345,7 +371,11 @@ static int kept_run(struct kept *k, const char *verb, struct hm_reply **ret_repl
         if (!as_text || strcmp(k->fields[i], "json true") != 0)
             rc = request_set_line(k, request, k->fields[i], err);
     if (rc == 0)
-        rc = hm_request_run(request, writes ? &writing : NULL, ret_reply, err);
+        rc = hm_request_run(request,
+                            writes      ? &writing
+                            : folder[0] ? &storing
+                                        : NULL,
+                            ret_reply, err);
     hm_request_free(request);
     return rc;
 }
@@ -488,8 +518,8 @@ static void kept_check_text(struct kept *k, const char *verb)
 /* Appends an answer to the file of HM_DUMP. */
 static void dump_answer(const char *verb, const struct hm_reply *reply, const struct hm_err *err)
 {
-    const char *path = getenv("HM_DUMP");
-    FILE *file = path ? fopen(path, "a") : NULL;
+    const char *dump = getenv("HM_DUMP");
+    FILE *file = dump ? fopen(dump, "a") : NULL;
 
     if (!file)
         return;
@@ -561,6 +591,14 @@ static char *replace_type(const char *text, const char *word)
     return l.text;
 }
 
+/* Makes an empty store, which the following requests use. */
+static void kept_make_store(void)
+{
+    snprintf(folder, sizeof(folder), "/tmp/hm-kept-XXXXXX");
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof(path), "%s/runs.db", folder);
+}
+
 /* Reads a document; `line` is the text after the word "document". */
 static void kept_document(struct kept *k, const char *line)
 {
@@ -577,13 +615,14 @@ static void kept_document(struct kept *k, const char *line)
 static void answers_are_kept(void **state)
 {
     static struct kept k;
-    char path[1024], name[80];
+    char kept_path[1024], name[80];
     const char *root = getenv("HM_SOURCE"), *record = getenv("HM_RECORD");
 
     (void)state;
-    snprintf(path, sizeof(path), "%s/tests/data/answers/%s.txt", root ? root : ".", file_name);
-    if (!(k.in = fopen(path, "r")))
-        fail_msg("cannot open %s", path);
+    snprintf(kept_path, sizeof(kept_path), "%s/tests/data/answers/%s.txt", root ? root : ".",
+             file_name);
+    if (!(k.in = fopen(kept_path, "r")))
+        fail_msg("cannot open %s", kept_path);
     if (record && strcmp(record, "1") == 0 && memory_every + threads_every + as_text == 0)
         assert_non_null(k.out = tmpfile());
     while (kept_read(&k, true)) {
@@ -593,14 +632,20 @@ static void answers_are_kept(void **state)
             kept_request(&k, name);
         else if (strcmp(k.line, "short") == 0)
             is_short = true;
+        else if (strcmp(k.line, "store") == 0)
+            kept_make_store();
         else if (k.line[0] && k.line[0] != '#')
             fail_msg("%s:%d: '%s' begins no block", file_name, k.number, k.line);
     }
     fclose(k.in);
+    if (folder[0]) {
+        remove_files(path);
+        rmdir(folder);
+    }
     for (size_t i = 0; i < k.document_count; i++)
         free(k.documents[i].text);
     if (k.out) {
-        FILE *file = fopen(path, "w");
+        FILE *file = fopen(kept_path, "w");
         rewind(k.out);
         assert_non_null(file);
         for (int c; (c = fgetc(k.out)) != EOF;)
