@@ -291,6 +291,11 @@ static void folders_are_walked(void **state)
     gives(request, local(), {"files", 2, NULL});
     request = import_files(folder, NULL, NULL, "-");
     writes(request, "-", "n,seconds\n4,0.08\n4,0.12\n4,0.08\n4,0.12\n", "");
+    /* A question about the runs of a folder leaves out the files that are not logs. */
+    request = new_request("recommend");
+    set(request, "runs", folder);
+    gives(request, local(), {"candidates", 2, NULL}, {"candidates.0.n", 2, NULL},
+          {"candidates.1.n", 4, NULL}, {"rows", 4, NULL});
     run_fails(import_files(logs[2], NULL, NULL, NULL), local(), HM_E_TYPE, "", "");
     snprintf(empty, sizeof(empty), "%s/none", folder);
     snprintf(file, sizeof(file), "%s/notes.txt", empty);
