@@ -135,7 +135,7 @@ double hm__usable_memory(double memory_bytes)
 {
     static const double DRIVER_SHARE = 0.012, CONTEXT_BYTES = 0.6e9, FRAGMENTED = 1.03;
 
-    return fmax(0, (1 - DRIVER_SHARE) * memory_bytes - CONTEXT_BYTES) / FRAGMENTED;
+    return fmax(1, ((1 - DRIVER_SHARE) * memory_bytes - CONTEXT_BYTES) / FRAGMENTED);
 }
 
 double hm__device_stream(const struct hm_device *d, double bytes, double fraction)

@@ -80,8 +80,9 @@ double hm__device_attention(const struct hm_device *d, double batch, double head
 double hm__device_kept_traffic(const struct hm_device *d);
 
 /*
- * Returns the bytes of a worker's memory that tensors of a job can occupy: the driver keeps 1.2 %
- * of the memory, the context of the framework 0.6 GB, and fragments between tensors 3 %.
+ * Returns the bytes of a worker's memory that tensors of a job can take: the driver keeps 1.2 % of
+ * the memory, the context of the framework 0.6 GB, and fragments between tensors 3 %. The result is
+ * at least 1, because 0 bytes mean that the memory is unknown.
  */
 double hm__usable_memory(double memory_bytes);
 

@@ -221,7 +221,8 @@ static int show_run(const void *values, struct hm_call *call, struct hm_err *err
         rc = show_one(call, store, r->id.values[k], r->json, err);
         hm__text_add(&call->out, r->json || k + 1 < r->id.count ? "\n" : "");
     }
-    call->type = r->json ? "application/json" : NULL;
+    if (r->json)
+        call->type = r->id.count > 1 ? "application/x-ndjson" : "application/json";
     hm__call_store_close(call, store, rc, err);
     return rc == 0 && call->out.failed ? hm__fail_nomem(err) : rc;
 }

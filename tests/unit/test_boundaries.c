@@ -411,6 +411,8 @@ static void quantiles_of_few_values(void **state)
     assert_near(hm__quantile((double[]){4, 1, 3, 2}, 4, 0.24), 2, 0);
     assert_near(hm__quantile((double[]){4, 1, 3, 2}, 4, 0.16), 1, 0);
     assert_near(hm__student_tail(5, 0), 0.5, 1e-14);
+    assert_near(hm__student_tail(1, -1), 0.75, 1e-14); /* The tail of the Cauchy distribution. */
+    assert_near(hm__student_tail(7, -3), 1 - hm__student_tail(7, 3), 1e-14);
     assert_near(hm__fisher_tail(3, 4, 0), 1, 0);
     assert_near(hm__fisher_tail(1, 7, 9), 2 * hm__student_tail(7, 3), 1e-12);
 }

@@ -261,6 +261,15 @@ static void outputs_are_what_is_asked_for(void **state)
     writes(request, "a.yaml", network, NULL);
     request = import_of(megatron, "output", "-");
     writes(request, "-", "n,seconds,batch\n8,0.1,8\n", "");
+    /* Numbers of torchtitan have commas: 1,024 and 2,048 tokens per second of each device. */
+    request = import_of("[titan] - step:  1  loss: 12.2  memory: 40GiB  tps: 999  mfu: 1%\n"
+                        "[titan] - step: 10  loss:  9.2  memory: 40GiB  tps: 1,024  mfu: 30%\n"
+                        "[titan] - step: 20  loss:  8.2  memory: 40GiB  tps: 2,048  mfu: 30%\n",
+                        "to", "runs");
+    set(request, "output", "-");
+    set(request, "set", "n=4");
+    set(request, "set", "tokens=2048");
+    writes(request, "-", "n,seconds\n4,2\n4,1\n", "");
     request = import_of(accelerate, "to", "runs");
     set(request, "output", "-");
     run_fails(request, local(), HM_E_MISSING, "to", "gives no runs");
@@ -291,6 +300,11 @@ static void folders_are_walked(void **state)
     gives(request, local(), {"files", 2, NULL});
     request = import_files(folder, NULL, NULL, "-");
     writes(request, "-", "n,seconds\n4,0.08\n4,0.12\n4,0.08\n4,0.12\n", "");
+    /* A question about the runs of a folder leaves out the files that are not logs. */
+    request = new_request("recommend");
+    set(request, "runs", folder);
+    gives(request, local(), {"candidates", 2, NULL}, {"candidates.0.n", 2, NULL},
+          {"candidates.1.n", 4, NULL}, {"rows", 4, NULL});
     run_fails(import_files(logs[2], NULL, NULL, NULL), local(), HM_E_TYPE, "", "");
     snprintf(empty, sizeof(empty), "%s/none", folder);
     snprintf(file, sizeof(file), "%s/notes.txt", empty);

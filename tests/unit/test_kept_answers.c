@@ -6,20 +6,25 @@
  *     document NAME      lines of a file that requests refer to as @NAME, up to "end"
  *     document NAME of BASE WORD    the document BASE with WORD instead of TYPE
  *     request VERB       lines "FIELD VALUE"; then "answer", and lines of the answer up to "end"
+ *     store              the following requests use a store of runs, which is empty at first
+ *     short              items of long lists and objects in the following answers are left out
  *
- * @examples/NAME is a file of the examples. HM_RECORD=1 writes the current answers into the file.
- * The first argument of this program is the name of the file. With a second argument K, every K-th
- * request is made without memory instead: the N-th allocation fails, alone or with all later ones,
- * for many N (with HM_TORTURE=1 for most of them), and the request must fail with the error of
- * missing memory or give its whole answer. With the second argument threads:K, every K-th request
- * is made alone and in 16 threads at the same time; all must give the same bytes. With the second
- * argument text, all requests ask for text instead of JSON; it must not contain "nan" or "inf" in
- * place of a number. HM_DUMP=FILE appends all answers to a file, byte for byte.
+ * @examples/NAME is a file of the examples. The field `body` is a JSON
+ * object with fields, as in a request to the server. HM_RECORD=1 writes the current answers into
+ * the file. The first argument of this program is the name of the file. With a second argument K,
+ * every K-th request is made without memory instead: the N-th allocation fails, alone or with all
+ * later ones, for many N (with HM_TORTURE=1 for most of them), and the request must fail with the
+ * error of missing memory or give its whole answer. With the second argument threads:K, every K-th
+ * request is made alone and in 16 threads at the same time; all must give the same bytes. With the
+ * second argument text, all requests ask for text instead of JSON; it must not contain "nan" or
+ * "inf" in place of a number. HM_DUMP=FILE appends all answers to a file, byte for byte.
  */
 #include "request_testing.h"
 
 #include <pthread.h>
 #include <strings.h>
+
+#include "store_access.h"
 
 /* Lists with more than SHOWN items are shortened. */
 enum { SHOWN = 4, DOCUMENTS = 256, FIELDS = 16, LINE = 1 << 16, TEXT = 1 << 20 };
@@ -28,6 +33,7 @@ static const char *file_name;
 static size_t memory_every;  /* Second argument if it is a number K; 0: answers are compared. */
 static size_t threads_every; /* Value of K if the second argument is threads:K; 0: one thread. */
 static bool as_text;         /* True if the second argument is text. */
+static bool is_short;        /* True after a line "short" of the file. */
 
 struct document {
     char name[80];
@@ -74,35 +80,91 @@ static bool is_number(const char *text, double *ret_value)
     return end != text && !*end;
 }
 
-/* Returns the sum of ln(1 + |x|), with the sign of x, over all numbers x of a value. */
+/* Returns a number from 1 to 2 that depends on each character of a text. */
+static double text_sum(const char *text)
+{
+    uint32_t hash = 2166136261u;
+
+    for (; *text; text++)
+        hash = (hash ^ (unsigned char)*text) * 16777619u;
+    return 1 + hash / 4294967296.0;
+}
+
+static size_t line_count(const char *text)
+{
+    size_t count = 0;
+
+    for (; *text; text++)
+        count += *text == '\n';
+    return count;
+}
+
+/* Returns a sum over the characters of a text and over ln(1 + 1e6 |x|) of its numbers x, with
+ * weights that depend on the place. */
+static double rounded_sum(const char *text)
+{
+    double sum = 0;
+
+    for (size_t i = 0; *text; i++) {
+        char *end;
+        double number = strchr("-0123456789", *text) ? strtod(text, &end) : NAN;
+        bool read = isfinite(number) && end > text;
+        sum += (1 + (double)(i % 7) / 8) *
+               (read ? copysign(log1p(1e6 * fabs(number)), number) : (unsigned char)*text / 16.0);
+        text = read ? end : text + 1;
+    }
+    return sum;
+}
+
+/* Returns the sum of ln(1 + 1e6 |x|), with the sign of x, over all numbers x of a value, and of
+ * numbers that depend on its texts. Each item has a weight, so that the order counts. */
 static double value_sum(const struct hm_value *value)
 {
     double number = 0, sum = 0;
 
     if (value->kind == HM_VALUE_SCALAR && is_number(value->text, &number) && isfinite(number))
-        return number < 0 ? -log1p(-number) : log1p(number);
-    for (size_t i = 0; value->kind != HM_VALUE_SCALAR && i < value->count; i++)
-        sum += value_sum(&value->items[i]);
+        return copysign(log1p(1e6 * fabs(number)), number);
+    if (value->kind == HM_VALUE_SCALAR)
+        return text_sum(value->text);
+    for (size_t i = 0; i < value->count; i++)
+        sum += (1 + (double)(i % 7) / 8) * value_sum(&value->items[i]);
     return sum;
 }
 
 static void lines_add_value(struct lines *l, const struct hm_value *value, int depth);
 
-/* Writes the items of a list; for a long list, writes the first and the last items and a sum of all
- * items. */
+/* Writes the number of items of a long list, and a sum of all items; if they are maps, one sum for
+ * each key of the first. */
+static void lines_add_sums(struct lines *l, const struct hm_value *value)
+{
+    const struct hm_value *first = &value->items[0];
+
+    lines_add(l, ", %zu items, sum %.8g", value->count, value_sum(value));
+    for (size_t k = 0; first->kind == HM_VALUE_MAP && k < first->count; k++) {
+        double sum = 0;
+        for (size_t i = 0; i < value->count; i++) {
+            const struct hm_value *item = hm__value_get(&value->items[i], first->keys[k]);
+            sum += item ? (1 + (double)(i % 7) / 8) * value_sum(item) : 0;
+        }
+        lines_add(l, ", %s %.8g", first->keys[k], sum);
+    }
+}
+
+/* Writes the items of a list; for a long list, writes the first and the last items, unless answers
+ * are short, and sums. */
 static void lines_add_list(struct lines *l, const struct hm_value *value, int depth)
 {
     bool maps = depth == 1 && value->count > 0 && value->items[0].kind == HM_VALUE_MAP;
 
     lines_add(l, "[");
     for (size_t i = 0; i < value->count; i++) {
-        if (value->count > SHOWN && i >= SHOWN / 2 && i + 2 < value->count)
+        if (value->count > SHOWN && (is_short || (i >= SHOWN / 2 && i + 2 < value->count)))
             continue;
         lines_add(l, maps ? "\n  " : i ? ", " : "");
         lines_add_value(l, &value->items[i], depth + 1);
     }
     if (value->count > SHOWN)
-        lines_add(l, ", %zu items, sum %.8g", value->count, value_sum(value));
+        lines_add_sums(l, value);
     lines_add(l, "]");
 }
 
@@ -119,6 +181,8 @@ static void lines_add_value(struct lines *l, const struct hm_value *value, int d
             lines_add(l, "%c", *c == '\n' ? '|' : *c);
     } else if (value->kind == HM_VALUE_LIST) {
         lines_add_list(l, value, depth);
+    } else if (value->kind == HM_VALUE_MAP && is_short && depth > 0 && value->count > SHOWN) {
+        lines_add(l, "{%zu keys, sum %.8g}", value->count, value_sum(value));
     } else if (value->kind == HM_VALUE_MAP) {
         lines_add(l, depth ? "{" : "");
         for (size_t i = 0; i < value->count; i++) {
@@ -137,19 +201,44 @@ static void lines_add_value(struct lines *l, const struct hm_value *value, int d
     }
 }
 
+/* Replaces the times at which runs were stored, such as 2026-11-16T10:13:48Z; times of 2020 are
+ * those of the documents. */
+static void hide_times(char *text)
+{
+    static const char form[] = "dddd-dd-ddTdd:dd:ddZ";
+
+    for (; *text; text++) {
+        size_t i = 0;
+        while (form[i] && (form[i] == 'd' ? text[i] >= '0' && text[i] <= '9' : text[i] == form[i]))
+            i++;
+        if (!form[i] && strncmp(text, "2020-", 5) != 0)
+            memset(text, '0', 4);
+        for (size_t k = 4; !form[i] && strncmp(text, "0000-", 5) == 0 && form[k]; k++)
+            text[k] = form[k] == 'd' ? '0' : form[k];
+    }
+}
+
 static void lines_add_reply(struct lines *l, const struct hm_reply *reply)
 {
     struct hm_arena *arena = hm__arena_new();
     struct hm_value *root = NULL;
     struct hm_err err = {0};
 
-    if (strcmp(reply->type, "application/json") != 0) {
+    if (folder[0])
+        hide_times(reply->text);
+    if (strcmp(reply->type, "application/json") != 0 && is_short && reply->length > 1000) {
+        lines_add(l, "%zu lines, sum %.8g\n", line_count(reply->text), rounded_sum(reply->text));
+    } else if (strcmp(reply->type, "application/json") != 0) {
         lines_add(l, "%s", reply->text);
     } else {
         if (hm__json_parse(arena, reply->text, reply->length, "answer.json", &root, &err))
             fail_msg("%s", err.message);
         lines_add_value(l, root, 0);
     }
+    /* Files are pictures and saved fits; their numbers are too many to be shown. */
+    for (size_t i = 0; i < reply->file_count; i++)
+        lines_add(l, "file %s: %zu lines, sum %.8g\n", reply->files[i].path,
+                  line_count(reply->files[i].text), rounded_sum(reply->files[i].text));
     lines_add(l, "answered: %s\n", reply->answered ? "yes" : "no");
     hm__arena_free(arena);
 }
@@ -257,6 +346,8 @@ static int request_set_line(struct kept *k, struct hm_request *request, const ch
     if (!value)
         fail_msg("%s:%d: '%s' is not FIELD VALUE", file_name, k->number, line);
     snprintf(field, sizeof(field), "%.*s", (int)(value - line), line);
+    if (strcmp(field, "body") == 0)
+        return hm_request_read(request, value + 1, strlen(value + 1), "body.json", err);
     if (value[1] != '@')
         return hm_request_set(request, field, value + 1, err);
     const struct document *d = kept_find(k, value + 2);
@@ -267,14 +358,24 @@ static int request_set_line(struct kept *k, struct hm_request *request, const ch
 static int kept_run(struct kept *k, const char *verb, struct hm_reply **ret_reply,
                     struct hm_err *err)
 {
+    const struct hm_context writing = {.files = hm_local_files()},
+                            storing = {.store = &store_access};
     struct hm_request *request = NULL;
     int rc = hm_request_new(verb, &request, err);
+    bool writes = false;
 
+    for (size_t i = 0; i < k->field_count; i++)
+        writes = writes || strncmp(k->fields[i], "plot ", 5) == 0 ||
+                 strncmp(k->fields[i], "save ", 5) == 0;
     for (size_t i = 0; rc == 0 && i < k->field_count; i++)
         if (!as_text || strcmp(k->fields[i], "json true") != 0)
             rc = request_set_line(k, request, k->fields[i], err);
     if (rc == 0)
-        rc = hm_request_run(request, NULL, ret_reply, err);
+        rc = hm_request_run(request,
+                            writes      ? &writing
+                            : folder[0] ? &storing
+                                        : NULL,
+                            ret_reply, err);
     hm_request_free(request);
     return rc;
 }
@@ -417,8 +518,8 @@ static void kept_check_text(struct kept *k, const char *verb)
 /* Appends an answer to the file of HM_DUMP. */
 static void dump_answer(const char *verb, const struct hm_reply *reply, const struct hm_err *err)
 {
-    const char *path = getenv("HM_DUMP");
-    FILE *file = path ? fopen(path, "a") : NULL;
+    const char *dump = getenv("HM_DUMP");
+    FILE *file = dump ? fopen(dump, "a") : NULL;
 
     if (!file)
         return;
@@ -490,6 +591,14 @@ static char *replace_type(const char *text, const char *word)
     return l.text;
 }
 
+/* Makes an empty store, which the following requests use. */
+static void kept_make_store(void)
+{
+    snprintf(folder, sizeof(folder), "/tmp/hm-kept-XXXXXX");
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof(path), "%s/runs.db", folder);
+}
+
 /* Reads a document; `line` is the text after the word "document". */
 static void kept_document(struct kept *k, const char *line)
 {
@@ -506,13 +615,14 @@ static void kept_document(struct kept *k, const char *line)
 static void answers_are_kept(void **state)
 {
     static struct kept k;
-    char path[1024], name[80];
+    char kept_path[1024], name[80];
     const char *root = getenv("HM_SOURCE"), *record = getenv("HM_RECORD");
 
     (void)state;
-    snprintf(path, sizeof(path), "%s/tests/data/answers/%s.txt", root ? root : ".", file_name);
-    if (!(k.in = fopen(path, "r")))
-        fail_msg("cannot open %s", path);
+    snprintf(kept_path, sizeof(kept_path), "%s/tests/data/answers/%s.txt", root ? root : ".",
+             file_name);
+    if (!(k.in = fopen(kept_path, "r")))
+        fail_msg("cannot open %s", kept_path);
     if (record && strcmp(record, "1") == 0 && memory_every + threads_every + as_text == 0)
         assert_non_null(k.out = tmpfile());
     while (kept_read(&k, true)) {
@@ -520,14 +630,22 @@ static void answers_are_kept(void **state)
             kept_document(&k, k.line + 9);
         else if (sscanf(k.line, "request %79[^\n]", name) == 1)
             kept_request(&k, name);
+        else if (strcmp(k.line, "short") == 0)
+            is_short = true;
+        else if (strcmp(k.line, "store") == 0)
+            kept_make_store();
         else if (k.line[0] && k.line[0] != '#')
             fail_msg("%s:%d: '%s' begins no block", file_name, k.number, k.line);
     }
     fclose(k.in);
+    if (folder[0]) {
+        remove_files(path);
+        rmdir(folder);
+    }
     for (size_t i = 0; i < k.document_count; i++)
         free(k.documents[i].text);
     if (k.out) {
-        FILE *file = fopen(path, "w");
+        FILE *file = fopen(kept_path, "w");
         rewind(k.out);
         assert_non_null(file);
         for (int c; (c = fgetc(k.out)) != EOF;)
