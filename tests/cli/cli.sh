@@ -65,6 +65,11 @@ expect "no speedup exits 1" 1 "More workers do not help" howmany plan examples/f
 expect "one worker is an answer with its time" 1 "Use 1 worker: 110 s an iteration. More workers do not help." howmany plan examples/fig1.yaml --set communicate=100*n
 expect "and with the next best" 1 "next best    2 workers" howmany plan examples/fig1.yaml --set communicate=100*n
 json "an accelerator by name keeps the fabric of the job" '.machine == "h100" and .best.n > 1 and any(.notes[]; test("kept from the job: .*max_nodes.* and fabric"))' howmany plan examples/resnet50.yaml --on h100 --json
+json "so does that of a transformer, with a note" '.machine == "h100" and any(.notes[]; test("kept from the job: .*fabric"))' howmany plan examples/llama-3-70b.yaml --on h100 --n 64 --json
+mkdir -p "$work/config"
+echo '{"hidden_size":4096,"num_hidden_layers":32,"num_attention_heads":32,"num_key_value_heads":8,"intermediate_size":14336,"vocab_size":128256,"model_type":"llama"}' >"$work/config/config.json"
+printf 'network: config.json\nsequence: 8192\nbatch: 64\ncluster: p5.48xlarge\n' >"$work/config/job.yaml"
+json "the network of a job may be a config.json beside it" '.parameters == 8030261248' howmany plan "$work/config/job.yaml" --n 8 --json
 json "an accelerator without a fabric is planned in the servers that hold it" '.machine == "dgx-h100" and .best.n > 8 and any(.notes[]; test("h100 is an accelerator: nodes of 8 are assumed, as in dgx-h100 .with a price: p5.48xlarge"))' howmany plan gpt-2 --on h100 --json
 json "with the same answer as the server" '.best.time_s == '"$(howmany plan gpt-2 --on dgx-h100 --json | jq .best.time_s)" howmany plan gpt-2 --on h100 --json
 json "max_n 1 is the accelerator itself" '.best.n == 1' howmany plan gpt-2 --on h100 --max-n 1 --json
