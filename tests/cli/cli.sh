@@ -172,6 +172,8 @@ expect "catalog show prints a machine" 0 "price an hour" howmany catalog show p4
 expect "catalog show prints the layers of a network" 0 "23834568" howmany catalog show inception-v3
 expect "catalog show prints a fabric" 0 "10.0 Gbit/s" howmany catalog show 10gbe
 expect "an unknown entry gets a suggestion" 2 "did you mean p4d.24xlarge?" howmany catalog show p4d.24xlrge
+json "networks have the names that people use" '.parameters == 124439808' howmany catalog show gpt2 --json
+expect "an unknown name is compared with names of all kinds" 2 "did you mean efficientnet-b0" howmany catalog show efficientnet-b9
 expect "an unknown action of catalog is refused" 2 "is not list, show or import" howmany catalog delete
 expect "an unknown kind of entry is refused" 2 "is not machines" howmany catalog list cars
 json "catalog list --json has all kinds" '(.machines|length) >= 40 and (.fabrics|length) >= 10 and (.networks|length) >= 10 and

@@ -32,6 +32,7 @@ static const struct hm_field fields[] = {
     OTHER("kind"),
     OTHER("name"),
     OTHER("title"),
+    OTHER("aliases"),
     OTHER("source"),
     OTHER("date"),
     OTHER("latent"),
