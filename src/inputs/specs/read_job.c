@@ -652,6 +652,8 @@ int hm__read_tree(struct hm_arena *arena, const struct hm_spec *spec, struct hm_
         const char *text = renamed_path(arena, spec->is_cluster, given);
         rc = text ? hm__value_override(arena, root, text, err) : hm__fail_nomem(err);
         *ret_old |= text != given;
+        if (rc == 0 && !spec->is_cluster) /* An override may replace the whole cluster. */
+            *ret_old |= hm__value_rename(hm__value_get(root, "cluster"), "network", "fabric");
     }
     if (rc == 0)
         *ret_root = root;
