@@ -147,10 +147,9 @@ static void report(const struct fit_data *d, const struct hm_large_constants *co
             }
         if (count == 0)
             continue;
-        qsort(errors, count, sizeof(double), hm__compare_numbers);
         fprintf(stderr, "%-20s %4zu rows  mean %5.1f %%  median %5.1f %%  bias %+5.1f %%\n",
-                d->sources[s], count, 100 * sum / (double)count, 100 * errors[count / 2],
-                100 * bias / (double)count);
+                d->sources[s], count, 100 * sum / (double)count,
+                100 * hm__values_median(errors, count), 100 * bias / (double)count);
         all += sum / (double)count;
     }
     fprintf(stderr, "%-20s mean of sources %5.2f %%\n", "all", 100 * all / d->source_count);

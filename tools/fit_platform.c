@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "order.h"
 #include "predict_platform.h"
 #include "read_platforms.h"
 
@@ -137,12 +138,6 @@ static void fit_print(const void *base, const struct knob *knobs, size_t count, 
     printf("\n");
 }
 
-static int fit_compare(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y;
-}
-
 /* Prints the rows of a framework, or only those of one network, and collects their errors. */
 static size_t fit_report(int framework, const char *only, double *errors, size_t count)
 {
@@ -169,9 +164,9 @@ static size_t fit_report(int framework, const char *only, double *errors, size_t
 
 static void fit_median(const char *title, double *errors, size_t count)
 {
-    qsort(errors, count, sizeof(*errors), fit_compare);
     if (count)
-        printf("%s: %zu rows, median error %.1f %%\n", title, count, 100 * errors[count / 2]);
+        printf("%s: %zu rows, median error %.1f %%\n", title, count,
+               100 * hm__values_median(errors, count));
 }
 
 static void fit_reset(void)

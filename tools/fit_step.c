@@ -26,6 +26,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "order.h"
 #include "predict.h"
 #include "read_measured.h"
 
@@ -169,15 +170,9 @@ static double descend(struct hm_constants *k, int passes, bool verbose)
     return best;
 }
 
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y;
-}
-
 static double quantile(double *values, size_t count, double q)
 {
-    qsort(values, count, sizeof(*values), by_value);
+    qsort(values, count, sizeof(*values), hm__compare_numbers);
     return count ? values[(size_t)fmin((double)count - 1, q * (double)count)] : NAN;
 }
 
@@ -206,8 +201,8 @@ static void report_rows(const char *label, const char *source, const char *netwo
     if (count)
         printf("%-44s %4zu rows, median error %5.1f %%, 5-95 %% of measured/predicted %.2f %.2f, "
                "median %.2f\n",
-               label, count, 100 * quantile(absolute, count, 0.5), quantile(ratio, count, 0.05),
-               quantile(ratio, count, 0.95), quantile(ratio, count, 0.5));
+               label, count, 100 * hm__values_median(absolute, count), quantile(ratio, count, 0.05),
+               quantile(ratio, count, 0.95), hm__values_median(ratio, count));
 }
 
 static void report(bool details)
@@ -290,7 +285,7 @@ static void cross_links(int passes)
         rows[i].error = errors[i];
     printf("\nheld out: %zu all-reduces, median error %.1f %%, 5-95 %% of measured/predicted %.2f "
            "%.2f\n",
-           count, 100 * quantile(absolute, count, 0.5), quantile(ratio, count, 0.05),
+           count, 100 * hm__values_median(absolute, count), quantile(ratio, count, 0.05),
            quantile(ratio, count, 0.95));
     for (size_t i = 0; i < row_count; i++)
         if (rows[i].collective && (i == 0 || !rows[i - 1].collective ||

@@ -39,8 +39,40 @@ static void add_size(struct hm_large_tops *tops, size_t *count, double n)
 }
 
 /*
- * Lists the numbers of workers to consider: 1, 2, 4, ... workers of one node,
- * then 1, 2, 4, ... whole nodes, then the largest allowed number.
+ * Returns the number of workers of which every possible n is a multiple: the product of the degrees
+ * of parallelism that are given.
+ */
+static double given_workers(const struct hm_large_job *job)
+{
+    const struct hm_layout *l = &job->layout;
+    double copies = isnan(l->data) ? job->work.batch / (job->accumulation * l->micro_batch)
+                                   : l->data; /* NaN if a factor is not given. */
+    const double degrees[] = {l->tensor, l->pipeline, l->context, copies};
+    double product = 1;
+
+    for (size_t i = 0; i < sizeof(degrees) / sizeof(degrees[0]); i++)
+        if (degrees[i] >= 1 && degrees[i] == floor(degrees[i]))
+            product *= degrees[i];
+    return product;
+}
+
+/* Returns the least common multiple of two whole numbers. */
+static double common_multiple(double a, double b)
+{
+    double x = a, y = b;
+
+    while (y > 0) {
+        double rest = fmod(x, y);
+        x = y;
+        y = rest;
+    }
+    return a / x * b;
+}
+
+/*
+ * Lists the numbers of workers to consider, which are multiples of u, the product of the degrees
+ * that are given: u, 2 u, 4 u, ... workers of one node, then 1, 2, 4, ... times the fewest whole
+ * nodes, then the largest allowed number.
  */
 static size_t list_sizes(const struct hm_large_device *device, const struct hm_large_job *job,
                          const struct hm_large_question *q, struct hm_large_tops *tops)
@@ -61,12 +93,15 @@ static size_t list_sizes(const struct hm_large_device *device, const struct hm_l
                  l->data * l->tensor * l->pipeline * (isnan(l->context) ? 1 : l->context));
         return count;
     }
-    for (double n = 1; n < device->machine_workers && n <= most; n *= 2)
+    double unit = given_workers(job), whole = common_multiple(unit, device->machine_workers);
+    for (double n = unit; n < device->machine_workers && n <= most; n *= 2)
         add_size(tops, &count, n);
-    for (double n = device->machine_workers; n <= most; n *= 2)
+    for (double n = whole; n <= most; n *= 2)
         add_size(tops, &count, n);
-    if (most >= device->machine_workers)
-        add_size(tops, &count, device->machine_workers * floor(most / device->machine_workers));
+    if (most >= whole)
+        add_size(tops, &count, whole * floor(most / whole));
+    if (count == 0 && !(q->max_n > 0))
+        add_size(tops, &count, unit);
     return count;
 }
 
@@ -142,13 +177,23 @@ static struct hm_layout given_layout(const struct hm_large_job *job)
 /* Reports that no layout exists for this number of workers. */
 static int fail_no_layout(const struct hm_large_job *job, double n, struct hm_err *err)
 {
-    struct hm_layout l = given_layout(job);
+    const struct hm_layout l = given_layout(job);
+    const struct hm_transformer *net = &job->network;
+    const double unit = given_workers(job);
 
-    hm__fail(err, HM_E_CONFLICT,
-             "no layout has %g workers: tensor x pipeline x context x data is %g x %g x %g x %g", n,
-             l.tensor, l.pipeline, l.context, l.data);
-    hm__err_hint(err, "n must be a multiple of tensor x pipeline x context, and the batch must be "
-                      "at least data x micro_batch");
+    if (fmod(n, unit) != 0) {
+        hm__fail(err, HM_E_CONFLICT,
+                 "no layout has %.10g workers, which is not a multiple of tensor x pipeline x "
+                 "context x data, %g x %g x %g x %g",
+                 n, l.tensor, l.pipeline, l.context, unit / (l.tensor * l.pipeline * l.context));
+        hm__err_hint(err, "use n %.10g", unit * fmax(1, round(n / unit)));
+    } else {
+        hm__fail(err, HM_E_CONFLICT, "no layout has %.10g workers", n);
+        hm__err_hint(err,
+                     "n = tensor x pipeline x context x data; tensor divides %g, pipeline is at "
+                     "most %g, and data x micro_batch at most %.10g, the sequences of a batch",
+                     net->kv_heads, net->layers, job->work.batch);
+    }
     hm__err_field(err, "parallel");
     return HM_E_CONFLICT;
 }
@@ -244,7 +289,9 @@ static int machine_init(struct hm_large_machine *m, const struct hm_large_job *j
     if (!m->tops)
         return hm__fail_nomem(err);
     m->count = list_sizes(&m->device, job, q, m->tops);
-    return 0;
+    if (m->count == 0)
+        rc = fail_no_layout(job, q->max_n, err);
+    return rc;
 }
 
 /*
@@ -273,14 +320,18 @@ static void add_runners(struct hm_large_answer *a, const struct hm_large_machine
 static void try_hint(struct hm_large_answer *a, const struct hm_large_machine *m,
                      const struct hm_large_job *changed, const char *what, double n)
 {
+    struct hm_large_work work = m->work;
+    struct hm_large_case situation = m->situation;
     struct hm_large_tops tops = {.n = n};
 
-    a->candidates += hm__large_search(&m->situation, changed, &tops, 1);
+    work.shard_gradients = changed->work.shard_gradients;
+    situation.work = &work;
+    a->candidates += hm__large_search(&situation, changed, &tops, 1);
     if (tops.count == 0 || a->hint_count == HM_LARGE_HINTS)
         return;
     struct hm_large_hint hint = {what, tops.top[0]};
     size_t at = a->hint_count++;
-    hm__large_finish(&m->situation, changed, &hint.choice);
+    hm__large_finish(&situation, changed, &hint.choice);
     while (at > 0 && a->hints[at - 1].choice.step.time_s > hint.choice.step.time_s) {
         a->hints[at] = a->hints[at - 1];
         at--;
@@ -325,6 +376,10 @@ static void add_hints(struct hm_large_answer *a, const struct hm_large_machine *
     changed.layout.offload = HM_OFFLOAD_OPTIMIZER;
     if (job->layout.offload == HM_OFFLOAD_NONE)
         try_hint(a, m, &changed, "offload", best->n);
+    changed = *job;
+    changed.work.shard_gradients = true;
+    if (!job->work.shard_gradients && (isnan(job->layout.zero) || job->layout.zero == 2))
+        try_hint(a, m, &changed, "shard_gradients", best->n);
     try_hint(a, m, job, "twice the workers", 2 * best->n);
 }
 
@@ -352,8 +407,17 @@ static int check_accumulation(const struct hm_large_job *job, struct hm_err *err
     const struct hm_layout *l = &job->layout;
     double steps = hm__layout_micro_batches(l, job->work.batch);
 
-    if (isnan(job->accumulation) || isnan(steps) || steps == job->accumulation)
+    if (isnan(job->accumulation) || steps == job->accumulation)
         return 0;
+    if (isnan(steps)) {
+        if (fmod(job->work.batch, job->accumulation) == 0)
+            return 0;
+        hm__fail(err, HM_E_CONFLICT, "%g does not divide the sequences of a batch, which is %.10g",
+                 job->accumulation, job->work.batch);
+        hm__err_hint(err, "use a divisor of the batch");
+        hm__err_field(err, "gradient_accumulation_steps");
+        return HM_E_CONFLICT;
+    }
     hm__fail(err, HM_E_CONFLICT, "%g steps of %g x %g sequences are not a batch of %g sequences",
              job->accumulation, l->data, l->micro_batch, job->work.batch);
     hm__err_hint(err, "with data %g and micro_batch %g it is %g", l->data, l->micro_batch, steps);
@@ -466,6 +530,7 @@ int hm__large_plan(const struct hm_job *job, const struct hm_cluster *const *clu
         describe_job(job, &large, q, a);
         hm__large_outlook(&large, q, a);
         hm__large_choose(a, q);
+        hm__large_note_layout(&machines, a);
         hm__large_note_assumed(&machines, job, cluster_count ? clusters : NULL, a);
         add_runners(a, machines.items, &large);
         add_hints(a, machines.items, &large);

@@ -100,6 +100,9 @@ void hm__large_outlook(const struct hm_large_job *large, const struct hm_large_q
 void hm__large_note(struct hm_large_answer *answer, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* Add notes on what the recommended layout means in practice (large_notes.c). */
+void hm__large_note_layout(const struct hm_large_machines *machines,
+                           struct hm_large_answer *answer);
 /*
  * Add notes on values of the machines that are assumed because the clusters do not give them
  * (large_assumed.c). `clusters` has one element for each machine; NULL: the job's own cluster.

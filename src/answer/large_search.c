@@ -170,10 +170,12 @@ static void try_zero(struct search *s, struct hm_large_tops *tops, struct hm_lay
 {
     const struct hm_large_job *g = s->given;
     bool alone = l->data * l->context == 1 && l->expert == 1 && l->offload == HM_OFFLOAD_NONE;
+    /* The gradients of the micro-batches of a pipeline are added up, so that stage 2 of ZeRO saves
+     * nothing unless the software shards them all the same. */
+    double most = l->pipeline == 1 ? 3 : s->x->work->shard_gradients ? 2 : 1;
 
     for (double zero = 0; zero <= 3; zero++) {
-        if (isnan(g->layout.zero) ? (alone && zero > 0) || (l->pipeline > 1 && zero > 1)
-                                  : zero != g->layout.zero)
+        if (isnan(g->layout.zero) ? (alone && zero > 0) || zero > most : zero != g->layout.zero)
             continue;
         bool wide = l->data * l->context > s->x->device->per_node;
         for (int in_node = 0; in_node < 2; in_node++) {
@@ -185,6 +187,18 @@ static void try_zero(struct search *s, struct hm_large_tops *tops, struct hm_lay
             try_recompute(s, tops, l);
         }
     }
+}
+
+/*
+ * Returns the number of layers that p stages share. If the stages are weighed with the output head,
+ * embedding and head may take the places of two layers, as in Llama 3.1 405B: 126 layers are shared
+ * like 128.
+ */
+static double pipeline_layers(const struct hm_large_work *work, double p)
+{
+    double layers = work->network->layers;
+
+    return work->weigh_head && fmod(layers, p) != 0 ? layers + 2 : layers;
 }
 
 /* Tries all degrees of pipeline parallelism for one number of workers n. */
@@ -201,9 +215,9 @@ static void try_pipelines(struct search *s, struct hm_large_tops *tops, struct h
         l->data = rest / p;
         if (p == 1 && g->interleave > 1)
             continue; /* Only the stages of a pipeline have chunks. */
-        if (p > 1 && g->zero >= 2 && isnan(g->pipeline))
+        if (p > 1 && g->zero > (s->x->work->shard_gradients ? 2 : 1) && isnan(g->pipeline))
             /* A pipeline adds up the gradients of its micro-batches, which does not work with
-             * stages 2 and 3 of ZeRO. */
+             * stage 3 of ZeRO, nor with stage 2 unless the software shards them all the same. */
             continue;
         double share = l->data * l->tensor * l->context / l->expert;
         if (l->data < 1 || l->data != floor(l->data) || share < 1 || share != floor(share) ||
@@ -212,9 +226,10 @@ static void try_pipelines(struct search *s, struct hm_large_tops *tops, struct h
         double batches = hm__layout_micro_batches(l, s->x->work->batch);
         if (!isnan(s->given->accumulation) && batches != s->given->accumulation)
             continue;
-        bool even = fmod(layers, p) == 0 && fmod(batches, p) == 0;
+        double split = pipeline_layers(s->x->work, p);
+        bool even = fmod(split, p) == 0 && fmod(batches, p) == 0;
         struct options chunks =
-            divisor_options(g->interleave, p > 1 && even ? layers / p : 1, CHUNKS_MOST);
+            divisor_options(g->interleave, p > 1 && even ? split / p : 1, CHUNKS_MOST);
         for (size_t k = 0; k < chunks.count; k++) {
             l->interleave = chunks.values[k];
             try_zero(s, tops, l);

@@ -74,14 +74,6 @@ int hm__large_predict(struct hm_large_rows *rows, struct hm_large_prediction *pr
     return rc;
 }
 
-static double median_of(double *values, size_t count)
-{
-    if (count == 0)
-        return NAN;
-    qsort(values, count, sizeof(*values), hm__compare_numbers);
-    return count % 2 ? values[count / 2] : .5 * (values[count / 2 - 1] + values[count / 2]);
-}
-
 /* Returns the errors of the predictions for one source; `errors` is a buffer with room for all rows
  * of the table. */
 static struct hm_large_score score_source(const struct hm_large_prediction *p, size_t count,
@@ -112,12 +104,12 @@ static struct hm_large_score score_source(const struct hm_large_prediction *p, s
     score.mean /= score.rows;
     score.inside /= score.rows;
     score.outcomes_right /= score.outcomes;
-    score.median = median_of(errors, times);
+    score.median = hm__values_median(errors, times);
     for (size_t i = 0; i < count; i++)
         if (strcmp(p[i].row->source, source) == 0 && p[i].row->memory_bytes > 0)
             errors[memory++] = fabs(p[i].memory_bytes / p[i].row->memory_bytes - 1);
     score.memory_rows = (double)memory;
-    score.memory_median = median_of(errors, memory);
+    score.memory_median = hm__values_median(errors, memory);
     return score;
 }
 
@@ -153,7 +145,7 @@ static struct hm_large_score score_all(const struct hm_large_prediction *p, size
         if (p[i].row->memory_bytes > 0)
             errors[memory++] = fabs(p[i].memory_bytes / p[i].row->memory_bytes - 1);
     all.memory_rows = (double)memory;
-    all.memory_median = median_of(errors, memory);
+    all.memory_median = hm__values_median(errors, memory);
     return all;
 }
 

@@ -340,12 +340,6 @@ static bool row_matches(const struct hm_recommending *w, size_t row)
     return !isnan(w->seconds[row]);
 }
 
-static double sorted_median(double *values, size_t count)
-{
-    qsort(values, count, sizeof(*values), hm__compare_numbers);
-    return (values[(count - 1) / 2] + values[count / 2]) / 2;
-}
-
 /*
  * Sets the interval for one more repeat, and random draws of the mean time. Both use Student's t
  * distribution.
@@ -403,9 +397,9 @@ static int candidate_from_rows(struct hm_recommending *w, struct hm_recommend_ca
     if (count == 0 || t->r.failed)
         return 0;
     t->known = true;
-    t->r.time_s = sorted_median(seconds, count);
+    t->r.time_s = hm__values_median(seconds, count);
     if (paid > 0)
-        t->r.cost = sorted_median(money, paid);
+        t->r.cost = hm__values_median(money, paid);
     return candidate_set_spread(w, t, seconds, count, err);
 }
 

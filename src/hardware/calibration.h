@@ -32,9 +32,7 @@ double hm__timing_flop(const struct hm_timing *timing);
  * since interruptions only add time. Sorts the samples.
  */
 double hm__samples_quartile(double *samples, size_t count);
-/* Returns the median of the values; NaN if there are none. Sorts the values. */
-double hm__values_median(double *values, size_t count);
-/* Set seconds and spread of an operation from the times of several rounds. Sorts the rounds. */
+/* Set seconds and spread of an operation from the seconds of several rounds. Sorts the rounds. */
 void hm__timing_set(struct hm_timing *timing, double *rounds, size_t count);
 
 /* Results of a calibration. */

@@ -43,14 +43,6 @@ double hm__samples_quartile(double *samples, size_t count)
     return count ? samples[(count - 1) / 4] : NAN;
 }
 
-double hm__values_median(double *values, size_t count)
-{
-    qsort(values, count, sizeof(*values), hm__compare_numbers);
-    if (count == 0)
-        return NAN;
-    return (values[(count - 1) / 2] + values[count / 2]) / 2;
-}
-
 void hm__timing_set(struct hm_timing *timing, double *rounds, size_t count)
 {
     timing->seconds = hm__values_median(rounds, count);

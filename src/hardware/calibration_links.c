@@ -17,6 +17,7 @@
 
 #include "allreduce.h"
 #include "err.h"
+#include "order.h"
 
 enum { PAIRS = 256 };
 

@@ -120,6 +120,8 @@ bool hm__device_init(struct hm_device *d, const struct hm_node *node, enum hm_ma
                             .software = software,
                             .rate = rate,
                             .reach = fmin(reach * relative, 0.95),
+                            .wide_rate = hm__node_rate(node, HM_MATH_BF16, bits, NULL),
+                            .wide_reach = fmin(reach, 0.95),
                             .bandwidth = node->memory_bandwidth_bytes_per_s,
                             .processors = node->processors,
                             .value_bytes = math_bytes(used),
@@ -281,6 +283,13 @@ double hm__device_conv(const struct hm_device *d, const struct hm_conv *c, enum 
 
     if (d->cpu.k)
         return cpu_conv_time(&d->cpu, c, pass);
+    if (d->math == HM_MATH_FP8) {
+        struct hm_device wide = *d;
+        wide.math = HM_MATH_BF16;
+        wide.rate = d->wide_rate;
+        wide.reach = d->wide_reach;
+        return hm__device_conv(&wide, c, pass);
+    }
     if (c->groups > 1 && c->groups >= c->in)
         return depthwise_time(d, c, pass);
     double efficiency = conv_efficiency(d, c, pass), groups = c->groups;
@@ -319,9 +328,9 @@ double hm__device_norm(const struct hm_device *d, double values, double channels
         return hm__device_stream(d, bytes * hm__device_kept_traffic(d), k->stream);
     /* One block of threads sums a channel, so the rate is low if there are few channels. */
     double rate = fmin(d->bandwidth * fraction, channels * k->norm_channel * 1e9);
-    double slow = d->math == HM_MATH_BF16   ? k->norm_slow
-                  : d->math == HM_MATH_FP16 ? k->norm_half
-                                            : 0;
+    double slow = d->math == HM_MATH_BF16 || d->math == HM_MATH_FP8 ? k->norm_slow
+                  : d->math == HM_MATH_FP16                         ? k->norm_half
+                                                                    : 0;
     if (slow > 0 && d->processors > 0)
         rate = fmin(rate, d->processors * slow * 1e9);
     return bytes / rate + 2 * d->kernel_s;

@@ -18,9 +18,12 @@ struct hm_device {
     double processors;  /* Number of multiprocessors that share a matrix product. */
     double value_bytes; /* Size of one activation in bytes. */
     double kernel_s;    /* Seconds of a small kernel from its start to its end. */
-    double conv_speed;  /* Measured speed of convolutions relative to the speed that the constants
-                           give. */
-    bool matrix_units;  /* True if matrix products run on matrix units, which need aligned rows. */
+    /* Peak and reached fraction with 16 bits, in which convolutions run if `math` is fp8, for which
+     * frameworks have no convolutions. */
+    double wide_rate, wide_reach;
+    double conv_speed; /* Measured speed of convolutions relative to the speed that the constants
+                          give. */
+    bool matrix_units; /* True if matrix products run on matrix units, which need aligned rows. */
     const struct hm_constants *k;
     /* The cores of a worker without an accelerator; cpu.k is NULL if the worker has an
      * accelerator. */

@@ -137,11 +137,12 @@ void hm__large_correct(const struct hm_large_case *x, const struct hm_large_meas
     *ret = best;
 }
 
-/* Returns whether two layouts differ only in the number of workers and in the interleaving. */
+/* Returns whether two layouts run the same operations in a layer: they differ only in the number of
+ * workers, the interleaving, and the stage of ZeRO, which changes messages but no operation. */
 static bool same_layout(const struct hm_layout *a, const struct hm_layout *b)
 {
     return a->tensor == b->tensor && a->pipeline == b->pipeline && a->context == b->context &&
-           a->expert == b->expert && a->micro_batch == b->micro_batch && a->zero == b->zero &&
+           a->expert == b->expert && a->micro_batch == b->micro_batch &&
            a->recompute == b->recompute && a->offload == b->offload;
 }
 

@@ -276,10 +276,28 @@ static double in_node_gather(const struct hm_large_case *x, const struct group *
     return sum;
 }
 
+/*
+ * Returns the time in seconds of further gradient sums that do not overlap if stage 2 of ZeRO
+ * shards gradients under a pipeline. A chunk of an interleaved pipeline runs as many micro-batches
+ * in a row as there are stages, and its gradients are summed after them; without interleaving they
+ * are summed after each micro-batch. `sum` are the seconds of one sum of all gradients, `back`
+ * those of the backward pass of a chunk that may overlap with it.
+ */
+static double further_sums(const struct hm_large_case *x, const struct hm_layout *l, double batches,
+                           double sum, double back)
+{
+    if (!x->work->shard_gradients || l->zero != 2 || l->pipeline == 1)
+        return 0;
+    double rounds = l->interleave > 1 ? ceil(batches / l->pipeline) : batches;
+    double window = x->work->overlap_data ? back * l->interleave * (batches - 1) : 0;
+    return fmax(0, (rounds - 1) * sum - window);
+}
+
 /* Returns the time in seconds of gradient sums and weight gathers that do not overlap, for ZeRO
  * stages 0 to 2. */
 static double data_time(const struct hm_large_case *x, const struct hm_layout *l,
-                        const struct mean_layer *mean, const struct group *groups, int count)
+                        const struct mean_layer *mean, double batches, const struct group *groups,
+                        int count)
 {
     const struct hm_large_work *w = x->work;
     double stage = w->network->layers / l->pipeline * x->constants->overlap_data / l->interleave;
@@ -290,6 +308,7 @@ static double data_time(const struct hm_large_case *x, const struct hm_layout *l
                          : groups_time(x, groups, count, w->send_bytes, l->zero >= 1 ? 1 : 2);
     double time = w->overlap_data ? shown_time(w->trained * sum, back, l) : w->trained * sum;
 
+    time += further_sums(x, l, batches, w->trained * sum, back);
     if (l->zero >= 1) {
         double gather = w->trained * (in_node ? in_node_gather(x, groups, count)
                                               : groups_time(x, groups, count, 2, 1));
@@ -417,7 +436,7 @@ void hm__large_step(const struct hm_large_case *x, const struct hm_layout *layou
     s.expert_s = slots * mean.expert;
     s.context_s = slots * mean.context;
     s.data_s = l.zero == 3 ? sharded_time(x, &l, times, &mean, batches, groups, count)
-                           : data_time(x, &l, &mean, groups, count);
+                           : data_time(x, &l, &mean, batches, groups, count);
     s.data_s += fetch_time(x, &l, groups, count, batches, s.compute_s);
     s.optimizer_s = optimizer_time(x, &l, groups, count);
     s.time_s = (pipe + s.data_s + s.optimizer_s + x->constants->step_s) *

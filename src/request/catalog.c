@@ -261,7 +261,7 @@ static const struct hm_request_field show_fields[] = {
 static int find_entry(const struct hm_catalog *catalog, const struct hm_catalog_show_request *r,
                       enum hm_catalog_kind *ret_kind, struct hm_err *err)
 {
-    struct hm_err ignored = {0};
+    int best = HM_CATALOG_MACHINE;
 
     for (int k = 0; k < HM_CATALOG_KINDS; k++)
         if ((r->kind < 0 || r->kind == k) &&
@@ -273,13 +273,19 @@ static int find_entry(const struct hm_catalog *catalog, const struct hm_catalog_
      * No entry was found. If the catalog does have an entry with this name, parsing it failed
      * because memory ran out.
      */
-    for (int k = 0; k < HM_CATALOG_KINDS; k++)
-        if ((r->kind < 0 || r->kind == k) &&
-            hm__catalog_unknown(catalog, (enum hm_catalog_kind)k, r->name, &ignored) == HM_E_NOMEM)
+    for (int k = HM_CATALOG_KINDS - 1; k >= 0; k--) {
+        struct hm_err why = {0};
+        if (r->kind >= 0 && r->kind != k)
+            continue;
+        if (hm__catalog_unknown(catalog, (enum hm_catalog_kind)k, r->name, &why) == HM_E_NOMEM)
             return hm__fail_nomem(err);
-    /* Sets an error that says that there is no such entry, and suggests a similar name. */
+        if (strncmp(why.hint, "did you mean", 12) == 0 || strncmp(why.hint, "names that", 10) == 0)
+            best = k;
+    }
+    /* Sets an error which says that there is no such entry, and suggests a similar name, if
+     * possible of the kind that has one. */
     if (r->kind < 0)
-        return hm__catalog_unknown(catalog, HM_CATALOG_MACHINE, r->name, err);
+        return hm__catalog_unknown(catalog, (enum hm_catalog_kind)best, r->name, err);
     char kind[32] = "";
     hm__choice_name(kinds, (size_t)r->kind, kind, sizeof(kind));
     return hm__request_fail(err, "name", HM_E_NAME, "there is no '%.80s' among the %s", r->name,

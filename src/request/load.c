@@ -413,13 +413,12 @@ int hm__load_job(struct hm_call *call, const struct hm_job_fields *f, bool timed
         const struct hm_cluster *named = job->clusters[i];
         if (rc == 0)
             rc = place_in_servers(call, f, &f->on.items[i], job->job, &job->clusters[i], err);
-        const bool placed = job->clusters[i] != named;
+        const bool single = rc == 0 && (job->clusters[i] != named || hm__cluster_is_alone(named));
         if (rc == 0 && job->job->has_cluster)
             rc = keep_job_keys(call, &job->job->cluster, job->clusters[i], err);
         if (rc == 0 && hm__cluster_is_alone(job->clusters[i]) && !job->clusters[i]->note)
             note_alone(job->clusters[i]);
-        if (rc == 0 && job->job->large && i == 0 &&
-            (placed || hm__cluster_is_alone(job->clusters[i])))
+        if (rc == 0 && job->job->large && i == 0 && single && job->clusters[i]->note)
             rc = note_transformer(call, job->job, job->clusters[i]->note, err);
     }
     return rc;

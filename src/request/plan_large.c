@@ -36,6 +36,9 @@ static int check_fields(const struct hm_plan_request *r, struct hm_err *err)
         return hm__request_fail(err, "n", HM_E_CONFLICT,
                                 "%zu numbers; a job that trains a transformer takes one",
                                 r->n.count);
+    if (r->n.count > 0 && !(r->n.values[0] >= 1 && r->n.values[0] == floor(r->n.values[0])))
+        return hm__request_fail(err, "n", HM_E_RANGE, "%g is not a whole number of at least 1",
+                                r->n.values[0]);
     if (r->n.count > 0 && !isnan(r->max_n))
         return hm__request_fail(err, "n", HM_E_CONFLICT, "n and max_n are both given");
     if ((r->emit >= 0 || r->explain_layout) && (r->json || r->csv))

@@ -99,7 +99,7 @@ struct hm_large_choice {
     bool gpus;       /* True if messages call the workers of a node GPUs. */
 };
 
-enum { HM_LARGE_RUNNERS = 6, HM_LARGE_HINTS = 8, HM_LARGE_CHANGES = 8, HM_LARGE_NOTES = 6 };
+enum { HM_LARGE_RUNNERS = 6, HM_LARGE_HINTS = 8, HM_LARGE_CHANGES = 8, HM_LARGE_NOTES = 10 };
 
 /*
  * The loss of a language model according to published scaling laws, which were measured on dense

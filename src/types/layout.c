@@ -28,7 +28,7 @@ double hm__layout_micro_batches(const struct hm_layout *x, double batch)
 static int layout_fail(const char *field, double value, struct hm_err *err, const char *reason,
                        double other, const char *hint)
 {
-    hm__fail(err, HM_E_CONFLICT, "%g %s %g", value, reason, other);
+    hm__fail(err, HM_E_CONFLICT, "%.10g %s %.10g", value, reason, other);
     hm__err_hint(err, "%s", hint);
     hm__err_field(err, field);
     return HM_E_CONFLICT;
@@ -51,6 +51,43 @@ static int check_degrees(const struct hm_layout *x, struct hm_err *err)
         rc =
             hm__check_whole(degrees[i].name, degrees[i].value, degrees[i].min, degrees[i].max, err);
     return rc;
+}
+
+/* Returns the largest number that divides `whole` and is at most `most`. */
+static double divisor_at_most(double whole, double most)
+{
+    double value = fmin(most, 1e4);
+
+    while (value > 1 && fmod(whole, value) != 0)
+        value--;
+    return value;
+}
+
+/* Checks that the copies of the model share the sequences of a batch evenly. */
+static int check_batch(const struct hm_layout *x, double batch, struct hm_err *err)
+{
+    if (x->data * x->micro_batch > batch)
+        return layout_fail("data", x->data, err,
+                           "times micro_batch is more than the sequences of a batch, which is",
+                           batch, "use fewer workers, a smaller micro_batch or a larger batch");
+    if (fmod(batch, x->data) != 0) {
+        layout_fail("data", x->data, err, "does not divide the sequences of a batch, which is",
+                    batch, "");
+        hm__err_hint(err, "use data %.10g, or a batch of %.10g or %.10g",
+                     divisor_at_most(batch, x->data), x->data * floor(batch / x->data),
+                     x->data * ceil(batch / x->data));
+        return HM_E_CONFLICT;
+    }
+    if (fmod(batch / x->data, x->micro_batch) != 0) {
+        layout_fail("micro_batch", x->micro_batch, err,
+                    x->data > 1 ? "does not divide the sequences of one copy of the model, which is"
+                                : "does not divide the sequences of a batch, which is",
+                    batch / x->data, "");
+        hm__err_hint(err, "use micro_batch %.10g, or a batch that is a multiple of %.10g",
+                     divisor_at_most(batch / x->data, x->micro_batch), x->data * x->micro_batch);
+        return HM_E_CONFLICT;
+    }
+    return 0;
 }
 
 int hm__layout_check(const struct hm_layout *x, const struct hm_large_work *work,
@@ -92,12 +129,7 @@ int hm__layout_check(const struct hm_layout *x, const struct hm_large_work *work
     if (x->expert > 1 && fmod(net->experts, x->expert) != 0)
         return layout_fail("expert", x->expert, err, "does not divide experts, which is",
                            net->experts, "use a divisor of experts");
-    if (x->data * x->micro_batch > work->batch)
-        return layout_fail("data", x->data, err,
-                           "times micro_batch is more than the sequences of a batch, which is",
-                           work->batch,
-                           "use fewer workers, a smaller micro_batch or a larger batch");
-    return 0;
+    return check_batch(x, work->batch, err);
 }
 
 void hm_layout_text(const struct hm_layout *x, char *text, size_t room)

@@ -76,6 +76,16 @@ static int transformer_fail(const char *field, double value, const char *reason,
     return HM_E_CONFLICT;
 }
 
+/* Fails because a number of heads does not divide another size of the network. */
+static int heads_fail(const char *field, double heads, const char *other, double size,
+                      const char *hint, struct hm_err *err)
+{
+    hm__fail(err, HM_E_CONFLICT, "%g does not divide %s, which is %g", heads, other, size);
+    hm__err_hint(err, "%s", hint);
+    hm__err_field(err, field);
+    return HM_E_CONFLICT;
+}
+
 static int check_transformer_sizes(const struct hm_transformer *x, struct hm_err *err)
 {
     const struct {
@@ -113,12 +123,17 @@ static int check_transformer_sizes(const struct hm_transformer *x, struct hm_err
 
 int hm__transformer_check(const struct hm_transformer *x, struct hm_err *err)
 {
+    /* The default of head_dim is hidden / heads, so a fraction shows that heads is wrong. */
+    if (x->heads >= 1 && x->head_dim != floor(x->head_dim) && x->head_dim == x->hidden / x->heads)
+        return heads_fail("heads", x->heads, "hidden", x->hidden,
+                          "use a divisor of hidden, or give head_dim", err);
     int rc = check_transformer_sizes(x, err);
 
     if (rc)
         return rc;
     if (fmod(x->heads, x->kv_heads) != 0)
-        return transformer_fail("kv_heads", x->kv_heads, "does not divide heads", err);
+        return heads_fail("kv_heads", x->kv_heads, "heads", x->heads, "use a divisor of heads",
+                          err);
     if (x->experts > 0 && x->experts_per_token < 1)
         return transformer_fail("experts_per_token", x->experts_per_token,
                                 "experts per token: at least one of the experts must be used", err);

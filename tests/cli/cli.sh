@@ -65,6 +65,12 @@ expect "no speedup exits 1" 1 "More workers do not help" howmany plan examples/f
 expect "one worker is an answer with its time" 1 "Use 1 worker: 110 s an iteration. More workers do not help." howmany plan examples/fig1.yaml --set communicate=100*n
 expect "and with the next best" 1 "next best    2 workers" howmany plan examples/fig1.yaml --set communicate=100*n
 json "an accelerator by name keeps the fabric of the job" '.machine == "h100" and .best.n > 1 and any(.notes[]; test("kept from the job: .*max_nodes.* and fabric"))' howmany plan examples/resnet50.yaml --on h100 --json
+json "so does that of a transformer, with a note" '.machine == "h100" and any(.notes[]; test("kept from the job: .*fabric"))' howmany plan examples/llama-3-70b.yaml --on h100 --n 64 --json
+mkdir -p "$work/config"
+echo '{"hidden_size":4096,"num_hidden_layers":32,"num_attention_heads":32,"num_key_value_heads":8,"intermediate_size":14336,"vocab_size":128256,"model_type":"llama"}' >"$work/config/config.json"
+printf 'network: config.json\nsequence: 8192\nbatch: 64\ncluster: p5.48xlarge\n' >"$work/config/job.yaml"
+json "the network of a job may be a config.json beside it" '.parameters == 8030261248' howmany plan "$work/config/job.yaml" --n 8 --json
+json "a cluster in an assignment may have a network" '.best.n > 8' howmany plan resnet-50 --epochs 90 --set 'cluster={machine: h100-sxm, accelerators: 8, network: 3200 Gbit/s, max_nodes: 4}' --json
 json "an accelerator without a fabric is planned in the servers that hold it" '.machine == "dgx-h100" and .best.n > 8 and any(.notes[]; test("h100 is an accelerator: nodes of 8 are assumed, as in dgx-h100 .with a price: p5.48xlarge"))' howmany plan gpt-2 --on h100 --json
 json "with the same answer as the server" '.best.time_s == '"$(howmany plan gpt-2 --on dgx-h100 --json | jq .best.time_s)" howmany plan gpt-2 --on h100 --json
 json "max_n 1 is the accelerator itself" '.best.n == 1' howmany plan gpt-2 --on h100 --max-n 1 --json
@@ -167,6 +173,8 @@ expect "catalog show prints a machine" 0 "price an hour" howmany catalog show p4
 expect "catalog show prints the layers of a network" 0 "23834568" howmany catalog show inception-v3
 expect "catalog show prints a fabric" 0 "10.0 Gbit/s" howmany catalog show 10gbe
 expect "an unknown entry gets a suggestion" 2 "did you mean p4d.24xlarge?" howmany catalog show p4d.24xlrge
+json "networks have the names that people use" '.parameters == 124439808' howmany catalog show gpt2 --json
+expect "an unknown name is compared with names of all kinds" 2 "did you mean efficientnet-b0" howmany catalog show efficientnet-b9
 expect "an unknown action of catalog is refused" 2 "is not list, show or import" howmany catalog delete
 expect "an unknown kind of entry is refused" 2 "is not machines" howmany catalog list cars
 json "catalog list --json has all kinds" '(.machines|length) >= 40 and (.fabrics|length) >= 10 and (.networks|length) >= 10 and

@@ -1,8 +1,11 @@
 /* Tests errors, memory, texts, numbers and units. */
 #include "testing.h"
 
+#include <math.h>
+
 #include "err.h"
 #include "memory.h"
+#include "order.h"
 #include "random.h"
 #include "text.h"
 #include "unit.h"
@@ -21,6 +24,16 @@ static void first_error_wins(void **state)
     assert_string_equal(err.source, "a.yaml");
     assert_int_equal(err.line, 3);
     assert_int_equal(hm__fail(NULL, HM_E_IO, "nobody listens"), HM_E_IO);
+}
+
+static void the_median_of_an_even_number_is_a_mean(void **state)
+{
+    double values[] = {4, 1, 8, 3, 7};
+
+    (void)state;
+    assert_true(hm__values_median(values, 5) == 4);
+    assert_true(hm__values_median(values, 4) == 3.5); /* Of 1, 3, 4 and 7, which are sorted now. */
+    assert_true(isnan(hm__values_median(values, 0)));
 }
 
 static void control_characters_are_replaced(void **state)
@@ -255,6 +268,7 @@ int main(void)
         cmocka_unit_test(numbers_of_any_length_are_read),
         cmocka_unit_test(quantities_become_si),
         cmocka_unit_test(wrong_units_are_named),
+        cmocka_unit_test(the_median_of_an_even_number_is_a_mean),
         cmocka_unit_test(misspelt_words_get_suggestions),
         cmocka_unit_test(texts_grow_and_are_taken),
         cmocka_unit_test(dimensions_have_names),

@@ -9,6 +9,7 @@
 #include "allreduce.h"
 #include "calibration.h"
 #include "checks.h"
+#include "order.h"
 #include "read_timings.h"
 
 static struct hm_node card(void)

@@ -123,6 +123,33 @@ static void the_default_is_mixed_precision(void **state)
     }
 }
 
+/* Frameworks have matrix products in fp8, but neither convolutions nor batch normalisation. */
+static void convolutions_in_fp8_have_16_bits(void **state)
+{
+    const struct hm_conv conv = {.batch = 128,
+                                 .in = 256,
+                                 .out = 256,
+                                 .in_places = 196,
+                                 .out_places = 196,
+                                 .window = 9,
+                                 .stride = 1,
+                                 .groups = 1};
+    struct hm_node node = card(989e12, 3.35e12, 132, 0.75);
+    struct hm_device wide, narrow;
+
+    (void)state;
+    node.flops_fp8 = 1979e12;
+    assert_true(hm__device_init(&wide, &node, HM_MATH_BF16, 32, HM_SOFTWARE_EAGER, NULL));
+    assert_true(hm__device_init(&narrow, &node, HM_MATH_FP8, 32, HM_SOFTWARE_EAGER, NULL));
+    for (int pass = HM_PASS_FORWARD; pass <= HM_PASS_WEIGHT; pass++)
+        assert_true(hm__device_conv(&narrow, &conv, (enum hm_pass)pass) ==
+                    hm__device_conv(&wide, &conv, (enum hm_pass)pass));
+    assert_true(hm__device_norm(&narrow, 1e8, 256, false) ==
+                hm__device_norm(&wide, 1e8, 256, false));
+    assert_true(hm__device_gemm(&narrow, 8192, 8192, 8192, 1) <
+                0.7 * hm__device_gemm(&wide, 8192, 8192, 8192, 1));
+}
+
 static double allreduce_seconds(double n, double bytes, const struct hm_wires *w)
 {
     struct hm_allreduce a = hm__allreduce_init(HM_SCHEME_BEST, n, w, &hm__constants);
@@ -225,6 +252,7 @@ int main(void)
         cmocka_unit_test(sides_that_are_not_aligned_are_slower),
         cmocka_unit_test(precisions_fall_back_to_what_a_card_has),
         cmocka_unit_test(the_default_is_mixed_precision),
+        cmocka_unit_test(convolutions_in_fp8_have_16_bits),
         cmocka_unit_test(an_allreduce_has_a_latency_floor_and_rising_bandwidth),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

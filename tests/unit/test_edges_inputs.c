@@ -9,6 +9,7 @@
 #include "data.h"
 #include "howmany_advise.h"
 #include "memory.h"
+#include "readers.h"
 #include "uai.h"
 #include "value.h"
 
@@ -268,9 +269,25 @@ static void the_largest_feature_is_read(void **state)
     assert_int_equal(shape.rows, 2);
 }
 
+/* A job of a request must not name files. */
+static void requests_name_no_network_files(void **state)
+{
+    static const char text[] = "network: config.json\nsequence: 512\nbatch: 8\n";
+    const struct hm_spec spec = {
+        .text = text, .length = sizeof(text) - 1, .source = "job", .closed = true};
+    struct hm_err err = {0};
+    struct hm_job *job = NULL;
+
+    (void)state;
+    assert_int_equal(hm__job_read(NULL, &spec, &job, &err), HM_E_NAME);
+    assert_string_equal(err.field, "network");
+    assert_non_null(strstr(err.message, "a request cannot name files"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(requests_name_no_network_files),
         cmocka_unit_test(missing_columns_have_hints),
         cmocka_unit_test(ambiguous_times_are_noted),
         cmocka_unit_test(names_have_no_control_characters),

@@ -417,9 +417,7 @@ static struct fit_summary summarise_method(const struct validate_curves *f,
         free(errors);
         return s;
     }
-    qsort(errors, s.count, sizeof(*errors), hm__compare_numbers);
-    s.median =
-        s.count % 2 ? errors[s.count / 2] : (errors[s.count / 2 - 1] + errors[s.count / 2]) / 2;
+    s.median = hm__values_median(errors, s.count);
     s.ninetieth = errors[(size_t)(0.9 * (double)(s.count - 1))];
     free(errors);
     return s;

@@ -122,8 +122,7 @@ static double rows_median(const struct one_rows *all, const char *source, size_t
     for (size_t i = 0; i < all->count; i++)
         if (!source || strcmp(all->rows[i].source, source) == 0)
             values[count++] = fabs(*(const double *)((const char *)&all->rows[i] + offset));
-    qsort(values, count, sizeof(*values), hm__compare_numbers);
-    return count ? values[count / 2] : NAN;
+    return hm__values_median(values, count);
 }
 
 static void put_source(struct hm_text *out, struct hm_json *json, const struct one_rows *all,

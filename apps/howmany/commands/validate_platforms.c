@@ -35,9 +35,8 @@ static double group_median(const struct hm_platform_rows *all, const double *pre
     for (size_t i = 0; i < all->count; i++)
         if (strcmp(row_key(&all->rows[i], grouping), key) == 0)
             errors[count++] = fabs(predicted[i] / all->rows[i].seconds - 1);
-    qsort(errors, count, sizeof(*errors), hm__compare_numbers);
     *ret_count = count;
-    return count % 2 ? errors[count / 2] : (errors[count / 2 - 1] + errors[count / 2]) / 2;
+    return hm__values_median(errors, count);
 }
 
 /* Returns whether row i is the first row of its group. */

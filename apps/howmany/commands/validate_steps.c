@@ -159,7 +159,7 @@ struct group_summary {
 static struct group_summary group_summarise(const struct step_cases *all, size_t grouping,
                                             const char *key, double *values)
 {
-    struct group_summary s = {.median = NAN, .memory_median = NAN};
+    struct group_summary s = {0};
     size_t memories = 0;
 
     for (size_t i = 0; i < all->count; i++) {
@@ -168,16 +168,13 @@ static struct group_summary group_summarise(const struct step_cases *all, size_t
         values[s.count++] = fabs(case_error(&all->rows[i]));
         s.inside += case_inside(&all->rows[i]);
     }
-    qsort(values, s.count, sizeof(*values), hm__compare_numbers);
-    s.median = s.count ? values[s.count / 2] : NAN;
+    s.median = hm__values_median(values, s.count);
     for (size_t i = 0; i < all->count; i++) {
         const struct step_case *c = &all->rows[i];
         if (strcmp(case_key(c, grouping), key) == 0 && c->measured_bytes > 0)
             values[memories++] = fabs(c->predicted_bytes / c->measured_bytes - 1);
     }
-    qsort(values, memories, sizeof(*values), hm__compare_numbers);
-    if (memories)
-        s.memory_median = values[memories / 2];
+    s.memory_median = hm__values_median(values, memories);
     return s;
 }
 

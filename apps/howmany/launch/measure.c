@@ -135,13 +135,7 @@ static void read_line(void *context, const char *line, double seconds)
         read_framework_line(a, line);
 }
 
-static double median_of(double *values, size_t count)
-{
-    qsort(values, count, sizeof(*values), hm__compare_numbers);
-    return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
-}
-
-/* Copy the last line of a string that is not blank into out[room]. */
+/* Copy the last line of a text that is not blank into out[room]. */
 static void last_line(const char *text, char *out, size_t room)
 {
     size_t end = strlen(text), start;
@@ -197,7 +191,7 @@ static void measurement_set_seconds(struct launch_measurement *m, const struct r
 
     m->timing = report->count ? LAUNCH_TIMING_ITERATIONS : LAUNCH_TIMING_WHOLE;
     m->seconds =
-        report->count ? median_of(report->seconds + first, report->count - first) : whole_s;
+        report->count ? hm__values_median(report->seconds + first, report->count - first) : whole_s;
 }
 
 void launch_measurement_subtract(struct launch_measurement *m, double long_count,

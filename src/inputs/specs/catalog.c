@@ -394,6 +394,8 @@ int hm__catalog_unknown(const struct hm_catalog *catalog, enum hm_catalog_kind k
                      "the catalog has, for example, %s; of other networks give the totals: "
                      "{parameters: 7e9, forward: 14 Tflop}",
                      hm_catalog_name(catalog, kind, 0));
+    else if (kind == HM_CATALOG_FABRIC)
+        hm__err_hint(err, "give a rate such as 100 Gbit/s, or a name such as 100gbe");
     else if (catalog->counts[kind] > 0)
         hm__err_hint(err, "the catalog has, for example, %s", hm_catalog_name(catalog, kind, 0));
     return HM_E_NAME;

@@ -478,7 +478,7 @@ static int read_job_tokens(struct job_reader *r, const struct hm_value *value)
     const bool sequences = network && network->input.kind == HM_SHAPE_SEQUENCE;
     enum hm_amount_unit unit;
     double tokens;
-    int rc = hm__read_amount(&r->base, value, &tokens, &unit);
+    int rc = hm__read_amount(&r->base, value, "300B tokens", &tokens, &unit);
 
     if (rc)
         return rc;
@@ -652,6 +652,8 @@ int hm__read_tree(struct hm_arena *arena, const struct hm_spec *spec, struct hm_
         const char *text = renamed_path(arena, spec->is_cluster, given);
         rc = text ? hm__value_override(arena, root, text, err) : hm__fail_nomem(err);
         *ret_old |= text != given;
+        if (rc == 0 && !spec->is_cluster) /* An override may replace the whole cluster. */
+            *ret_old |= hm__value_rename(hm__value_get(root, "cluster"), "network", "fabric");
     }
     if (rc == 0)
         *ret_root = root;
@@ -725,6 +727,8 @@ int hm__job_read(const struct hm_catalog *catalog, const struct hm_spec *spec,
     rc = hm__read_tree(arena, spec, &root, &old, err);
     if (rc == 0 && spec->timed)
         rc = assume_timed(arena, root, err);
+    if (rc == 0)
+        rc = hm__read_network_file(&r.base, root);
     if (rc == 0)
         rc = hm__is_large_job(&r.base, root) ? read_large(&r, root) : read_ordinary(&r, root);
     if (rc == 0 && old)

@@ -12,6 +12,7 @@
 
 #include "checks.h"
 #include "err.h"
+#include "memory.h"
 #include "names.h"
 #include "read_large_keys.h"
 #include "text.h"
@@ -101,9 +102,10 @@ static const struct hm_field detail_fields[] = {
 
 /* ---- amounts --------------------------------------------------------------------------------- */
 
-int hm__read_amount(struct hm_reader *reader, const struct hm_value *value, double *ret_amount,
-                    enum hm_amount_unit *ret_unit)
+int hm__read_amount(struct hm_reader *reader, const struct hm_value *value, const char *example,
+                    double *ret_amount, enum hm_amount_unit *ret_unit)
 {
+    static const double most = 1e18;
     static const char letters[] = "kKMGBT";
     static const double factors[] = {1e3, 1e3, 1e6, 1e9, 1e9, 1e12};
     int rc = hm__expect_kind(reader, value, HM_VALUE_SCALAR, "an amount such as 4M tokens");
@@ -130,14 +132,31 @@ int hm__read_amount(struct hm_reader *reader, const struct hm_value *value, doub
         *ret_unit = HM_AMOUNT_SEQUENCES;
     else if (*rest)
         read = false;
-    if (!read || !(number >= 1) || number > 1e18) {
-        hm__reader_fail(reader, value, HM_E_RANGE, "'%.60s' is not an amount of at least 1",
+    if (!read || !(number >= 1) || number > most) {
+        hm__reader_fail(reader, value, HM_E_RANGE,
+                        read ? "'%.60s' is not from 1 to 1e18"
+                             : "'%.60s' is not a number of tokens or sequences",
                         value->text);
-        hm__err_hint(reader->err, "write 512 sequences, 4M tokens or 15T");
+        hm__err_hint(reader->err, "write %s", example);
         return HM_E_RANGE;
     }
     *ret_amount = number;
     return 0;
+}
+
+/* Reads a number of tokens, which must not be given in sequences. */
+static int read_token_count(struct hm_reader *reader, const struct hm_value *value,
+                            const char *example, double *ret_tokens)
+{
+    enum hm_amount_unit unit;
+    int rc = hm__read_amount(reader, value, example, ret_tokens, &unit);
+
+    if (rc == 0 && unit == HM_AMOUNT_SEQUENCES) {
+        rc = hm__reader_fail(reader, value, HM_E_UNIT, "'%.60s': this counts tokens, not sequences",
+                             value->text);
+        hm__err_hint(reader->err, "write %s", example);
+    }
+    return rc;
 }
 
 /* Returns the number of sequences within 5 % of the given one that has the most factors of two.
@@ -190,12 +209,21 @@ static int fail_missing(struct hm_reader *reader, const struct hm_value *root, c
     return HM_E_MISSING;
 }
 
+/* Whether the number at the beginning of a text is given in thousands, as in 8k or "8 k tokens". */
+static bool has_thousands(const char *text)
+{
+    double number;
+
+    text += hm__number_read(text, &number);
+    text += strspn(text, " ");
+    return (*text == 'k' || *text == 'K') && !isalpha((unsigned char)text[1]);
+}
+
 static int read_sequence(struct hm_reader *reader, const struct hm_value *root,
                          struct hm_large_keys *keys)
 {
     static const char *const names[] = {"sequence", "seq_length", "seq_len", NULL};
     const struct hm_value *value;
-    enum hm_amount_unit unit;
     int rc = find_key(reader, root, names, &value);
 
     if (rc)
@@ -203,10 +231,15 @@ static int read_sequence(struct hm_reader *reader, const struct hm_value *root,
     if (!value)
         return fail_missing(reader, root, "sequence", "tokens of one sequence, such as 8192");
     size_t mark = hm__reader_enter(reader, "sequence");
-    rc = hm__read_amount(reader, value, &keys->job.work.sequence, &unit);
-    if (rc == 0 && strchr(value->text, 'k')) /* In the length of a sequence, 8k means 8,192
-                                                tokens. */
+    rc = read_token_count(reader, value, "8192 or 8k", &keys->job.work.sequence);
+    if (rc == 0 && has_thousands(value->text)) /* In the length of a sequence, 8k means 8,192
+                                                  tokens. */
         keys->job.work.sequence *= 1.024;
+    if (rc == 0 && keys->job.work.sequence != floor(keys->job.work.sequence)) {
+        rc = hm__reader_fail(reader, value, HM_E_RANGE, "'%.60s' is not a whole number of tokens",
+                             value->text);
+        hm__err_hint(reader->err, "write 8192 or 8k");
+    }
     hm__reader_leave(reader, mark);
     return rc;
 }
@@ -225,12 +258,20 @@ static int read_batch(struct hm_reader *reader, const struct hm_value *root,
     if (!value)
         return fail_missing(reader, root, "batch", "512 sequences, or 4M tokens");
     size_t mark = hm__reader_enter(reader, "batch");
-    rc = hm__read_amount(reader, value, &amount, &unit);
+    rc = hm__read_amount(reader, value, "512 sequences or 4M tokens", &amount, &unit);
+    if (rc == 0 && unit == HM_AMOUNT_TOKENS && amount < keys->job.work.sequence) {
+        rc = hm__reader_fail(reader, value, HM_E_RANGE,
+                             "'%.60s' is less than one sequence of %g tokens", value->text,
+                             keys->job.work.sequence);
+        hm__err_hint(reader->err, "write a multiple of sequence, or a number of sequences");
+    }
     if (rc == 0 && unit == HM_AMOUNT_TOKENS)
         amount = round_batch(amount / keys->job.work.sequence);
-    if (rc == 0 && amount != floor(amount))
+    if (rc == 0 && amount != floor(amount)) {
         rc = hm__reader_fail(reader, value, HM_E_RANGE, "%g sequences are not a whole number",
                              amount);
+        hm__err_hint(reader->err, "write %g or %g", floor(amount), ceil(amount));
+    }
     keys->job.work.batch = rc == 0 ? amount : 0;
     hm__reader_leave(reader, mark);
     return rc;
@@ -247,16 +288,18 @@ static int read_tokens(struct hm_reader *reader, const struct hm_value *root,
     enum hm_amount_unit unit;
 
     if (given > 1) {
-        hm__reader_fail(reader, root, HM_E_CONFLICT,
-                        "tokens, iterations and epochs are not given alone");
-        hm__err_hint(reader->err, "keep one of them");
+        hm__reader_fail(reader, root, HM_E_CONFLICT, "%s and %s are both given",
+                        tokens ? "tokens" : "iterations",
+                        tokens && keys->iterations > 0 ? "iterations" : "epochs");
+        hm__err_hint(reader->err, "each gives the length of the job: keep one of tokens, "
+                                  "iterations and epochs");
         return HM_E_CONFLICT;
     }
     if (keys->iterations > 0)
         keys->job.tokens = keys->iterations * step;
     if (tokens) {
         size_t mark = hm__reader_enter(reader, "tokens");
-        rc = hm__read_amount(reader, tokens, &keys->job.tokens, &unit);
+        rc = read_token_count(reader, tokens, "15T or 300B tokens", &keys->job.tokens);
         hm__reader_leave(reader, mark);
         return rc;
     }
@@ -265,7 +308,7 @@ static int read_tokens(struct hm_reader *reader, const struct hm_value *root,
     if (!dataset)
         return fail_missing(reader, root, "dataset", "50000 sequences, or 10B tokens");
     size_t mark = hm__reader_enter(reader, "dataset");
-    rc = hm__read_amount(reader, dataset, &amount, &unit);
+    rc = hm__read_amount(reader, dataset, "50000 sequences or 10B tokens", &amount, &unit);
     if (rc == 0)
         keys->job.tokens =
             keys->epochs * amount * (unit == HM_AMOUNT_TOKENS ? 1 : keys->job.work.sequence);
@@ -312,6 +355,11 @@ static int read_train(struct hm_reader *reader, const struct hm_value *root,
     double value;
     int rc;
 
+    if (lora && train) {
+        rc = hm__reader_fail(reader, lora, HM_E_CONFLICT, "train and lora are both given");
+        hm__err_hint(reader->err, "both say what is trained: keep one of them");
+        return rc;
+    }
     if (!lora)
         lora = hm__value_get(train, "lora");
     if (lora) {
@@ -405,6 +453,48 @@ static const struct hm_value *find_transformer(struct hm_reader *reader,
     const struct hm_value *kind = hm__value_get(entry, "kind");
     return kind && kind->kind == HM_VALUE_SCALAR && strcmp(kind->text, "transformer") == 0 ? entry
                                                                                            : NULL;
+}
+
+int hm__read_network_file(struct hm_reader *reader, struct hm_value *root)
+{
+    struct hm_value *network = hm__value_get(root, "network"), *contents = NULL;
+    const char *name = network && network->kind == HM_VALUE_SCALAR ? network->text : "";
+    const size_t length = strlen(name);
+    char *text = NULL;
+    size_t bytes = 0;
+
+    if (length < 6 || strcmp(name + length - 5, ".json") != 0)
+        return 0;
+    size_t mark = hm__reader_enter(reader, "network");
+    if (reader->closed) {
+        hm__reader_fail(reader, network, HM_E_NAME, "'%.80s': a request cannot name files", name);
+        hm__err_hint(reader->err,
+                     "give the keys of the file, as in network: {hidden_size: 4096, …}");
+        return HM_E_NAME;
+    }
+    const char *source = network->source ? network->source : "", *slash = strrchr(source, '/');
+    const char *path =
+        name[0] == '/' || !slash || strcmp(source, "set") == 0
+            ? hm__arena_strdup(reader->arena, name)
+            : hm__arena_printf(reader->arena, "%.*s/%s", (int)(slash - source), source, name);
+    struct hm_err why = {0};
+    int rc = path ? hm__read_file(path, &text, &bytes, &why) : hm__fail_nomem(&why);
+    if (rc)
+        hm__reader_fail(reader, network, rc, "'%.80s': %.100s", name, why.message);
+    if (rc == 0)
+        rc = hm__json_parse(reader->arena, text, bytes, path, &contents, reader->err);
+    hm__free(text);
+    if (rc == 0 && !find_transformer(reader, contents)) {
+        rc = hm__reader_fail(reader, network, HM_E_MISSING, "'%.80s' describes no transformer",
+                             name);
+        hm__err_hint(reader->err,
+                     "a config.json has hidden_size and num_hidden_layers; other files "
+                     "are read by import");
+    }
+    if (rc == 0)
+        *network = *contents;
+    hm__reader_leave(reader, mark);
+    return rc;
 }
 
 bool hm__is_large_job(struct hm_reader *reader, const struct hm_value *root)

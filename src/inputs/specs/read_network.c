@@ -492,6 +492,7 @@ static int read_sizes(struct hm_reader *reader, const struct hm_value *value,
 static const struct hm_field network_fields[] = {
     {.name = "name", .kind = HM_FIELD_OTHER, .doc = "a network from the catalog to start from"},
     {.name = "title", .kind = HM_FIELD_OTHER},
+    {.name = "aliases", .kind = HM_FIELD_OTHER},
     {.name = "source", .kind = HM_FIELD_OTHER},
     {.name = "date", .kind = HM_FIELD_OTHER},
     {.name = "published", .kind = HM_FIELD_OTHER, .doc = "counts from the literature"},

@@ -32,6 +32,7 @@ static const struct hm_field fields[] = {
     OTHER("kind"),
     OTHER("name"),
     OTHER("title"),
+    OTHER("aliases"),
     OTHER("source"),
     OTHER("date"),
     OTHER("latent"),
@@ -101,6 +102,25 @@ static const struct hm_field config_fields[] = {
     SIZE("v_head_dim", latent.dim_v, "latent.dim_v"),
 };
 
+/* Sets what follows from the type of a model and is not among the keys of its config.json. */
+static void set_model_type(const struct hm_value *map, struct hm_transformer *network)
+{
+    const struct hm_value *type = hm__value_get(map, "model_type");
+
+    if (!type || type->kind != HM_VALUE_SCALAR)
+        return;
+    const char *name = type->text;
+    if (strncmp(name, "qwen2", 5) == 0)
+        network->bias = HM_LINEAR_BIAS_QKV;
+    network->qk_norm = strncmp(name, "qwen3", 5) == 0;
+    if (strcmp(name, "gpt2") != 0)
+        return;
+    network->bias = HM_LINEAR_BIAS_ALL;
+    network->norm_bias = network->tied = true;
+    if (hm__value_number(map, "n_positions") >= 1)
+        network->positions = hm__value_number(map, "n_positions");
+}
+
 /* Reads the known keys of a config.json; null means that the key is not given. */
 static int read_config(struct hm_reader *reader, const struct hm_value *map,
                        struct hm_transformer *network)
@@ -109,6 +129,7 @@ static int read_config(struct hm_reader *reader, const struct hm_value *map,
     const struct hm_value *shared = hm__value_get(map, "n_shared_experts");
     int rc = 0;
 
+    set_model_type(map, network);
     network->gated = hm__value_get(map, "intermediate_size") != NULL;
     if (act && act->kind == HM_VALUE_SCALAR)
         network->gated = strcmp(act->text, "gelu") != 0 && strcmp(act->text, "relu") != 0 &&

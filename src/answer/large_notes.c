@@ -1,0 +1,47 @@
+/*
+ * Adds notes on what the recommended layout of a transformer means in practice: a batch that copies
+ * of the model do not share evenly, more workers than the cluster has, sharding that a pipeline
+ * limits, and keys and values that are copied.
+ */
+#include <math.h>
+
+#include "large_plan.h"
+
+/*
+ * Adds the note on a batch that is not a multiple of data x micro_batch. The step counts all
+ * micro-batches as full, while most frameworks refuse such a batch.
+ */
+static void note_uneven(struct hm_large_answer *a, const struct hm_layout *l, double batch)
+{
+    double share = l->data * l->micro_batch, times = batch / share;
+
+    if (times == floor(times))
+        return;
+    hm__large_note(a,
+                   "a batch of %.10g sequences is not a multiple of data x micro_batch, %.10g: the "
+                   "last micro-batch is counted as full; a batch of %.10g or %.10g is even",
+                   batch, share, share * floor(times), share * ceil(times));
+}
+
+void hm__large_note_layout(const struct hm_large_machines *machines, struct hm_large_answer *a)
+{
+    const struct hm_large_choice *best = &a->points[a->recommended];
+    const struct hm_large_machine *m = &machines->items[best->machine];
+    const struct hm_layout *l = &best->layout;
+    const double most = m->device.machine_workers * m->device.max_nodes;
+
+    note_uneven(a, l, m->work.batch);
+    if (m->device.max_nodes > 0 && best->n > most)
+        hm__large_note(a, "%.10g workers are more than the %.10g of the cluster (max_nodes %.10g)",
+                       best->n, most, m->device.max_nodes);
+    if (l->zero >= 2 && l->pipeline > 1 && !m->work.shard_gradients)
+        hm__large_note(a,
+                       "under a pipeline zero %g shards only the optimizer, since the gradients of "
+                       "micro-batches are added up",
+                       l->zero);
+    if (l->tensor > m->work.network->kv_heads)
+        hm__large_note(a,
+                       "tensor %g is more than kv_heads, %g: keys and values are copied to several "
+                       "workers, which is not counted, and not all software can do it",
+                       l->tensor, m->work.network->kv_heads);
+}
