@@ -274,12 +274,11 @@ static int find_entry(const struct hm_catalog *catalog, const struct hm_catalog_
      * because memory ran out.
      */
     for (int k = HM_CATALOG_KINDS - 1; k >= 0; k--) {
-        struct hm_err why = {0};
         if (r->kind >= 0 && r->kind != k)
             continue;
-        if (hm__catalog_unknown(catalog, (enum hm_catalog_kind)k, r->name, &why) == HM_E_NOMEM)
+        if (hm__catalog_unknown(catalog, (enum hm_catalog_kind)k, r->name, NULL) == HM_E_NOMEM)
             return hm__fail_nomem(err);
-        if (strncmp(why.hint, "did you mean", 12) == 0 || strncmp(why.hint, "names that", 10) == 0)
+        if (hm__catalog_has_similar(catalog, (enum hm_catalog_kind)k, r->name))
             best = k;
     }
     /* Sets an error which says that there is no such entry, and suggests a similar name, if

@@ -372,6 +372,16 @@ static void list_containing(const struct hm_catalog *catalog, enum hm_catalog_ki
     }
 }
 
+bool hm__catalog_has_similar(const struct hm_catalog *catalog, enum hm_catalog_kind kind,
+                             const char *name)
+{
+    const struct name_list list = {catalog, kind};
+    char containing[200];
+
+    list_containing(catalog, kind, name, containing, sizeof(containing));
+    return containing[0] || hm__suggest(name, entry_name, &list);
+}
+
 int hm__catalog_unknown(const struct hm_catalog *catalog, enum hm_catalog_kind kind,
                         const char *name, struct hm_err *err)
 {

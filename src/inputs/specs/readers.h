@@ -102,6 +102,9 @@ bool hm__catalog_may_hold_several(const struct hm_catalog *catalog, size_t machi
 /* Returns the tree of a catalog entry, or NULL if there is no such entry. */
 const struct hm_value *hm__catalog_find(const struct hm_catalog *catalog, enum hm_catalog_kind kind,
                                         const char *name);
+/* Returns whether the catalog has a name of this kind that is similar to `name` or contains it. */
+bool hm__catalog_has_similar(const struct hm_catalog *catalog, enum hm_catalog_kind kind,
+                             const char *name);
 /* Reports that the catalog has no such entry, and suggests a similar name. */
 int hm__catalog_unknown(const struct hm_catalog *catalog, enum hm_catalog_kind kind,
                         const char *name, struct hm_err *err);
