@@ -398,7 +398,7 @@ static int pipeline_choose(const struct hm_model *m, double n, double factor,
             continue;
         double samples = case_init(m, n, k, factor, &c);
         for (c.size = 0; rc == 0 && c.size < SIZES_MAX; c.size++) {
-            struct hm_pipeline_choice one;
+            struct hm_pipeline_choice one = {0};
             if (c.size > 0 && ldexp(1, (int)c.size) > samples)
                 break;
             const struct row_times *rows = pipeline_rows(m, c.size, err);
