@@ -2,7 +2,7 @@
 BUILD ?= build
 export PATH := $(CURDIR)/$(BUILD):$(PATH)
 
-.PHONY: help demo build test test-python test-frameworks wheel page types fuzz tsan torture analyze coverage mutants bench dist deb static container install clean format
+.PHONY: help demo build test test-python test-frameworks wheel page types fuzz fuzz-long tsan torture analyze coverage mutants bench dist deb static container install clean format
 
 help:
 	@echo "make demo      install few packages, build the program alone, and answer some first questions: two minutes"
@@ -14,6 +14,7 @@ help:
 	@echo "make page      rebuild the page of howmany serve: web/dist from web/src (needs Node)"
 	@echo "make types     rewrite the types of the page and the functions of the Python package from the tables in src/request"
 	@echo "make fuzz      fuzz each reader for a minute (needs clang)"
+	@echo "make fuzz-long fuzz each reader a million times (FUZZ_RUNS), and add up the executions of all runs"
 	@echo "make tsan      run the server and everything with threads under ThreadSanitizer"
 	@echo "make torture   run the long tests: all trials, abuse of the server, kills of servers, commands and ranks, builds compared"
 	@echo "make analyze   look for mistakes with gcc -fanalyzer, clang-tidy and cppcheck"
@@ -95,6 +96,10 @@ types: build
 fuzz:
 	@tools/setup test
 	@tools/run-fuzz
+
+fuzz-long:
+	@tools/setup test
+	@tools/run-fuzz-long
 
 tsan:
 	@tools/setup test

@@ -26,7 +26,7 @@ static void recommendation_say_outcome(struct hm_text *out, const struct hm_reco
 
 static void recommendation_say_headline(struct hm_text *out, const struct hm_recommendation *r)
 {
-    const struct hm_recommended *c = r->candidates;
+    const struct hm_recommended *c;
     char shown[HM_SHOWN_RANGE], level[32];
 
     if (r->missed)

@@ -341,7 +341,7 @@ void hm__chart_paces(struct hm_page *page, const struct hm_paces *paces,
             .count = p->count,
             .line = true};
     }
-    if (!page_begin_figure(page, &chart))
+    if (!paces || !page_begin_figure(page, &chart))
         return;
     page_add_paces(page->out, paces, chart.title);
     page_end_figure(page);

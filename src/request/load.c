@@ -212,8 +212,8 @@ int hm__load_machine(struct hm_call *call, const struct hm_job_fields *f,
 
 /* A property that a machine in the field `on` may take over from the cluster of the job. */
 struct kept_key {
-    enum hm_cluster_key key;
     const char *name;
+    enum hm_cluster_key key;
     bool has; /* True if the machine has its own value for the property. */
 };
 
@@ -256,11 +256,11 @@ static int keep_job_keys(struct hm_call *call, const struct hm_cluster *job, str
     const bool alone = hm__cluster_is_alone(c);
     const bool joined = alone && job->fabric.bandwidth_bytes_per_s > 0;
     const struct kept_key keys[] = {
-        {HM_CLUSTER_MAX_NODES, "max_nodes", c->max_nodes > 0 && !joined},
-        {HM_CLUSTER_PRICE, "price", c->node.price_per_s >= 0},
-        {HM_CLUSTER_FABRIC, "fabric", c->fabric.bandwidth_bytes_per_s > 0},
-        {HM_CLUSTER_EFFICIENCY, "efficiency", c->node.efficiency > 0},
-        {HM_CLUSTER_STRAGGLERS, "stragglers",
+        {"max_nodes", HM_CLUSTER_MAX_NODES, c->max_nodes > 0 && !joined},
+        {"price", HM_CLUSTER_PRICE, c->node.price_per_s >= 0},
+        {"fabric", HM_CLUSTER_FABRIC, c->fabric.bandwidth_bytes_per_s > 0},
+        {"efficiency", HM_CLUSTER_EFFICIENCY, c->node.efficiency > 0},
+        {"stragglers", HM_CLUSTER_STRAGGLERS,
          slow->spread > 0 || slow->chance > 0 || slow->slow_nodes > 0 || slow->speed_count > 0},
     };
     enum { KEYS = sizeof(keys) / sizeof(keys[0]) };

@@ -129,7 +129,7 @@ for size in tablet phone; do # Each size of the screen has a server with an empt
   serve "$work/$size" --record "$work/$size.db"
   bare="$bare $!"
 done
-timeout 280 node web/test/browser.mjs "$address,$(cat "$work/tablet"),$(cat "$work/phone")" "$(cat "$work/bare")" "$HM_BUILD/page" >"$work/browser.log" 2>&1
+timeout "$(in_torture && echo 2800 || echo 280)" node web/test/browser.mjs "$address,$(cat "$work/tablet"),$(cat "$work/phone")" "$(cat "$work/bare")" "$HM_BUILD/page" >"$work/browser.log" 2>&1
 code=$?
 while IFS= read -r line; do
   case $line in

@@ -82,6 +82,7 @@ again() {
 check "a second start makes no piece and gives the same result" again
 expect "a folder of another training" 2 "toy.steer has a training of another problem, or with other choices" toy --folder toy.steer --seed 2
 expect "a damaged piece" 2 "piece-0001.jsonl is damaged" bash -c "cp -r toy.steer damaged && echo nonsense >damaged/piece-0001.jsonl && howmany steer --command './toy.sh {n} {algorithm} {checkpoint} {resume}' --m 1,2,4 --algorithms slow,fast --reach 0.001 --folder damaged"
+expect "a piece that cannot be read is not called damaged" 2 "piece-0001.jsonl cannot be read: Is a directory" bash -c "rm damaged/piece-0001.jsonl && mkdir damaged/piece-0001.jsonl && howmany steer --command './toy.sh {n} {algorithm} {checkpoint} {resume}' --m 1,2,4 --algorithms slow,fast --reach 0.001 --folder damaged"
 touch die-at-3
 dies() { toy --folder dies.steer >out 2>err && grep -q "slow on 2 workers failed\|fast on . workers failed" err && test ! -e die-at-3; }
 check "a program that dies is started again from its checkpoint" dies

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -31,6 +32,8 @@ int child_server_start(const char *program, const char *store, char *const *envi
     if (*ret_pid < 0)
         child_give_up("fork");
     if (*ret_pid == 0) {
+        /* The server ends together with the test, also if the test is killed. */
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
         dup2(out[1], STDOUT_FILENO);
         close(out[0]);
         close(out[1]);

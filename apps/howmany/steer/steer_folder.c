@@ -561,11 +561,13 @@ static int piece_read(struct steer_folder *f, struct steer_state *state, struct 
     bool ended = false;
     int rc = file ? 0 : cli_complain("steer: %s cannot be read: %s", path, strerror(errno));
 
-    while (rc == 0 && getline(&text, &room, file) > 0) {
+    while (rc == 0 && getline(&text, &room, file) > 0 && !ferror(file)) {
         text[strcspn(text, "\n")] = '\0';
         rc = piece_read_line(f, state, line, text, path, points, &ended);
     }
-    if (rc == 0 && (!ended || !(line->clock_s >= 0)))
+    if (rc == 0 && ferror(file))
+        rc = cli_complain("steer: %s cannot be read: %s", path, strerror(errno));
+    else if (rc == 0 && (!ended || !(line->clock_s >= 0)))
         rc = piece_damaged(path);
     free(text);
     if (file)

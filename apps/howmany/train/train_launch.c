@@ -148,6 +148,9 @@ static int prepare_real_ranks(struct train_launch *l)
     else if (!l->inside) {
         clear_rank_environment();
         set_mpi_folders(l);
+        /* Without this, Open MPI 4 starts a daemon for a rank without mpirun. The daemon leaves the
+         * session of the rank, so it and its files could stay if this process is killed. */
+        setenv("OMPI_MCA_ess_singleton_isolated", "1", 0);
     }
     rc = rc ? rc : add_argument(&l->prefix, program);
     free(program);

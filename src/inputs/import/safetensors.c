@@ -77,8 +77,7 @@ static void read_tensor(struct hm_pull *p, struct header_state *s, struct hm_imp
                 snprintf(type, sizeof(type), "%.15s", p->text);
         } else if (hm__pull_is(p, "shape") && hm__pull_enter(p, HM_PULL_LIST)) {
             double value;
-            enum hm_pull_token token;
-            while ((token = hm__pull_next(p)) == HM_PULL_NUMBER)
+            while (hm__pull_next(p) == HM_PULL_NUMBER)
                 elements *= hm__number_read(p->text, &value) > 0 ? value : NAN;
         } else if (hm__pull_is(p, "data_offsets") && hm__pull_enter(p, HM_PULL_LIST)) {
             begin = hm__pull_number(p);

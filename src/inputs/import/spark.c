@@ -471,10 +471,9 @@ static void read_event(struct spark *s, struct hm_pull *p)
 static void skip_line(struct spark *s, struct hm_pull *p)
 {
     struct hm_stream *in = &s->im->in;
-    int c;
 
     s->bad_lines++;
-    while ((c = hm__stream_see(in)) >= 0) {
+    while (hm__stream_see(in) >= 0) {
         char *end = memchr(in->buffer + in->at, '\n', in->length - in->at);
         if (end) {
             in->at = (size_t)(end - in->buffer) + 1;

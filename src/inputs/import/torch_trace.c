@@ -293,10 +293,9 @@ static void add_event(struct trace *t, const struct event *e)
 
 static void read_events(struct trace *t, struct hm_pull *p)
 {
-    enum hm_pull_token token;
     struct event e;
 
-    while ((token = hm__pull_next(p)) == HM_PULL_OBJECT) {
+    while (hm__pull_next(p) == HM_PULL_OBJECT) {
         read_event(p, &e);
         if (p->failed)
             return;

@@ -62,11 +62,9 @@ static void add_entry(struct state *s, const struct history_entry *e)
 
 static void read_history(struct state *s, struct hm_pull *p)
 {
-    enum hm_pull_token token;
-
     if (!hm__pull_enter(p, HM_PULL_LIST))
         return;
-    while ((token = hm__pull_next(p)) == HM_PULL_OBJECT) {
+    while (hm__pull_next(p) == HM_PULL_OBJECT) {
         struct history_entry e = {NAN, NAN, NAN, NAN, NAN, NAN, NAN, false};
         while (hm__pull_key(p)) {
             double *to = hm__pull_is(p, "step")                       ? &e.step
