@@ -34,7 +34,7 @@ static void add_row(struct hm_text *out, const struct hm_large_prediction *p)
     char layout[LAYOUT_TEXT], measured[HM_SHOWN], ours[HM_SHOWN], low[HM_SHOWN], high[HM_SHOWN];
 
     hm_layout_text(&row->layout, layout, sizeof(layout));
-    hm__text_addf(out, "%-19s %-16.16s %-9s %6.0f  %-38s", row->source, row->model, row->device,
+    hm__text_addf(out, "%-19s %-16.16s %-13s %6.0f  %-38s", row->source, row->model, row->device,
                   hm__layout_workers(&row->layout), layout);
     if (row->time_s > 0)
         hm__text_addf(out, " %9s %9s %9s %9s %+7.1f %%%s", hm__show_time(row->time_s, measured),
@@ -71,7 +71,7 @@ static void add_score(struct hm_text *out, const struct hm_large_score *s)
 static void add_text(struct hm_text *out, const struct hm_large_prediction *p, size_t count,
                      const struct hm_large_score *scores, size_t score_count)
 {
-    hm__text_addf(out, "%-19s %-16s %-9s %6s  %-38s %9s %9s %9s %9s %9s\n", "source", "network",
+    hm__text_addf(out, "%-19s %-16s %-13s %6s  %-38s %9s %9s %9s %9s %9s\n", "source", "network",
                   "device", "n", "layout", "measured", "predicted", "low", "high", "error");
     for (size_t i = 0; i < count; i++)
         add_row(out, &p[i]);

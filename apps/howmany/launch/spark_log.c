@@ -78,9 +78,11 @@ static const char *longest_job(const struct hm_import_table *runs)
     for (size_t i = 0; i < runs->rows; i++) {
         const char *job = row_cells(runs, i)[JOB].text;
         double sum = 0;
-        for (size_t k = 0; job && k < runs->rows; k++)
-            if (strcmp(row_cells(runs, k)[JOB].text, job) == 0)
+        for (size_t k = 0; job && k < runs->rows; k++) {
+            const char *other = row_cells(runs, k)[JOB].text;
+            if (other && strcmp(other, job) == 0)
                 sum += row_cells(runs, k)[SECONDS].number;
+        }
         if (sum > most) {
             most = sum;
             longest = job;
