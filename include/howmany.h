@@ -203,57 +203,60 @@ struct hm_way {
     enum hm_consistency consistency;
     double staleness; /* For SSP only: maximum number of steps that a worker may be ahead of the
                          slowest one; whole, 0 to 1e6. */
-    double servers; /* Number of parameter servers: whole, 1 to 1e6; 0: the library chooses the best
-                       number. */
+    double servers;   /* Number of parameter servers: whole, 1 to 1e6; 0 means that the library
+                         chooses the best number. */
     /* True if the servers run on the machines of the workers instead of machines of their own. */
     bool colocated;
     double backups; /* For BSP only: number of backup workers. A step does not wait for this many of
                        the slowest workers; 0 to 1000, and less than n. */
     double stale_cost;  /* For SSP and async: factor by which stale gradients multiply the number of
-                           iterations on one worker, 1e-6 to 1e6; 0: no additional iterations. */
+                           iterations on one worker, 1e-6 to 1e6; 0 if there are no additional
+                           iterations. */
     double stale_power; /* Exponent of the number of workers n, -10 to 10: on n workers the
                            factor is stale_cost * n^stale_power, but at least 1. */
     /* Number of iterations of a worker from one averaging of the models to the next; whole, 1 to
      * 1e9; 0 means 1. Not used by servers and drivers. */
     double local_steps;
-    /* TensorFlow strategy that these settings describe; HM_STRATEGY_NONE: none. A strategy limits
-     * the machines: to a single machine, or to machines with TPUs. Central storage means one
-     * parameter server, which runs on the host of the machine. */
+    /* TensorFlow strategy that these settings describe; HM_STRATEGY_NONE if there is none. A
+     * strategy limits the machines: to a single machine, or to machines with TPUs. Central storage
+     * means one parameter server, which runs on the host of the machine. */
     enum hm_strategy strategy;
 };
 
 /* A question to hm_plan. Start from HM_QUESTION_INIT, which asks for the shortest time. */
 struct hm_question {
     enum hm_goal goal;
-    double alpha; /* Weight of one second for HM_GOAL_BALANCE, >= 0; NaN: the library chooses, see
-                     docs/reference/plan.md. */
-    double beta;  /* Weight of one unit of money for HM_GOAL_BALANCE, >= 0; NaN: the library
-                     chooses. */
-    double deadline_s; /* Maximum time in seconds that the whole job may take, > 0; 0: no
+    double alpha;      /* Weight of one second for HM_GOAL_BALANCE, >= 0; NaN means that the library
+                          chooses, see docs/reference/plan.md. */
+    double beta;       /* Weight of one unit of money for HM_GOAL_BALANCE, >= 0; NaN means that the
+                          library chooses. */
+    double deadline_s; /* Maximum time in seconds that the whole job may take, > 0; 0 if there is no
                           deadline. */
-    double budget;     /* Maximum cost of the whole job, >= 0; NaN: no limit. */
-    double max_n;      /* Maximum number of workers to consider, 1 to 1e6; 0: as many as the cluster
-                          has, or 1024 if that is unknown. */
-    double reference;  /* Number of workers that speedups are relative to; 0: the reference of the
-                          job. */
-    double faster;     /* If > 0, ask for the fewest workers that are this many times as fast as the
-                          reference. */
+    double budget;     /* Maximum cost of the whole job, >= 0; NaN for no limit. */
+    double max_n; /* Maximum number of workers to consider, 1 to 1e6; 0 means as many as the cluster
+                     has, or 1024 if that is unknown. */
+    double reference; /* Number of workers that speedups are relative to; 0 means the reference of
+                         the job. */
+    double faster;    /* If > 0, ask for the fewest workers that are this many times as fast as the
+                         reference. */
     double work; /* If > 0, ask for the fewest workers that do this many times the work in the time
                     of the reference. */
     bool weak;   /* True to assume weak scaling, even if the job says strong scaling. */
-    const struct hm_fit *fit;  /* Fit that gives the times; NULL: the model of the job gives them.
-                                  Borrowed. */
-    const struct hm_way *ways; /* Platforms to compare; NULL: only the communication of the job.
-                                  Borrowed. */
+    const struct hm_fit *fit; /* Fit that gives the times; NULL means that the model of the job
+                                 gives them. Borrowed. */
+    const struct hm_way
+        *ways; /* Platforms to compare; NULL means only the communication of the job. Borrowed. */
     size_t way_count;
-    double slack;    /* Share by which the goal value at the recommended number of workers may
-                        exceed the best one, 0 to 1e6; the smallest such number is recommended. NaN:
-                        HM_DEFAULT_SLACK. */
-    const double *n; /* Numbers of workers to consider: whole, 1 to 1e6, ascending; NULL: all up to
-                        max_n. Borrowed. */
+    /*
+     * Share by which the goal value at the recommended number of workers may exceed the best one, 0
+     * to 1e6; the smallest such number is recommended. NaN means HM_DEFAULT_SLACK.
+     */
+    double slack;
+    const double *n; /* Numbers of workers to consider: whole, 1 to 1e6, ascending; NULL means all
+                        up to max_n. Borrowed. */
     size_t n_count;
     double certainty; /* Probability with which deadline and budget must be met, > 0 and at most
-                         0.99; NaN or 0: 0.9. */
+                         0.99; NaN or 0 means 0.9. */
 };
 
 /* The slack of a recommendation if the question gives none. */
@@ -275,45 +278,51 @@ struct hm_point {
     double n;      /* Number of workers. */
     double nodes;  /* Number of machines, including those of parameter servers or a driver. */
     double time_s; /* Seconds of one iteration. */
-    double low_s, high_s; /* Interval of the mean time of an iteration, with the probability `level`
-                             of the answer, from the fit of runs or, without runs, from the errors
-                             of the model on published measurements; NaN: unknown. */
+    /*
+     * Interval of the mean time of an iteration, with the probability `level` of the answer, from
+     * the fit of runs or, without runs, from the errors of the model on published measurements; NaN
+     * if unknown.
+     */
+    double low_s, high_s;
     double compute_s;     /* Seconds of computation in one iteration, including waiting for slower
                              workers. */
     double wait_s;        /* Part of compute_s in which workers wait for slower workers; 0 if all
                              workers are equally fast. */
     double communicate_s; /* Seconds of communication in one iteration. If it overlaps with
                              computation, time_s is less than the sum of both. */
-    double latency_s;     /* Seconds of communicate_s that are due to the latency of messages; NaN:
-                             unknown. */
-    double bandwidth_s; /* Seconds of communicate_s that are due to the bandwidth; NaN: unknown. */
-    double speedup;     /* Speedup relative to the reference number of workers. */
-    double efficiency;  /* Parallel efficiency: speedup per worker, relative to the speedup per
-                           worker of the reference. */
-    double total_s;     /* Seconds of the whole job or of one iteration: see whole_job in struct
-                           hm_answer. */
+    double latency_s; /* Seconds of communicate_s that are due to the latency of messages; NaN if
+                         unknown. */
+    double
+        bandwidth_s;   /* Seconds of communicate_s that are due to the bandwidth; NaN if unknown. */
+    double speedup;    /* Speedup relative to the reference number of workers. */
+    double efficiency; /* Parallel efficiency: speedup per worker, relative to the speedup per
+                          worker of the reference. */
+    double total_s;    /* Seconds of the whole job or of one iteration: see whole_job in struct
+                          hm_answer. */
     double cost; /* Cost of the whole job or of one iteration: see whole_job in struct hm_answer;
-                    NaN: no price is known. */
-    double memory_bytes; /* Memory that one worker needs; NaN: unknown. */
-    double server_share; /* Share of time_s in which the links of the parameter servers are busy,
-                            0 to 1; NaN: there are no servers. */
+                    NaN if no price is known. */
+    double memory_bytes; /* Memory that one worker needs; NaN if unknown. */
+    double server_share; /* Share of time_s in which the links of the parameter servers are busy, 0
+                            to 1; NaN if there are no servers. */
     double imbalance; /* For graph jobs: number of edges of the most loaded worker, divided by the
                          mean over all workers; NaN for other jobs. */
     enum hm_scheme scheme; /* All-reduce scheme that the library chose, if the job does not name
                               one. */
     /* True if the memory is sufficient or unknown, and each worker has at least one sample. */
     bool fits;
-    double micro_batch; /* Samples of one forward pass of a worker; the gradients of several passes
-                           are added when the batch of a worker does not fit in its memory; NaN: the
-                           job has no network. */
-    double bound_s;     /* Upper bound of the time of one iteration in seconds, which holds with the
-                           probability `certainty` of the question; time_s if the interval is
-                           unknown or the question has neither deadline nor budget. */
-    double meets;       /* Probability that the point meets deadline and budget; NaN: the question
-                           has neither, or the interval is unknown. */
+    /*
+     * Samples of one forward pass of a worker; the gradients of several passes are added when the
+     * batch of a worker does not fit in its memory; NaN if the job has no network.
+     */
+    double micro_batch;
+    double bound_s; /* Upper bound of the time of one iteration in seconds, which holds with the
+                       probability `certainty` of the question; time_s if the interval is
+                       unknown or the question has neither deadline nor budget. */
+    double meets;   /* Probability that the point meets deadline and budget; NaN if the question has
+                       neither, or the interval is unknown. */
     double machines[HM_KINDS_MAX]; /* For mixed clusters: number of machines of each kind, without
                                       those of servers or a driver; 0 for other clusters. */
-    double price_per_s; /* For mixed clusters: price per second of all machines; NaN: unknown. */
+    double price_per_s; /* For mixed clusters: price per second of all machines; NaN if unknown. */
 };
 
 /* The resource that limits the speed at the recommended number of workers. */
@@ -349,13 +358,13 @@ struct hm_rank {
     bool feasible;
     double n, time_s, total_s, cost, speedup; /* Values at the recommended number of workers n of
                                                  this candidate, as in struct hm_point. */
-    struct hm_way way;     /* The platform, with the number of servers that was chosen;
-                              HM_PLATFORM_JOB if the question names no platform. */
-    double samples_per_s;  /* Samples per second, counting only samples whose gradients are used;
-                              NaN: the job has no batch. */
-    double saturates_n;    /* Smallest number of workers at which the links of the servers limit
-                              the speed; NaN: there is none. */
-    double servers_enough; /* Number of servers that suffice for the best number of workers; NaN:
+    struct hm_way way;    /* The platform, with the number of servers that was chosen;
+                             HM_PLATFORM_JOB if the question names no platform. */
+    double samples_per_s; /* Samples per second, counting only samples whose gradients are used; NaN
+                             if the job has no batch. */
+    double saturates_n;   /* Smallest number of workers at which the links of the servers limit the
+                             speed; NaN if there is none. */
+    double servers_enough; /* Number of servers that suffice for the best number of workers; NaN if
                               there are no servers. */
     const char *why;       /* Reason why the candidate is not the best; NULL for the best. */
 };
@@ -375,10 +384,11 @@ struct hm_plan_alternative {
     const char *machine; /* Name of the machine; NULL if the cluster has no name. */
     double accelerators; /* Number of workers in one machine. */
     bool gpus;           /* True if the workers of the machine are GPUs. */
-    double memory_bytes; /* Bytes that a job may use on one worker; NaN: unknown. */
+    double memory_bytes; /* Bytes that a job may use on one worker; NaN if unknown. */
     struct hm_way way;   /* Platform of the alternative, if the question names platforms. */
     struct hm_point point;
-    const char **kinds; /* For mixed clusters: names of the kinds of machines; NULL: one kind. */
+    const char *
+        *kinds; /* For mixed clusters: names of the kinds of machines; NULL means one kind. */
     size_t kind_count;
 };
 
@@ -402,37 +412,39 @@ struct hm_answer {
                             iteration on the reference number of workers processes. */
     bool priced;         /* True if the price of a machine is known. */
     double reference;    /* Number of workers that speedups are relative to. */
-    double iterations;   /* Iterations of the whole job at the recommended number of workers; NaN:
+    double iterations;   /* Iterations of the whole job at the recommended number of workers; NaN if
                             not given. */
-    double price_per_s;  /* Price per second of one machine; NaN: unknown. */
+    double price_per_s;  /* Price per second of one machine; NaN if unknown. */
     double accelerators; /* Number of workers in one machine. */
-    double memory_bytes; /* Bytes that a job may use on one worker; NaN: unknown. */
+    double memory_bytes; /* Bytes that a job may use on one worker; NaN if unknown. */
     struct hm_point *points; /* The curve: one point for each number of workers, in ascending
                                 order. */
     size_t point_count;
-    size_t best, knee;   /* Indices into points: the best point, and the knee of the curve;
-                            HM_NONE: there is none. */
-    size_t in_deadline;  /* Index of the cheapest point within the deadline; HM_NONE: there is
-                            none. */
-    size_t in_budget;    /* Index of the fastest point within the budget; HM_NONE: there is none. */
+    size_t best, knee; /* Indices into points: the best point, and the knee of the curve; HM_NONE if
+                          there is none. */
+    size_t in_deadline; /* Index of the cheapest point within the deadline; HM_NONE if there is
+                           none. */
+    size_t in_budget; /* Index of the fastest point within the budget; HM_NONE if there is none. */
     size_t faster, work; /* Indices of the points with the fewest workers that are `faster` times as
-                            fast, and that do `work` times the work; HM_NONE: there is none. */
+                            fast, and that do `work` times the work; HM_NONE if there is none. */
     size_t nearest;      /* Index of the point that exceeds the missed limit by the smallest factor;
                             HM_NONE if no limit is missed. */
     double nearest_gap;  /* Factor, > 1, by which the point `nearest` exceeds the limit; for a
                             deadline or a budget, it is computed with bound_s instead of time_s. NaN
                             if no limit is missed. */
     const char *missed;  /* Name of the limit that is missed: "deadline", "budget", "memory",
-                            "speedup", ...; NULL: none. */
-    struct hm_point *work_points;    /* Points of the curve for `work` times the work; NULL if the
-                                        question does not ask for `work`. */
-    double plateau_from, plateau_to; /* Range of the number of workers, around the best one, in
-                                        which the goal value is within 5 % of the best one; NaN:
-                                        there is no best one. */
-    double level;                    /* Coverage probability of all intervals; NaN without a fit. */
-    double sure; /* Probability that the recommended point is exactly the best; NaN without a fit.
-                    Like sure_near, it is at most 0.99, at most 0.9 if the point lies outside the
-                    range of the runs, and at most (k + 1/2) / (k + 1) with k runs. */
+                            "speedup", ...; NULL if there is none. */
+    struct hm_point *work_points; /* Points of the curve for `work` times the work; NULL if the
+                                     question does not ask for `work`. */
+    /*
+     * Range of the number of workers, around the best one, in which the goal value is within 5 % of
+     * the best one; NaN if there is no best one.
+     */
+    double plateau_from, plateau_to;
+    double level; /* Coverage probability of all intervals; NaN without a fit. */
+    double sure;  /* Probability that the recommended point is exactly the best; NaN without a fit.
+                     Like sure_near, it is at most 0.99, at most 0.9 if the point lies outside the
+                     range of the runs, and at most (k + 1/2) / (k + 1) with k runs. */
     double sure_near;     /* Probability that the recommended point is within `slack` of the true
                              optimum; NaN without a fit. */
     size_t likely;        /* With a fit: index of the best point on the most likely curve. */
@@ -452,8 +464,8 @@ struct hm_answer {
      * question nor the cluster sets a limit. */
     bool at_ceiling;
     double beyond_n; /* A better number of workers above the largest one considered, at most four
-                        times as large; NaN: none was found. */
-    double beyond_speedup; /* Speedup on beyond_n workers; NaN: beyond_n is NaN. */
+                        times as large; NaN if none was found. */
+    double beyond_speedup; /* Speedup on beyond_n workers; NaN if beyond_n is NaN. */
     struct hm_help *help;  /* Changes of the job or the cluster that would make the job faster. */
     size_t help_count;
     struct hm_rank *ranking; /* All compared candidates, best first; NULL if there is only one. */
@@ -466,42 +478,44 @@ struct hm_answer {
     bool uneven;
     struct hm_way way;     /* The chosen platform, if the question names platforms. */
     double samples_per_s;  /* Samples per second at the recommended number of workers, counting only
-                              samples whose gradients are used; NaN: the job has no batch. */
-    double saturates_n;    /* Smallest number of workers at which the links of the servers limit
-                              the speed; NaN: there is none. */
-    double servers_enough; /* Number of servers that suffice for the best number of workers; NaN:
+                              samples whose gradients are used; NaN if the job has no batch. */
+    double saturates_n;    /* Smallest number of workers at which the links of the servers limit the
+                              speed; NaN if there is none. */
+    double servers_enough; /* Number of servers that suffice for the best number of workers; NaN if
                               there are no servers. */
     struct hm_question question; /* The question that was asked, with the weights that were used. */
     size_t recommended; /* Index of the recommended point: the smallest number of workers whose goal
-                           value is within `slack` of the best one; HM_NONE: there is none. */
+                           value is within `slack` of the best one; HM_NONE if there is none. */
     double slack;       /* The slack that was used for the recommendation. */
     double one_node;    /* Number of workers in one node, if all runs used one node only and the
                            recommended point needs several nodes; else NaN. */
-    double knee_hours;  /* Machine-hours at the recommended point divided by those at the knee; NaN:
-                           there is no recommended point. */
-    struct hm_plan_alternative *alternatives; /* Three alternatives over all compared machines,
-                                            indexed by enum hm_alternative_kind; NULL: no price is
-                                            known, or nothing meets the limits. */
+    double knee_hours;  /* Machine-hours at the recommended point divided by those at the knee; NaN
+                           if there is no recommended point. */
+    /*
+     * Three alternatives over all compared machines, indexed by enum hm_alternative_kind; NULL if
+     * no price is known, or nothing meets the limits.
+     */
+    struct hm_plan_alternative *alternatives;
     bool gpus;    /* True if the title of the machine says that its workers are GPUs. */
     double batch; /* Samples of one iteration: of the whole job with strong scaling, of one worker
-                     with weak scaling; NaN: not given. */
+                     with weak scaling; NaN if not given. */
     const char *sheet_kind; /* Kind of published measurements from which the interval is taken, for
                                a plan without runs; NULL with runs. */
     double advised_n[3];   /* Numbers of workers on which runs would narrow the interval most, for a
                               plan without runs. */
-    size_t advised_count;  /* Number of advised runs; 0: none. */
+    size_t advised_count;  /* Number of advised runs; 0 if there is none. */
     double advised_run_s;  /* Seconds of each advised run. */
     double advised_within; /* Half the width of the interval after the advised runs, relative to the
-                              time; NaN: unknown. */
-    double certainty;      /* Probability with which deadline and budget had to be met; NaN: the
+                              time; NaN if unknown. */
+    double certainty;      /* Probability with which deadline and budget had to be met; NaN if the
                               question has neither. */
     /* Unit of work that the seconds refer to, if the runs state it: "sample", "token" or "epoch";
-     * NULL: one iteration. */
+     * NULL means one iteration. */
     const char *unit;
     double processes, threads; /* Number of processes on a machine and number of threads of each
                                   process, if the plan chose them; NaN otherwise. */
     const char **kinds; /* For mixed clusters: names of the kinds of machines, as in `machines` of
-                           the points; NULL: one kind. */
+                           the points; NULL means one kind. */
     size_t kind_count;
     void *memory; /* Owns all memory of this struct. */
 };
@@ -528,8 +542,8 @@ struct hm_check {
     double value;     /* Value that the library computes. */
     double published; /* Value that the literature gives. */
     double digits;    /* Number of significant digits that must agree. */
-    double within;    /* Largest allowed absolute difference, used instead of digits; NaN: digits
-                         are compared. */
+    double within;    /* Largest allowed absolute difference, used instead of digits; NaN means that
+                         digits are compared. */
     bool agrees;
 };
 

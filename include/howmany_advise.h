@@ -32,21 +32,22 @@ extern "C" {
 struct hm_trace {
     const char *algorithm; /* Name of the algorithm; "" if not given. */
     double m;              /* Number of workers, >= 1. */
-    double seed;           /* Seed of the run; NaN: not given. */
+    double seed;           /* Seed of the run; NaN if not given. */
     double staleness;      /* Maximum number of steps that a worker may be ahead of the slowest one;
                               0: synchronous, INFINITY: no bound. */
     double backups; /* Number of backup workers: a step does not wait for this many of the slowest
                        workers. */
-    double rows;    /* Number of rows in the training data, >= 1; NaN or 0: not given. */
+    double rows;    /* Number of rows in the training data, >= 1; NaN or 0 if not given. */
     const char *source; /* Name of the file; may be NULL. */
-    int line;           /* Line of the first point in the file, counted from 1; 0: unknown. */
+    int line;           /* Line of the first point in the file, counted from 1; 0 if unknown. */
     size_t count;       /* Number of points, >= 1; the length of the four arrays below. */
     double *iteration;  /* Iteration of each point, or epoch if the settings ask for epochs. */
     double *loss;       /* Loss at each point; finite. */
-    double *seconds;    /* Seconds of one iteration (or epoch) at each point; NaN: unknown. */
-    double *elapsed_s;  /* Seconds of all iterations up to each point; NaN: unknown. */
-    double best;  /* Lowest loss P* that can be reached, as given with the trace; NaN: not given. */
-    double bound; /* Lower bound of the lowest loss P*; -INFINITY: no bound is known. */
+    double *seconds;    /* Seconds of one iteration (or epoch) at each point; NaN if unknown. */
+    double *elapsed_s;  /* Seconds of all iterations up to each point; NaN if unknown. */
+    double
+        best; /* Lowest loss P* that can be reached, as given with the trace; NaN if not given. */
+    double bound;    /* Lower bound of the lowest loss P*; -INFINITY: no bound is known. */
     size_t restarts; /* Number of times the run was restarted from an earlier point; repeated points
                         are dropped. */
     bool diverged;   /* True if the loss became infinite or NaN after the last point. */
@@ -65,8 +66,8 @@ struct hm_traces {
 
 /* Settings for reading traces. {0} reads the loss as a function of the iteration. */
 struct hm_traces_settings {
-    const char *measure; /* Name of the column of the loss; NULL: "objective" if it exists, else
-                            "loss". The column "accuracy" is read as 1 - accuracy. */
+    const char *measure; /* Name of the column of the loss; NULL means "objective" if it exists,
+                            else "loss". The column "accuracy" is read as 1 - accuracy. */
     bool epochs;     /* True to count epochs instead of iterations; useful for asynchronous runs. */
     bool times_only; /* True to accept traces without a loss too; only their times are used. */
 };
@@ -96,8 +97,8 @@ HM_API void hm_traces_free(struct hm_traces *traces);
  * m.
  */
 struct hm_pace {
-    const char *algorithm; /* Name of the algorithm; NULL: the times apply to all algorithms that
-                              have no times of their own. */
+    const char *algorithm; /* Name of the algorithm; NULL means that the times apply to all
+                              algorithms that have no times of their own. */
     const char *source;    /* Origin of the times: "the traces", or the name of a file or a job. */
     double *m, *seconds;   /* Table of measured times: numbers of workers m, ascending, and the mean
                               time of an iteration in seconds. */
@@ -105,13 +106,15 @@ struct hm_pace {
     double staleness;      /* Staleness bound of the runs that were timed; 0: synchronous, INFINITY:
                               asynchronous. */
     double backups;        /* Number of backup workers of the runs that were timed. */
-    double *low_s, *high_s; /* 5th and 95th percentile of the times of single iterations, in
-                               seconds, for each row of the table; NaN: unknown. NULL: unknown for
-                               all rows. */
-    double *deviation;      /* Standard deviation of the times of single iterations, relative to
-                               their mean, for each row; NULL: unknown. */
-    const char **terms;     /* Formulas of the terms, in the variable n, which is the number of
-                               workers m. */
+    /*
+     * 5th and 95th percentile of the times of single iterations, in seconds, for each row of the
+     * table; NaN if unknown. It is NULL if unknown for all rows.
+     */
+    double *low_s, *high_s;
+    double *deviation;  /* Standard deviation of the times of single iterations, relative to their
+                           mean, for each row; NULL if unknown. */
+    const char **terms; /* Formulas of the terms, in the variable n, which is the number of
+                           workers m. */
     size_t term_count;
     double *theta; /* Coefficients of the terms. */
     double *draws; /* Random draws of the coefficients: draws[d * term_count + k] is coefficient k
@@ -173,13 +176,13 @@ struct hm_converge_settings {
     double best;
     double level;             /* Coverage probability of the intervals, in (0, 1); 0 means 0.9. */
     double seed;              /* Seed of the random draws that give the intervals. */
-    const char *const *terms; /* Formulas in the iteration i and the number of workers m; NULL: the
-                                 built-in terms. Borrowed. */
+    const char *const *terms; /* Formulas in the iteration i and the number of workers m; NULL means
+                                 the built-in terms. Borrowed. */
     size_t term_count;
-    double leave_out; /* Number of workers whose traces are ignored; 0: use all traces. */
-    double rows; /* Number of rows in the training data for which g is fitted, > 0; 0: the largest
-                    number of rows of any trace. Other traces are converted to this number of
-                    rows. */
+    double leave_out; /* Number of workers whose traces are ignored; 0 to use all traces. */
+    double
+        rows; /* Number of rows in the training data for which g is fitted, > 0; 0 means the largest
+                 number of rows of any trace. Other traces are converted to this number of rows. */
 };
 
 /*
@@ -199,7 +202,7 @@ struct hm_g_parameter {
                          "c0". */
     double value; /* Value of the parameter. The value of a term is its coefficient: value * term
                      is added to ln(P - P*). */
-    double low, high; /* Interval of the value; NaN: unknown. */
+    double low, high; /* Interval of the value; NaN if unknown. */
 };
 
 /*
@@ -217,7 +220,7 @@ struct hm_g_error {
 /* One form of the loss curve that was considered. */
 struct hm_g_alternative {
     enum hm_g_form form;
-    double error; /* Root mean square error of log10(P - P*) on held-out numbers of workers; NaN:
+    double error; /* Root mean square error of log10(P - P*) on held-out numbers of workers; NaN if
                      the form could not be fitted. */
 };
 
@@ -233,16 +236,16 @@ struct hm_g_alternative {
 enum { HM_STALE_PARAMETERS = 3 };
 
 struct hm_stale_cost {
-    double staleness; /* Bound s of the staleness in steps; INFINITY: asynchronous. */
+    double staleness; /* Bound s of the staleness in steps; INFINITY if asynchronous. */
     double m;
     double factor;    /* Factor c(s, m) by which staleness multiplies the number of iterations;
                          below 1, stale runs need fewer iterations. */
-    double low, high; /* Interval of the factor; NaN: unknown. */
+    double low, high; /* Interval of the factor; NaN if unknown. */
 };
 
 struct hm_g_stale {
-    size_t traces; /* Number of traces with staleness; 0: the cost is unknown, and all other fields
-                      are 0. */
+    size_t traces; /* Number of traces with staleness; 0 means that the cost is unknown, and all
+                      other fields are 0. */
     double level, growth, power;
     double exponent; /* Exponent of the staleness s: 1 or 2. */
     double *draws;   /* Random draws of level, growth and power: draws[d * HM_STALE_PARAMETERS +
@@ -251,8 +254,8 @@ struct hm_g_stale {
     double error;    /* Root mean square error of log10(P - P*) over the traces with staleness. */
     double without;  /* Root mean square error of log10(P - P*) if the cost of staleness is
                         ignored. */
-    double held_out; /* Root mean square error for a staleness whose traces were held out; NaN:
-                        too few traces. */
+    double held_out; /* Root mean square error for a staleness whose traces were held out; NaN if
+                        there are too few traces. */
     struct hm_stale_cost *costs; /* Costs for each staleness and number of workers that have traces,
                                     in ascending order. */
     size_t cost_count;
@@ -264,14 +267,14 @@ struct hm_g_stale {
  * to the same rows, is (R / r)^scale times as large.
  */
 struct hm_g_size {
-    /* Count of the different numbers of rows that the traces have; 0: all traces have the same
-     * number. */
+    /* Count of the different numbers of rows that the traces have; 0 means that all traces have the
+     * same number. */
     size_t count;
     double least, most; /* Smallest and largest number of rows on which a trace was recorded. */
     bool known;         /* True if power and scale could be found; otherwise both are 0. */
     double power, scale;
     double held_out; /* Root mean square error of log10(P - P*) on the largest number of rows,
-                        predicted from smaller ones; NaN: unknown. */
+                        predicted from smaller ones; NaN if unknown. */
     double spread;   /* Standard deviation of ln(P - P*) that the conversion to another number of
                         rows adds. */
     double shift;    /* Standard deviation of ln i that the conversion to another number of rows
@@ -287,13 +290,13 @@ struct hm_g {
     size_t parameter_count;
     double *draws; /* Random draws of the parameters: draws[d * parameter_count + k] is parameter k
                       of draw d. */
-    size_t draw_count; /* Number of draws, at most HM_G_DRAWS; 0: intervals are unknown. */
+    size_t draw_count; /* Number of draws, at most HM_G_DRAWS; 0 if intervals are unknown. */
     double *m;         /* Numbers of workers that have traces, ascending. */
     size_t m_count;
     double *spread; /* For each number of workers in `m`: standard deviation of ln(P - P*) of its
                        traces around the fit. */
     double *apart;  /* For each number of workers in `m`: standard deviation of ln(P - P*) around a
-                       fit without its traces; NaN: there is no such fit. */
+                       fit without its traces; NaN if there is no such fit. */
     double last;    /* Largest iteration of any trace. */
     double error;   /* Root mean square error of log10(P - P*) of the chosen form on held-out
                        numbers of workers; NaN if there is only one number of workers. */
@@ -321,7 +324,7 @@ struct hm_convergence {
     double best_low, best_high; /* Interval of the lowest loss P*; NaN if P* was given. */
     bool best_estimated;
     /*
-     * Number of rows in the training data for which g is fitted; NaN: the traces do not give a
+     * Number of rows in the training data for which g is fitted; NaN if the traces do not give a
      * number of rows, or all have the same number.
      */
     double rows;
@@ -352,7 +355,7 @@ struct hm_g_prediction {
     double iteration;
     double loss;      /* Median of the predicted excess loss P - P*, where P is the loss and P* the
                          lowest loss. */
-    double low, high; /* Interval of the excess loss P - P* of one more run; NaN: unknown. */
+    double low, high; /* Interval of the excess loss P - P* of one more run; NaN if unknown. */
 };
 
 /*
@@ -381,15 +384,15 @@ struct hm_holdout_settings {
                                              number of workers is held out; if it is 0, each
                                              number is held out in turn. */
     double ahead;   /* Number of iterations from the end of the known points to the point that is
-                       predicted; 0: no such predictions. */
+                       predicted; 0 if there are no such predictions. */
     double ahead_s; /* Number of seconds from the end of the known points to the point that is
-                       predicted; 0: no such predictions. */
+                       predicted; 0 if there are no such predictions. */
     double window;  /* Number of the latest iterations of a trace from which a later point is
                        predicted; 0 means 50. */
     bool rows;      /* True to predict also the traces on larger numbers of rows from those on fewer
                        rows. */
-    double leave_rows; /* Number of rows to predict; 0: each number of rows for which traces on two
-                          smaller numbers exist. */
+    double leave_rows; /* Number of rows to predict; 0 means each number of rows for which traces on
+                          two smaller numbers exist. */
     /* Function that is called after each algorithm, to report progress; may be NULL. */
     void (*progress)(void *data, const char *what, size_t done, size_t total);
     void *progress_data;
@@ -421,13 +424,13 @@ struct hm_g_holdout {
     struct hm_g_error *left_out; /* Errors for each number of workers that was held out. */
     size_t left_out_count;
     double inside;  /* Median absolute error of log10(P - P*) over held-out numbers of workers
-                       between the smallest and the largest one; NaN: there are none. */
+                       between the smallest and the largest one; NaN if there are none. */
     double outside; /* Median absolute error of log10(P - P*) for the largest number of workers when
-                       it was held out; NaN: it was not held out. */
+                       it was held out; NaN if it was not held out. */
     struct hm_g_ahead *ahead;
     size_t ahead_count;
     double ahead_median; /* Median absolute error of log10(P - P*) of all predictions of later
-                            points; NaN: there are none. */
+                            points; NaN if there are none. */
     struct hm_g_rows_error
         *rows; /* Errors for each number of rows that was predicted, ascending. */
     size_t rows_count;
@@ -467,25 +470,25 @@ HM_API int hm_convergence_render(const struct hm_convergence *convergence,
 /* A question to hm_advise. Start from HM_ADVISE_QUESTION_INIT and set loss, reach, within_s or
  * budget. */
 struct hm_advise_question {
-    double loss;       /* Target for the excess loss P - P*, > 0; 0: not asked. */
-    double reach;      /* Target for the loss P; NaN: not asked. */
-    double within_s;   /* Maximum time in seconds that the run may take, > 0; 0: no limit. */
-    double budget;     /* Maximum cost of the run, > 0; 0: no limit. */
+    double loss;       /* Target for the excess loss P - P*, > 0; 0 if not asked. */
+    double reach;      /* Target for the loss P; NaN if not asked. */
+    double within_s;   /* Maximum time in seconds that the run may take, > 0; 0 for no limit. */
+    double budget;     /* Maximum cost of the run, > 0; 0 for no limit. */
     enum hm_goal goal; /* Quantity to minimise: the time for HM_GOAL_AUTO and HM_GOAL_TIME, the cost
                           for HM_GOAL_COST. */
-    const double *m;   /* Numbers of workers to consider; NULL: those of the traces, and powers of 2
-                          between them. Borrowed. */
+    const double *m;   /* Numbers of workers to consider; NULL means those of the traces, and powers
+                          of 2 between them. Borrowed. */
     size_t m_count;
-    const char *const *algorithms; /* Algorithms to consider; NULL: all. Borrowed. */
+    const char *const *algorithms; /* Algorithms to consider; NULL means all. Borrowed. */
     size_t algorithm_count;
-    double price_per_s; /* Price per second of one worker, > 0; NaN: unknown. */
-    bool adaptive;    /* True to also find the best schedule for changing the number of workers. */
-    double switch_s;  /* Seconds that a change of the number of workers takes, >= 0. */
-    double level;     /* Coverage probability of the intervals, in (0, 1); 0: the same
-                         probability as in the fit of the loss curves. */
-    double seed;      /* Seed of the random draws that give the intervals. */
-    double certainty; /* Probability with which the target loss must be reached within within_s
-                         and the budget, at most 0.99; 0: 0.9. */
+    double price_per_s; /* Price per second of one worker, > 0; NaN if unknown. */
+    bool adaptive;   /* True to also find the best schedule for changing the number of workers. */
+    double switch_s; /* Seconds that a change of the number of workers takes, >= 0. */
+    double level; /* Coverage probability of the intervals, in (0, 1); 0 means the same probability
+                     as in the fit of the loss curves. */
+    double seed;  /* Seed of the random draws that give the intervals. */
+    double certainty; /* Probability with which the target loss must be reached within within_s and
+                         the budget, at most 0.99; 0 means 0.9. */
 };
 
 #define HM_ADVISE_QUESTION_INIT                                                                    \
@@ -525,7 +528,7 @@ struct hm_candidate {
     double iteration_s, iteration_low_s,
         iteration_high_s;                   /* Seconds f(m) of one iteration on m workers. */
     double iteration_p5_s, iteration_p95_s; /* 5th and 95th percentile of the times of single
-                                               iterations, in seconds; NaN: unknown. */
+                                               iterations, in seconds; NaN if unknown. */
     double time_s, low_s, high_s;           /* Expected time of the run in seconds. */
     double cost, cost_low, cost_high;       /* Cost of the run. */
     double loss, loss_low, loss_high;       /* Excess loss P - P*: the target, or the value that is
@@ -568,7 +571,7 @@ struct hm_schedule {
 
 /* The run that would improve the advice most. */
 struct hm_next_run {
-    const char *algorithm; /* Name of the algorithm; NULL: no further run would help. */
+    const char *algorithm; /* Name of the algorithm; NULL if no further run would help. */
     double m;
     double iterations, time_s; /* Estimated iterations and seconds of the run. */
     double saves; /* Expected saving in seconds, in money or in the logarithm of the loss, depending
@@ -576,12 +579,11 @@ struct hm_next_run {
 };
 
 struct hm_advice {
-    const char *measure, *unit;      /* Name of the measured loss and unit of the iterations, as in
-                                        struct hm_traces. */
-    double best;                     /* Lowest loss P* that can be reached. */
-    double loss;                     /* Target of the question for the excess loss P - P*; NaN:
-                                        not asked. */
-    double within_s, budget;         /* Time limit and budget of the question; NaN: no limit. */
+    const char *measure, *unit; /* Name of the measured loss and unit of the iterations, as in
+                                   struct hm_traces. */
+    double best;                /* Lowest loss P* that can be reached. */
+    double loss; /* Target of the question for the excess loss P - P*; NaN if not asked. */
+    double within_s, budget;         /* Time limit and budget of the question; NaN for no limit. */
     enum hm_goal goal;               /* Goal that was used: HM_GOAL_TIME or HM_GOAL_COST. */
     double level;                    /* Coverage probability of the intervals. */
     struct hm_candidate *candidates; /* One candidate for each algorithm and number of workers,
@@ -595,14 +597,14 @@ struct hm_advice {
     double near;            /* Probability that the first candidate is within 10 % of the best. */
     double right_algorithm; /* Probability that the best candidate uses the same algorithm as the
                                first one, and is stale or has backup workers in the same way. */
-    double certainty;       /* Probability with which limits had to be met; NaN: the question has no
-                               limits, or no target loss. */
+    double certainty; /* Probability with which limits had to be met; NaN if the question has no
+                         limits, or no target loss. */
     struct hm_lead *leads;
     size_t lead_count;
     struct hm_next_run next;
-    struct hm_schedule *schedule; /* Best schedule for changing the number of workers; NULL: not
-                                     asked. */
-    const char **notes;           /* Warnings, one sentence each. */
+    struct hm_schedule
+        *schedule;      /* Best schedule for changing the number of workers; NULL if not asked. */
+    const char **notes; /* Warnings, one sentence each. */
     size_t note_count;
     void *memory; /* Owns all memory of this struct. */
 };
@@ -630,7 +632,7 @@ struct hm_study_check {
     const char *role; /* Reason why the run was executed: "chosen" for the advised candidate,
                          "runner-up" for the second-best one. */
     double predicted_s, predicted_low_s, predicted_high_s;
-    double achieved_s; /* Seconds until the run reached the target loss; NaN: the run did not
+    double achieved_s; /* Seconds until the run reached the target loss; NaN if the run did not
                           reach it. */
     double predicted_iterations, achieved_iterations;
     double loss; /* Excess loss P - P* at the end of the run. */

@@ -53,12 +53,12 @@ struct hm_runs {
     bool weak;
     /* True for a CSV file without a newline at its end, whose last value may be truncated. */
     bool cut;
-    /* Unit of work that the seconds refer to: "sample", "token" or "epoch"; NULL: one iteration.
-     * Rates become seconds of an iteration if the batch is known. */
+    /* Unit of work that the seconds refer to: "sample", "token" or "epoch"; NULL means one
+     * iteration. Rates become seconds of an iteration if the batch is known. */
     const char *unit;
     struct hm_column *columns;
     size_t column_count;
-    int *lines;   /* Line of each row in its file; NULL: lines are unknown. */
+    int *lines;   /* Line of each row in its file; NULL means that lines are unknown. */
     void *memory; /* Owns all memory of this struct. */
 };
 
@@ -151,10 +151,10 @@ HM_API struct hm_fit_rule hm_fit_rule_default(void);
 struct hm_fit_settings {
     const char *const *terms; /* Formulas over the columns of the table. Borrowed during the
                                  call. */
-    size_t term_count;        /* Number of terms; 0: the library chooses among the built-in terms
-                                 by leave-one-out error. */
-    const struct hm_job *job; /* Job whose model the fit corrects; NULL: use the runs alone.
-                                 Borrowed: it must outlive the fit. */
+    size_t term_count; /* Number of terms; 0 means that the library chooses among the built-in terms
+                          by leave-one-out error. */
+    const struct hm_job *job; /* Job whose model the fit corrects; NULL means that only the runs are
+                                 used. Borrowed: it must outlive the fit. */
     const struct hm_cluster *cluster; /* Cluster that replaces that of the job; may be NULL.
                                          Borrowed: it must outlive the fit. */
     enum hm_errors errors;
@@ -164,8 +164,8 @@ struct hm_fit_settings {
     double noise; /* Relative spread of runs that is assumed until runs have been measured, if a job
                      is given; 0 means 0.05. */
     double seed;  /* Seed of the random draws that give the intervals: whole, >= 0. */
-    const struct hm_fit_rule *rule; /* Rule for terms and intervals, borrowed during the call;
-                                       NULL: the default rule. */
+    const struct hm_fit_rule *rule; /* Rule for terms and intervals, borrowed during the call; NULL
+                                       means the default rule. */
 };
 
 HM_API int hm_fit_settings_check(const struct hm_fit_settings *settings, struct hm_err *err);
@@ -178,7 +178,7 @@ struct hm_term {
     const char *text; /* Text of the term, such as "size/n", "compute" or "broadcast". */
     double value;     /* Coefficient of the term, >= 0. For a component of the model, 1 leaves it
                          unchanged. */
-    double low, high; /* Interval of the value; NaN: unknown. */
+    double low, high; /* Interval of the value; NaN if unknown. */
     bool part;        /* True if the term is a component of the model of the job. */
     bool falls;       /* True if the term decreases with n, because workers share this work. */
 };
@@ -186,7 +186,7 @@ struct hm_term {
 /* One run and how well the fit describes it. */
 struct hm_residual {
     size_t row; /* Row of the run in the table. */
-    int line;   /* Line of the run in the file; 0: unknown. */
+    int line;   /* Line of the run in the file; 0 if unknown. */
     double n;
     double seconds, fitted_s; /* Measured seconds, and seconds according to the fit. */
     double left_out_s; /* Seconds of this run predicted by a fit of the same terms to all other
@@ -215,7 +215,10 @@ struct hm__fit; /* Internal data of a fit. */
 
 struct hm_fit {
     const char *source; /* Name of the runs; NULL without runs. */
-    /* Unit of work that the seconds refer to: "sample", "token" or "epoch"; NULL: one iteration. */
+    /*
+     * Unit of work that the seconds refer to: "sample", "token" or "epoch"; NULL means one
+     * iteration.
+     */
     const char *unit;
     /* True if a job was given, so that the fit corrects the model of the job. */
     bool from_sheet;
@@ -235,11 +238,11 @@ struct hm_fit {
     double noise;          /* Spread of single runs: relative, or in seconds if all runs have the
                               same error in seconds. */
     double error;          /* Root mean square of the relative residuals. */
-    double left_out_error; /* Root mean square of the relative leave-one-out errors; NaN: too few
-                              runs. */
+    double left_out_error; /* Root mean square of the relative leave-one-out errors; NaN if there
+                              are too few runs. */
     double n_min, n_max; /* Smallest and largest number of workers of the runs; NaN without runs. */
-    /* Number of workers in one node, if all runs used one node only; NaN: they used several, or the
-     * runs do not state it. */
+    /* Number of workers in one node, if all runs used one node only; NaN if they used several, or
+     * the runs do not state it. */
     double one_node;
     struct hm_residual *residuals; /* Residuals, one element per run, at most HM_FIT_RESIDUALS. */
     size_t residual_count;
@@ -277,12 +280,12 @@ struct hm_at {
 struct hm_prediction {
     double n;
     double time_s;              /* Seconds of one iteration. */
-    double low_s, high_s;       /* Interval of the time of one more run; NaN: unknown. */
-    double mean_low, mean_high; /* Interval of the mean time of many runs; NaN: unknown. */
+    double low_s, high_s;       /* Interval of the time of one more run; NaN if unknown. */
+    double mean_low, mean_high; /* Interval of the mean time of many runs; NaN if unknown. */
     double beyond;  /* Ratio by which the number of workers lies outside the range of the runs; 1
                        inside the range. */
     double speedup; /* Speedup over one worker, according to the fit. */
-    double speedup_low, speedup_high; /* Interval of the speedup; NaN: unknown. */
+    double speedup_low, speedup_high; /* Interval of the speedup; NaN if unknown. */
 };
 
 /*
@@ -316,19 +319,19 @@ enum hm_criterion {
  * (Venkataraman et al. 2016) and no limit.
  */
 struct hm_design_settings {
-    const char *const *terms; /* Formulas of the terms; NULL: the components of the job's model, or
-                                 the terms of Ernest without a job. */
+    const char *const *terms; /* Formulas of the terms; NULL means the components of the job's
+                                 model, or the terms of Ernest without a job. */
     size_t term_count;
     const struct hm_job *job; /* Job whose model gives the terms and costs; may be NULL. Borrowed
                                  during the call. */
     const struct hm_cluster *cluster; /* Cluster that replaces that of the job; may be NULL. */
     const struct hm_runs *have;       /* Runs already measured; may be NULL. */
-    const char *cost; /* Formula of the cost of a run; NULL: node-seconds if there is a job, else
-                         size / (n * smallest size), or 1 without sizes. */
-    const char *only; /* Formula of a condition; candidates for which it is 0 are left out. NULL:
-                         all candidates are allowed. */
+    const char *cost; /* Formula of the cost of a run; NULL means node-seconds if there is a job,
+                         else size / (n * smallest size), or 1 without sizes. */
+    const char *only; /* Formula of a condition; candidates for which it is 0 are left out. NULL
+                         means that all candidates are allowed. */
     enum hm_criterion criterion;
-    double budget; /* Maximum total cost of the runs, > 0; 0: no limit. Each candidate is run at
+    double budget; /* Maximum total cost of the runs, > 0; 0 for no limit. Each candidate is run at
                       most once. */
     const struct hm_at *target; /* Target configuration, which the fit should predict well, for
                                    HM_CRITERION_I; it must include n. */
@@ -349,8 +352,8 @@ struct hm_chosen {
     double share;      /* Share of this candidate in the optimal design, 0 to 1, before shares
                           are rounded to whole runs. */
     bool made;         /* True if the run is to be executed; false if its share was rounded down. */
-    double after;      /* Value of the criterion after this run and all runs before it in the
-                          list; INFINITY: there are too few runs; NaN: not computed. */
+    double after;      /* Value of the criterion after this run and all runs before it in the list;
+                          INFINITY if there are too few runs; NaN if not computed. */
     double time_s;     /* Seconds of the run that the model of the job predicts; NaN without a
                           job. */
 };
@@ -360,14 +363,14 @@ struct hm_design {
                          fractional shares. */
     double gap;       /* Upper bound on the difference between `objective` and the true optimum. */
     double rounded;   /* Value of the criterion for the runs to execute. */
-    double before;    /* Value of the criterion for the runs already measured; INFINITY: there
-                         are too few runs. */
+    double before;    /* Value of the criterion for the runs already measured; INFINITY if there are
+                         too few runs. */
     double within;    /* Half the width of the 90 % interval that the time of one run at the target
                          will have after the chosen runs, as a share of the time; NaN without a job
                          or a target. */
     double spent;     /* Total cost of the runs to execute. */
-    double money;     /* Price of the runs to execute; NaN: unknown. */
-    double seconds;   /* Node-seconds of the runs to execute; NaN: unknown. */
+    double money;     /* Price of the runs to execute; NaN if unknown. */
+    double seconds;   /* Node-seconds of the runs to execute; NaN if unknown. */
     size_t candidates;
     struct hm_chosen *chosen; /* Runs to execute, most useful first, then the candidates whose
                                  shares were rounded down. */
@@ -406,16 +409,16 @@ struct hm_recommend_question {
                                SI units. */
     size_t at_count;
     const char *algorithm,
-        *machine;    /* Algorithm and machine of the runs to use; NULL: no restriction. */
-    const double *n; /* Numbers of workers to consider; NULL: those of the runs. */
+        *machine;    /* Algorithm and machine of the runs to use; NULL for no restriction. */
+    const double *n; /* Numbers of workers to consider; NULL means those of the runs. */
     size_t n_count;
     enum hm_goal goal;
     double alpha, beta; /* Weights of one second and of one unit of money for HM_GOAL_BALANCE, > 0;
-                           0: the library chooses. */
-    double budget;      /* Maximum cost of one run, > 0; 0: no limit. */
-    double deadline_s;  /* Maximum time in seconds that one run may take, > 0; 0: no limit. */
-    double price_per_s; /* Price per second of one worker, > 0; 0: taken from the column `cost`, if
-                           there is one. */
+                           0 means that the library chooses. */
+    double budget;      /* Maximum cost of one run, > 0; 0 for no limit. */
+    double deadline_s;  /* Maximum time in seconds that one run may take, > 0; 0 for no limit. */
+    double price_per_s; /* Price per second of one worker, > 0; 0 means that it is taken from the
+                           column `cost`, if there is one. */
     const struct hm_job *job; /* Job whose model is used if there are not enough runs; may be
                                  NULL. */
     const struct hm_cluster *cluster; /* Cluster that replaces that of the job; may be NULL. */
@@ -423,16 +426,16 @@ struct hm_recommend_question {
     double seed;      /* Seed of the random draws that give the intervals. */
     double certainty; /* Probability with which deadline and budget must be met, at most 0.99; 0
                          means 0.9. */
-    double slack;     /* Share by which the recommended candidate may be worse than the best, if it
-                         has fewer workers; 0: the best itself is recommended. */
+    double slack; /* Share by which the recommended candidate may be worse than the best, if it has
+                     fewer workers; 0 means that the best itself is recommended. */
 };
 
 /* One number of workers that was considered. */
 struct hm_recommended {
     double n;
     double time_s, low_s, high_s; /* Seconds of a run with this number of workers, and both ends of
-                                     their interval; NaN: unknown. */
-    double cost;                  /* Cost of one run; NaN: unknown. */
+                                     their interval; NaN if unknown. */
+    double cost;                  /* Cost of one run; NaN if unknown. */
     double value;                 /* Value of the quantity that the goal minimises. */
     size_t row_count;             /* Number of runs that match the question exactly. */
     bool feasible;                /* True if the candidate meets the budget and the deadline. */
@@ -440,8 +443,8 @@ struct hm_recommended {
     bool failed;
     const char *why; /* Reason for the failure, such as "out of memory (line 5)"; NULL if no run
                         failed. */
-    double meets;    /* Probability of meeting the budget and the deadline; NaN: neither is given,
-                        or the interval is unknown. */
+    double meets; /* Probability of meeting the budget and the deadline; NaN if neither is given, or
+                     the interval is unknown. */
 };
 
 struct hm_recommendation {
@@ -453,29 +456,29 @@ struct hm_recommendation {
     struct hm_recommended *candidates; /* Candidates, best first; those with failed runs are
                                           last. */
     size_t candidate_count;
-    size_t best;        /* Index of the best candidate; HM_NONE: unknown, or no candidate meets the
-                           limits. */
+    size_t best; /* Index of the best candidate; HM_NONE if unknown, or no candidate meets the
+                    limits. */
     size_t recommended; /* Index of the recommended candidate: the fewest workers within `slack` of
                            the best; HM_NONE if there is no best candidate. */
-    double sure;        /* Probability that the recommended candidate is exactly the best; NaN:
-                           unknown. */
-    double sure_near;   /* Probability that the recommended candidate is within `slack` of the true
-                           best; NaN: unknown. */
-    double slack;       /* The slack that the question asked for. */
-    double one_node;    /* Number of workers in one node, if all runs used one node only and the
-                           recommended candidate needs several nodes; else NaN. */
-    double n_low, n_high; /* Interval of the best number of workers, with probability `level`; NaN:
-                             unknown. */
-    double certainty;     /* Probability with which budget and deadline had to be met; NaN: neither
-                             is given. */
-    double deadline_s, budget; /* The limits of the question; NaN: not given. */
-    const char *missed; /* Limits that no candidate meets: "deadline", "budget" or both; NULL:
-                           none. */
+    double
+        sure; /* Probability that the recommended candidate is exactly the best; NaN if unknown. */
+    double sure_near; /* Probability that the recommended candidate is within `slack` of the true
+                         best; NaN if unknown. */
+    double slack;     /* The slack that the question asked for. */
+    double one_node;  /* Number of workers in one node, if all runs used one node only and the
+                         recommended candidate needs several nodes; else NaN. */
+    double n_low, n_high; /* Interval of the best number of workers, with probability `level`; NaN
+                             if unknown. */
+    double certainty; /* Probability with which budget and deadline had to be met; NaN if neither is
+                         given. */
+    double deadline_s, budget; /* The limits of the question; NaN if not given. */
+    const char *missed; /* Limits that no candidate meets: "deadline", "budget" or both; NULL if
+                           there is none. */
     size_t *rows;       /* Indices of the rows in the table of runs on which the recommendation is
                            based. */
     size_t row_count;
     struct hm_at *next; /* Configuration of the run that would help most: n and other quantities. */
-    size_t next_count;  /* Number of quantities in `next`; 0: no run would help. */
+    size_t next_count;  /* Number of quantities in `next`; 0 if no run would help. */
     const char *next_why; /* Reason why the run in `next` would help, such as "it may be faster";
                              NULL if no run would help. */
     const char **notes;   /* Warnings, one sentence each. */

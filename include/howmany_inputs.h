@@ -92,12 +92,12 @@ struct hm_layer {
     double border_h;  /* conv, pool: rows of padding, top and bottom together, >= 0. */
     double border_w;  /* conv, pool: columns of padding, left and right together, >= 0. */
     double groups;    /* conv: number of groups, >= 1. */
-    double depth; /* conv: number of input channels that each filter reads; 0: all channels of its
-                     group. */
+    double depth; /* conv: number of input channels that each filter reads; 0 means all channels of
+                     its group. */
     double vocabulary;    /* embedding: number of rows in the table, >= 1. */
     double positions;     /* embedding: number of rows in a learned position table, >= 0. */
     double heads;         /* attention: number of heads, >= 1. */
-    double context;       /* attention: length of the sequence of keys and values; 0: that of the
+    double context;       /* attention: length of the sequence of keys and values; 0 for that of the
                              input. */
     double context_width; /* attention: width of the key and value sequence, >= 1. */
     double times;         /* repeat: number of repetitions, >= 1. */
@@ -135,8 +135,8 @@ struct hm_network {
     double parameters;   /* Total number of trained parameters; 0 or NaN if there are layers. */
     double forward_flop; /* Total flop of the forward pass of one sample; 0 or NaN if there are
                             layers. */
-    double published_parameters;   /* Published number of parameters; 0 or NaN: not given. */
-    double published_forward_flop; /* Published flop of the forward pass of one sample; 0 or NaN:
+    double published_parameters;   /* Published number of parameters; 0 or NaN if not given. */
+    double published_forward_flop; /* Published flop of the forward pass of one sample; 0 or NaN if
                                       not given. */
 };
 
@@ -196,9 +196,9 @@ struct hm_graph {
     size_t degree_count;
     double lines;      /* Number of lines read, or of edges generated; 0 for a file of degrees. */
     double self_loops; /* Number of self-loops that were left out. */
-    double repeated;   /* Number of repeated edges that were left out; NaN: unknown. */
-    uint32_t *ends;    /* Two vertex numbers for each edge, counted from 0; NULL: only degrees are
-                          known. */
+    double repeated;   /* Number of repeated edges that were left out; NaN if unknown. */
+    uint32_t *ends;    /* Two vertex numbers for each edge, counted from 0; NULL means that only
+                          degrees are known. */
     void *memory;      /* Owns all memory of this struct. */
 };
 
@@ -274,8 +274,8 @@ struct hm_parts {
     double imbalance;  /* Imbalance: the ratio edges_max / edges_mean. */
     double low, high;  /* 5th and 95th percentile of edges_max over the random trials. */
     double worst;      /* Largest edges_max over the random trials. */
-    double cut;        /* Number of edges between different workers; NaN: unknown. */
-    double replicas;   /* Mean number of copies of a vertex, >= 1; NaN: unknown. */
+    double cut;        /* Number of edges between different workers; NaN if unknown. */
+    double replicas;   /* Mean number of copies of a vertex, >= 1; NaN if unknown. */
 };
 
 /*
@@ -361,7 +361,7 @@ enum hm_overlap {
 /* ---- clusters -------------------------------------------------------------------------------- */
 
 struct hm_link {
-    double bandwidth_bytes_per_s; /* Bytes per second, > 0; 0 or NaN: there is no link. */
+    double bandwidth_bytes_per_s; /* Bytes per second, > 0; 0 or NaN if there is no link. */
     double latency_s;             /* Seconds of latency of a message, >= 0. */
     bool reduces; /* True if the switch sums the messages of an all-reduce, as NVLink SHARP does. */
     bool mesh; /* True if each pair of workers has its own link, with a share of the bandwidth. */
@@ -379,14 +379,14 @@ enum hm_generation {
     HM_GENERATION_COUNT
 };
 
-/* One rate for each number format of matrix products; 0 or NaN: not known. */
+/* One rate for each number format of matrix products; 0 or NaN if not known. */
 struct hm_rates {
     double fp64, fp32, tf32, bf16, fp16, fp8;
 };
 
 /*
  * The results of measurements on a machine. They replace the values of a data sheet and the
- * assumptions about the speed that software reaches. 0 or NaN: not measured.
+ * assumptions about the speed that software reaches. It is 0 or NaN if not measured.
  */
 struct hm_calibration {
     const char *date;             /* Day of the measurement, such as "2026-11-16"; may be NULL. */
@@ -403,32 +403,38 @@ struct hm_calibration {
 struct hm_node {
     enum hm_generation generation;
     double flops_16, flops_32, flops_64; /* Peak flop/s of one worker in fp16, fp32 (without TF32)
-                                            and fp64; 0 or NaN: unknown. */
-    double flops_bf16, flops_tf32; /* Peak flop/s in bf16 and TF32 without sparsity; 0 or NaN: no
-                                      such units. */
-    /* Peak flop/s in fp8 and fp4 without sparsity; 0 or NaN: no such units. */
+                                            and fp64; 0 or NaN if unknown. */
+    double flops_bf16, flops_tf32; /* Peak flop/s in bf16 and TF32 without sparsity; 0 or NaN if
+                                      there are no such units. */
+    /* Peak flop/s in fp8 and fp4 without sparsity; 0 or NaN if there are no such units. */
     double flops_fp8, flops_fp4;
-    double processors; /* Number of processors in one worker that share a matrix product, such as
-                          the multiprocessors of a GPU. If it is known, training steps of networks
-                          with layers are modelled by their operations; 0 or NaN: unknown. */
-    double cores; /* Number of cores in one worker that is a CPU. If it is known, training steps and
-                     graph jobs are modelled by the operations of a CPU; 0 or NaN: unknown, or an
-                     accelerator. */
-    double threads; /* Number of threads of a CPU worker that compute, >= 1; 0 or NaN: all cores. */
-    double cache_bytes;       /* Bytes of cache that the cores of a CPU share; 0 or NaN: unknown. */
-    double matrix_efficiency; /* Fraction of the peak that the largest matrix products reach, in
-                                 (0, 1]; 0 or NaN: unknown. */
-    double efficiency;        /* Fraction of the peak that computation reaches, in (0, 1]; 0 or NaN:
-                                 unknown, and the full peak is assumed. */
-    double memory_bandwidth_bytes_per_s; /* Memory bandwidth of one worker; 0 or NaN: unknown, and
-                                            no roofline is used. */
+    /*
+     * Number of processors in one worker that share a matrix product, such as the multiprocessors
+     * of a GPU. If it is known, training steps of networks with layers are modelled by their
+     * operations; 0 or NaN if unknown.
+     */
+    double processors;
+    /*
+     * Number of cores in one worker that is a CPU. If it is known, training steps and graph jobs
+     * are modelled by the operations of a CPU; 0 or NaN if unknown, or an accelerator.
+     */
+    double cores;
+    double threads;     /* Number of threads of a CPU worker that compute, >= 1; 0 or NaN means all
+                           cores. */
+    double cache_bytes; /* Bytes of cache that the cores of a CPU share; 0 or NaN if unknown. */
+    double matrix_efficiency; /* Fraction of the peak that the largest matrix products reach, in (0,
+                                 1]; 0 or NaN if unknown. */
+    double efficiency; /* Fraction of the peak that computation reaches, in (0, 1]; 0 or NaN if
+                          unknown, in which case the full peak is assumed. */
+    double memory_bandwidth_bytes_per_s; /* Memory bandwidth of one worker; 0 or NaN if unknown, in
+                                            which case no roofline is used. */
     double kernel_overhead_s;            /* Seconds to start one kernel, >= 0. */
-    double memory_bytes;                 /* Memory of one worker; 0 or NaN: unknown. */
+    double memory_bytes;                 /* Memory of one worker; 0 or NaN if unknown. */
     double accelerators;                 /* Number of workers in one machine: whole, 1 to 1024. */
     double host_memory_bytes; /* Memory of the host of one machine with accelerators, which
-                                 offloaded states use; 0 or NaN: unknown. */
+                                 offloaded states use; 0 or NaN if unknown. */
     struct hm_link link;      /* Link between the workers of one machine. */
-    double price_per_s;       /* Price per second of one machine, >= 0; NaN: unknown; 0: free. */
+    double price_per_s; /* Price per second of one machine, >= 0; NaN if unknown; 0 if free. */
     struct hm_calibration measured; /* Rates and times that were measured on this machine. */
 };
 
@@ -438,7 +444,7 @@ struct hm_slowness {
     double spread;  /* Random variation, 0 to 3: an iteration takes exp(spread * Z) times as long,
                        where Z is standard normal. */
     double chance;  /* Probability that one iteration of one worker is slow, 0 to 1. */
-    double factor;  /* Factor on the time of a slow iteration, > 1; 0: no factor. */
+    double factor;  /* Factor on the time of a slow iteration, > 1; 0 if there is no factor. */
     double pause_s; /* Seconds that are added to a slow iteration, >= 0. */
     double slow_nodes;    /* Number of machines that are always slow; they are the last machines in
                              use. */
@@ -465,22 +471,22 @@ enum hm_shares { HM_SHARES_SPEED, HM_SHARES_EQUAL };
 
 struct hm_cluster {
     const char *name;        /* Name of the machine; may be NULL. */
-    const char *fabric_name; /* Name of the fabric; NULL: that of the machine, or no fabric. */
+    const char *fabric_name; /* Name of the fabric; NULL for that of the machine, or no fabric. */
     const char *title, *source, *date; /* Title, source and date of the catalog entry; NULL without
                                           an entry. */
     const char *assumed; /* Names of the values that the source does not give; may be NULL. */
     struct hm_node node;
     struct hm_link fabric; /* The fabric: the connection of a machine to the other machines. */
-    double max_nodes;      /* Number of machines that exist: whole, 1 to 1e6; 0 or NaN: no limit. */
+    double max_nodes; /* Number of machines that exist: whole, 1 to 1e6; 0 or NaN for no limit. */
     bool roofline; /* True if memory bandwidth and kernel overhead are taken into account where they
                       are known. */
     struct hm_slowness slowness;
     unsigned given;   /* Set of the keys (enum hm_cluster_key) that the description itself has,
                          without those of its machine. */
     const char *note; /* Sentence on keys that the cluster of the job gave, or that have an old
-                         name; NULL: none. */
-    const struct hm_kind *kinds; /* Kinds of machines in a mixed cluster, see howmany.h; NULL: one
-                                    kind. The other fields are then those of the first kind. */
+                         name; NULL if there is none. */
+    const struct hm_kind *kinds; /* Kinds of machines in a mixed cluster, see howmany.h; NULL means
+                                    one kind. The other fields are then those of the first kind. */
     size_t kind_count;
     enum hm_shares shares; /* Division of the samples among the workers of a mixed cluster. */
     bool threads_auto; /* True if hm_plan chooses processes and threads on a machine with cores. */
@@ -569,8 +575,8 @@ struct hm_expect {
     double n;         /* Number of workers, for time and speedup; 0 or NaN for other values. */
     double value;     /* Value that is expected. */
     double digits;    /* Number of significant digits that must agree. */
-    double within;    /* Largest allowed absolute difference, instead of digits, > 0; 0 or NaN: not
-                         given. */
+    double within; /* Largest allowed absolute difference, instead of digits, > 0; 0 or NaN if not
+                      given. */
 };
 
 /* Number of epochs to a training target if all workers together have `batch` samples per step. */
@@ -587,45 +593,50 @@ struct hm_job {
     const char *name;        /* Name of the job; may be NULL. */
     const char *description; /* Description for human readers; may be NULL. */
     const char *source;      /* File that the job was read from; may be NULL. */
-    const char *note;        /* Sentence about values that were assumed for the job; NULL: none. */
-    struct hm_formula *compute;       /* Formula of the computation time of each worker in one
-                                         iteration, in seconds; NULL: derived from the network or
-                                         the graph. */
-    struct hm_formula *memory_needed; /* Formula of the bytes of memory that each worker needs;
-                                         NULL: computed from the network. */
+    const char
+        *note; /* Sentence about values that were assumed for the job; NULL if there is none. */
+    /*
+     * Formula of the computation time of each worker in one iteration, in seconds; NULL means that
+     * it is derived from the network or the graph.
+     */
+    struct hm_formula *compute;
+    struct hm_formula *memory_needed; /* Formula of the bytes of memory that each worker needs; NULL
+                                         means that it is computed from the network. */
     int compute_line, memory_line;    /* Lines of the formulas `compute` and `memory_needed` in the
                                          file, used in error messages; 0 without a file. */
-    struct hm_network *network;       /* Neural network to train; NULL: none. */
-    struct hm_graph *graph;           /* Graph for message passing; NULL: none. */
-    struct hm_large_job *large; /* Transformer to plan; NULL: none. Set by hm_job_set_transformer of
-                                   howmany_layouts.h and by the functions that read a job. */
+    struct hm_network *network;       /* Neural network to train; NULL if there is none. */
+    struct hm_graph *graph;           /* Graph for message passing; NULL if there is none. */
+    struct hm_large_job
+        *large;    /* Transformer to plan; NULL if there is none. Set by hm_job_set_transformer of
+                      howmany_layouts.h and by the functions that read a job. */
     double states; /* For graph jobs: number of states of the variable at each vertex, >= 2. */
-    struct hm_formula *per_edge; /* For graph jobs: formula of the flop per edge; NULL: the flop of
-                                    belief propagation. */
+    struct hm_formula *per_edge; /* For graph jobs: formula of the flop per edge; NULL means the
+                                    flop of belief propagation. */
     enum hm_split split;         /* For graph jobs: method that splits the graph among workers. */
     double trials, seed; /* For random splits: number of trials, >= 1, and their seed, >= 0. */
     struct hm_transfer *communicate; /* The communication steps of one iteration. */
-    size_t communicate_count; /* Number of communication steps; 0: workers do not communicate. */
+    size_t communicate_count;        /* Number of communication steps; 0 means that workers do not
+                                        communicate. */
     /* True if the communication steps are assumed: the best all-reduce of gradients. */
     bool communicate_assumed;
-    double batch; /* Number of samples in one iteration, see enum hm_scaling; NaN: not given. */
+    double batch; /* Number of samples in one iteration, see enum hm_scaling; NaN if not given. */
     enum hm_scaling scaling;
     double reference;  /* Number of workers that speedups are relative to; whole, >= 1. */
-    double iterations; /* Iterations of the whole job, > 0; NaN: not given. */
-    double epochs;     /* Epochs of the whole job, > 0; NaN: not given. */
+    double iterations; /* Iterations of the whole job, > 0; NaN if not given. */
+    double epochs;     /* Epochs of the whole job, > 0; NaN if not given. */
     struct hm_epochs_at *epochs_at; /* Epochs to the training target at several batches, in
-                                       ascending order; NULL: `epochs` at every batch. */
+                                       ascending order; NULL means `epochs` at every batch. */
     size_t epochs_at_count;
     double critical_batch; /* Batch that needs twice the epochs of a small batch, > 0: a batch of B
-                              needs 1 + B / critical_batch times `epochs`; 0 or NaN: not given. */
-    double dataset;        /* Number of samples in the data set, > 0; NaN: not given. */
+                              needs 1 + B / critical_batch times `epochs`; 0 or NaN if not given. */
+    double dataset;        /* Number of samples in the data set, > 0; NaN if not given. */
     double precision;      /* Bits of a parameter and of its gradient: 16, 32 or 64. */
     enum hm_math math;     /* Number format of matrix products. */
     enum hm_software software;
     enum hm_framework framework;
     enum hm_input input;
-    double bucket_bytes; /* Bytes of gradients that are sent together, with HM_OVERLAP_BUCKETS;
-                            0 or NaN: 25 MB. */
+    double bucket_bytes; /* Bytes of gradients that are sent together, with HM_OVERLAP_BUCKETS; 0 or
+                            NaN means 25 MB. */
     enum hm_optimizer optimizer;
     enum hm_overlap overlap;
     double overlap_p;          /* Exponent p of HM_OVERLAP_NORM, >= 1. */
@@ -637,10 +648,10 @@ struct hm_job {
     const char *measured_source;
     struct hm_expect *expect;
     size_t expect_count;
-    double micro_batch; /* Samples of one forward pass of a worker, >= 1, whole; 0 or NaN: as many
-                           as fit in memory. */
+    double micro_batch; /* Samples of one forward pass of a worker, >= 1, whole; 0 or NaN means as
+                           many as fit in memory. */
     const struct hm_dataflow *dataflow; /* Partitions and tasks of a platform with a driver, see
-                                           howmany.h; NULL: none. */
+                                           howmany.h; NULL if there is none. */
     void *memory; /* Owns all memory that the library allocated for the job. */
 };
 
@@ -660,7 +671,7 @@ HM_API int hm_job_set_compute(struct hm_job *job, const char *formula, struct hm
 HM_API int hm_job_set_memory(struct hm_job *job, const char *formula, struct hm_err *err);
 /*
  * Set the formula of the communication time in one iteration, in seconds, such as "0.5*log2(n)";
- * NULL: workers do not communicate. The formula replaces all communication steps.
+ * NULL means that workers do not communicate. The formula replaces all communication steps.
  */
 HM_API int hm_job_set_communicate(struct hm_job *job, const char *formula, struct hm_err *err);
 /*
@@ -688,7 +699,7 @@ HM_API int hm_job_set_cluster(struct hm_job *job, const struct hm_cluster *clust
                               struct hm_err *err);
 /*
  * Set the cluster that the job runs on to a machine in the catalog. fabric names the connection
- * between machines; NULL: that of the machine entry. catalog may be NULL for the built-in one.
+ * between machines; NULL for that of the machine entry. catalog may be NULL for the built-in one.
  */
 HM_API int hm_job_set_machine(struct hm_job *job, const struct hm_catalog *catalog,
                               const char *machine, const char *fabric, struct hm_err *err);
@@ -716,7 +727,7 @@ HM_API int hm_job_load(const char *path, const struct hm_override *overrides, si
 HM_API int hm_job_parse(const char *text, size_t length, const char *source,
                         const struct hm_override *overrides, size_t count, struct hm_job **ret_job,
                         struct hm_err *err);
-/* Same as hm_job_parse, but names are looked up in `catalog`; NULL: the built-in catalog. */
+/* Same as hm_job_parse, but names are looked up in `catalog`; NULL means the built-in catalog. */
 HM_API int hm_job_parse_with(const struct hm_catalog *catalog, const char *text, size_t length,
                              const char *source, const struct hm_override *overrides, size_t count,
                              struct hm_job **ret_job, struct hm_err *err);

@@ -32,8 +32,8 @@ enum hm_linear_bias { HM_LINEAR_BIAS_NONE, HM_LINEAR_BIAS_QKV, HM_LINEAR_BIAS_AL
  * projected directly.
  */
 struct hm_latent {
-    double rank_q;   /* Rank of the queries; 0: no compression of queries. */
-    double rank_kv;  /* Rank that keys and values share; 0: ordinary attention. */
+    double rank_q;   /* Rank of the queries; 0 if queries are not compressed. */
+    double rank_kv;  /* Rank that keys and values share; 0 means ordinary attention. */
     double dim_nope; /* Width of the part of each head's queries and keys that has no rotary
                         position encoding. */
     double dim_rope; /* Width of the part of each head's queries and keys that has a rotary position
@@ -63,20 +63,20 @@ struct hm_transformer {
      * length.
      */
     double cross_layers;
-    double experts;           /* Number of routed experts of a layer; 0: a dense network. */
+    double experts;           /* Number of routed experts of a layer; 0 means a dense network. */
     double experts_per_token; /* Number of routed experts that process one token. */
     double expert_ffn;        /* Width of one routed expert. */
-    double shared_ffn;        /* Width of the shared experts together; 0: none. */
+    double shared_ffn;        /* Width of the shared experts together; 0 if there is none. */
     double dense_layers;      /* Number of layers without experts, in a network with experts. */
     struct hm_latent latent;  /* Multi-head latent attention; all zero: ordinary attention. */
     /* The following members matter only for exact parameter counts. */
-    double positions;            /* Number of rows in a learned position table; 0: none. */
-    double norms;                /* Number of normalisations in one layer. */
-    bool norm_bias;              /* True if a norm has a bias in addition to its scale. */
-    bool qk_norm;                /* True if queries and keys of a head are normalised. */
-    enum hm_linear_bias bias;    /* The linear layers that have a bias. */
-    double other_parameters;     /* Number of parameters that no other field describes. */
-    double published_parameters; /* Published number of parameters; NaN: not given. */
+    double positions;         /* Number of rows in a learned position table; 0 if there is none. */
+    double norms;             /* Number of normalisations in one layer. */
+    bool norm_bias;           /* True if a norm has a bias in addition to its scale. */
+    bool qk_norm;             /* True if queries and keys of a head are normalised. */
+    enum hm_linear_bias bias; /* The linear layers that have a bias. */
+    double other_parameters;  /* Number of parameters that no other field describes. */
+    double published_parameters; /* Published number of parameters; NaN if not given. */
 };
 
 /* Set defaults: sizes are unknown (NaN) or 0, there are two norms, and nothing has a bias. */
@@ -150,15 +150,15 @@ HM_API void hm_layout_text(const struct hm_layout *layout, char *text, size_t ro
 struct hm_transformer_work {
     double sequence; /* Number of tokens in one sequence, whole, 1 to 1e9. */
     double batch;    /* Number of sequences in one step over all workers, whole, 1 to 1e9. */
-    double tokens;   /* Number of tokens in the whole job, > 0; 0 or NaN: not given, so that the
-                        answer has no time and no cost of a whole job. */
+    double tokens; /* Number of tokens in the whole job, > 0; 0 or NaN if not given; the answer then
+                      has neither the time nor the cost of a whole job. */
     enum hm_number_format precision;
     enum hm_software software;
-    double trained; /* Share of the parameters that are trained, at most 1; 0 or NaN: 1. */
+    double trained; /* Share of the parameters that are trained, at most 1; 0 or NaN means 1. */
     /*
-     * Layout to use; NULL: the plan searches. Degrees of parallelism that are 0 or NaN and a ZeRO
-     * stage that is NaN are searched; the other members are used as they are. Borrowed during the
-     * call.
+     * Layout to use; NULL means that the plan searches. Degrees of parallelism that are 0 or NaN
+     * and a ZeRO stage that is NaN are searched; the other members are used as they are. Borrowed
+     * during the call.
      */
     const struct hm_layout *layout;
 };
@@ -186,17 +186,17 @@ struct hm_layout_point {
     struct hm_layout layout;
     double time_s;        /* Seconds of one training step. */
     double low_s, high_s; /* Interval of time_s that contains 90 % of similar measurements. */
-    double total_s;       /* Seconds of the whole job, including time lost by failures; NaN: tokens
-                             are not given. */
-    double cost;          /* Cost of the whole job or, if tokens are not given, of one step; NaN: no
-                             price is known. */
+    double total_s; /* Seconds of the whole job, including time lost by failures; NaN if tokens are
+                       not given. */
+    double cost; /* Cost of the whole job or, if tokens are not given, of one step; NaN if no price
+                    is known. */
     double tokens_per_s;
     double mfu;          /* Model flop utilization: model flop per second, as a share of the 16-bit
                             peak of all workers. */
     double memory_bytes; /* Bytes of memory that the fullest worker needs. */
     double memory_limit_bytes; /* Bytes that a job may use on one worker. */
     bool fits;                 /* True if the layout fits in the memory of the workers. */
-    double meets; /* Probability of meeting deadline and budget; NaN: neither is given. */
+    double meets; /* Probability of meeting deadline and budget; NaN if neither is given. */
 };
 
 /* The answer of hm_plan_layouts. */
@@ -210,12 +210,14 @@ struct hm_layouts {
                       limits by the smallest factor. */
     size_t recommended; /* Index of the point with the fewest workers whose goal value is within the
                            slack of the best. */
-    size_t cheapest, balanced, fastest; /* Indices of the cheapest, the balanced and the fastest
-                                           alternative; HM_NONE: no price is known, or no point is
-                                           feasible. */
-    const char
-        *missed;  /* Limit that no point meets: "memory", "deadline" or "budget"; NULL: none. */
-    void *memory; /* Owns all memory of this struct. */
+    /*
+     * Indices of the cheapest, the balanced and the fastest alternative; HM_NONE if no price is
+     * known, or no point is feasible.
+     */
+    size_t cheapest, balanced, fastest;
+    const char *missed; /* Limit that no point meets: "memory", "deadline" or "budget"; NULL if
+                           there is none. */
+    void *memory;       /* Owns all memory of this struct. */
 };
 
 /*

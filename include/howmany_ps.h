@@ -62,7 +62,8 @@ struct hm_ps_table {
     /*
      * Staleness bound in clocks, a whole number of at least 0. A worker keeps a copy of each row
      * that it has read and reads it again from the server when the copy has become too old.
-     * INFINITY: reads never wait for other workers, and a copy is used within one clock only.
+     * INFINITY means that reads never wait for other workers, and a copy is used within one clock
+     * only.
      */
     double staleness;
 };

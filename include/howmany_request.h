@@ -48,7 +48,7 @@ HM_API const struct hm_files *hm_local_files(void);
 struct hm_store_access {
     void *data; /* Pointer that is passed to each function as its first argument. */
     /*
-     * Open a connection for reading. `where` is the field `record` of the request; NULL: the
+     * Open a connection for reading. `where` is the field `record` of the request; NULL means the
      * default store.
      */
     int (*open)(void *data, const char *where, struct hm_store **ret_store, struct hm_err *err);
@@ -78,10 +78,12 @@ struct hm_limits {
  * no files, no store, the built-in catalog, no limits, plain text.
  */
 struct hm_context {
-    const struct hm_files *files;        /* Functions that open files; NULL: the request cannot name
-                                            files. */
-    const struct hm_store_access *store; /* Access to the store of runs; NULL: there is no store. */
-    const struct hm_catalog *catalog; /* Catalog for look-ups, borrowed; NULL: the built-in one. */
+    const struct hm_files
+        *files; /* Functions that open files; NULL means that the request cannot name files. */
+    const struct hm_store_access
+        *store; /* Access to the store of runs; NULL if there is no store. */
+    const struct hm_catalog
+        *catalog; /* Catalog for look-ups, borrowed; NULL means the built-in one. */
     struct hm_limits limits;
     struct hm_style style; /* Style in which text answers are rendered. */
     /*

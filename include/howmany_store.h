@@ -42,7 +42,7 @@ struct hm_stored_sample {
 struct hm_stored {
     int64_t id;      /* Identifier of the run, which the store assigns. */
     const char *key; /* Unique key, at most 200 bytes. A second run with the same key is not added.
-                        NULL: no key. */
+                        It is NULL if there is no key. */
     const char *made_at; /* UTC time of the run, such as "2026-11-15T10:13:48Z". When a run is
                             added, NULL means now. */
     const char *status;  /* Status: "ok", "out of memory", "exit 3", "timeout", ...; NULL means
@@ -120,19 +120,20 @@ HM_API int hm_store_add_batches(struct hm_store *store, struct hm_store_batch *b
 struct hm_store_filter {
     const char *const *where; /* Conditions that must all hold: "machine=m5.large", "n>=2". */
     size_t where_count;
-    const char *since, *until; /* Earliest and latest time `made_at` of the runs; NULL: no limit. */
-    const char *sort;          /* Name of the column to sort by; a "-" before it sorts in descending
-                                  order. NULL means "-id". */
-    size_t limit;              /* Maximum number of runs on a page; 0: no limit. */
-    const char *after;         /* Value of `next` of the previous page; NULL: the first page. */
-    bool samples;              /* True to also read the samples of each run. */
+    const char *since,
+        *until;        /* Earliest and latest time `made_at` of the runs; NULL for no limit. */
+    const char *sort;  /* Name of the column to sort by; a "-" before it sorts in descending
+                          order. NULL means "-id". */
+    size_t limit;      /* Maximum number of runs on a page; 0 for no limit. */
+    const char *after; /* Value of `next` of the previous page; NULL means the first page. */
+    bool samples;      /* True to also read the samples of each run. */
 };
 
 /* One page of runs. */
 struct hm_store_page {
     struct hm_stored *runs;
     size_t count;
-    const char *next; /* Value of `after` for the next page; NULL: this is the last page. */
+    const char *next; /* Value of `after` for the next page; NULL if this is the last page. */
     void *memory;     /* Owns all memory of this struct. */
 };
 

@@ -11,11 +11,11 @@
 struct trace_head {
     const struct train_options *options;
     const struct hm_run *run;
-    double rows, features, classes; /* Numbers of rows, features and classes of the data; 0: does
-                                       not apply to this problem. */
-    double vertices,
-        edges; /* Numbers of vertices and edges of the Markov random field; 0: there is no field. */
-    double limit; /* Maximum number of iterations; 0: no limit. */
+    double rows, features, classes; /* Numbers of rows, features and classes of the data; 0 if it
+                                       does not apply to this problem. */
+    double vertices, edges; /* Numbers of vertices and edges of the Markov random field; 0 if there
+                               is no field. */
+    double limit;           /* Maximum number of iterations; 0 for no limit. */
     bool sparse, simulated;
     const char *mpi, *blas; /* Names and versions of the MPI and BLAS libraries; borrowed. */
 };
@@ -40,7 +40,7 @@ struct trace_end {
     int ranks;
     bool simulated;
     const struct hm_serving *serving;
-    /* Statistics of the servers; NULL: the run has no servers. */
+    /* Statistics of the servers; NULL means that the run has no servers. */
     const struct hm_server_stats *stats;
     struct trace_times *times;
 };

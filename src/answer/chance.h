@@ -59,7 +59,7 @@ double hm__certainty_or_default(double certainty);
 int hm__curve_bounds(struct hm_curve *curve, const struct hm_search *search,
                      const struct hm_model *model, struct hm_err *err);
 /*
- * Returns the probability that a point meets the limits; NaN: unknown. `level` is the probability
+ * Returns the probability that a point meets the limits; NaN if unknown. `level` is the probability
  * of the point's interval.
  */
 double hm__point_chance(const struct hm_search *search, const struct hm_point *point, double level);

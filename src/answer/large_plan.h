@@ -5,7 +5,7 @@
 
 #include "large_correct.h"
 
-/* The limits of a plan; NaN: not given. */
+/* The limits of a plan; NaN if not given. */
 struct hm_large_question {
     double n;          /* If given, the only number of workers to consider. */
     double max_n;      /* Largest number of workers to consider. */
@@ -20,8 +20,8 @@ struct hm_large_question {
     /* Measured steps of the job, which correct the model; borrowed. */
     const struct hm_large_measured *runs;
     size_t run_count;
-    double parameters; /* Number of parameters to which the network is scaled; INFINITY: the plan
-                          chooses the number. */
+    double parameters; /* Number of parameters to which the network is scaled; INFINITY means that
+                          the plan chooses the number. */
 };
 
 /* A question without limits. */
@@ -105,7 +105,7 @@ void hm__large_note_layout(const struct hm_large_machines *machines,
                            struct hm_large_answer *answer);
 /*
  * Add notes on values of the machines that are assumed because the clusters do not give them
- * (large_assumed.c). `clusters` has one element for each machine; NULL: the job's own cluster.
+ * (large_assumed.c). `clusters` has one element for each machine; NULL means the job's own cluster.
  */
 void hm__large_note_assumed(const struct hm_large_machines *machines, const struct hm_job *job,
                             const struct hm_cluster *const *clusters,

@@ -7,7 +7,10 @@
 #include "large_plan.h"
 #include "memory.h"
 
-/* Returns the first field of a question that plans of transformers do not support; NULL: none. */
+/*
+ * Returns the first field of a question that plans of transformers do not support; NULL if there is
+ * none.
+ */
 static const char *unsupported_field(const struct hm_question *q)
 {
     return q->fit             ? "fit"

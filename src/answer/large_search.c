@@ -119,8 +119,8 @@ static void ensure_times(struct search *s, const struct hm_layout *layout)
 }
 
 /*
- * Returns the bytes of the host that each of n workers can use for offloaded states; NaN: unknown.
- * A tenth of the host's memory is reserved for the system and for reading data.
+ * Returns the bytes of the host that each of n workers can use for offloaded states; NaN if
+ * unknown. A tenth of the host's memory is reserved for the system and for reading data.
  */
 static double host_limit(const struct hm_large_device *device, double n)
 {

@@ -20,7 +20,7 @@ struct hm_large_prediction {
 /* Errors of the predictions for one source, as fractions (1 is 100 %). A value is NaN if no
  * measurement gives it. */
 struct hm_large_score {
-    const char *source;  /* Name of the source; NULL: all sources with equal weights. */
+    const char *source;  /* Name of the source; NULL means all sources with equal weights. */
     double rows;         /* Number of measurements whose times are compared. */
     double mean, median; /* Mean and median of |predicted/measured - 1| over these measurements. */
     double inside;       /* Share of the measured times inside the interval. */

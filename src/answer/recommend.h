@@ -52,7 +52,7 @@ struct hm_recommending {
     size_t draw_count;
     /* Number of workers per node if all runs used one node; NaN otherwise. */
     double node_workers;
-    size_t fitted; /* Number of runs in the fits that give times; 0: no time is from a fit. */
+    size_t fitted; /* Number of runs in the fits that give times; 0 if no time is from a fit. */
     /* Price per worker-second, from the column cost; NaN if the runs have no such column. */
     double rate;
     /*

@@ -33,10 +33,11 @@ struct hm_search {
     /* Splits of the job's graph for n = 1..part_count; NULL if the job has no graph. */
     const struct hm_parts *parts;
     size_t part_count;
-    const struct hm_mixes *mixes; /* Mix of machines for each n; NULL: the cluster is not mixed. */
+    const struct hm_mixes
+        *mixes; /* Mix of machines for each n; NULL means that the cluster is not mixed. */
 };
 
-/* Returns the bytes that a job may use on one worker of the search's cluster; NaN: not known. */
+/* Returns the bytes that a job may use on one worker of the search's cluster; NaN if not known. */
 double hm__search_memory(const struct hm_search *search);
 
 /* Default largest n for a job with a graph; it is small because splitting takes time. */

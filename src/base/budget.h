@@ -24,8 +24,8 @@ enum hm_budget_cause {
 };
 
 struct hm_budget {
-    double seconds; /* Time limit in seconds; 0: no limit. */
-    size_t bytes;   /* Memory limit in bytes; 0: no limit. */
+    double seconds; /* Time limit in seconds; 0 for no limit. */
+    size_t bytes;   /* Memory limit in bytes; 0 for no limit. */
     /*
      * Function that returns true if the result is no longer wanted; may be NULL. The thread that
      * runs the request calls it at most once per HM_BUDGET_ASK_S.
@@ -33,7 +33,7 @@ struct hm_budget {
     bool (*cancelled)(void *data);
     void *data;
 
-    /* For tests: the budget is spent at the check with this number, counted from 1; 0: never. */
+    /* For tests: the budget is spent at the check with this number, counted from 1; 0 if never. */
     long checks;
 
     /* The functions below set the following fields. */

@@ -13,9 +13,9 @@ void hm__free(void *pointer);
 void hm__trim(void);
 
 /*
- * For tests: the next `after` allocations of this thread succeed, and all later ones fail. -1: no
- * allocation fails. Returns the number of allocations that would still have succeeded before, or
- * -1.
+ * For tests: the next `after` allocations of this thread succeed, and all later ones fail. -1 means
+ * that no allocation fails. Returns the number of allocations that would still have succeeded
+ * before, or -1.
  */
 long hm__alloc_fail_after(long after);
 /* For tests: like hm__alloc_fail_after, but only one allocation fails. */

@@ -491,8 +491,9 @@ int hm_convergence_new(const struct hm_traces *traces, const struct hm_converge_
  * For other shifts, y is interpolated or extrapolated linearly.
  */
 struct shifted_paths {
-    double *iterations; /* Iterations of both shifted paths; owned. NULL: there is no shift. */
-    double *y;          /* Buffer for the values of one path; owned. */
+    double
+        *iterations; /* Iterations of both shifted paths; owned. It is NULL if there is no shift. */
+    double *y;       /* Buffer for the values of one path; owned. */
     struct hm_g_path early, late;
 };
 

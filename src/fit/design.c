@@ -28,7 +28,8 @@
 struct design_work {
     const struct hm_runs *candidates;
     const struct hm_design_settings *settings;
-    struct hm_step_table *table; /* Times of the job's steps; borrowed. NULL: not known yet. */
+    struct hm_step_table
+        *table; /* Times of the job's steps; borrowed. It is NULL if not known yet. */
     struct hm_design *design;
     struct hm_basis basis;
     /*

@@ -8,7 +8,7 @@ struct hm_step_table;
 
 /*
  * Same as hm_design_new, but `table` has the times of the steps of the job on the cluster of the
- * settings; borrowed. NULL: each model computes its own times.
+ * settings; borrowed. NULL means that each model computes its own times.
  */
 int hm__design_new(const struct hm_runs *candidates, const struct hm_design_settings *settings,
                    struct hm_step_table *table, struct hm_design **ret_design, struct hm_err *err);

@@ -44,7 +44,7 @@ enum hm__op {
 /* One operation of the compiled formula. Its operands are nodes with smaller indices. */
 struct hm__node {
     enum hm__op op;
-    int operand[3]; /* Indices of the nodes that are the operands of this node; -1: unused. */
+    int operand[3]; /* Indices of the nodes that are the operands of this node; -1 if unused. */
     int symbol;     /* For HM__OP_SYMBOL: index of the symbol in the scope. */
     int definition; /* For HM__OP_DEFINE: index of the definition in `names`; otherwise -1. */
     double value;   /* For HM__OP_CONST: value of the constant. */

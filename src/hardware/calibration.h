@@ -42,13 +42,14 @@ struct hm_calibrated {
     bool timed;            /* True if operations of a worker were timed, not only messages. */
     bool gpu;              /* True if workers are GPUs, whose all-reduces are those of NCCL. */
     /*
-     * Text that names the values that were not measured and are not from a data sheet; NULL: none.
+     * Text that names the values that were not measured and are not from a data sheet; NULL if
+     * there is none.
      */
     const char *assumed;
-    /* Median relative error of the model on the timed operations; NaN: none were timed. */
+    /* Median relative error of the model on the timed operations; NaN if none were timed. */
     double model_error;
-    double link_error; /* Median relative error of the model on all-reduces; NaN: none were
-                          timed. */
+    double
+        link_error; /* Median relative error of the model on all-reduces; NaN if none were timed. */
 };
 
 /*

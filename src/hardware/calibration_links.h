@@ -9,7 +9,7 @@
 int hm__links_fit(const struct hm_timings *timings, struct hm_calibrated *machine,
                   struct hm_err *err);
 /*
- * Returns the time in seconds of a message or an all-reduce on the links of the machine; NaN: the
+ * Returns the time in seconds of a message or an all-reduce on the links of the machine; NaN if the
  * link is unknown.
  */
 double hm__links_time(const struct hm_calibrated *machine, const struct hm_timing *timing);

@@ -75,7 +75,7 @@ enum {
 /* The rates and sizes that the model uses: those of one worker, its node and the network. */
 struct hm_large_device {
     enum hm_large_family family;
-    double flops_16, flops_8, flops_4; /* Peak flop/s with 16, 8 and 4 bits; 0: not supported. */
+    double flops_16, flops_8, flops_4; /* Peak flop/s with 16, 8 and 4 bits; 0 if not supported. */
     double bandwidth_bytes_per_s;      /* Memory bandwidth of one worker. */
     double memory_bytes;               /* Bytes of the memory of one worker that tensors can use. */
     double processors;                 /* Number of streaming multiprocessors of one worker. */
@@ -88,12 +88,12 @@ struct hm_large_device {
      */
     double torus[HM_TORUS_AXES];
     double machine_workers; /* Number of workers that are rented together; per_node or less. */
-    double host_bytes;      /* Memory of the host of machine_workers workers; NaN: unknown. */
+    double host_bytes;      /* Memory of the host of machine_workers workers; NaN if unknown. */
     /* Rate of matrix products relative to that of the typical device of its generation; 0 means the
      * typical rate. */
     double speed;
-    double price_per_s; /* Price per second of one node; NaN: unknown. */
-    double max_nodes;   /* Number of nodes that exist; NaN: no limit. */
+    double price_per_s; /* Price per second of one node; NaN if unknown. */
+    double max_nodes;   /* Number of nodes that exist; NaN for no limit. */
     unsigned assumed;   /* Values that are assumed, as a sum of the constants
                            HM_LARGE_ASSUMED_... */
     bool unmeasured;    /* True if no steps were measured on devices like this one. */
@@ -273,7 +273,9 @@ struct hm_large_case {
     const struct hm_large_device *device;
     const struct hm_large_work *work;
     const struct hm_large_constants *constants;
-    /* Measured steps that corrected device and constants (large_correct.h); NULL: none. */
+    /*
+     * Measured steps that corrected device and constants (large_correct.h); NULL if there is none.
+     */
     const struct hm_large_correction *correction;
 };
 

@@ -95,7 +95,7 @@ double hm__model_edge_time(const struct hm_model *m);
 int hm__model_set_table(struct hm_model *m, struct hm_err *err);
 /* Returns whether a step is an all-reduce of gradients that is sent in buckets. */
 bool hm__model_in_buckets(const struct hm_model *m, const struct hm_transfer *t);
-/* Returns the bytes of memory of a worker that training can use; NaN: unknown. */
+/* Returns the bytes of memory of a worker that training can use; NaN if unknown. */
 double hm__model_memory_limit(const struct hm_model *m);
 /* Computes the time in seconds of a step, without communication, on the slowest of n workers, and
  * the memory of a worker. Each worker performs `passes` forward and backward passes with b samples

@@ -28,7 +28,8 @@ struct hm_step_table;
 
 /*
  * Makes a table for a job whose network has layers. The job is borrowed and must outlive the table.
- * bucket_bytes is the size at which a bucket of gradients is sent; 0: one bucket for each layer.
+ * bucket_bytes is the size at which a bucket of gradients is sent; 0 means one bucket for each
+ * layer.
  */
 int hm__step_table_new(const struct hm_job *job, const struct hm_device *device,
                        double bucket_bytes, struct hm_step_table **ret_table, struct hm_err *err);

@@ -20,13 +20,15 @@ struct hm_variant {
     size_t part_count;
     bool balanced;     /* True if each worker gets the mean number of edges. */
     struct hm_way way; /* Platform and consistency of the model. */
-    /* Straggler table of the cluster; borrowed. NULL: the model makes its own. */
+    /* Straggler table of the cluster; borrowed. NULL means that the model makes its own. */
     struct hm_stragglers *stragglers;
-    /* Times of steps of the job on the cluster; borrowed. NULL: the model makes its own. */
+    /*
+     * Times of steps of the job on the cluster; borrowed. NULL means that the model makes its own.
+     */
     struct hm_step_table *table;
     bool steady;   /* True if the cluster's stragglers are ignored. */
     bool by_speed; /* True if each worker gets a share of the batch in proportion to its speed. */
-    const struct hm_mixes *mixes; /* Mix of machines for each n; NULL: not mixed. Borrowed. */
+    const struct hm_mixes *mixes; /* Mix of machines for each n; NULL if not mixed. Borrowed. */
 };
 
 /* clang-format off */

@@ -9,9 +9,9 @@
  * requires.
  */
 struct hm_limits_met {
-    double deadline_s; /* Deadline in seconds; NaN or 0: no deadline. */
-    double budget;     /* Largest cost of the job; NaN: no budget. */
-    double meets;      /* Probability that deadline and budget are met; NaN: unknown. */
+    double deadline_s; /* Deadline in seconds; NaN or 0 if there is no deadline. */
+    double budget;     /* Largest cost of the job; NaN if there is no budget. */
+    double meets;      /* Probability that deadline and budget are met; NaN if unknown. */
     /* Required probability that deadline and budget are met. */
     double certainty;
 };
@@ -33,12 +33,12 @@ void hm__say_limits_met(struct hm_text *out, const struct hm_limits_met *limits)
  */
 struct hm_near_best {
     double near; /* Probability that the recommended number of workers is within `slack` of the
-                    best; NaN: unknown. */
+                    best; NaN if unknown. */
     /*
      * Slack: the largest relative difference from the best that still counts as good, such as 0.05.
      */
     double slack;
-    /* Ends of the interval that contains the best number of workers; NaN: unknown. */
+    /* Ends of the interval that contains the best number of workers; NaN if unknown. */
     double low, high;
     double level; /* Probability that the interval contains the best number of workers. */
     /*

@@ -24,7 +24,7 @@ struct kept_push {
 
 /* The state of one worker, as far as the server knows it. */
 struct ps_peer {
-    double clock; /* Number of clocks that the worker has finished; INFINITY: it has returned. */
+    double clock; /* Number of clocks that the worker has finished; INFINITY if it has returned. */
     bool waits;   /* True if the worker waits for a reply to its request `asked`. */
     struct hm_ps_header header, asked, reply;
     double *rows; /* Row numbers that the last GET message of the worker requested. */

@@ -103,7 +103,7 @@ struct advice_parts {
     struct hm_loaded_traces loaded;
     struct hm_paces *paces[PACES_MAX];
     size_t pace_count;
-    double price_per_s; /* Price of a worker per second; NaN: unknown. */
+    double price_per_s; /* Price of a worker per second; NaN if unknown. */
     /* Seconds per iteration of a transformer, whose loss follows published scaling laws. */
     struct hm_advise_paces large;
     struct hm_advice *advice;

@@ -15,7 +15,7 @@ struct hm_advise_paces {
     struct hm_paces *paces;
     double m[HM_ADVISE_SIZES];
     size_t count;
-    double price_per_s; /* Price of one worker per second; NaN: unknown. */
+    double price_per_s; /* Price of one worker per second; NaN if unknown. */
 };
 
 /*

@@ -15,7 +15,8 @@ struct hm_import_request {
     const char *as, *record, *output;
     struct hm_texts set;
     /*
-     * The chosen value of the field `to`, as an index into the list of its choices; -1: not given.
+     * The chosen value of the field `to`, as an index into the list of its choices; -1 if not
+     * given.
      */
     int to;
     bool json;

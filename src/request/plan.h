@@ -27,16 +27,16 @@ struct hm_plan_request {
     double level;
     int goal;
     double alpha, beta, deadline, budget, faster, work, max_n, reference, slack, certainty;
-    double loss; /* Target loss of a transformer; NaN: not given. */
+    double loss; /* Target loss of a transformer; NaN if not given. */
     /*
-     * Number of parameters in the transformer, or "auto" if the plan chooses it; NULL: the number
-     * of the job is used.
+     * Number of parameters in the transformer, or "auto" if the plan chooses it; NULL means that
+     * the number of the job is used.
      */
     const char *params;
     struct hm_numbers n;
     bool weak, explain_layout;
     /*
-     * Index of the chosen value of the field `emit`; -1: not given. The choices are those of enum
+     * Index of the chosen value of the field `emit`; -1 if not given. The choices are those of enum
      * hm_large_emit, followed by those in plan_emit.c.
      */
     int emit;

@@ -11,7 +11,7 @@
 
 /*
  * Returns the name of the first field in the request that plans of transformers do not support;
- * NULL: there is none.
+ * NULL if there is none.
  */
 static const char *unsupported_field(const struct hm_plan_request *r)
 {

@@ -155,7 +155,8 @@ struct hm_request_field {
      * --max-n.
      */
     const char *name;
-    const char *old; /* Earlier name of the field, which is still accepted; NULL: none. */
+    const char
+        *old; /* Earlier name of the field, which is still accepted; NULL if there is none. */
     enum hm_request_kind kind;
     size_t offset;
     const char *help;  /* One line of help about the field. */
@@ -265,7 +266,7 @@ struct hm_call {
     const struct hm_context *context;
     struct hm_arena *arena; /* Arena of the call, which is freed after the verb has run. */
     struct hm_text out;
-    const char *type; /* Media type of the answer; NULL: plain text. */
+    const char *type; /* Media type of the answer; NULL means plain text. */
     /* True if nothing meets the limits of the request, so that there is no recommendation. */
     bool no_answer;
     bool from_store;

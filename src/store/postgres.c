@@ -41,7 +41,8 @@ struct postgres {
      */
     bool hung;
     /*
-     * Password in the address of the store, which must not appear in messages; owned. NULL: none.
+     * Password in the address of the store, which must not appear in messages; owned. It is NULL if
+     * there is none.
      */
     char *password;
 };

@@ -35,7 +35,7 @@ enum {
 };
 
 struct statement {
-    char *sql; /* SQL of the statement; owned. NULL: this entry of the cache is empty. */
+    char *sql; /* SQL of the statement; owned. NULL means that this entry of the cache is empty. */
     sqlite3_stmt *compiled;
     /* Number N of each parameter $N, in the order in which these appear in the SQL; owned. */
     int *numbers;

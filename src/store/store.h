@@ -11,7 +11,7 @@ struct hm_store {
     char *label; /* Name of the store, as used in messages; owned. */
     /*
      * Number of runs that have not been added to the indexes yet, as far as this connection knows;
-     * -1: not counted yet.
+     * -1 if not counted yet.
      */
     int64_t waiting;
     /*

@@ -30,7 +30,7 @@ struct adding {
 /* A run to add, with its id and whether it is new. */
 struct added_run {
     const struct hm_stored *run;
-    int64_t id;  /* Id of the run; 0: not known yet. */
+    int64_t id;  /* Id of the run; 0 if not known yet. */
     bool is_new; /* True if the run was added, false if the store had it already. */
 };
 

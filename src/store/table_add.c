@@ -203,8 +203,8 @@ static const struct hm_store_column *find_column(const char *name)
 struct row_batch {
     const struct hm_runs *table;
     /*
-     * Column of the store for each column of the table; NULL: the value is stored in the JSON
-     * object `more` of the run.
+     * Column of the store for each column of the table; NULL means that the value is stored in the
+     * JSON object `more` of the run.
      */
     const struct hm_store_column **own;
     /*

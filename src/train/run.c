@@ -83,7 +83,7 @@ void hm__shuffle(struct hm_random *random, uint32_t *order, size_t count)
 
 struct hm_batches {
     uint32_t *order;  /* Rows of this rank in the order in which the current epoch uses them. */
-    double epoch;     /* Epoch to which `order` belongs; -1: none yet. */
+    double epoch;     /* Epoch to which `order` belongs; -1 if there is none yet. */
     double per_epoch; /* Number of mini-batches per epoch. */
 };
 

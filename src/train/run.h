@@ -70,7 +70,10 @@ struct hm_run {
     bool settled;
     double step; /* Initial step size, for algorithms that have the function `update`. */
     void *state; /* State of the algorithm, such as its velocities or dual variables. */
-    /* Functions of a platform whose ranks are not all workers; NULL: all ranks are workers. */
+    /*
+     * Functions of a platform whose ranks are not all workers; NULL means that all ranks are
+     * workers.
+     */
     const struct hm_platform_ops *platform;
     void *platform_state;  /* State of the platform, which its functions use. */
     struct hm_meter meter; /* Measures the resources that this rank uses. */
@@ -111,7 +114,7 @@ struct hm_algorithm {
     /* Performs one iteration; all ranks call it. */
     void (*step)(struct hm_run *run);
     /*
-     * Returns the sum of the terms of this rank's rows in the dual objective. NULL: the algorithm
+     * Returns the sum of the terms of this rank's rows in the dual objective. NULL if the algorithm
      * has no dual problem.
      */
     double (*dual)(const struct hm_run *run);
@@ -119,18 +122,19 @@ struct hm_algorithm {
      * Only for mini-batch algorithms: performs the second half of `step`, which changes w according
      * to the mean gradient in run->gradient. `weight` is the size of this update as a fraction of a
      * whole step, and `done` is the number of updates before this one. Each weight is updated
-     * independently, so that ranges of w may be on different ranks. NULL: the algorithm cannot run
-     * with parameter servers.
+     * independently, so that ranges of w may be on different ranks. NULL if the algorithm cannot
+     * run with parameter servers.
      */
     void (*update)(struct hm_run *run, double weight, double done);
     /*
-     * Lists the arrays of the algorithm's state (without w) and returns their number; NULL: there
+     * Lists the arrays of the algorithm's state (without w) and returns their number; NULL if there
      * are none.
      */
     size_t (*parts)(struct hm_run *run, struct hm_part parts[HM_PARTS]);
     /*
      * Sets w to the same values on all ranks. It is called on all ranks before evaluations and
-     * checkpoints, outside the measured time. NULL: w always has the same values on all ranks.
+     * checkpoints, outside the measured time. NULL means that w always has the same values on all
+     * ranks.
      */
     void (*gather)(struct hm_run *run);
     /*
@@ -139,8 +143,8 @@ struct hm_algorithm {
      */
     int (*resumed)(struct hm_run *run, struct hm_err *err);
     /*
-     * Computes the objective and other members of a trace point. NULL: the objective is P(w), which
-     * the caller computes.
+     * Computes the objective and other members of a trace point. NULL means that the objective is
+     * P(w), which the caller computes.
      */
     void (*eval)(struct hm_run *run, struct hm_trace_point *point);
 };

@@ -15,7 +15,7 @@ struct hm_train_limits {
     double within_s;
     double suboptimality; /* Stop when P(w) - `best` is at most this value. */
     double gap;           /* Stop when the duality gap P(w) - D(alpha) is at most this value. */
-    double best;          /* P*, the minimum of the objective P(w); NAN: unknown. */
+    double best;          /* P*, the minimum of the objective P(w); NAN if unknown. */
     /*
      * Stop when no message of belief propagation changed by more than this value in an iteration.
      */
@@ -46,14 +46,14 @@ struct hm_trace_point {
         communicate_s;
     double elapsed_s; /* Seconds of all iterations so far. */
     double objective;
-    double suboptimality; /* Objective minus its minimum P*; NAN: P* is unknown. */
-    double gap;           /* Duality gap; NAN: the algorithm has no dual problem. */
+    double suboptimality; /* Objective minus its minimum P*; NAN if P* is unknown. */
+    double gap;           /* Duality gap; NAN if the algorithm has no dual problem. */
     /*
      * Largest change of a message in the last iteration of belief propagation; NAN for other
      * algorithms.
      */
     double change;
-    /* Fraction of the test rows that are predicted correctly; NAN: no test rows. */
+    /* Fraction of the test rows that are predicted correctly; NAN if there are no test rows. */
     double accuracy;
     /* Mean squared error on the test rows, for least squares only; NAN otherwise. */
     double test_error;
@@ -73,8 +73,8 @@ struct hm_trace_point {
                          read. */
     double dropped;   /* Number of gradients that servers dropped since the last evaluation. */
     /*
-     * Resources that each rank has used since the last evaluation, workers first; borrowed. NULL:
-     * not requested.
+     * Resources that each rank has used since the last evaluation, workers first; borrowed. It is
+     * NULL if not requested.
      */
     const struct hm_usage *usage;
     size_t usage_count;
@@ -84,13 +84,14 @@ struct hm_trace_point {
 struct hm_train_plan {
     struct hm_train_limits limits;
     double eval_every;      /* Number of iterations between evaluations, at least 1. */
-    double save_every;      /* Number of iterations between checkpoints; 0: only at the end. */
-    const char *checkpoint; /* Path of the checkpoint file; borrowed. NULL: no checkpoints. */
+    double save_every;      /* Number of iterations between checkpoints; 0 means only at the end. */
+    const char *checkpoint; /* Path of the checkpoint file; borrowed. It is NULL if there are no
+                               checkpoints. */
     /* String that identifies the problem and the data in a checkpoint; borrowed. */
     const char *identity;
-    const struct hm_rows *test; /* Test rows of this rank; NULL: none. */
+    const struct hm_rows *test; /* Test rows of this rank; NULL if there is none. */
     double test_rows;           /* Number of test rows of all ranks. */
-    /* Resource usage of all ranks, which is reported at each evaluation; NULL: not reported. */
+    /* Resource usage of all ranks, which is reported at each evaluation; NULL if not reported. */
     struct hm_usages *usage;
     /* Function that is called on rank 0 after each evaluation; may be NULL. */
     void (*report)(void *context, const struct hm_trace_point *point);

@@ -70,7 +70,7 @@ int hm__cluster_set_kinds(struct hm_arena *arena, struct hm_cluster *cluster,
                           const struct hm_kind *kinds, size_t count, struct hm_err *err);
 /* Returns whether the price of every machine in the cluster is known. */
 bool hm__cluster_priced(const struct hm_cluster *cluster);
-/* Returns the total number of workers in the cluster; NaN or 0: no limit. */
+/* Returns the total number of workers in the cluster; NaN or 0 for no limit. */
 double hm__cluster_workers(const struct hm_cluster *cluster);
 /*
  * Returns the memory of a worker in bytes; NaN if it is unknown or differs between kinds of

@@ -28,8 +28,8 @@ struct hm_large_job {
     bool overlap_given;
     /* Lengths of the axes of the torus network that connects the workers; all 0: no torus. */
     double torus[HM_TORUS_AXES];
-    double accumulation; /* Number of micro-batches in one step; NaN: not given. */
-    double tokens;       /* Number of tokens that the whole job processes; NaN: not given. */
+    double accumulation; /* Number of micro-batches in one step; NaN if not given. */
+    double tokens;       /* Number of tokens that the whole job processes; NaN if not given. */
 };
 
 /* Seconds of one training step, in total and by component. */
@@ -72,13 +72,13 @@ struct hm_large_choice {
     /* Interval of step.time_s; it contains 90 % of the measurements of similar jobs. */
     double low_s, high_s;
     double memory_limit; /* Bytes of memory that a job may use on one worker. */
-    double host_limit;   /* Bytes of host memory that a job may use per worker; NaN: unknown. */
+    double host_limit;   /* Bytes of host memory that a job may use per worker; NaN if unknown. */
     /* Ends of the interval of the whole job's time, as factors on its predicted time. */
     double low_total, high_total;
-    double total_s;    /* Seconds of the whole job; NaN: the length of the job is not given. */
-    double cost_per_s; /* Price of one node per second; NaN: unknown. */
+    double total_s;    /* Seconds of the whole job; NaN if the length of the job is not given. */
+    double cost_per_s; /* Price of one node per second; NaN if unknown. */
     /*
-     * Cost of the whole job or, if the length of the job is not given, of one step; NaN: no price
+     * Cost of the whole job or, if the length of the job is not given, of one step; NaN if no price
      * is known.
      */
     double cost;
@@ -89,7 +89,7 @@ struct hm_large_choice {
     double goodput;
     bool fits;
     int machine;  /* Index of the machine in the answer's list of machines. */
-    double meets; /* Probability that deadline and budget are met; NaN: neither is given. */
+    double meets; /* Probability that deadline and budget are met; NaN if neither is given. */
     /*
      * Largest ratio of time or cost to its limit, for the upper bound of the time that holds with
      * the required probability. It is at most 1 if the limits are met, and 0 without limits.
@@ -107,11 +107,11 @@ enum { HM_LARGE_RUNNERS = 6, HM_LARGE_HINTS = 8, HM_LARGE_CHANGES = 8, HM_LARGE_
  */
 struct hm_large_outlook {
     /*
-     * Median, smallest and largest loss after all tokens, over the scaling laws; NaN: no law
+     * Median, smallest and largest loss after all tokens, over the scaling laws; NaN if no law
      * applies.
      */
     double loss, low, high;
-    double target; /* Target loss that the question asks for; NaN: none. */
+    double target; /* Target loss that the question asks for; NaN if there is none. */
     /* Smallest and largest number of tokens that reach the target loss, over all scaling laws. */
     double least_tokens, most_tokens;
     /*
@@ -159,7 +159,7 @@ struct hm_large_answer {
     /* Model flop of one token; attention counts half of the attention matrix. */
     double flop_per_token;
     double sequence, batch;
-    double tokens; /* Number of tokens in the job; NaN: not given. */
+    double tokens; /* Number of tokens in the job; NaN if not given. */
     /*
      * Slack: the plan recommends the smallest n whose time exceeds the best time by at most this
      * fraction.
@@ -175,15 +175,17 @@ struct hm_large_answer {
      */
     size_t best, recommended, knee;
     /*
-     * Indices of three alternatives (as in struct hm_answer) in `points`; HM_NONE: a price is
+     * Indices of three alternatives (as in struct hm_answer) in `points`; HM_NONE if a price is
      * unknown or no point meets the limits.
      */
     size_t cheapest, balanced, fastest;
     bool feasible; /* True if the recommended point fits in memory and meets deadline and budget. */
-    const char *missed; /* Name of the limit that no point meets, such as "deadline"; NULL: none. */
+    const char *missed; /* Name of the limit that no point meets, such as "deadline"; NULL if there
+                           is none. */
     enum hm_goal goal;  /* Goal that the plan optimises; never HM_GOAL_AUTO. */
-    double certainty; /* Probability with which the limits must be met; NaN: there are no limits. */
-    double deadline_s, budget; /* Deadline and budget of the question; NaN: not given. */
+    double
+        certainty; /* Probability with which the limits must be met; NaN if there are no limits. */
+    double deadline_s, budget; /* Deadline and budget of the question; NaN if not given. */
     /* Other layouts at the recommended n that are nearly as fast. */
     struct hm_large_choice runners[HM_LARGE_RUNNERS];
     size_t runner_count;

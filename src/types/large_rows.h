@@ -19,12 +19,12 @@ struct hm_large_row {
     const char *device;  /* Name of the accelerator in the catalog. */
     struct hm_node node; /* Properties of the accelerator, such as its rates and its memory. */
     /*
-     * Rate of matrix products as a multiple of the typical rate of this accelerator; NaN: the
+     * Rate of matrix products as a multiple of the typical rate of this accelerator; NaN means the
      * typical rate.
      */
     double speed;
     double per_node; /* Number of workers in one node. */
-    /* Network bandwidth of one node in bytes per second; NaN: not stated. */
+    /* Network bandwidth of one node in bytes per second; NaN if not stated. */
     double network_bytes_per_s;
     struct hm_transformer network;
     /* Data and software of the step; work.network points to `network` of this row. */
@@ -33,8 +33,8 @@ struct hm_large_row {
     struct hm_layout layout;
     /* True if the source does not say whether activations were recomputed. */
     bool recompute_unknown;
-    double time_s; /* Measured seconds of one step; NaN: not measured. */
-    /* Measured bytes of memory on the worker that uses the most; NaN: not measured. */
+    double time_s; /* Measured seconds of one step; NaN if not measured. */
+    /* Measured bytes of memory on the worker that uses the most; NaN if not measured. */
     double memory_bytes;
     enum hm_large_outcome outcome;
 };

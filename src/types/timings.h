@@ -47,10 +47,10 @@ struct hm_timing {
     /* Number of threads of a CPU, or number of ranks that exchange messages; 1 on a GPU. */
     double workers;
     double nodes;   /* Number of nodes on which the ranks run; 1 for operations without messages. */
-    double seconds; /* Seconds of one operation; NaN: not measured yet. */
+    double seconds; /* Seconds of one operation; NaN if not measured yet. */
     /*
      * Difference between the median time and the fastest time of several measurements, relative to
-     * the median; NaN: there was one measurement.
+     * the median; NaN if there was one measurement.
      */
     double spread;
 };
@@ -59,15 +59,15 @@ struct hm_timing {
 struct hm_timings {
     bool gpu; /* True if the operations ran on a GPU, false if they ran on a CPU. */
     /*
-     * Name of the processor or accelerator, such as "NVIDIA H200"; NULL: only messages were
-     * measured.
+     * Name of the processor or accelerator, such as "NVIDIA H200"; NULL means that only messages
+     * were measured.
      */
     const char *name;
     const char *library; /* Library that ran the operations, with its version; may be NULL. */
     const char *date;    /* Date on which the times were measured; may be NULL. */
-    double processors;   /* Number of multiprocessors (GPU) or cores (CPU); NaN: unknown. */
-    double memory_bytes; /* Bytes of memory of a worker; NaN: unknown. */
-    double workers;      /* Number of identical GPUs in the machine; NaN: unknown. */
+    double processors;   /* Number of multiprocessors (GPU) or cores (CPU); NaN if unknown. */
+    double memory_bytes; /* Bytes of memory of a worker; NaN if unknown. */
+    double workers;      /* Number of identical GPUs in the machine; NaN if unknown. */
     struct hm_timing *rows;
     size_t count;
     void *memory; /* Arena that owns all memory of the struct; NULL if the caller owns it. */

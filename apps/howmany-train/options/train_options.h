@@ -56,15 +56,15 @@ struct train_options {
     /* Values of options as given on the command line; the strings are borrowed. */
     const char *problem_name, *algorithm_name, *data_name, *labels, *label_column, *test_name;
     const char *checkpoint, *beliefs;
-    /* Result of the scan of the data by `howmany train`; NULL: rank 0 scans the data. */
+    /* Result of the scan of the data by `howmany train`; NULL means that rank 0 scans the data. */
     const char *scanned;
     double positive; /* The label that is replaced by 1 in a problem with two classes (--positive);
-                        NAN: not given. */
+                        NAN if not given. */
     struct hm_scale scale;
     bool has_scale; /* True if --scale was given. */
     enum train_keep keep;
     enum hm_order order;
-    double sample;    /* Fraction of the rows of the data file to use; 0: all rows. */
+    double sample;    /* Fraction of the rows of the data file to use; 0 for all rows. */
     double lambda;    /* Strength of the regulariser; negative: not given. */
     double data_seed; /* Seed for generated rows (if negative, the seed of the run is used) or for
                          the choice of a sample of the rows (if negative, 1 is used). */
@@ -76,11 +76,11 @@ struct train_options {
     struct hm_serving serving;
     bool colocated; /* True if the parameter servers run on the nodes of the first workers instead
                        of their own nodes. */
-    const char *shares; /* Shares of the rows for each rank, or "speed"; NULL: equal shares. */
+    const char *shares; /* Shares of the rows for each rank, or "speed"; NULL means equal shares. */
     /* Stragglers of the simulated cluster, encoded by train_slowness_write. */
     const char *slowness;
     struct hm_train_limits limits;
-    double epochs; /* Maximum number of passes over the data; 0: no limit. */
+    double epochs; /* Maximum number of passes over the data; 0 for no limit. */
     double eval_every, save_every;
     bool usage; /* True to report the CPU time, the memory and the messages of each rank at each
                    evaluation. */

@@ -15,15 +15,15 @@ struct bench_session {
         axes; /* Quantities that vary between the runs; bench_prepare moves n to the front. */
     struct launch_command command; /* Command to measure, with {name} placeholders. */
     double repeat, max_repeat, warmup;
-    double timeout_s; /* Time limit of one run in seconds; 0: no limit. */
+    double timeout_s; /* Time limit of one run in seconds; 0 for no limit. */
     /* Runs of a configuration are repeated until half the width of the interval of the mean is
-     * below this share of the mean; 0: the number of repeats is fixed. */
+     * below this share of the mean; 0 means that the number of repeats is fixed. */
     double within;
     /* The two numbers of iterations that replace {iterations}. The command runs with both, and the
-     * difference of the times is the time of the additional iterations. 0: the command has no
+     * difference of the times is the time of the additional iterations. 0 if the command has no
      * {iterations}. */
     double short_count, long_count;
-    const char *file; /* File or store that records the runs; NULL: none. Borrowed. */
+    const char *file; /* File or store that records the runs; NULL if there is none. Borrowed. */
     regex_t regex;
     bool has_regex, show, json;
     struct cli_terms terms;
@@ -33,8 +33,8 @@ struct bench_session {
      * relative to the prediction, is at most this value.
      */
     double tight;
-    double
-        budget_s; /* With --design, largest number of machine-seconds of all runs; 0: no limit. */
+    double budget_s; /* With --design, largest number of machine-seconds of all runs; 0 for no
+                        limit. */
 
     struct hm_runs
         *configurations; /* All combinations of the values of the quantities, one per row; owned. */
@@ -42,8 +42,8 @@ struct bench_session {
     size_t unmatched; /* Number of runs in whose output no line matched the regular expression. */
     size_t
         with_startup; /* Number of runs whose measured time includes the start-up of the command. */
-    const char *framework; /* Framework whose log lines were recognised in the output of a run;
-                              NULL: none so far. */
+    const char *framework; /* Framework whose log lines were recognised in the output of a run; NULL
+                              if there is none so far. */
     double spent_s;        /* Machine-seconds of all runs so far. */
     struct cli_progress progress;
 };

@@ -29,7 +29,7 @@ typedef void dgemm_fn(const char *, const char *, const int *, const int *, cons
                       const double *, double *, const int *, size_t, size_t);
 
 struct cpu_state {
-    sgemm_fn *sgemm; /* Matrix product of OpenBLAS; NULL: the built-in loops are used. */
+    sgemm_fn *sgemm; /* Matrix product of OpenBLAS; NULL means that the built-in loops are used. */
     dgemm_fn *dgemm;
     size_t cores;
     char *buffer; /* Buffer for the operands and the result of an operation; owned. */

@@ -16,16 +16,16 @@ struct calibrate_request {
     bool cpu, gpu, fabric;
     bool quick, json, plain;
     const char *output, *record; /* Files to which the description of the machine and the times are
-                                    written; NULL: none. */
-    const char *plot;            /* File to which the plot is written; NULL: none. */
-    /* File with recorded times, used instead of a measurement; NULL: none. */
+                                    written; NULL if there is none. */
+    const char *plot;            /* File to which the plot is written; NULL if there is none. */
+    /* File with recorded times, used instead of a measurement; NULL if there is none. */
     const char *replay;
     const char *from; /* File with the output of nccl-tests, OSU or IMB, from which the times of
-                         messages are read; NULL: none. */
-    /* Name of the accelerator in the catalog; NULL: the name of the GPU is looked up. */
+                         messages are read; NULL if there is none. */
+    /* Name of the accelerator in the catalog; NULL means that the name of the GPU is looked up. */
     const char *accelerator;
     const char *hosts, *launcher;
-    double n;         /* Number of ranks between which messages are measured; 0: not given. */
+    double n;         /* Number of ranks between which messages are measured; 0 if not given. */
     double gpu_index; /* Index of the GPU to measure. */
 };
 
@@ -35,8 +35,8 @@ struct calibrate_session {
     struct calibrate_device device;
     struct hm_arena *arena;
     struct hm_catalog *catalog;
-    struct hm_cluster *sheet; /* Entry of the accelerator in the catalog; NULL: not known. */
-    const char *accelerator;  /* Name of the accelerator in the catalog; NULL: not known. */
+    struct hm_cluster *sheet; /* Entry of the accelerator in the catalog; NULL if not known. */
+    const char *accelerator;  /* Name of the accelerator in the catalog; NULL if not known. */
     struct hm_timings timings;
     bool nccl; /* True if the times are those of messages between GPUs, measured by nccl-tests. */
     struct hm_timing rows[2 * HM_CALIBRATION_OPS];

@@ -54,7 +54,7 @@ struct cuda_blas {
     int (*product)(void *handle, int trans_a, int trans_b, int m, int n, int k, const void *alpha,
                    const void *a, int type_a, int lda, const void *b, int type_b, int ldb,
                    const void *beta, void *c, int type_c, int ldc, int compute, int algorithm);
-    struct cuda_lt *fp8; /* State of cuBLASLt for 8-bit matrix products; NULL: cuBLASLt is not
+    struct cuda_lt *fp8; /* State of cuBLASLt for 8-bit matrix products; NULL if cuBLASLt is not
                             available. Owned. */
 };
 
@@ -65,14 +65,14 @@ struct cuda_state {
     void *context, *stream, *from, *to;
     void *empty, *add, *fill; /* Three kernels: one that does nothing, one that adds two arrays, and
                                  one that fills memory. */
-    void *graph; /* CUDA graph that repeats the prepared operation; NULL: the operation cannot be
-                    captured. */
+    void *graph; /* CUDA graph that repeats the prepared operation; NULL means that the operation
+                    cannot be captured. */
     size_t graph_ops;   /* Number of operations in the CUDA graph. */
     cuda_memory memory; /* Device memory for the operands of all operations. */
     size_t room;
     struct cuda_blas blas;
     struct cuda_conv
-        *conv; /* State of the convolutions by cuDNN; NULL: cuDNN is not available. Owned. */
+        *conv; /* State of the convolutions by cuDNN; NULL if cuDNN is not available. Owned. */
 };
 
 /* Open the first library in a list of names that ends with NULL; *ret_name is the name of the

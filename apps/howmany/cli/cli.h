@@ -46,11 +46,14 @@ struct cli_command {
     const char *summary;     /* One-line summary for the help. */
     const char *description; /* Paragraphs for the man page, in the format of scdoc; may be NULL. */
     /* Commands that the help and the man page show as examples; a test runs them in the source
-     * folder. NULL: none. */
+     * folder. It is NULL if there is none. */
     const char *examples[3];
     const struct cli_option *options;
     size_t option_count;
-    /* Headings of the help; the list ends with a heading whose title is NULL. NULL: none. */
+    /*
+     * Headings of the help; the list ends with a heading whose title is NULL. It is NULL if there
+     * is none.
+     */
     const struct cli_heading *headings;
     /* Words with which the shell completes an operand, as in cli_option.values. */
     const char *operands;
@@ -153,7 +156,8 @@ struct cli_progress {
      * Times of the start and of the last output, in seconds; shown_s is 0 before the first output.
      */
     double started_s, shown_s;
-    struct cli_listing *listing; /* Entry in the list of running commands; NULL: none. Owned. */
+    struct cli_listing
+        *listing; /* Entry in the list of running commands; NULL if there is none. Owned. */
 };
 
 struct cli_progress cli_progress_start(const char *what, size_t total);

@@ -10,7 +10,7 @@
 /* A measured run of a published curve. */
 struct validate_point {
     double n, seconds;
-    double nodes; /* Number of nodes of the run; NaN: unknown. */
+    double nodes; /* Number of nodes of the run; NaN if unknown. */
 };
 
 /*

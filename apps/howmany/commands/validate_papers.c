@@ -59,7 +59,7 @@ struct papers_sources {
     const struct hm_catalog *catalog;
     struct hm_runs *anwar;         /* Runs that Anwar et al. measured. */
     struct hm_platform_rows zhang; /* Iterations that Zhang et al. measured. */
-    /* Training runs on MNIST; NULL: statements about them are skipped. */
+    /* Training runs on MNIST; NULL means that statements about them are skipped. */
     struct hm_traces *traces[PAPERS_FILES];
 };
 
@@ -185,7 +185,7 @@ static double iterative_value(const struct papers_sources *s, const char *what, 
     return found;
 }
 
-/* Returns the number of iterations until the excess loss is at most `loss`; INFINITY: never. */
+/* Returns the number of iterations until the excess loss is at most `loss`; INFINITY if never. */
 static double rounds_of(const struct papers_sources *s, const char *algorithm, double m,
                         double loss)
 {

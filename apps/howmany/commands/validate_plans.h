@@ -13,7 +13,7 @@
 struct validate_headline {
     char name[64];
     bool skipped; /* True if a file that the example names is missing. */
-    /* Recommended, best and knee number of workers; NaN: there is none. */
+    /* Recommended, best and knee number of workers; NaN if there is none. */
     double recommended, best, knee;
     double slack;
     bool holds; /* True if the recommended n is the smallest n whose goal value is within the slack

@@ -30,7 +30,7 @@ struct step_case {
     double n, batch, bytes; /* Numbers of workers, of samples in a batch, and of bytes in a message;
                                `batch` is NaN for collectives, and `bytes` is NaN for steps. */
     double measured_s, predicted_s, low_s, high_s;
-    /* Measured and predicted peak memory in bytes; NaN: not measured. */
+    /* Measured and predicted peak memory in bytes; NaN if not measured. */
     double measured_bytes, predicted_bytes;
 };
 
@@ -149,8 +149,8 @@ static const char *case_key(const struct step_case *c, size_t grouping)
 
 struct group_summary {
     size_t count, inside;
-    double median, memory_median; /* Median absolute errors of the time and of the peak memory; NaN:
-                                     not measured. */
+    double median, memory_median; /* Median absolute errors of the time and of the peak memory; NaN
+                                     if not measured. */
 };
 
 /*

@@ -12,7 +12,7 @@
 #include "csv.h"
 #include "run_text.h"
 
-/* Indices of the columns; -1: the table does not have the column. */
+/* Indices of the columns; -1 if the table does not have the column. */
 struct measured_columns {
     int task, platform, system, n, samples_per_s, seconds, batch, status;
 };

@@ -109,7 +109,7 @@ int compare_select_platforms(struct compare_request *request, const char *list)
 
 /* ---- sizes ---------------------------------------------------------------------------------- */
 
-/* Returns the number of rows of data that a task uses; -1: all rows of the files. */
+/* Returns the number of rows of data that a task uses; -1 means all rows of the files. */
 static double task_rows(const struct compare_request *request, const struct compare_task *task)
 {
     if (task->images && request->images)

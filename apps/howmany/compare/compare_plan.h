@@ -13,7 +13,8 @@ struct compare_task {
     const char *name, *title;
     const char
         *problem; /* Problem of the task, as given in the option --problem of `howmany train`. */
-    const char *hidden; /* Widths of the hidden layers, such as "128,64"; NULL: no hidden layers. */
+    const char *hidden; /* Widths of the hidden layers, such as "128,64"; NULL if there are no
+                           hidden layers. */
     bool images; /* True if the data is MNIST or generated digits like it; otherwise dense rows are
                     generated. */
     double rows; /* Number of rows of data in the survey. */
@@ -33,7 +34,7 @@ struct compare_way {
 struct compare_published {
     const char *task, *way; /* Names of the task and the platform. */
     const char *system;
-    double batch; /* Number of rows in one worker's mini-batch; 0: all rows. */
+    double batch; /* Number of rows in one worker's mini-batch; 0 for all rows. */
     double samples_per_s;
 };
 
@@ -50,8 +51,8 @@ struct compare_request {
     bool tasks[COMPARE_TASKS], ways[COMPARE_WAYS];
     struct cli_range n;
     double iterations, batch, rows, servers, staleness, seed;
-    const char *images;   /* Folder with the files of MNIST; NULL: digits are generated. */
-    const char *simulate; /* Cluster to simulate; NULL: the cluster of the survey. */
+    const char *images; /* Folder with the files of MNIST; NULL means that digits are generated. */
+    const char *simulate; /* Cluster to simulate; NULL means the cluster of the survey. */
     const char *const *sets;
     size_t set_count;
     bool real; /* True to run the ranks as processes on this machine instead of simulating them. */

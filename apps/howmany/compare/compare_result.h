@@ -8,7 +8,7 @@
 #include "compare_measured.h"
 #include "text.h"
 
-/* Means over the ranks of one role: the workers, or the other ranks (servers or driver). NAN: the
+/* Means over the ranks of one role: the workers, or the other ranks (servers or driver). NAN if the
  * value is not known. */
 struct compare_role {
     double compute;        /* Share of the time in which a rank computes. */
@@ -47,8 +47,9 @@ struct compare_run {
 
 struct compare_result {
     const struct compare_request *request; /* Options of the comparison; borrowed. */
-    const char *cluster; /* Name of the simulated cluster; NULL: the ranks are not simulated. */
-    double bandwidth;    /* Bandwidth of the network port of a node in bytes/s; 0: not known. */
+    const char
+        *cluster; /* Name of the simulated cluster; NULL means that the ranks are not simulated. */
+    double bandwidth; /* Bandwidth of the network port of a node in bytes/s; 0 if not known. */
     /* Array of runs, ordered by task, platform and n; owned. */
     struct compare_run *runs;
     size_t count;

@@ -23,8 +23,8 @@ struct api_settings {
      * NULL if there are none. They are accepted in Host and Origin. */
     const char *hosts;
     size_t cache_bytes;
-    double seconds; /* Time limit of a request in seconds; 0: no limit. */
-    size_t bytes;   /* Memory limit of a request in bytes; 0: no limit. */
+    double seconds; /* Time limit of a request in seconds; 0 for no limit. */
+    size_t bytes;   /* Memory limit of a request in bytes; 0 for no limit. */
 };
 
 enum api_kind { API_HEALTH, API_READY, API_METRICS, API_OPENAPI, API_PROGRESS, API_VERB, API_PAGE };

@@ -13,8 +13,8 @@ struct lab_request {
     /* Description of the lab; the action `up` uses all members, the other actions use only the
      * name. */
     struct lab_spec spec;
-    double n;         /* Number of nodes from --n; 0: not given. */
-    const char *node; /* Name of the node from --on; NULL: node 1. Borrowed. */
+    double n;         /* Number of nodes from --n; 0 if not given. */
+    const char *node; /* Name of the node from --on; NULL means node 1. Borrowed. */
     bool way_given, dry_run, json;
     bool dashes; /* True if the command was preceded by `--`. */
     struct launch_command

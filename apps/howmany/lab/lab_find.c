@@ -105,7 +105,7 @@ static bool is_same_inode(const struct stat *a, const struct stat *b)
     return a->st_ino == b->st_ino && a->st_dev == b->st_dev;
 }
 
-/* Returns the index of the namespace of the lab in which a process runs; -1: it runs in none of
+/* Returns the index of the namespace of the lab in which a process runs; -1 if it runs in none of
  * them. */
 static int space_of_process(const struct process_search *s, long pid)
 {

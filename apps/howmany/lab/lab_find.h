@@ -11,8 +11,9 @@
 
 struct lab_process {
     pid_t pid;
-    /* Number of the node on which the process runs; 0: the process is in the namespace NAME-net, or
-     * it is a switch (vde_switch) or wire (wirefilter) outside all namespaces of the lab. */
+    /* Number of the node on which the process runs; 0 means that the process is in the namespace
+     * NAME-net, or it is a switch (vde_switch) or wire (wirefilter) outside all namespaces of the
+     * lab. */
     size_t space;
 };
 
@@ -27,10 +28,10 @@ struct lab_found {
     /* True for each namespace that exists: NAME-net at index 0, node i at index i. */
     bool spaces[LAB_NODES_MAX + 1];
     size_t space_count;
-    size_t highest; /* Largest number of a node whose namespace exists; 0: there is none. */
+    size_t highest; /* Largest number of a node whose namespace exists; 0 if there is none. */
     /*
      * Index of a namespace that does not belong to a lab, although its name is one that this lab
-     * uses; -1: there is none. Set only if the lab has no folder.
+     * uses; -1 if there is none. Set only if the lab has no folder.
      */
     int foreign;
     struct lab_process *all; /* Processes in the lab's namespaces, except this process; owned. */

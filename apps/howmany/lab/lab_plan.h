@@ -31,7 +31,7 @@ struct lab_spec {
     char name[LAB_NAME_MAX + 1];
     size_t n;         /* Number of nodes of the lab. */
     double latency_s; /* One-way latency from any node to any other node, in seconds. */
-    double bandwidth; /* Bandwidth of a node in each direction, in bytes/s; 0: unlimited. */
+    double bandwidth; /* Bandwidth of a node in each direction, in bytes/s; 0 if unlimited. */
     double loss;      /* Share of packets that are dropped, 0 to below 1. */
     enum lab_way way;
 };
@@ -74,7 +74,7 @@ const char *lab_way_name(enum lab_way way);
  * namespace does not belong to this lab. */
 int lab_node_of(const char *name, const char *space);
 /* Returns the number of the node (1 to n) that a string names by its number, host name or address;
- * 0: it names none. */
+ * 0 if it names none. */
 size_t lab_find_node(const char *name, size_t n, const char *text);
 
 /* ---- checks and the plan --------------------------------------------------------------------- */

@@ -52,10 +52,10 @@ struct child_run {
     double looked_s;   /* Time of the last search for a child of the command that has ended and was
                           not reaped. */
     double unreaped_s; /* Time at which the process `unreaped` was first seen to have ended. */
-    long unreaped;     /* Process id of a child of the command that has ended and was not reaped; 0:
-                          there is none. */
-    /* Reason why this program ended the command; LAUNCH_CHILD_EXITED: this program did not end
-     * it. */
+    long unreaped; /* Process id of a child of the command that has ended and was not reaped; 0 if
+                      there is none. */
+    /* Reason why this program ended the command; LAUNCH_CHILD_EXITED means that this program did
+     * not end it. */
     enum launch_child_end reason;
     sigset_t before, waiting; /* Signal mask of this thread before the command was started, and
                                  signal mask during ppoll. */

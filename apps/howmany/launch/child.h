@@ -22,7 +22,7 @@ enum launch_child_end {
 struct launch_child {
     char *const *argv; /* Arguments of the command with NULL at the end, borrowed; argv[0] is looked
                           up in PATH. */
-    /* Time limit of the command in seconds; 0: no limit. The function `line` may change it, for
+    /* Time limit of the command in seconds; 0 for no limit. The function `line` may change it, for
      * example to end the command. */
     double timeout_s;
     /*

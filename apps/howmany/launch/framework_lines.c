@@ -69,7 +69,8 @@ static const char batch_word[] = " train_batch_size ..",
 struct launch_frameworks {
     regex_t time[FORMS], loss[FORMS], batch;
     bool has_time[FORMS], has_loss[FORMS], has_batch;
-    double samples; /* Batch of the whole job, from the latest line that has it; 0: none. */
+    double
+        samples; /* Batch of the whole job, from the latest line that has it; 0 if there is none. */
 };
 
 struct launch_frameworks *launch_frameworks_new(void)

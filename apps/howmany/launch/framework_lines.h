@@ -11,7 +11,7 @@ struct launch_frameworks; /* The compiled regular expressions for the lines of f
 struct launch_framework_line {
     const char *framework; /* Name of the framework; a static string. */
     double seconds;        /* Seconds of one iteration that the line reports. */
-    double loss;           /* Loss that the line reports; NaN: none. */
+    double loss;           /* Loss that the line reports; NaN if there is none. */
 };
 
 /* Compile the regular expressions. Returns NULL if memory runs out. */

@@ -35,7 +35,7 @@ enum { CLEANUPS = 4 };
 
 struct cleanup {
     void (*clean)(const char *name); /* Function that the guard calls when this process has ended;
-                                        NULL: this entry of the table is free. */
+                                        NULL means that this entry of the table is free. */
     char name[LAUNCH_GUARD_NAME];
 };
 

@@ -18,7 +18,7 @@ enum { LAUNCH_GUARD_NAME = 1024 };
 void launch_guard_start(void);
 
 /*
- * Pass the session id of the running command to the guard; 0: no command is running. When this
+ * Pass the session id of the running command to the guard; 0 if no command is running. When this
  * process ends, the guard sends SIGTERM to the process group with that id, and SIGKILL to all
  * processes of the session that are left 2 s later.
  */
@@ -42,7 +42,7 @@ int launch_remove_folder(const char *path);
 void launch_guard_remove_folder(const char *path);
 
 /* Returns a descriptor that becomes readable when the guard dies, so that launch_guard_start can be
- * called again; -1: there is no guard. */
+ * called again; -1 if there is no guard. */
 int launch_guard_descriptor(void);
 
 #endif

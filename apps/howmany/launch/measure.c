@@ -25,7 +25,7 @@ struct report {
     double loss;
     struct launch_frameworks *frameworks; /* Compiled expressions of the known frameworks; owned.
                                              NULL if the user gave a regular expression. */
-    const char *framework; /* The framework whose lines are read; NULL: none is recognised, or the
+    const char *framework; /* The framework whose lines are read; NULL if none is recognised, or the
                               command writes JSON lines. */
     bool failed;           /* True if an allocation failed. */
 };

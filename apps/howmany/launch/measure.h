@@ -10,9 +10,9 @@
 #include "howmany_fit.h"
 
 struct launch_measure_settings {
-    double timeout_s; /* Time limit of a run in seconds; 0: no limit. */
+    double timeout_s; /* Time limit of a run in seconds; 0 for no limit. */
     /* Regular expression for lines that report one iteration; its first group is the time in
-     * seconds or with a unit. NULL: iterations are lines of the form
+     * seconds or with a unit. NULL means that iterations are lines of the form
      * {"iteration":…,"seconds":…,"loss":…} or, if there are none, lines of a known framework. */
     const regex_t *iteration;
     bool show; /* True to copy the command's output to standard error. */
@@ -38,14 +38,14 @@ struct launch_measurement {
     double total_s;    /* Wall time of the run in seconds. */
     double iterations; /* Number of iterations that the command reported. */
     double loss;       /* Last loss that the command reported. */
-    double
-        startup_s; /* Seconds of the start-up, which are not included in `seconds`; NaN: unknown. */
+    double startup_s;  /* Seconds of the start-up, which are not included in `seconds`; NaN if
+                          unknown. */
     /*
-     * Name of the method by which `seconds` was determined, one of the names above; NULL: `seconds`
-     * is unknown.
+     * Name of the method by which `seconds` was determined, one of the names above; NULL means that
+     * `seconds` is unknown.
      */
     const char *timing;
-    const char *framework; /* The framework whose lines were read; NULL: none. */
+    const char *framework; /* The framework whose lines were read; NULL if there is none. */
     char message[160]; /* Last line of the command's standard error, or the reason why the command
                           did not start. */
 };

@@ -15,11 +15,11 @@ struct launch_record {
     const char *names[CLI_AXES_MAX]; /* Names of the quantities that vary; borrowed. */
     size_t axes;                     /* Number of quantities that vary (axes). */
     struct hm_text csv;              /* The whole table as CSV, with its header. */
-    int file;        /* Descriptor of the file to which runs are appended; -1: no file. */
+    int file; /* Descriptor of the file to which runs are appended; -1 if there is no file. */
     bool json_lines; /* True if the file contains JSON lines; false if it is CSV. */
     bool earlier;    /* True if the file has the columns of an earlier version of this program. */
     size_t rows;     /* Number of runs in `csv`. */
-    struct hm_store *store; /* Store that is used instead of a file; NULL: no store. */
+    struct hm_store *store; /* Store that is used instead of a file; NULL if there is no store. */
 };
 
 /*

@@ -11,9 +11,9 @@
 #include "temporary.h"
 
 struct launch_spark_log {
-    char folder[LAUNCH_FOLDER]; /* Folder of the event log; empty: no log is written. */
-    char *before; /* Value of the variable SPARK_SUBMIT_OPTS before the run; owned. NULL: it was not
-                     set. */
+    char folder[LAUNCH_FOLDER]; /* Folder of the event log; empty means that no log is written. */
+    char *before; /* Value of the variable SPARK_SUBMIT_OPTS before the run; owned. It is NULL if it
+                     was not set. */
 };
 
 /*

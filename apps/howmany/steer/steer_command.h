@@ -12,9 +12,9 @@
  * The program that the child processes run: `howmany train` if `study` is not NULL, else `program`.
  */
 struct steer_source {
-    struct study_commands
-        *study;  /* Options of `howmany train`; borrowed. NULL: `howmany train` is not used. */
-    double seed; /* Random seed of all child processes. */
+    struct study_commands *study;  /* Options of `howmany train`; borrowed. NULL means that `howmany
+                                      train` is not used. */
+    double seed;                   /* Random seed of all child processes. */
     struct launch_command program; /* Command of the user, with placeholders; owned. */
     /*
      * Arguments that replace {resume} if a child process continues from a checkpoint; they are one
@@ -23,7 +23,7 @@ struct steer_source {
     const char *resume;
     /*
      * Regular expression for the output lines that report an iteration; its first group is the
-     * loss. NULL: the lines are JSON.
+     * loss. NULL means that the lines are JSON.
      */
     const regex_t *pattern;
 };

@@ -152,7 +152,8 @@ struct piece_run {
     /* Number that is added to the iteration numbers that the program reports. */
     double shift;
     size_t points;
-    const char *ended; /* Reason why the child process ended; NULL: the program did not give one. */
+    const char
+        *ended; /* Reason why the child process ended; NULL if the program did not give one. */
     bool times_reported; /* True if the program reports the times of its iterations. */
     bool failed;         /* True if memory ran out. */
 };
@@ -302,7 +303,7 @@ static void write_points(struct piece_run *r)
 /*
  * Compute the start-up time of a program that does not report times: the first iteration is assumed
  * to take as long as the second, and the rest of its time is the start-up. Returns the time in
- * seconds of the start-up; NaN: unknown.
+ * seconds of the start-up; NaN if unknown.
  */
 static double separate_startup(struct piece_run *r)
 {
@@ -331,7 +332,7 @@ static void write_end(struct piece_run *r, const char *ended, double end_s, doub
     hm__text_add(&r->lines, "\n");
 }
 
-/* Returns how a child process ended; NULL: the process died and may be started again. */
+/* Returns how a child process ended; NULL means that the process died and may be started again. */
 static const char *process_end(const struct piece_run *r, const struct launch_child *child)
 {
     bool train = steer_source_is_train(r->folder->source);

@@ -20,11 +20,11 @@ struct steer_folder {
 
     long pieces;  /* Number of pieces in the folder so far. */
     long made;    /* Number of pieces that this process has made. */
-    double bytes; /* Bytes of the largest checkpoint; NaN: unknown. */
+    double bytes; /* Bytes of the largest checkpoint; NaN if unknown. */
     struct cli_progress progress;
 };
 
-/* Limits of one piece of a run (one child process); INFINITY: no limit. */
+/* Limits of one piece of a run (one child process); INFINITY for no limit. */
 struct steer_limits {
     double iterations; /* Maximum number of iterations in this piece of the run. */
     double seconds;    /* Maximum time of the piece in seconds, without the time for a change of the

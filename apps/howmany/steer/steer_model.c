@@ -258,7 +258,7 @@ static double line_active_s(const struct steer_line *line, size_t count)
 
 /*
  * Returns the rate at which ln(P - P*) of a run decreases, in 1/s, over the later half of its time,
- * where P is the loss and P* the lowest possible loss; NaN: unknown.
+ * where P is the loss and P* the lowest possible loss; NaN if unknown.
  */
 static double line_rate(const struct steer_model *model, const struct steer_line *line,
                         size_t count)
@@ -319,8 +319,8 @@ struct steer_estimate steer_model_line(const struct steer_model *model,
 }
 
 /*
- * Returns the last run of an algorithm on m workers whose excess loss is near the given one; NULL:
- * there is none.
+ * Returns the last run of an algorithm on m workers whose excess loss is near the given one; NULL
+ * if there is none.
  */
 static const struct steer_line *find_near_line(const struct steer_model *model, size_t algorithm,
                                                size_t m, double excess)

@@ -13,17 +13,17 @@ struct steer_model {
     const struct steer_state *state; /* State of the training; borrowed. */
     double until_s;                  /* Points that were measured after this time are not used. */
     struct hm_traces traces;         /* Measured points of all runs, as traces. */
-    struct hm_convergence *convergence; /* Fit of the traces; NULL: they cannot be fitted yet. */
+    struct hm_convergence *convergence; /* Fit of the traces; NULL if they cannot be fitted yet. */
     double best;  /* Lowest possible loss P*, which is given, estimated by the fit, or assumed. */
     void *memory; /* Memory in which the traces are stored; owned. */
 };
 
 /* An expected time until the target loss is reached, in seconds. */
 struct steer_estimate {
-    /* Expected time to the target loss, in seconds; INFINITY: the target is not expected to be
-     * reached; NaN: unknown. */
+    /* Expected time to the target loss, in seconds; INFINITY if the target is not expected to be
+     * reached; NaN if unknown. */
     double time_s;
-    double high_s; /* Upper end of the interval of time_s; NaN: unknown. */
+    double high_s; /* Upper end of the interval of time_s; NaN if unknown. */
 };
 
 /*

@@ -17,14 +17,14 @@ struct steer_trial {
 
 /* The choice of the run that continues, or is started, in a frame. */
 struct steer_choice {
-    long line;   /* Index of the run to continue; -1: a new run is started. */
-    long parent; /* Index of the run from whose checkpoint a new run starts; -1: none. */
+    long line;   /* Index of the run to continue; -1 means that a new run is started. */
+    long parent; /* Index of the run from whose checkpoint a new run starts; -1 if there is none. */
     size_t algorithm, m;
     enum steer_why why;
-    double switch_s; /* Seconds needed to change to this algorithm and number of workers; 0: neither
-                        changes. */
-    double expected_s; /* Expected time to the target loss, including switch_s; NaN: unknown. */
-    double rival_s; /* Expected time to the target loss with the second best choice; NaN: there is
+    double switch_s;   /* Seconds needed to change to this algorithm and number of workers; 0 if
+                          neither changes. */
+    double expected_s; /* Expected time to the target loss, including switch_s; NaN if unknown. */
+    double rival_s; /* Expected time to the target loss with the second best choice; NaN if there is
                        none. */
     size_t rival;   /* Second best choice, as algorithm_index * m_count + m_index. */
 };
@@ -83,8 +83,8 @@ bool steer_plan_retry(const struct steer_state *state, const struct steer_model 
                       const struct steer_choice *leader, struct steer_trial *ret_trial,
                       double *ret_seconds);
 /*
- * Returns the index of the run with the smallest loss, from whose checkpoint a new run starts; -1:
- * there is none.
+ * Returns the index of the run with the smallest loss, from whose checkpoint a new run starts; -1
+ * if there is none.
  */
 long steer_plan_best_state(const struct steer_state *state);
 /*

@@ -51,8 +51,8 @@ void steer_session_release(struct steer_session *s)
 
 /* ---- time and limits ------------------------------------------------------------------------- */
 
-/* Returns the time of a run's first point whose loss is at or below the target; INFINITY: there is
- * none. */
+/* Returns the time of a run's first point whose loss is at or below the target; INFINITY if there
+ * is none. */
 static double line_reached_s(const struct steer_state *state, const struct steer_line *line)
 {
     for (size_t i = 0; i < line->count; i++)
@@ -61,7 +61,9 @@ static double line_reached_s(const struct steer_state *state, const struct steer
     return INFINITY;
 }
 
-/* Returns the time at which the first of all runs reaches the target loss; INFINITY: none does. */
+/*
+ * Returns the time at which the first of all runs reaches the target loss; INFINITY if none does.
+ */
 static double session_reached_s(const struct steer_state *state)
 {
     double first = INFINITY;

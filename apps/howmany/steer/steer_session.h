@@ -14,7 +14,7 @@ struct steer_session {
     struct steer_state *state; /* State of the training; owned. */
     /*
      * Bandwidth and latency of the network over which the checkpoint moves in a simulated change of
-     * the number of workers; NaN: unknown.
+     * the number of workers; NaN if unknown.
      */
     double bandwidth_bytes_per_s, latency_s;
     bool switch_given; /* True if the user gave the time in seconds that a change of the algorithm

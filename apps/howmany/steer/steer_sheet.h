@@ -7,7 +7,7 @@
 
 #include "steer_types.h"
 
-/* Values of the specification sheet for one worker and the network; NaN: unknown. */
+/* Values of the specification sheet for one worker and the network; NaN if unknown. */
 struct steer_sheet {
     double flops; /* Speed of a worker in flop/s. */
     double bandwidth_bytes_per_s, latency_s;

@@ -22,25 +22,25 @@ struct steer_task {
     double m[STEER_M]; /* Numbers of workers that may be chosen, strictly increasing. */
     size_t m_count;
     double target;      /* Target loss, which ends the training. */
-    double best;        /* Lowest possible loss P*; NaN: the fit estimates it. */
-    double within_s;    /* Seconds after which the training ends; INFINITY: no limit. */
-    double cost;        /* Maximum cost of the training; INFINITY: no limit. */
-    double price_per_s; /* Price of a worker per second; NaN: unknown. */
+    double best;        /* Lowest possible loss P*; NaN means that the fit estimates it. */
+    double within_s;    /* Seconds after which the training ends; INFINITY for no limit. */
+    double cost;        /* Maximum cost of the training; INFINITY for no limit. */
+    double price_per_s; /* Price of a worker per second; NaN if unknown. */
     enum hm_goal goal;  /* Quantity to minimise: HM_GOAL_TIME or HM_GOAL_COST. */
     /* Maximum number of iterations of a run. If the run started from a checkpoint, the iterations
      * before the checkpoint count too. */
     double iterations;
-    double explore_s; /* Maximum length of frame 0, in which the trials run, in seconds; INFINITY:
-                         no limit. */
-    /* Length of the frames (the time between two decisions) after frame 0 in seconds; NaN: a share
-     * of the expected time to the target. */
+    double explore_s; /* Maximum length of frame 0, in which the trials run, in seconds; INFINITY
+                         for no limit. */
+    /* Length of the frames (the time between two decisions) after frame 0 in seconds; NaN means a
+     * share of the expected time to the target. */
     double frame_s;
     double nodes;  /* Number of nodes that may be used at once. */
     bool together; /* True if several runs may be active at the same time, on different nodes. */
     bool virtual_time; /* True if the ranks are simulated, so that times are virtual. */
     /*
-     * Seconds that a change of the algorithm or of the number of workers takes; NaN: the measured
-     * time to start a program.
+     * Seconds that a change of the algorithm or of the number of workers takes; NaN means the
+     * measured time to start a program.
      */
     double switch_s;
     bool moves_only; /* True if only a change of the number of workers takes the time switch_s, and
@@ -68,7 +68,7 @@ enum steer_line_state {
 struct steer_line {
     size_t algorithm,
         m; /* Indices of the run's algorithm and number of workers in the lists of the task. */
-    long parent;      /* Index of the run from whose checkpoint this run started; -1: none. */
+    long parent; /* Index of the run from whose checkpoint this run started; -1 if there is none. */
     double started_s; /* Time at which the run started, after the change to its algorithm and number
                          of workers. */
     double from_loss; /* Loss of the run `parent` at the checkpoint from which this run started; NaN
@@ -78,7 +78,8 @@ struct steer_line {
     int idle; /* Number of consecutive frames, up to the last one, in which the run measured no
                  point. */
     enum steer_line_state state;
-    long piece; /* Number of the run's last piece, whose checkpoint contains the state; -1: none. */
+    long piece; /* Number of the run's last piece, whose checkpoint contains the state; -1 if there
+                   is none. */
     double clock_s;   /* Time of the checkpoint of the last piece, in seconds since the start of the
                          training. */
     double raw_s;     /* Seconds of the run up to its last checkpoint, as the program itself counts
@@ -106,22 +107,22 @@ struct steer_decision {
     size_t line;
     enum steer_why why;
     double at_s;      /* Time of the decision, in seconds since the start of the training. */
-    double from_loss; /* Loss at the time of the decision; NaN: unknown. */
+    double from_loss; /* Loss at the time of the decision; NaN if unknown. */
     double switch_s; /* Seconds needed to change to another algorithm or number of workers; 0 if the
                         current run continues. */
-    double expected_s; /* Expected time from the decision until the target loss is reached; NaN:
+    double expected_s; /* Expected time from the decision until the target loss is reached; NaN if
                           unknown. */
-    double rival_s; /* Expected time to the target loss with the second best choice; NaN: there is
+    double rival_s; /* Expected time to the target loss with the second best choice; NaN if there is
                        none. */
     size_t rival;   /* Second best choice, as algorithm_index * m_count + m_index. */
-    /* Expected loss at the end of the frame; NaN: unknown. */
+    /* Expected loss at the end of the frame; NaN if unknown. */
     double expected_loss;
     double until_s; /* Planned end of the frame that begins with this decision, in seconds since the
                        start of the training. */
-    /* Time at which the child process of this decision ended; NaN: it did not run. */
+    /* Time at which the child process of this decision ended; NaN if it did not run. */
     double ended_s;
     double
-        achieved_loss; /* Loss at the time ended_s, when the child process ended; NaN: unknown. */
+        achieved_loss; /* Loss at the time ended_s, when the child process ended; NaN if unknown. */
 };
 
 struct steer_state {
@@ -130,16 +131,17 @@ struct steer_state {
     size_t line_count;
     struct steer_decision decisions[STEER_DECISIONS];
     size_t decision_count;
-    size_t frame;     /* Number of the current frame; 0: the frame of the trials. */
+    size_t frame;     /* Number of the current frame; 0 means the frame of the trials. */
     double now_s;     /* Current time, in seconds since the start of the training. */
     double worker_s;  /* Worker-seconds of all child processes so far. */
     double explore_s; /* Time at the end of frame 0, in seconds since the start of the training. */
     double startup_s; /* Shortest measured time to start a program; 0 in a simulation. */
     long last_m;  /* Number of workers of the run that was active last, as an index in the list of
-                     the task; -1: none. */
-    long leader;  /* Index of the run that was chosen last; -1: none. */
-    long reached; /* Index of the run that reached the target loss; -1: none. */
-    const char *stopped; /* Reason why the training ended; NULL: the training continues. */
+                     the task; -1 if there is none. */
+    long leader;  /* Index of the run that was chosen last; -1 if there is none. */
+    long reached; /* Index of the run that reached the target loss; -1 if there is none. */
+    const char
+        *stopped; /* Reason why the training ended; NULL means that the training continues. */
 };
 
 const char *steer_why_name(enum steer_why why);
@@ -151,7 +153,7 @@ bool steer_line_point(struct steer_line *line, const struct steer_point *point);
 /* Returns the number of points in a run that were measured at the time `until_s` or before. */
 size_t steer_line_known(const struct steer_line *line, double until_s);
 /* Returns the loss of the last point of a run that was measured at the time `until_s` or before;
- * NaN: there is no such point. */
+ * NaN if there is no such point. */
 double steer_line_loss(const struct steer_line *line, double until_s);
 double steer_line_m(const struct steer_state *state, const struct steer_line *line);
 void steer_state_release(struct steer_state *state);

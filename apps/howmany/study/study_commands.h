@@ -23,8 +23,8 @@ struct study_commands {
     const struct hm_study_spec *spec; /* Description of the study; borrowed. */
     enum study_reference reference;
     const char *problem, *data; /* Names of the problem and the data of all runs. */
-    const char
-        *simulate; /* Path or name of the cluster to simulate; NULL: the ranks are not simulated. */
+    const char *simulate; /* Path or name of the cluster to simulate; NULL means that the ranks are
+                             not simulated. */
     struct launch_command common; /* Arguments that all runs share. */
     struct hm_arena *arena;       /* Owns the strings of this struct. */
 };

@@ -17,8 +17,8 @@ struct study_folder {
     struct study_table table;
     /* Result of the run that finds P*, the lowest possible objective. */
     struct study_entry reference;
-    double best; /* P*, the lowest possible objective; NaN: not known. */
-    /* Largest amount by which the true P* may be larger than `best`; 0: not known. */
+    double best; /* P*, the lowest possible objective; NaN if not known. */
+    /* Largest amount by which the true P* may be larger than `best`; 0 if not known. */
     double best_error;
     size_t made; /* Number of runs that this process has made. */
     struct cli_progress progress;

@@ -10,15 +10,18 @@ enum { STUDY_CHECKS = 2 };
 struct study_result {
     struct hm_traces *traces;
     struct hm_convergence *convergence;
-    /* Test of the fit on runs that were held out; NULL: there were too few runs. */
+    /* Test of the fit on runs that were held out; NULL if there were too few runs. */
     struct hm_holdout *holdout;
     struct hm_advice *advice;
-    /* Lowest possible objective P* that was given to the fit; NaN: the fit estimated it. */
+    /*
+     * Lowest possible objective P* that was given to the fit; NaN means that the fit estimated it.
+     */
     double best;
     enum study_verdict verdict; /* The reason why no further run was executed. */
     struct hm_study_check checks[STUDY_CHECKS];
     size_t check_count;
-    char holdout_note[160]; /* Reason why no runs were held out; empty: runs were held out. */
+    char holdout_note[160]; /* Reason why no runs were held out; empty means that runs were held
+                               out. */
 };
 
 void study_result_release(struct study_result *result);

@@ -70,7 +70,7 @@ enum study_verdict study_plan_more(const struct study_table *table, const struct
 enum study_verdict study_plan_any(const struct study_table *table, struct study_run *ret_run);
 
 /* Returns the candidate of the advice with rank `rank` (0: the best) among those that are expected
- * to reach the target loss and have no failed runs; NULL: there is none. */
+ * to reach the target loss and have no failed runs; NULL if there is none. */
 const struct hm_candidate *study_plan_check(const struct study_table *table,
                                             const struct hm_advice *advice, size_t number);
 /* Find the first run of an algorithm on m workers. Returns false if the study has no such runs. */

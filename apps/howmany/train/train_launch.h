@@ -11,29 +11,29 @@
  * call train_launch_prepare; release on every path.
  */
 struct train_launch {
-    /* Name of the program that each rank runs if ranks are not simulated; NULL: howmany-train.
+    /* Name of the program that each rank runs if ranks are not simulated; NULL means howmany-train.
      * Borrowed. */
     const char *program;
     /* True if this process is itself an MPI rank. It then starts one child process without a
      * launcher, which does the work of this rank. */
     bool inside;
     struct launch_ranks ranks;
-    /* Command that starts the ranks, in which {n} is replaced by their number; NULL:
+    /* Command that starts the ranks, in which {n} is replaced by their number; NULL means that
      * train_launch_prepare chooses it. Borrowed. */
     const char *launcher;
     const struct hm_cluster
-        *cluster;  /* Cluster to simulate; NULL: the ranks are not simulated. Borrowed. */
+        *cluster;  /* Cluster to simulate; NULL means that the ranks are not simulated. Borrowed. */
     int precision; /* Precision of the simulated computation in bits. */
-    const char *platform_folder; /* Folder for SimGrid's files; NULL: a temporary folder. */
+    const char *platform_folder; /* Folder for SimGrid's files; NULL means a temporary folder. */
 
     /* First part of the command, before the arguments of the program that each rank runs. */
     struct launch_command prefix;
     struct launch_command arguments; /* The arguments of the program that each rank runs. */
     struct simgrid_platform platform;
     char *module; /* Path of the module that simulated ranks run; owned. */
-    /* Path of the temporary folder for files of SimGrid or of mpirun; empty: none. */
+    /* Path of the temporary folder for files of SimGrid or of mpirun; empty if there is none. */
     char folder[LAUNCH_FOLDER];
-    /* Path of the folder in /dev/shm for the memory that ranks share; empty: none. */
+    /* Path of the folder in /dev/shm for the memory that ranks share; empty if there is none. */
     char shared[LAUNCH_FOLDER];
     /* True if there are more ranks than cores, so that times are unreliable. */
     bool oversubscribed;

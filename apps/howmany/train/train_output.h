@@ -11,14 +11,15 @@
  * group, and calls train_output_begin; the other members are private.
  */
 struct train_output {
-    bool json;          /* True to print the lines of JSON; otherwise a table is printed. */
-    const char *record; /* File or store to which the run is recorded; NULL: none. Borrowed. */
-    bool stale;         /* True if the run may use stale parameters (ssp or async). */
-    bool backups;       /* True if the run has backup workers. */
+    bool json; /* True to print the lines of JSON; otherwise a table is printed. */
+    const char
+        *record;  /* File or store to which the run is recorded; NULL if there is none. Borrowed. */
+    bool stale;   /* True if the run may use stale parameters (ssp or async). */
+    bool backups; /* True if the run has backup workers. */
 
-    struct hm_store *store; /* Store that is used instead of a file; NULL: no store. */
+    struct hm_store *store; /* Store that is used instead of a file; NULL if there is no store. */
     struct hm_text lines;   /* The trace so far, which is added to the store at the end. */
-    int file;               /* Descriptor of the file that records the run; -1: none. */
+    int file;               /* Descriptor of the file that records the run; -1 if there is none. */
     bool csv;               /* True if the file is CSV; false if it has JSON lines. */
     /*
      * Number of the columns staleness, backups and rows that the file has, in this order. A file
@@ -29,7 +30,7 @@ struct train_output {
     struct hm_text head; /* First fields of every CSV row: values of the run's head line. */
     struct cli_progress progress;
     double iteration; /* Number of the last iteration that was reported. */
-    double limit;     /* Largest possible number of iterations; 0: not known. */
+    double limit;     /* Largest possible number of iterations; 0 if not known. */
     struct hm_text
         held; /* Last row of the table, if it was not printed yet; it is printed if the run ends. */
     const char *measure; /* Name of the measure of convergence: suboptimality, gap or change. */

@@ -30,7 +30,7 @@ void train_session_release(struct train_session *s)
     cli_machine_release(&s->cluster_job);
 }
 
-/* Returns the rank that mpirun reports as dead on its standard error; -1: it reports none. */
+/* Returns the rank that mpirun reports as dead on its standard error; -1 if it reports none. */
 static int read_dead_rank(const char *tail)
 {
     static const char phrase[] = "process rank ";
@@ -59,7 +59,7 @@ static bool print_rank_errors(const char *tail)
     return any;
 }
 
-/* Report how a run that did not finish has ended. Returns the rank that died; -1: not known. */
+/* Report how a run that did not finish has ended. Returns the rank that died; -1 if not known. */
 static int report_death(const struct train_session *s, const struct launch_child *child)
 {
     int rank = read_dead_rank(child->tail);

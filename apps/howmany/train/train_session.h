@@ -13,9 +13,10 @@ struct train_session {
     struct train_launch launch;
     struct train_output output;
     struct cli_machine cluster_job; /* The catalog and the assignments of --set to the cluster. */
-    struct hm_cluster
-        *cluster; /* Cluster to simulate, as loaded; owned. NULL: the ranks are not simulated. */
-    const char *simulate; /* Name of the cluster to simulate; NULL: the ranks are not simulated. */
+    struct hm_cluster *cluster; /* Cluster to simulate, as loaded; owned. NULL means that the ranks
+                                   are not simulated. */
+    const char *simulate; /* Name of the cluster to simulate; NULL means that the ranks are not
+                             simulated. */
     double restarts;      /* Largest number of restarts after the death of a rank. */
     bool dry_run, precision_given;
     /* Indices of the options that are passed to the ranks, in the order of the command line. */

@@ -38,7 +38,7 @@ struct chakra_sum {
 };
 
 struct chakra_node {
-    /* Start and duration of the operation in seconds; NaN: not in the file. */
+    /* Start and duration of the operation in seconds; NaN if not in the file. */
     double start, duration;
     double operations, tensor, size, collective;
     uint64_t type;

@@ -61,7 +61,7 @@ struct hf_count {
     bool gated, tied,
         plain; /* `gated`: the feed-forward layer is gated; `tied`: input and output share one
                   embedding; `plain`: the members above describe the decoder completely. */
-    /* Name of a required key that the configuration lacks; NULL: none is missing. */
+    /* Name of a required key that the configuration lacks; NULL if none is missing. */
     const char *missing;
 };
 

@@ -32,7 +32,9 @@ enum decoder_traits {
 struct decoder_family {
     const char *names; /* Values of model_type that use this row, separated by spaces. */
     unsigned traits;
-    /* Default width of an attention head; 0: the hidden size divided by the number of heads. */
+    /*
+     * Default width of an attention head; 0 means the hidden size divided by the number of heads.
+     */
     double head_dim;
 };
 

@@ -14,7 +14,7 @@
 struct hf_log {
     struct hm_imported *im;
     double world, zero, micro, batch,
-        accumulation; /* Settings of the run that are printed in the log; NaN: not printed. */
+        accumulation; /* Settings of the run that are printed in the log; NaN if not printed. */
     double summaries, runtime, samples_per_s, steps_per_s;
     double losses, lines;
 };

@@ -77,8 +77,8 @@ enum { HM_IMPORT_ROWS = 1000000 };
 struct hm_import_item {
     const char *what;
     /*
-     * Number that is printed before `what`; NaN: nothing is printed before it, because `what` is a
-     * whole sentence.
+     * Number that is printed before `what`; NaN means that nothing is printed before it, because
+     * `what` is a whole sentence.
      */
     double count;
     enum hm_import_fate { HM_IMPORT_TAKEN, HM_IMPORT_LEFT, HM_IMPORT_NOTED } fate;
@@ -111,7 +111,8 @@ struct hm_imported {
     /* Names of the files of a log that is split into several files, in order; in the arena. */
     const char *const *parts;
     size_t part_count, part_at;
-    const char *codec; /* Name of the compression format; NULL: the file is not compressed. */
+    const char
+        *codec; /* Name of the compression format; NULL means that the file is not compressed. */
     /* The following members are results of the import. */
     const struct hm_importer *importer;
     /*
@@ -119,7 +120,7 @@ struct hm_imported {
      * damage.
      */
     bool partial;
-    double nodes; /* Number of nodes on which a communication benchmark ran; 0: unknown. */
+    double nodes; /* Number of nodes on which a communication benchmark ran; 0 if unknown. */
     /*
      * True if the runs or traces need a number of workers that neither the file nor the user gives.
      */
@@ -153,9 +154,9 @@ struct hm_imported {
 /* What to import: a file or folder, by its name, or bytes in memory. */
 struct hm_import_from {
     const char *name;
-    const char *data; /* Bytes that are imported; NULL: open the file `name`. */
+    const char *data; /* Bytes that are imported; NULL to open the file `name`. */
     size_t length;
-    /* Format of the contents; NULL: recognise it from the contents. */
+    /* Format of the contents; NULL to recognise it from the contents. */
     const struct hm_importer *as;
     const char *const
         *set; /* Properties NAME=VALUE of the file that the user gives, such as n=8; borrowed. */

@@ -30,7 +30,9 @@ struct job_config {
      * complete copy (hybrid sharding).
      */
     bool within_node;
-    /* Training state that is offloaded to host memory: "optimizer" or "all"; NULL: none. */
+    /*
+     * Training state that is offloaded to host memory: "optimizer" or "all"; NULL if there is none.
+     */
     const char *offload;
     const char *recompute;         /* Kind of recomputation of activations, such as "full". */
     const char *precision;         /* Number format of the training, such as "bf16". */
@@ -94,7 +96,7 @@ static void put_job(struct hm_imported *im, const struct job_config *c)
 
 /*
  * Returns the stage of ZeRO from DeepSpeed's key `zero_optimization`, whose value `true` means
- * stage 1; NaN: not given.
+ * stage 1; NaN if not given.
  */
 static double zero_stage(const struct hm_value *root)
 {

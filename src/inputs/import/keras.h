@@ -13,8 +13,8 @@ enum { KERAS_RANK = 6, KERAS_UNKNOWN = 32 };
 
 /* The shape of a tensor without its first dimension, the batch. */
 struct keras_shape {
-    int rank;                /* Number of dimensions of the tensor; -1: unknown. */
-    double dims[KERAS_RANK]; /* Sizes of the dimensions of the tensor; NaN: unknown. */
+    int rank;                /* Number of dimensions of the tensor; -1 if unknown. */
+    double dims[KERAS_RANK]; /* Sizes of the dimensions of the tensor; NaN if unknown. */
 };
 
 struct keras {

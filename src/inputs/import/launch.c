@@ -237,7 +237,7 @@ static void add_degree(struct hm_text *out, const char *key, double value)
         hm__text_addf(out, "%s%s: %.0f", out->length ? ", " : "", key, value);
 }
 
-/* Returns how activations are recomputed, "full" or "selective"; NULL: not given. */
+/* Returns how activations are recomputed, "full" or "selective"; NULL if not given. */
 static const char *recompute_of(const struct launch *l)
 {
     return l->recompute[0]              ? l->recompute

@@ -56,13 +56,16 @@ enum launch_flag {
 };
 
 struct launch {
-    /* Values of the numeric settings, indexed by enum launch_number; NaN: not given. */
+    /* Values of the numeric settings, indexed by enum launch_number; NaN if not given. */
     double numbers[LAUNCH_NUMBERS];
     bool flags[LAUNCH_FLAGS];
     /* How activations are recomputed: "full" or "selective"; "" if not given. */
     char recompute[16];
     char tokenizer[48]; /* Type of the tokenizer; some types have a vocabulary of a fixed size. */
-    /* Name of a network in the catalog; NULL: the sizes in `numbers` describe the network. */
+    /*
+     * Name of a network in the catalog; NULL means that the sizes in `numbers` describe the
+     * network.
+     */
     const char *network;
     bool sharded;         /* True if the weights are sharded over the data-parallel workers. */
     char accelerator[32]; /* Kind of the accelerators, such as "a100"; "" if unknown. */

@@ -18,7 +18,7 @@
 
 enum { SHOWN = 1000, SAMPLES_SHOWN = 1000 };
 
-/* The values in the log line of one iteration; NaN: the value is not in the line. */
+/* The values in the log line of one iteration; NaN if the value is not in the line. */
 struct iteration {
     double number, of, ms, loss, batch, samples, tflops, skipped;
 };
@@ -45,7 +45,7 @@ static const char *const argument_names[ARGUMENTS] = {
 
 struct megatron {
     struct hm_imported *im;
-    /* Number of ranks and degrees of data, tensor and pipeline parallelism; NaN: not given. */
+    /* Number of ranks and degrees of data, tensor and pipeline parallelism; NaN if not given. */
     double world, data, tensor, pipeline;
     double arguments[ARGUMENTS];
     struct iteration shown[SHOWN];
@@ -54,7 +54,7 @@ struct megatron {
     double *ms; /* Milliseconds of each iteration except the first; owned. */
     size_t ms_count, ms_room;
     size_t count, runs, lines;
-    double last; /* Number of the last iteration that was read; NaN: none. */
+    double last; /* Number of the last iteration that was read; NaN if there is none. */
     double without_loss;
 };
 

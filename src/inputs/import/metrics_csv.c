@@ -18,10 +18,11 @@ struct metrics {
     char delimiter;
     double rows, short_rows, n;
     /*
-     * Indices of the columns with steps, epochs, times and durations; -1: there is no such column.
+     * Indices of the columns with steps, epochs, times and durations; -1 if there is no such
+     * column.
      */
     int step, epoch, time, runtime;
-    int loss; /* Index of the column whose loss is stored as a trace; -1: none. */
+    int loss; /* Index of the column whose loss is stored as a trace; -1 if there is none. */
 };
 
 static int find_cell(const struct hm_cells *head, const char *name)
@@ -58,7 +59,7 @@ static bool is_loss(const char *name)
 
 /*
  * Returns the index of the column with the training loss: a column with a common name, otherwise
- * the first loss that is not a validation loss; -1: none.
+ * the first loss that is not a validation loss; -1 if there is none.
  */
 static int choose_loss(const struct hm_cells *head)
 {

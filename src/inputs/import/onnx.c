@@ -389,7 +389,7 @@ static double symbol_size(struct onnx *o, const char *name)
 /* The shape of an input or output of the graph, as it is written in the file. */
 struct stated {
     char name[NAME_ROOM], symbols[ONNX_RANK][48];
-    double dims[ONNX_RANK]; /* Sizes of the dimensions; NaN: the size is a symbol or unknown. */
+    double dims[ONNX_RANK]; /* Sizes of the dimensions; NaN if the size is a symbol or unknown. */
     int rank, type;
 };
 

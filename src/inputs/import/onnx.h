@@ -20,9 +20,9 @@ enum onnx_type { ONNX_FLOAT = 1, ONNX_UINT8 = 2, ONNX_INT8 = 3, ONNX_INT32 = 6, 
 
 struct onnx_value {
     const char *name; /* Name of the tensor, in the arena. */
-    int rank;         /* Number of dimensions of the tensor; -1: its shape is not known. */
+    int rank;         /* Number of dimensions of the tensor; -1 if its shape is not known. */
     double dims[ONNX_RANK];
-    int type; /* Number of the element type in ONNX; 0: not known. */
+    int type; /* Number of the element type in ONNX; 0 if not known. */
     /*
      * Elements of the tensor if it is a constant with few elements, in the arena; otherwise NULL.
      */
@@ -44,7 +44,7 @@ struct onnx_attribute {
     char name[20];
     double ints[ONNX_INTS];
     size_t int_count;
-    double i; /* Value of an integer attribute; NaN: not given. */
+    double i; /* Value of an integer attribute; NaN if not given. */
     char s[16];
 };
 
@@ -53,8 +53,8 @@ enum { ONNX_ATTRIBUTES = 10 };
 struct onnx_node {
     const char *op; /* Name of the operator, in the arena. */
     /*
-     * Indices of the tensors that are inputs of the node, in the arena; SIZE_MAX: the optional
-     * input is missing.
+     * Indices of the tensors that are inputs of the node, in the arena; SIZE_MAX means that the
+     * optional input is missing.
      */
     size_t *inputs;
     /*
@@ -65,7 +65,10 @@ struct onnx_node {
     size_t input_count, output_count;
     struct onnx_attribute *attributes; /* Attributes of the node, in the arena. */
     size_t attribute_count;
-    /* Index of the tensor in the attribute `value` of the node; SIZE_MAX: the node has none. */
+    /*
+     * Index of the tensor in the attribute `value` of the node; SIZE_MAX means that the node has
+     * none.
+     */
     size_t tensor;
     bool done; /* True if the shapes of the node's outputs were inferred or cannot be inferred. */
     bool inferred;

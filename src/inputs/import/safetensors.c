@@ -235,7 +235,7 @@ const struct hm_importer hm__importer_safetensors = {
 enum { SHARDS = 4096, BUFFERS_SHOWN = 3 };
 
 struct index_state {
-    /* Total bytes and number of parameters that are written in the index; NaN: not given. */
+    /* Total bytes and number of parameters that are written in the index; NaN if not given. */
     double bytes, stated_parameters;
     bool bytes_float;
     double tensors, quantisation;
@@ -356,7 +356,7 @@ static void read_totals(struct hm_pull *p, struct index_state *s)
 
 /*
  * Returns the number of bytes in one parameter, from the data type in config.json of the same
- * folder; NaN: unknown.
+ * folder; NaN if unknown.
  */
 static double sibling_width(struct hm_imported *im)
 {

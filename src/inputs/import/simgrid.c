@@ -29,7 +29,7 @@ enum { TAG_ROOM = 4096 };
 
 /* A link of the platform. The table of links is indexed by the hash of the link's name. */
 struct simgrid_link {
-    uint64_t hash; /* Hash of the name of the link; 0: the slot of the table is empty. */
+    uint64_t hash; /* Hash of the name of the link; 0 if the slot of the table is empty. */
     double bandwidth, latency;
 };
 
@@ -40,7 +40,7 @@ struct platform {
     /* Speed of the slowest host and of the fastest host, with all cores, in flop/s. */
     double slowest, fastest;
     /*
-     * Smallest bandwidth and largest latency of all routes and clusters; NaN: there was none yet.
+     * Smallest bandwidth and largest latency of all routes and clusters; NaN if there was none yet.
      */
     double bandwidth, latency;
     double link_bandwidth, link_latency; /* Smallest bandwidth and largest latency of all links. */

@@ -28,14 +28,14 @@ struct machine {
      */
     const char *name, *accelerator;
     const char *region; /* Region to which the price applies; in the arena. */
-    /* Number of accelerators, number of vCPUs, and memory in GiB; -1: not given. */
+    /* Number of accelerators, number of vCPUs, and memory in GiB; -1 if not given. */
     double accelerators, vcpus, memory_gib;
     double price; /* Price of the machine in dollars per hour; negative: unknown. */
 };
 
 struct importer {
     struct hm_csv *csv;
-    /* Indices of the columns in the table; -1: the table has no such column. */
+    /* Indices of the columns in the table; -1 if the table has no such column. */
     int instance, accelerator, accelerator_count, vcpus, memory, price, region;
     struct hm_arena *arena;
     struct machine *machines;

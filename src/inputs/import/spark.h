@@ -32,9 +32,9 @@ enum spark_sum {
 
 struct spark_stage {
     double id, attempt, tasks;
-    const char *name; /* Name of the stage, in the arena; NULL: not given. */
+    const char *name; /* Name of the stage, in the arena; NULL if not given. */
     /*
-     * Times at which the stage was submitted and completed, in milliseconds since 1970; NaN: not
+     * Times at which the stage was submitted and completed, in milliseconds since 1970; NaN if not
      * given.
      */
     double submitted, completed;
@@ -48,10 +48,10 @@ struct spark_stage {
 struct spark_job {
     /*
      * Identifier of the job, and the times at which it was submitted and ended, in milliseconds
-     * since 1970; NaN: not given.
+     * since 1970; NaN if not given.
      */
     double id, submitted, ended;
-    const char *result; /* Result of the job, in the arena; NULL: the job has not ended. */
+    const char *result; /* Result of the job, in the arena; NULL if the job has not ended. */
     double *stages;     /* Identifiers of the stages, as in the log; in the arena. */
     /* Names of the stages without positions in the source code; in the arena. */
     const char **names;

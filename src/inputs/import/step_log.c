@@ -18,9 +18,9 @@
 
 struct step_format {
     const char *format, *step, *loss;
-    const char *ms;   /* Label before the milliseconds of a step; NULL: the format has none. */
-    const char *rate; /* Label before a rate in tokens per second; NULL: the format has none. */
-    /* Second label that may come before the milliseconds of a step; NULL: the format has none. */
+    const char *ms;   /* Label before the milliseconds of a step; NULL if the format has none. */
+    const char *rate; /* Label before a rate in tokens per second; NULL if the format has none. */
+    /* Second label that may come before the milliseconds of a step; NULL if the format has none. */
     const char *other_ms;
 };
 

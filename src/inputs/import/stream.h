@@ -29,7 +29,7 @@ struct hm_stream {
     uint64_t before;    /* Number of bytes in the stream that came before those in the buffer. */
     bool ended;         /* True if all bytes of the source have been read. */
     bool cut;           /* True if the compressed file is truncated or damaged. */
-    int rc;             /* Error code if reading failed; 0: no error. */
+    int rc;             /* Error code if reading failed; 0 if there is no error. */
     struct hm_err *err; /* Error that receives the details if reading fails; borrowed. */
 };
 

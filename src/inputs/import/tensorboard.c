@@ -39,7 +39,7 @@ struct board {
     char version[64];
     double records, bad_sums, other, long_records;
     double first_time, last_time;
-    double n; /* Number of workers of the training run; NaN: unknown. */
+    double n; /* Number of workers of the training run; NaN if unknown. */
 };
 
 /* ---- checksums ------------------------------------------------------------------------------- */

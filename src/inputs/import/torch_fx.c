@@ -34,7 +34,7 @@ enum { SLOTS = 1 << 16 };
 enum { RANK = 8, KINDS = 128, SYMBOLS = 8, ARGUMENTS = 4 };
 
 struct shape {
-    uint64_t hash; /* Hash of the name of the tensor; 0: the slot is empty. */
+    uint64_t hash; /* Hash of the name of the tensor; 0 if the slot is empty. */
     int rank;
     double dims[RANK];
 };
@@ -46,7 +46,7 @@ struct program {
     double parameters, buffers, inputs, nodes, macs, unknown;
     /* Number of operations in a printed graph module, whose lines show no shapes. */
     double unshaped;
-    /* First dimension of the first input, which is the batch; NaN: there is no input. */
+    /* First dimension of the first input, which is the batch; NaN if there is no input. */
     double batch;
     char symbols[SYMBOLS][24];
     size_t symbol_count;

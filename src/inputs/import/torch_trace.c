@@ -25,14 +25,16 @@ const char *const hm__trace_families[TRACE_FAMILIES] = {
 /* The members of one trace event that the reader uses. */
 struct event {
     char phase, category[32], name[256];
-    int64_t ts, dur; /* Start and duration of the event in nanoseconds; -1: not given. */
+    int64_t ts, dur; /* Start and duration of the event in nanoseconds; -1 if not given. */
     char collective[40], dtype[24];
     /*
-     * Number of elements that a collective transfers, and number of ranks in its process group;
-     * NaN: not given.
+     * Number of elements that a collective transfers, and number of ranks in its process group; NaN
+     * if not given.
      */
     double elements, group_size;
-    /* "External id", which connects a kernel to the operation that launched it; NaN: not given. */
+    /*
+     * "External id", which connects a kernel to the operation that launched it; NaN if not given.
+     */
     double id;
     /*
      * Sizes and types of the operation's inputs; all inputs that are not used are stored in the

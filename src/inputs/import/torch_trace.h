@@ -36,7 +36,8 @@ struct trace_step {
  */
 struct trace_collective {
     char name[40], dtype[24];
-    double group_size; /* Number of ranks in the process group of the collective; NaN: not given. */
+    double
+        group_size; /* Number of ranks in the process group of the collective; NaN if not given. */
     double kernels, elements;
     int64_t ns;
 };
@@ -51,7 +52,7 @@ struct trace_input {
 
 /* An operation that the host launched, and the time of its kernels on the device. */
 struct trace_op {
-    double id; /* "External id" of the operation, at least 1; 0: the slot of the table is free. */
+    double id; /* "External id" of the operation, at least 1; 0 if the slot of the table is free. */
     double ns; /* Total time of the kernels that the operation launched, in nanoseconds. */
     struct hm_timing timing;
 };
@@ -62,7 +63,7 @@ struct trace_op {
  */
 enum { TRACE_OPS = 1 << 16, TRACE_ROWS = 512 };
 struct trace_ops {
-    /* Hash table of TRACE_OPS slots, indexed by the id; owned. NULL: no operation was added. */
+    /* Hash table of TRACE_OPS slots, indexed by the id; owned. NULL if no operation was added. */
     struct trace_op *items;
     size_t count;
 };
@@ -70,13 +71,13 @@ struct trace_ops {
 struct trace {
     struct hm_imported *im;
     /*
-     * Numbers of events that were counted, and values that are written in the trace; NaN: not
+     * Numbers of events that were counted, and values that are written in the trace; NaN if not
      * given.
      */
     double events, complete, cpu_ops, schema, rank, world, devices;
     char unit[16], backend[24], device[96];
     double processors, memory_bytes; /* Number of multiprocessors and bytes of memory of the first
-                                        device; NaN: not given. */
+                                        device; NaN if not given. */
     struct trace_ops ops;
     struct trace_list work[TRACE_WORKS];
     int64_t sums[TRACE_WORKS];

@@ -38,7 +38,7 @@ struct row {
     double parameters; /* Number of parameters in the module; NaN if the cell has no number. */
     double dims[RANK]; /* Output shape of the module; an unknown size counts as 1. */
     int rank;          /* Number of dimensions of the output shape; 0 if the row has no shape. */
-    /* Size of the last dimension of the input shape; NaN: the table has no input shapes. */
+    /* Size of the last dimension of the input shape; NaN if the table has no input shapes. */
     double width;
 };
 

@@ -15,7 +15,7 @@
 struct state {
     struct hm_imported *im;
     double n;
-    /* Values that are read from the file; NaN: not given. */
+    /* Values that are read from the file; NaN if not given. */
     double global_step, max_steps, epoch, epochs, batch, logging, flop;
     double runtime, samples_per_s, steps_per_s;
     /* JSON lists with the points of the training loss and of the evaluations. */
@@ -24,7 +24,7 @@ struct state {
     double entries, points, eval_count, no_loss, first[2], last[2], least;
 };
 
-/* The values in one entry of log_history; NaN: the value is not in the entry. */
+/* The values in one entry of log_history; NaN if the value is not in the entry. */
 struct history_entry {
     double step, loss, eval_loss, eval_runtime, runtime, samples_per_s, steps_per_s;
     bool has_loss;

@@ -12,13 +12,13 @@ struct hm_large_keys {
     double iterations, epochs;
     int precision, weights, optimizer, attention, software, recompute, offload;
     int sequence_parallel, shard_in_node; /* Indices of the chosen values in the list of allowed
-                                             values of each key; -1: not given. */
+                                             values of each key; -1 if not given. */
     int distributed_optimizer, checkpointing;
     int overlap_data, overlap_gather, overlap_tensor, overlap_pipeline;
     int graphs, weigh_head, separate_sum, shard_gradients, broadcast, fused_gate, fused_loss,
         dropout;
     double grad_bytes;
-    double chunk_layers; /* Number of layers in one chunk of a stage; NaN: not given. */
+    double chunk_layers; /* Number of layers in one chunk of a stage; NaN if not given. */
 };
 
 /* Mark all keys as not given. */

@@ -32,20 +32,20 @@ struct hm_study_algorithm {
 
 struct hm_study_spec {
     const char *source;            /* Name of the study file. */
-    const char *title;             /* Title of the study; NULL: none. */
+    const char *title;             /* Title of the study; NULL if there is none. */
     struct hm_study_options train; /* Options for every run. */
     struct hm_study_algorithm *algorithms;
     size_t algorithm_count;
     double *m; /* Numbers of workers to choose from, strictly increasing. */
     size_t m_count;
-    const char *simulate; /* Cluster file or machine to simulate; NULL: start real ranks. */
-    const char *launcher; /* Command that starts real ranks; NULL: the default command. */
+    const char *simulate; /* Cluster file or machine to simulate; NULL to start real ranks. */
+    const char *launcher; /* Command that starts real ranks; NULL means the default command. */
     double loss;          /* Target for P - P*, the loss above the optimum P*; positive. */
-    double best;          /* Optimal loss P*; NaN: the study finds it. */
+    double best;          /* Optimal loss P*; NaN means that the study finds it. */
     double iterations;    /* Largest number of iterations of one run. */
     double budget_s; /* Largest total time of all runs in seconds, as recorded in their traces. */
     double seeds;    /* Number of seeds, that is, of runs of each configuration. */
-    double price_per_s; /* Price of one worker per second; NaN: unknown. */
+    double price_per_s; /* Price of one worker per second; NaN if unknown. */
     enum hm_goal goal;  /* Quantity to minimise: HM_GOAL_TIME or HM_GOAL_COST. */
     void *memory;       /* Owns all members above. */
 };

@@ -14,9 +14,9 @@ struct hm_measured_step {
     /* Number of samples of one worker in a step. */
     double batch;
     double seconds;      /* Measured time of a step in seconds. */
-    double memory_bytes; /* Measured peak memory; NaN: not measured. */
+    double memory_bytes; /* Measured peak memory; NaN if not measured. */
     /*
-     * Seconds predicted by a model that was fitted while the source of the row was held out; NaN:
+     * Seconds predicted by a model that was fitted while the source of the row was held out; NaN if
      * not given.
      */
     double held_out_s;

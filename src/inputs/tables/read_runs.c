@@ -31,16 +31,16 @@ enum column_kind { KIND_OPEN, KIND_NUMBER, KIND_LABEL };
 
 struct run_column {
     char name[HM_RUN_NAME];
-    const struct hm_known_column *known; /* Known meaning of the column; NULL: it is not known. */
-    double factor; /* Factor that converts the unit in the header to SI; 0: no unit. */
+    const struct hm_known_column *known; /* Known meaning of the column; NULL if it is not known. */
+    double factor; /* Factor that converts the unit in the header to SI; 0 if there is no unit. */
     enum column_kind kind;
-    /* Number in each row, NaN if the cell is empty; owned. NULL: no numbers. */
+    /* Number in each row, NaN if the cell is empty; owned. It is NULL if there are no numbers. */
     double *values;
-    /* Label in each row, with its text in the arena; owned. NULL: no labels. */
+    /* Label in each row, with its text in the arena; owned. It is NULL if there are no labels. */
     const char **labels;
     bool has_unit;     /* True if the first number of the column has a unit. */
     struct hm_dim dim; /* Dimension of the unit of the first number. */
-    int unit_line;     /* Line of the first number; 0: no number yet. */
+    int unit_line;     /* Line of the first number; 0 if there is no number yet. */
 };
 
 struct run_table {

@@ -29,8 +29,8 @@ struct trace_reader {
     struct hm_trace_units units;
     struct hm_trace_name names[NAMES]; /* Cached meanings of keys, by position in the line. */
     struct hm_trace_cells head;        /* Cells of the last head line. */
-    struct hm_arena *head_arena;       /* Owns the strings of the head line; NULL: there is no head
-                                          line. */
+    struct hm_arena
+        *head_arena;     /* Owns the strings of the head line; NULL if there is no head line. */
     bool again;          /* True if a line before the next point says that the run restarted. */
     size_t rows, listed; /* Number of points in the file, and number of loss measures listed in
                             file->have. */

@@ -157,7 +157,10 @@ static bool word_in(const char *word, const char *list)
            strstr(list, barred) != NULL;
 }
 
-/* Returns the unit of work that a word names: "samples", "tokens", "iterations"; NULL: none. */
+/*
+ * Returns the unit of work that a word names: "samples", "tokens", "iterations"; NULL if there is
+ * none.
+ */
 static const char *word_unit(const char *word)
 {
     if (word_in(word, "|samples|sample|images|image|imgs|img|examples|example|sequences|sequence|"

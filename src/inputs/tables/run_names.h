@@ -20,8 +20,8 @@ struct hm_known_column {
 /* The meaning of a name as written in a file: the column, and the unit in the name. */
 struct hm_run_name {
     char name[HM_RUN_NAME];
-    const struct hm_known_column *known; /* Meaning of the column; NULL: unknown. */
-    double factor;     /* Factor that converts the unit in the name to SI; 0: no unit. */
+    const struct hm_known_column *known; /* Meaning of the column; NULL if unknown. */
+    double factor;     /* Factor that converts the unit in the name to SI; 0 if there is no unit. */
     struct hm_dim dim; /* Dimension of the unit in the name. */
 };
 

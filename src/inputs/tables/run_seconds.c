@@ -171,7 +171,7 @@ struct unit_time {
     double seconds;
     const char *unit; /* Unit of the time: "sample", "token" or "epoch"; NULL for the time of an
                          iteration. */
-    double iteration; /* Number of samples, tokens or epochs in one iteration; NaN: unknown. */
+    double iteration; /* Number of samples, tokens or epochs in one iteration; NaN if unknown. */
 };
 
 /*

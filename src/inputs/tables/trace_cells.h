@@ -36,23 +36,22 @@ enum hm_trace_role {
 struct hm_trace_name {
     char written[HM_RUN_NAME];
     enum hm_trace_role role;
-    double factor;     /* Factor that converts the unit in the name to SI; 0: no unit. */
+    double factor;     /* Factor that converts the unit in the name to SI; 0 if there is no unit. */
     struct hm_dim dim; /* Dimension of the unit in the name. */
     bool measure;      /* True if the column is the loss measure that the settings ask for. */
     bool time;         /* True if the column is named `time`; it is ambiguous, so it is not used. */
 };
 
 struct hm_trace_cells {
-    const char *labels[HM_TRACE_LABELS]; /* Labels of the row; borrowed. NULL: not given. */
-    const char *stopped_by;              /* Reason why the run stopped; borrowed. NULL: not
-                                            given. */
+    const char *labels[HM_TRACE_LABELS]; /* Labels of the row; borrowed. It is NULL if not given. */
+    const char *stopped_by; /* Reason why the run stopped; borrowed. It is NULL if not given. */
     double numbers[HM_TRACE_ROLES];
     bool has[HM_TRACE_ROLES]; /* True for each role for which the row has a column. */
     double measure;
     bool has_measure;
 };
 
-/* For each role, the line of the first cell that has a unit, and of the first that has none; 0:
+/* For each role, the line of the first cell that has a unit, and of the first that has none; 0 if
  * there is no such cell. */
 struct hm_trace_units {
     int with[HM_TRACE_ROLES], without[HM_TRACE_ROLES];

@@ -26,9 +26,9 @@ struct hm_trace_group {
     uint64_t hash;
     struct hm_trace_group *next; /* Next group of traces in the same bucket of the hash table. */
     const char *algorithm;       /* Name of the algorithm; in the arena of the traces. */
-    size_t trace;                /* Index of the latest trace of the group; SIZE_MAX: none. */
-    bool fresh;                  /* True if the next row begins a new trace. */
-    /* Number of iterations of an earlier run that the new trace resumes; 0: none. */
+    size_t trace; /* Index of the latest trace of the group; SIZE_MAX if there is none. */
+    bool fresh;   /* True if the next row begins a new trace. */
+    /* Number of iterations of an earlier run that the new trace resumes; 0 if there is none. */
     double resumed_at;
     bool again; /* True if a repeated first iteration means a restart instead of a new run. */
 };

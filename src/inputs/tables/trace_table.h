@@ -26,7 +26,7 @@ enum hm_trace_label {
 struct hm_trace_key {
     const char *labels[HM_TRACE_LABELS]; /* Labels of the trace; borrowed. "" if not given. */
     double m, seed;                      /* Number of workers and random seed; NaN if not given. */
-    double staleness; /* Staleness; 0: synchronous or not given; INFINITY: async. */
+    double staleness; /* Staleness; 0 if synchronous or not given; INFINITY if async. */
     double backups;   /* Number of backup workers; 0 if not given. */
     double rows;      /* Number of rows in the training data; NaN if not given. */
 };
@@ -53,11 +53,11 @@ struct hm_trace_bests {
 struct hm_trace_raw {
     const char *algorithm, *source;
     double m, seed, staleness, backups;
-    double data_rows;          /* Number of rows in the training data; NaN: not given. */
+    double data_rows;          /* Number of rows in the training data; NaN if not given. */
     size_t file;               /* Index of the trace's file in hm_trace_table.files. */
     struct hm_trace_row *rows; /* Rows of the trace; owned. */
     size_t count, room;
-    double best;       /* Optimum P*; NaN: not given. */
+    double best;       /* Optimum P*; NaN if not given. */
     double best_slack; /* Rounding error of `best`: smaller differences are ignored. */
     bool best_differs; /* True if the rows of the trace contradict each other about the optimum
                           P*. */
@@ -65,8 +65,9 @@ struct hm_trace_raw {
     size_t restarts;
     double restart_at; /* Iteration or epoch of the first row after the last restart. */
     int restart_line;  /* Line of the first row after the last restart. */
-    double resumed_at; /* Number of iterations of the run that this run resumes; 0: none. */
-    bool diverged;     /* True if the summary of the run says that the run diverged. */
+    double
+        resumed_at; /* Number of iterations of the run that this run resumes; 0 if there is none. */
+    bool diverged;  /* True if the summary of the run says that the run diverged. */
     /* True if the rows of the trace are not in the order of iterations; they are sorted at the
      * end. */
     bool unsorted;
@@ -96,7 +97,7 @@ struct hm_trace_table {
     struct hm_trace_file *file;      /* The file that is being read. */
     struct hm_trace_group **buckets; /* Hash table of the groups of traces; owned. */
     size_t bucket_count, group_count;
-    struct hm_trace_group *last; /* Group of the previous row; NULL: none. */
+    struct hm_trace_group *last; /* Group of the previous row; NULL if there is none. */
     struct hm_trace_raw *traces; /* Traces of all files; owned. */
     size_t count, room;
     const char *first[HM_TRACE_LABELS]; /* Value of each label in the first trace that has it. */

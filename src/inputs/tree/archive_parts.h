@@ -23,7 +23,7 @@ struct hm_archive {
     bool tar;           /* True for a tar archive; false for a zip archive. */
     FILE *spool;        /* Temporary file of an archive from a pipe, or NULL; owned. */
     int file;           /* Open file; -1 for bytes in memory. */
-    const char *memory; /* Bytes of the archive; borrowed. NULL: they are in the file. */
+    const char *memory; /* Bytes of the archive; borrowed. NULL means that they are in the file. */
     uint64_t length;
     struct hm_archive_member *members; /* Members that are files; folders are left out. In the
                                           arena. */

@@ -35,9 +35,10 @@ enum { HM_PATH_MAX = 128 };
 
 /* The state that every reading function needs; it lives on the stack while one file is read. */
 struct hm_reader {
-    struct hm_arena *arena;           /* Arena for the results; borrowed. */
-    const struct hm_catalog *catalog; /* Catalog to search for names; borrowed. NULL: built-in. */
-    struct hm_catalog *made;          /* The built-in catalog, if it was needed; owned. */
+    struct hm_arena *arena; /* Arena for the results; borrowed. */
+    const struct hm_catalog
+        *catalog;            /* Catalog to search for names; borrowed. NULL means built-in. */
+    struct hm_catalog *made; /* The built-in catalog, if it was needed; owned. */
     bool closed; /* True if the input is not trusted: it may not name files or ask for large graphs.
                   */
     struct hm_err *err;

@@ -54,7 +54,9 @@ int hm__source_read_all(const char *path, char **ret_text, size_t *ret_length, s
  * the file ends earlier. */
 int hm__source_skip(struct hm_source *source, uint64_t count, uint64_t *ret_skipped,
                     struct hm_err *err);
-/* Returns the name of the codec after the first read; NULL: the file is not compressed. */
+/*
+ * Returns the name of the codec after the first read; NULL means that the file is not compressed.
+ */
 const char *hm__source_codec(const struct hm_source *source);
 void hm__source_close(struct hm_source *source);
 

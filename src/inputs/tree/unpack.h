@@ -22,10 +22,14 @@ struct hm_codec {
                                    "lzf". */
     const unsigned char *magic; /* Bytes with which a file in the format of the codec begins. */
     size_t magic_length;
-    const char *needs; /* Library that this build leaves out; NULL: the codec is available. */
+    const char
+        *needs; /* Library that this build leaves out; NULL means that the codec is available. */
     /* Make the state of a stream; NULL when out of memory. */
     void *(*open)(void);
-    /* Decode until the input is consumed or the output is full. HM_E_IO: the data are damaged. */
+    /*
+     * Decode until the input is consumed or the output is full. HM_E_IO means that the data are
+     * damaged.
+     */
     int (*step)(void *state, struct hm_unpack_step *step, struct hm_err *err);
     void (*close)(void *state);
 };

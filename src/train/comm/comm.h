@@ -108,11 +108,11 @@ struct hm_comm {
      */
     bool shared_clock;
     /*
-     * shares[k] is the fraction of all rows that ranks below k hold; size + 1 elements. NULL: equal
-     * shares.
+     * shares[k] is the fraction of all rows that ranks below k hold; size + 1 elements. NULL means
+     * equal shares.
      */
     const double *shares;
-    /* Describes how a simulated worker is slowed down; borrowed. NULL: the worker is not slow. */
+    /* Describes how a simulated worker is slowed down; borrowed. NULL if the worker is not slow. */
     struct hm_straggling *straggling;
     /*
      * The members below count what this rank has done since its start; the difference of two values

@@ -40,7 +40,7 @@ struct worker_state {
     /* Memory for the message that is being received from the worker. */
     struct server_buffer *incoming;
     struct server_buffer *outgoing; /* Memory of the last PARAMETERS message to the worker. */
-    /* The worker's gradient for the current step; NULL: not received yet. */
+    /* The worker's gradient for the current step; NULL if not received yet. */
     struct server_buffer *gradient;
     /* Memory of the last PAUSED, LATE or SHUTDOWN message to the worker. */
     struct hm_message notice;

@@ -45,13 +45,13 @@ struct hm_mrf {
     /* Local indices of the two ends of each edge, followed by HM_MRF_AHEAD dummy edges. */
     uint32_t *ends;
     /*
-     * Weight of each edge, above 0: psi(x, y) is the weight if x = y, else 1. NULL: the field has
-     * tables instead.
+     * Weight of each edge, above 0: psi(x, y) is the weight if x = y, else 1. NULL means that the
+     * field has tables instead.
      */
     double *weights;
     /*
-     * Table of psi(x_a, x_b) for each edge, row by row, scaled so that its largest value is 1.
-     * NULL: the field has weights instead.
+     * Table of psi(x_a, x_b) for each edge, row by row, scaled so that its largest value is 1. NULL
+     * means that the field has weights instead.
      */
     double *tables;
     size_t *table_places; /* Offset of each edge in `tables`; edge_count + 1 elements. */

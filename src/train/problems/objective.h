@@ -46,7 +46,7 @@ struct hm_objective {
     struct hm_rows rows;
     double total_rows; /* Number of rows in the data on all ranks. */
     double lambda;     /* Strength of the regulariser, lambda. */
-    /* Largest second derivative of the loss with respect to the prediction; 0: unknown. */
+    /* Largest second derivative of the loss with respect to the prediction; 0 if unknown. */
     double curvature;
     size_t outputs;         /* Number of outputs: 1, or the number of classes. */
     size_t unknowns;        /* Number of weights, which is the length of w. */

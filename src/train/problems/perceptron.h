@@ -13,9 +13,9 @@ enum hm_activation { HM_ACTIVATION_SIGMOID, HM_ACTIVATION_RELU };
 
 struct hm_perceptron_spec {
     size_t hidden[HM_HIDDEN_MAX];  /* Number of neurons of each hidden layer, 1 to HM_WIDTH_MAX. */
-    size_t hidden_count;           /* Number of hidden layers; 0: softmax regression. */
+    size_t hidden_count;           /* Number of hidden layers; 0 means softmax regression. */
     enum hm_activation activation; /* Activation function of the hidden layers. */
-    hm_gemm_fn *gemm;              /* Function that multiplies matrices; NULL: hm__gemm_plain. */
+    hm_gemm_fn *gemm; /* Function that multiplies matrices; NULL means hm__gemm_plain. */
 };
 
 /*

@@ -18,8 +18,8 @@ struct hm_labels {
     const double *known; /* All labels that occur in the data, ascending; borrowed. */
     size_t count;
     /*
-     * The label that becomes 1. NAN: not given; HM_LABEL_SIGN then uses the larger of the two
-     * labels.
+     * The label that becomes 1. It is NAN if not given; HM_LABEL_SIGN then uses the larger of the
+     * two labels.
      */
     double positive;
 };
