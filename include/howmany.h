@@ -5,7 +5,7 @@
  * answers the question. It includes howmany_base.h (version, errors) and howmany_inputs.h (jobs,
  * clusters, the catalog). Four more headers go further: howmany_fit.h fits measured runs,
  * howmany_advise.h fits training curves, howmany_store.h keeps runs in a database, and
- * howmany_request.h answers requests of a program or a server as the command line does.
+ * howmany_request.h answers requests from a program or a server as the command line does.
  *
  *     struct hm_err err = {0};
  *     struct hm_job *job = NULL;
@@ -21,14 +21,14 @@
  *
  * Conventions
  *
- * Quantities are doubles in SI units. The name ends in the unit: _s seconds, _bytes, _flops flop
- * per second. Money has no unit; the catalog uses US dollars.
+ * Quantities are doubles in SI units. The name ends in the unit: _s for seconds, _bytes for bytes,
+ * _flops for flop per second. Money has no unit; the catalog uses US dollars.
  *
  * An unknown quantity is NaN. In a job or a cluster, 0 also means unknown if 0 is not a possible
  * value of the quantity. In questions and settings, 0 means "not asked" or "the default", and NaN
- * is an error, unless the comment of the field says otherwise. Results use NaN only.
+ * is an error, unless the comment on the field says otherwise. Results use NaN only.
  *
- * Functions return 0 or a negative code of enum hm_code. Results go out through ret_ parameters,
+ * Functions return 0 or a negative code from enum hm_code. Results go out through ret_ parameters,
  * which are written only on success. The last parameter is a struct hm_err *, which the caller owns
  * and which may be NULL. A required pointer that is NULL is an error, not a crash.
  *
@@ -42,7 +42,7 @@
  *
  * Versions
  *
- * Until 1.0.0 the middle number grows when something changes that a program must adapt to; such
+ * Until 1.0.0, the middle number increases with every change that a program must adapt to; such
  * changes are listed in CHANGELOG.md. The name of the shared library contains the first two numbers
  * (libhowmany.so.0.2), so a program never runs with an incompatible version. Releases that differ
  * only in the last number are compatible: structs keep their size and meaning, and functions, error
@@ -80,8 +80,8 @@ struct hm_kind {
 
 /*
  * Add a kind of machines to a cluster that hm_cluster_new made. The machine is copied. Its name
- * must differ from those of the other kinds. The other fields of the cluster are copied from its
- * first kind.
+ * must differ from the names of the other kinds. The other fields of the cluster are copied from
+ * its first kind.
  */
 HM_API int hm_cluster_add_kind(struct hm_cluster *cluster, const struct hm_cluster *machine,
                                double count, struct hm_err *err);
@@ -107,22 +107,23 @@ struct hm_dataflow {
     /* Number of tasks that a worker runs at once: whole, 1 to 1e4; default: the number of its
      * threads. */
     double slots;
-    /* Seconds that the driver needs to start one task; default: the time of the framework. */
+    /*
+     * Time in seconds that the driver needs to start one task; default: the time of the framework.
+     */
     double task_s;
     double skew;        /* Size of the largest partition divided by the mean size, 1 to 1e6;
                            default: 1. */
-    double speculation; /* Speculative execution: a copy of a task starts when the task has run for
-                           this many times the usual time, 1 to 100; default: there are no
-                           copies. */
+    double speculation; /* Speculative execution: a copy of a task starts when the task has run this
+                           many times as long as usual, 1 to 100; default: there are no copies. */
     /* True if the parameters of the model are a distributed data set instead of a variable at the
      * driver. */
     bool distributed;
-    double mtbf_s;       /* Mean time in seconds between two failures of one worker; default: none
-                            fails. */
-    double restart_s;    /* Seconds to replace a lost worker, >= 0. */
-    double lineage;      /* Number of iterations that must be repeated to compute a lost partition
-                            again, > 0; default: 1. */
-    double checkpoint_s; /* Seconds to write one checkpoint, >= 0. */
+    double mtbf_s;    /* Mean time in seconds between two failures of one worker; default: no worker
+                         fails. */
+    double restart_s; /* Time in seconds to replace a lost worker, >= 0. */
+    double lineage;   /* Number of iterations that must be repeated to compute a lost partition
+                         again, > 0; default: 1. */
+    double checkpoint_s; /* Time in seconds to write one checkpoint, >= 0. */
     enum hm_recovery recovery;
 };
 
@@ -184,7 +185,7 @@ HM_API int hm_consistency_find(const char *name);
     X(PARAMETER_SERVER, "parameter-server", "ParameterServerStrategy", SERVER, false)
 
 enum hm_strategy {
-    HM_STRATEGY_NONE, /* No TensorFlow strategy is named. */
+    HM_STRATEGY_NONE, /* No TensorFlow strategy was named. */
 #define HM_STRATEGY_ENUM(id, name, title, platform, inside) HM_STRATEGY_##id,
     HM_STRATEGY_MAP(HM_STRATEGY_ENUM)
 #undef HM_STRATEGY_ENUM
@@ -214,12 +215,12 @@ struct hm_way {
                            iterations. */
     double stale_power; /* Exponent of the number of workers n, -10 to 10: on n workers the
                            factor is stale_cost * n^stale_power, but at least 1. */
-    /* Number of iterations of a worker from one averaging of the models to the next; whole, 1 to
-     * 1e9; 0 means 1. Not used by servers and drivers. */
+    /* Number of iterations that a worker performs between two averagings of the models; whole, 1 to
+     * 1e9; 0 means 1. Servers and drivers do not use it. */
     double local_steps;
     /* TensorFlow strategy that these settings describe; HM_STRATEGY_NONE if there is none. A
-     * strategy limits the machines: to a single machine, or to machines with TPUs. Central storage
-     * means one parameter server, which runs on the host of the machine. */
+     * strategy may require a single machine, or machines with TPUs. Central storage means one
+     * parameter server, which runs on the host of the machine. */
     enum hm_strategy strategy;
 };
 
@@ -239,13 +240,13 @@ struct hm_question {
                          the job. */
     double faster;    /* If > 0, ask for the fewest workers that are this many times as fast as the
                          reference. */
-    double work; /* If > 0, ask for the fewest workers that do this many times the work in the time
-                    of the reference. */
+    double work; /* If > 0, ask for the fewest workers that do this many times as much work as the
+                    reference in the same time. */
     bool weak;   /* True to assume weak scaling, even if the job says strong scaling. */
     const struct hm_fit *fit; /* Fit that gives the times; NULL means that the model of the job
                                  gives them. Borrowed. */
-    const struct hm_way
-        *ways; /* Platforms to compare; NULL means only the communication of the job. Borrowed. */
+    /* Platforms to compare; NULL means only the communication of the job. Borrowed. */
+    const struct hm_way *ways;
     size_t way_count;
     /*
      * Share by which the goal value at the recommended number of workers may exceed the best one, 0
@@ -255,8 +256,8 @@ struct hm_question {
     const double *n; /* Numbers of workers to consider: whole, 1 to 1e6, ascending; NULL means all
                         up to max_n. Borrowed. */
     size_t n_count;
-    double certainty; /* Probability with which deadline and budget must be met, > 0 and at most
-                         0.99; NaN or 0 means 0.9. */
+    double certainty; /* Probability with which the deadline and the budget must be met, > 0 and at
+                         most 0.99; NaN or 0 means 0.9. */
 };
 
 /* The slack of a recommendation if the question gives none. */
@@ -277,51 +278,53 @@ HM_API int hm_question_check(const struct hm_question *question, struct hm_err *
 struct hm_point {
     double n;      /* Number of workers. */
     double nodes;  /* Number of machines, including those of parameter servers or a driver. */
-    double time_s; /* Seconds of one iteration. */
+    double time_s; /* Time of one iteration in seconds. */
     /*
-     * Interval of the mean time of an iteration, with the probability `level` of the answer, from
-     * the fit of runs or, without runs, from the errors of the model on published measurements; NaN
-     * if unknown.
+     * Interval for the mean time of an iteration, with the coverage probability `level` of the
+     * answer. It comes from the fit of runs or, without runs, from the errors of the model on
+     * published measurements; NaN if unknown.
      */
     double low_s, high_s;
-    double compute_s;     /* Seconds of computation in one iteration, including waiting for slower
-                             workers. */
-    double wait_s;        /* Part of compute_s in which workers wait for slower workers; 0 if all
-                             workers are equally fast. */
-    double communicate_s; /* Seconds of communication in one iteration. If it overlaps with
+    double compute_s; /* Computation time of one iteration in seconds, including waiting for slower
+                         workers. */
+    double wait_s;    /* Part of compute_s in which workers wait for slower workers; 0 if all
+                         workers are equally fast. */
+    double communicate_s; /* Communication time of one iteration in seconds. If it overlaps with
                              computation, time_s is less than the sum of both. */
-    double latency_s; /* Seconds of communicate_s that are due to the latency of messages; NaN if
-                         unknown. */
-    double
-        bandwidth_s;   /* Seconds of communicate_s that are due to the bandwidth; NaN if unknown. */
-    double speedup;    /* Speedup relative to the reference number of workers. */
-    double efficiency; /* Parallel efficiency: speedup per worker, relative to the speedup per
-                          worker of the reference. */
-    double total_s;    /* Seconds of the whole job or of one iteration: see whole_job in struct
-                          hm_answer. */
-    double cost; /* Cost of the whole job or of one iteration: see whole_job in struct hm_answer;
-                    NaN if no price is known. */
+    double latency_s;     /* Part of communicate_s that is due to the latency of messages; NaN if
+                             unknown. */
+    double bandwidth_s;   /* Part of communicate_s that is due to the bandwidth; NaN if unknown. */
+    double speedup;       /* Speedup relative to the reference number of workers. */
+    double efficiency;    /* Parallel efficiency: speedup per worker, relative to the speedup per
+                             worker of the reference. */
+    double total_s; /* Time in seconds of the whole job or of one iteration; see whole_job in struct
+                       hm_answer. */
+    double cost;    /* Cost of the whole job or of one iteration; see whole_job in struct hm_answer;
+                       NaN if no price is known. */
     double memory_bytes; /* Memory that one worker needs; NaN if unknown. */
     double server_share; /* Share of time_s in which the links of the parameter servers are busy, 0
                             to 1; NaN if there are no servers. */
-    double imbalance; /* For graph jobs: number of edges of the most loaded worker, divided by the
+    double imbalance; /* For graph jobs: number of edges on the most loaded worker, divided by the
                          mean over all workers; NaN for other jobs. */
     enum hm_scheme scheme; /* All-reduce scheme that the library chose, if the job does not name
                               one. */
     /* True if the memory is sufficient or unknown, and each worker has at least one sample. */
     bool fits;
     /*
-     * Samples of one forward pass of a worker; the gradients of several passes are added when the
-     * batch of a worker does not fit in its memory; NaN if the job has no network.
+     * Number of samples in one forward pass of a worker; NaN if the job has no network. If the
+     * batch of a worker does not fit in its memory, the gradients of several passes are added.
      */
     double micro_batch;
-    double bound_s; /* Upper bound of the time of one iteration in seconds, which holds with the
-                       probability `certainty` of the question; time_s if the interval is
-                       unknown or the question has neither deadline nor budget. */
-    double meets;   /* Probability that the point meets deadline and budget; NaN if the question has
-                       neither, or the interval is unknown. */
-    double machines[HM_KINDS_MAX]; /* For mixed clusters: number of machines of each kind, without
-                                      those of servers or a driver; 0 for other clusters. */
+    /*
+     * Upper bound of the time of one iteration in seconds, which holds with the probability
+     * `certainty` of the question. It is equal to time_s if the interval is unknown or the question
+     * has neither a deadline nor a budget.
+     */
+    double bound_s;
+    double meets; /* Probability that the point meets the deadline and the budget; NaN if the
+                     question has neither, or the interval is unknown. */
+    double machines[HM_KINDS_MAX]; /* For mixed clusters: number of machines of each kind, excluding
+                                      those for servers or a driver; 0 for other clusters. */
     double price_per_s; /* For mixed clusters: price per second of all machines; NaN if unknown. */
 };
 
@@ -345,7 +348,7 @@ HM_API const char *hm_limit_name(enum hm_limit limit);
 struct hm_help {
     const char *what; /* Description of the change, such as "2x bandwidth" or "half of W". */
     double n;         /* Recommended number of workers after the change. */
-    double time_s;    /* Seconds of one iteration on n workers after the change. */
+    double time_s;    /* Time of one iteration in seconds on n workers after the change. */
     double speedup;   /* Speedup over the reference number of workers, after the change. */
     double gain;      /* Factor by which the change makes the whole job faster. */
 };
@@ -387,8 +390,8 @@ struct hm_plan_alternative {
     double memory_bytes; /* Bytes that a job may use on one worker; NaN if unknown. */
     struct hm_way way;   /* Platform of the alternative, if the question names platforms. */
     struct hm_point point;
-    const char *
-        *kinds; /* For mixed clusters: names of the kinds of machines; NULL means one kind. */
+    const char **kinds; /* For mixed clusters: names of the kinds of machines; NULL if there is only
+                           one kind. */
     size_t kind_count;
 };
 
@@ -407,16 +410,19 @@ struct hm_answer {
     const char *provenance; /* Source of the times: "model", "fit" or "model and runs". */
     enum hm_goal goal;      /* Goal that was used; never HM_GOAL_AUTO. */
     enum hm_scaling scaling;
-    bool whole_job;      /* True if total_s and cost are those of the whole job. If false, they are
-                            those of one iteration or, with weak scaling, of as many samples as one
-                            iteration on the reference number of workers processes. */
-    bool priced;         /* True if the price of a machine is known. */
-    double reference;    /* Number of workers that speedups are relative to. */
-    double iterations;   /* Iterations of the whole job at the recommended number of workers; NaN if
-                            not given. */
-    double price_per_s;  /* Price per second of one machine; NaN if unknown. */
-    double accelerators; /* Number of workers in one machine. */
-    double memory_bytes; /* Bytes that a job may use on one worker; NaN if unknown. */
+    /*
+     * True if total_s and cost refer to the whole job. If false, they refer to one iteration or,
+     * with weak scaling, to the number of samples that one iteration on the reference number of
+     * workers processes.
+     */
+    bool whole_job;
+    bool priced;             /* True if the price of a machine is known. */
+    double reference;        /* Number of workers that speedups are relative to. */
+    double iterations;       /* Number of iterations of the whole job at the recommended number of
+                                workers; NaN if not given. */
+    double price_per_s;      /* Price per second of one machine; NaN if unknown. */
+    double accelerators;     /* Number of workers in one machine. */
+    double memory_bytes;     /* Bytes that a job may use on one worker; NaN if unknown. */
     struct hm_point *points; /* The curve: one point for each number of workers, in ascending
                                 order. */
     size_t point_count;
@@ -425,16 +431,17 @@ struct hm_answer {
     size_t in_deadline; /* Index of the cheapest point within the deadline; HM_NONE if there is
                            none. */
     size_t in_budget; /* Index of the fastest point within the budget; HM_NONE if there is none. */
-    size_t faster, work; /* Indices of the points with the fewest workers that are `faster` times as
-                            fast, and that do `work` times the work; HM_NONE if there is none. */
-    size_t nearest;      /* Index of the point that exceeds the missed limit by the smallest factor;
-                            HM_NONE if no limit is missed. */
-    double nearest_gap;  /* Factor, > 1, by which the point `nearest` exceeds the limit; for a
-                            deadline or a budget, it is computed with bound_s instead of time_s. NaN
-                            if no limit is missed. */
-    const char *missed;  /* Name of the limit that is missed: "deadline", "budget", "memory",
-                            "speedup", ...; NULL if there is none. */
-    struct hm_point *work_points; /* Points of the curve for `work` times the work; NULL if the
+    size_t faster,
+        work; /* Indices of the points with the fewest workers that are `faster` times as fast, and
+                 that do `work` times as much work; HM_NONE if there is none. */
+    size_t nearest;     /* Index of the point that exceeds the missed limit by the smallest factor;
+                           HM_NONE if no limit is missed. */
+    double nearest_gap; /* Factor, > 1, by which the point `nearest` exceeds the limit; for a
+                           deadline or a budget, it is computed with bound_s instead of time_s. NaN
+                           if no limit is missed. */
+    const char *missed; /* Name of the limit that is missed: "deadline", "budget", "memory",
+                           "speedup", ...; NULL if there is none. */
+    struct hm_point *work_points; /* Points of the curve for `work` times as much work; NULL if the
                                      question does not ask for `work`. */
     /*
      * Range of the number of workers, around the best one, in which the goal value is within 5 % of
@@ -448,18 +455,20 @@ struct hm_answer {
     double sure_near;     /* Probability that the recommended point is within `slack` of the true
                              optimum; NaN without a fit. */
     size_t likely;        /* With a fit: index of the best point on the most likely curve. */
-    double n_low, n_high; /* Interval of the best number of workers; NaN without a fit. */
+    double n_low, n_high; /* Interval for the best number of workers; NaN without a fit. */
     size_t *pareto;       /* Indices of the points that no other point beats in both time and cost,
                              fastest first. */
     size_t pareto_count;
     enum hm_limit limit;
     double limit_share; /* Share of the time of an iteration on limit_n workers that is due to
-                           `limit`; 0 to 1. */
-    double limit_n;     /* Number of workers that `limit` and `why` describe: the recommended one
-                           or, if more workers do not help or none meet the limits, the one of the
-                           point `nearest`. */
-    const char *why;    /* Phrase that explains the limit, such as "joining gradients by ring grows
-                           with n". */
+                           `limit`, 0 to 1. */
+    /*
+     * Number of workers that `limit` and `why` describe: the recommended one or, if more workers do
+     * not help or none meet the limits, the number of the point `nearest`.
+     */
+    double limit_n;
+    const char *why; /* Phrase that explains the limit, such as "joining gradients by ring grows
+                        with n". */
     /* True if the best number of workers is the largest one considered, although neither the
      * question nor the cluster sets a limit. */
     bool at_ceiling;
@@ -468,7 +477,8 @@ struct hm_answer {
     double beyond_speedup; /* Speedup on beyond_n workers; NaN if beyond_n is NaN. */
     struct hm_help *help;  /* Changes of the job or the cluster that would make the job faster. */
     size_t help_count;
-    struct hm_rank *ranking; /* All compared candidates, best first; NULL if there is only one. */
+    /* All compared candidates, best first; NULL if there is only one candidate. */
+    struct hm_rank *ranking;
     size_t rank_count;
     const char **notes; /* Assumptions and warnings, one sentence each. */
     size_t note_count;
@@ -489,33 +499,33 @@ struct hm_answer {
     double slack;       /* The slack that was used for the recommendation. */
     double one_node;    /* Number of workers in one node, if all runs used one node only and the
                            recommended point needs several nodes; else NaN. */
-    double knee_hours;  /* Machine-hours at the recommended point divided by those at the knee; NaN
-                           if there is no recommended point. */
+    double knee_hours;  /* Ratio of the machine-hours at the recommended point to the machine-hours
+                           at the knee; NaN if there is no recommended point. */
     /*
      * Three alternatives over all compared machines, indexed by enum hm_alternative_kind; NULL if
      * no price is known, or nothing meets the limits.
      */
     struct hm_plan_alternative *alternatives;
     bool gpus;    /* True if the title of the machine says that its workers are GPUs. */
-    double batch; /* Samples of one iteration: of the whole job with strong scaling, of one worker
-                     with weak scaling; NaN if not given. */
-    const char *sheet_kind; /* Kind of published measurements from which the interval is taken, for
-                               a plan without runs; NULL with runs. */
+    double batch; /* Number of samples in one iteration: of the whole job with strong scaling, of
+                     one worker with weak scaling; NaN if not given. */
+    const char *sheet_kind; /* Kind of published measurements that the interval comes from, for a
+                               plan without runs; NULL with runs. */
     double advised_n[3];   /* Numbers of workers on which runs would narrow the interval most, for a
                               plan without runs. */
-    size_t advised_count;  /* Number of advised runs; 0 if there is none. */
-    double advised_run_s;  /* Seconds of each advised run. */
+    size_t advised_count;  /* Number of advised runs; 0 if there are none. */
+    double advised_run_s;  /* Duration of each advised run in seconds. */
     double advised_within; /* Half the width of the interval after the advised runs, relative to the
                               time; NaN if unknown. */
-    double certainty;      /* Probability with which deadline and budget had to be met; NaN if the
-                              question has neither. */
+    double certainty; /* Probability with which the deadline and the budget had to be met; NaN if
+                         the question has neither. */
     /* Unit of work that the seconds refer to, if the runs state it: "sample", "token" or "epoch";
      * NULL means one iteration. */
     const char *unit;
     double processes, threads; /* Number of processes on a machine and number of threads of each
                                   process, if the plan chose them; NaN otherwise. */
     const char **kinds; /* For mixed clusters: names of the kinds of machines, as in `machines` of
-                           the points; NULL means one kind. */
+                           the points; NULL if there is only one kind. */
     size_t kind_count;
     void *memory; /* Owns all memory of this struct. */
 };
@@ -542,8 +552,8 @@ struct hm_check {
     double value;     /* Value that the library computes. */
     double published; /* Value that the literature gives. */
     double digits;    /* Number of significant digits that must agree. */
-    double within;    /* Largest allowed absolute difference, used instead of digits; NaN means that
-                         digits are compared. */
+    double within; /* Largest allowed absolute difference, used instead of `digits`; NaN means that
+                      digits are compared. */
     bool agrees;
 };
 
@@ -551,8 +561,8 @@ struct hm_validation {
     const char *name; /* Name of the job that was checked. */
     struct hm_check *checks;
     size_t count;
-    struct hm_answer *answer; /* The plan of the job; NULL if the job only describes a network
-                                 whose parameters are counted. */
+    struct hm_answer *answer; /* Plan for the job; NULL if the job only describes a network, so that
+                                 only its parameters are counted. */
     void *memory;             /* Owns all memory of this struct. */
 };
 

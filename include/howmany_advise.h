@@ -4,9 +4,9 @@
  *
  * A trace is the loss of one training run, iteration by iteration, on m workers. Traces give g(i,
  * m) and f(m), the time of an iteration in seconds; h(t, m) = g(t / f(m), m) is the loss after t
- * seconds (Hemingway: Pan, Venkataraman, Tai, Gonzalez 2016). P is the loss, P* the lowest loss
- * that can be reached, and P - P* the excess loss. This header includes howmany_fit.h; conventions
- * are described in howmany.h.
+ * seconds (Hemingway: Pan, Venkataraman, Tai, Gonzalez 2016). P is the loss, P* is the lowest loss
+ * that can be reached, and P - P* is the excess loss. This header includes howmany_fit.h;
+ * conventions are described in howmany.h.
  *
  *     struct hm_advise_question question = HM_ADVISE_QUESTION_INIT;
  *     const char *files[] = {"traces.csv"};
@@ -33,21 +33,23 @@ struct hm_trace {
     const char *algorithm; /* Name of the algorithm; "" if not given. */
     double m;              /* Number of workers, >= 1. */
     double seed;           /* Seed of the run; NaN if not given. */
-    double staleness;      /* Maximum number of steps that a worker may be ahead of the slowest one;
-                              0: synchronous, INFINITY: no bound. */
-    double backups; /* Number of backup workers: a step does not wait for this many of the slowest
-                       workers. */
-    double rows;    /* Number of rows in the training data, >= 1; NaN or 0 if not given. */
+    double staleness; /* Maximum number of steps that a worker may be ahead of the slowest one; 0
+                         means synchronous, INFINITY means no bound. */
+    double backups;   /* Number of backup workers: a step does not wait for this many of the slowest
+                         workers. */
+    double rows;      /* Number of rows in the training data, >= 1; NaN or 0 if not given. */
     const char *source; /* Name of the file; may be NULL. */
     int line;           /* Line of the first point in the file, counted from 1; 0 if unknown. */
     size_t count;       /* Number of points, >= 1; the length of the four arrays below. */
     double *iteration;  /* Iteration of each point, or epoch if the settings ask for epochs. */
     double *loss;       /* Loss at each point; finite. */
-    double *seconds;    /* Seconds of one iteration (or epoch) at each point; NaN if unknown. */
-    double *elapsed_s;  /* Seconds of all iterations up to each point; NaN if unknown. */
-    double
-        best; /* Lowest loss P* that can be reached, as given with the trace; NaN if not given. */
-    double bound;    /* Lower bound of the lowest loss P*; -INFINITY: no bound is known. */
+    /* Time in seconds of one iteration (or epoch) at each point; NaN if unknown. */
+    double *seconds;
+    /* Time in seconds from the start of the run to each point; NaN if unknown. */
+    double *elapsed_s;
+    /* Lowest loss P* that can be reached, as given with the trace; NaN if not given. */
+    double best;
+    double bound;    /* Lower bound of the lowest loss P*; -INFINITY if no bound is known. */
     size_t restarts; /* Number of times the run was restarted from an earlier point; repeated points
                         are dropped. */
     bool diverged;   /* True if the loss became infinite or NaN after the last point. */
@@ -66,18 +68,17 @@ struct hm_traces {
 
 /* Settings for reading traces. {0} reads the loss as a function of the iteration. */
 struct hm_traces_settings {
-    const char *measure; /* Name of the column of the loss; NULL means "objective" if it exists,
-                            else "loss". The column "accuracy" is read as 1 - accuracy. */
+    const char *measure; /* Name of the column that holds the loss; NULL means "objective" if it
+                            exists, else "loss". The column "accuracy" is read as 1 - accuracy. */
     bool epochs;     /* True to count epochs instead of iterations; useful for asynchronous runs. */
     bool times_only; /* True to accept traces without a loss too; only their times are used. */
 };
 
 /*
- * Read traces from files, plain or gzip; "-" is standard input. A file has JSON lines, as `howmany
- * train` writes them, or CSV with a header: algorithm, m (or n, workers), iteration, seconds or
- * elapsed_s, loss (or objective), staleness (steps, or async), backups, rows (of the training
- * data); other columns are ignored. settings
- * may be NULL.
+ * Read traces from files, plain or gzip; "-" is standard input. A file contains JSON lines, as
+ * written by `howmany train`, or CSV with a header: algorithm, m (or n, workers), iteration,
+ * seconds or elapsed_s, loss (or objective), staleness (steps, or async), backups, rows (of the
+ * training data); other columns are ignored. settings may be NULL.
  */
 HM_API int hm_traces_load(const char *const *paths, size_t count,
                           const struct hm_traces_settings *settings, struct hm_traces **ret_traces,
@@ -92,7 +93,7 @@ HM_API void hm_traces_free(struct hm_traces *traces);
 /* ---- f(m): seconds of an iteration ----------------------------------------------------------- */
 
 /*
- * The time f(m) in seconds of an iteration on m workers: measured values for some numbers of
+ * The time f(m) of an iteration on m workers, in seconds: measured values for some numbers of
  * workers m, and a sum of terms for any other m. Without terms, f(m) is known only for the measured
  * m.
  */
@@ -103,12 +104,12 @@ struct hm_pace {
     double *m, *seconds;   /* Table of measured times: numbers of workers m, ascending, and the mean
                               time of an iteration in seconds. */
     size_t count;          /* Number of rows in the table. */
-    double staleness;      /* Staleness bound of the runs that were timed; 0: synchronous, INFINITY:
-                              asynchronous. */
-    double backups;        /* Number of backup workers of the runs that were timed. */
+    double staleness; /* Staleness bound of the runs that were timed; 0 means synchronous, INFINITY
+                         means asynchronous. */
+    double backups;   /* Number of backup workers of the runs that were timed. */
     /*
-     * 5th and 95th percentile of the times of single iterations, in seconds, for each row of the
-     * table; NaN if unknown. It is NULL if unknown for all rows.
+     * 5th and 95th percentiles of the times of single iterations, in seconds, for each row of the
+     * table; NaN if unknown. The pointers are NULL if the percentiles are unknown for all rows.
      */
     double *low_s, *high_s;
     double *deviation;  /* Standard deviation of the times of single iterations, relative to their
@@ -149,12 +150,12 @@ HM_API void hm_paces_free(struct hm_paces *paces);
 
 /* ---- g(i, m): loss after i iterations -------------------------------------------------------- */
 
-/* Forms of the loss curve. P is the loss after i iterations on m workers, P* the lowest loss. */
+/* Forms of the loss curve. P is the loss after i iterations on m workers, P* is the lowest loss. */
 enum hm_g_form {
     HM_G_TERMS,   /* ln(P - P*) is a sum of terms in i and m; the Lasso chooses the terms. */
-    HM_G_RATE,    /* Constant rate of convergence: P - P* = a m^d (1 - c0 / m^c1)^i */
-    HM_G_INVERSE, /* Inverse of the iteration i: P - P* = 1 / (a m^-p i + b) + c m^q */
-    HM_G_POWER,   /* Power of the iteration i: P - P* = a m^d i^-(p + q ln m) */
+    HM_G_RATE,    /* Constant rate of convergence: P - P* = a m^d (1 - c0 / m^c1)^i. */
+    HM_G_INVERSE, /* Inverse of the iteration i: P - P* = 1 / (a m^-p i + b) + c m^q. */
+    HM_G_POWER,   /* Power of the iteration i: P - P* = a m^d i^-(p + q ln m). */
     HM_G_FORMS
 };
 
@@ -179,10 +180,11 @@ struct hm_converge_settings {
     const char *const *terms; /* Formulas in the iteration i and the number of workers m; NULL means
                                  the built-in terms. Borrowed. */
     size_t term_count;
-    double leave_out; /* Number of workers whose traces are ignored; 0 to use all traces. */
-    double
-        rows; /* Number of rows in the training data for which g is fitted, > 0; 0 means the largest
-                 number of rows of any trace. Other traces are converted to this number of rows. */
+    double leave_out; /* Number of workers whose traces are ignored; 0 means that all traces are
+                         used. */
+    /* Number of rows in the training data for which g is fitted, > 0; 0 means the largest number of
+     * rows of any trace. Other traces are converted to this number of rows. */
+    double rows;
 };
 
 /*
@@ -202,7 +204,7 @@ struct hm_g_parameter {
                          "c0". */
     double value; /* Value of the parameter. The value of a term is its coefficient: value * term
                      is added to ln(P - P*). */
-    double low, high; /* Interval of the value; NaN if unknown. */
+    double low, high; /* Interval for the value; NaN if unknown. */
 };
 
 /*
@@ -236,11 +238,11 @@ struct hm_g_alternative {
 enum { HM_STALE_PARAMETERS = 3 };
 
 struct hm_stale_cost {
-    double staleness; /* Bound s of the staleness in steps; INFINITY if asynchronous. */
+    double staleness; /* Staleness bound s in steps; INFINITY means asynchronous. */
     double m;
     double factor;    /* Factor c(s, m) by which staleness multiplies the number of iterations;
                          below 1, stale runs need fewer iterations. */
-    double low, high; /* Interval of the factor; NaN if unknown. */
+    double low, high; /* Interval for the factor; NaN if unknown. */
 };
 
 struct hm_g_stale {
@@ -263,12 +265,12 @@ struct hm_g_stale {
 
 /*
  * How the loss curve depends on the number of rows in the training data. On R rows, a run needs (R
- * / r)^power times the iterations of a run on r rows, and its excess loss P - P*, where P* belongs
- * to the same rows, is (R / r)^scale times as large.
+ * / r)^power times as many iterations as a run on r rows, and its excess loss P - P*, where P*
+ * belongs to the same rows, is (R / r)^scale times as large.
  */
 struct hm_g_size {
-    /* Count of the different numbers of rows that the traces have; 0 means that all traces have the
-     * same number. */
+    /* Count of the different numbers of rows in the traces; 0 means that all traces have the same
+     * number. */
     size_t count;
     double least, most; /* Smallest and largest number of rows on which a trace was recorded. */
     bool known;         /* True if power and scale could be found; otherwise both are 0. */
@@ -310,7 +312,7 @@ struct hm_g {
     struct hm_g_stale async;
     struct hm_g_stale backup; /* Cost of backup workers, whose gradients are dropped when they are
                                  late; the number of backup workers is used as the staleness. */
-    struct hm_g_size size; /* Dependence of the curve on the number of rows in the training data. */
+    struct hm_g_size size; /* How the curve depends on the number of rows in the training data. */
 };
 
 /*
@@ -321,20 +323,20 @@ struct hm_convergence {
     const char *measure, *unit; /* Name of the measured loss and unit of the iterations, as in
                                    struct hm_traces. */
     double best;                /* Lowest loss P* that can be reached. */
-    double best_low, best_high; /* Interval of the lowest loss P*; NaN if P* was given. */
+    double best_low, best_high; /* Interval for the lowest loss P*; NaN if P* was given. */
     bool best_estimated;
     /*
      * Number of rows in the training data for which g is fitted; NaN if the traces do not give a
      * number of rows, or all have the same number.
      */
     double rows;
-    bool best_sampled; /* True if P* is that of the largest sample, because there is no trace on
-                          `rows` rows. Only the excess loss P - P* is then predicted. */
+    bool best_sampled; /* True if P* comes from the largest sample, because there is no trace on
+                          `rows` rows. In this case, only the excess loss P - P* is predicted. */
     double level;      /* Coverage probability of the intervals. */
     struct hm_g *algorithms;
     size_t count;
-    struct hm_paces *paces; /* Seconds of an iteration, from the times of the traces; an algorithm
-                               may have none. */
+    struct hm_paces *paces; /* Time of an iteration in seconds, from the times in the traces; an
+                               algorithm may have none. */
     const char **notes;     /* Warnings, one sentence each. */
     size_t note_count;
     void *memory; /* Owns all memory of this struct. */
@@ -353,9 +355,9 @@ HM_API int hm_convergence_parse(const char *text, size_t length, const char *sou
 
 struct hm_g_prediction {
     double iteration;
-    double loss;      /* Median of the predicted excess loss P - P*, where P is the loss and P* the
-                         lowest loss. */
-    double low, high; /* Interval of the excess loss P - P* of one more run; NaN if unknown. */
+    double loss; /* Median of the predicted excess loss P - P*, where P is the loss and P* is the
+                    lowest loss. */
+    double low, high; /* Interval for the excess loss P - P* of one more run; NaN if unknown. */
 };
 
 /*
@@ -367,8 +369,8 @@ HM_API int hm_convergence_predict(const struct hm_convergence *convergence, size
                                   struct hm_g_prediction *ret_predictions, struct hm_err *err);
 
 /*
- * Get the factor by which a staleness (INFINITY: asynchronous) multiplies the iterations of the
- * algorithm at index `algorithm` on m workers. It is an error if there are no traces with
+ * Get the factor by which a staleness bound (INFINITY for asynchronous) multiplies the iterations
+ * of the algorithm at index `algorithm` on m workers. It is an error if there are no traces with
  * staleness.
  */
 HM_API int hm_convergence_stale(const struct hm_convergence *convergence, size_t algorithm,
@@ -378,8 +380,8 @@ HM_API int hm_convergence_stale(const struct hm_convergence *convergence, size_t
 /* ---- errors of predictions ------------------------------------------------------------------- */
 
 struct hm_holdout_settings {
-    bool only_ahead; /* True to predict only later points of a trace from earlier ones, and to hold
-                        out no number of workers. */
+    bool only_ahead; /* True to predict only later points of a trace from earlier ones, without
+                        holding out any number of workers. */
     struct hm_converge_settings converge; /* Settings of the fits. If leave_out is > 0, only this
                                              number of workers is held out; if it is 0, each
                                              number is held out in turn. */
@@ -389,8 +391,8 @@ struct hm_holdout_settings {
                        predicted; 0 if there are no such predictions. */
     double window;  /* Number of the latest iterations of a trace from which a later point is
                        predicted; 0 means 50. */
-    bool rows;      /* True to predict also the traces on larger numbers of rows from those on fewer
-                       rows. */
+    bool rows; /* True to also predict the traces on larger numbers of rows from the traces on fewer
+                  rows. */
     double leave_rows; /* Number of rows to predict; 0 means each number of rows for which traces on
                           two smaller numbers exist. */
     /* Function that is called after each algorithm, to report progress; may be NULL. */
@@ -431,8 +433,8 @@ struct hm_g_holdout {
     size_t ahead_count;
     double ahead_median; /* Median absolute error of log10(P - P*) of all predictions of later
                             points; NaN if there are none. */
-    struct hm_g_rows_error
-        *rows; /* Errors for each number of rows that was predicted, ascending. */
+    /* Errors for each number of rows that was predicted, ascending. */
+    struct hm_g_rows_error *rows;
     size_t rows_count;
 };
 
@@ -483,7 +485,7 @@ struct hm_advise_question {
     size_t algorithm_count;
     double price_per_s; /* Price per second of one worker, > 0; NaN if unknown. */
     bool adaptive;   /* True to also find the best schedule for changing the number of workers. */
-    double switch_s; /* Seconds that a change of the number of workers takes, >= 0. */
+    double switch_s; /* Time in seconds that a change of the number of workers takes, >= 0. */
     double level; /* Coverage probability of the intervals, in (0, 1); 0 means the same probability
                      as in the fit of the loss curves. */
     double seed;  /* Seed of the random draws that give the intervals. */
@@ -499,7 +501,7 @@ struct hm_advise_question {
 /* Reason why a candidate is worse than the first one. */
 enum hm_advise_why {
     HM_WHY_BEST,       /* The candidate is the first one, which is the best. */
-    HM_WHY_ITERATION,  /* Each iteration takes longer than that of the first candidate. */
+    HM_WHY_ITERATION,  /* Each iteration takes longer than an iteration of the first candidate. */
     HM_WHY_ITERATIONS, /* The candidate needs more iterations than the first one. */
     HM_WHY_BOTH,       /* The candidate needs more iterations than the first one, and each
                           iteration takes longer. */
@@ -511,23 +513,23 @@ enum hm_advise_why {
 };
 
 /*
- * A candidate: an algorithm on m workers. Unknown values are NaN; fields with _low and _high in
- * their names are the ends of intervals.
+ * A candidate: an algorithm on m workers. Unknown values are NaN; fields whose names contain _low
+ * and _high are the ends of intervals.
  */
 struct hm_candidate {
-    const char *algorithm; /* Name of the algorithm. For stale runs and for runs with backup
-                              workers, it has an addition, such as "adam (ssp 3)" or "sgd (1
-                              backup)". */
+    /* Name of the algorithm. For stale runs and for runs with backup workers, the name has a
+     * suffix, as in "adam (ssp 3)" or "sgd (1 backup)". */
+    const char *algorithm;
     double m;
-    double staleness; /* Bound of the staleness; 0: synchronous, INFINITY: asynchronous. */
+    double staleness; /* Staleness bound; 0 means synchronous, INFINITY means asynchronous. */
     double backups;   /* Number of backup workers. */
     bool measured;    /* True if there are traces of this algorithm on m workers. */
     double iterations, iterations_low, iterations_high; /* Number of iterations until the
                                                            target loss is reached, or until
                                                            the time limit. */
     double iteration_s, iteration_low_s,
-        iteration_high_s;                   /* Seconds f(m) of one iteration on m workers. */
-    double iteration_p5_s, iteration_p95_s; /* 5th and 95th percentile of the times of single
+        iteration_high_s; /* Time f(m) of one iteration on m workers, in seconds. */
+    double iteration_p5_s, iteration_p95_s; /* 5th and 95th percentiles of the times of single
                                                iterations, in seconds; NaN if unknown. */
     double time_s, low_s, high_s;           /* Expected time of the run in seconds. */
     double cost, cost_low, cost_high;       /* Cost of the run. */
@@ -546,7 +548,7 @@ struct hm_candidate {
 struct hm_lead {
     const char *algorithm;
     double m;
-    double from, to; /* The range of the excess loss, which falls from `from` to `to`. `from` is
+    double from, to; /* Range of the excess loss, which decreases from `from` to `to`. `from` is
                         INFINITY at the start of the run. */
 };
 
@@ -562,18 +564,20 @@ struct hm_schedule {
     struct hm_phase *phases; /* Phases in order. If there is only one, changes of the number of
                                 workers do not save time. */
     size_t phase_count;
-    double time_s;  /* Seconds of the whole schedule, including all changes of the number of
-                       workers. */
-    double fixed_s; /* Seconds of the best candidate with a constant number of workers, computed
-                       like time_s. */
-    double gain, gain_low, gain_high; /* Relative saving 1 - time_s / fixed_s, and its interval. */
+    double time_s; /* Duration of the whole schedule in seconds, including all changes of the number
+                      of workers. */
+    double fixed_s; /* Duration of the best candidate with a constant number of workers in seconds,
+                       computed like time_s. */
+    double gain, gain_low,
+        gain_high; /* Relative saving 1 - time_s / fixed_s, and the interval for it. */
 };
 
 /* The run that would improve the advice most. */
 struct hm_next_run {
     const char *algorithm; /* Name of the algorithm; NULL if no further run would help. */
     double m;
-    double iterations, time_s; /* Estimated iterations and seconds of the run. */
+    double iterations,
+        time_s;   /* Estimated number of iterations and duration of the run in seconds. */
     double saves; /* Expected saving in seconds, in money or in the logarithm of the loss, depending
                      on the goal. */
 };
@@ -597,7 +601,7 @@ struct hm_advice {
     double near;            /* Probability that the first candidate is within 10 % of the best. */
     double right_algorithm; /* Probability that the best candidate uses the same algorithm as the
                                first one, and is stale or has backup workers in the same way. */
-    double certainty; /* Probability with which limits had to be met; NaN if the question has no
+    double certainty; /* Probability with which the limits had to be met; NaN if the question has no
                          limits, or no target loss. */
     struct hm_lead *leads;
     size_t lead_count;
@@ -632,8 +636,8 @@ struct hm_study_check {
     const char *role; /* Reason why the run was executed: "chosen" for the advised candidate,
                          "runner-up" for the second-best one. */
     double predicted_s, predicted_low_s, predicted_high_s;
-    double achieved_s; /* Seconds until the run reached the target loss; NaN if the run did not
-                          reach it. */
+    double achieved_s; /* Time in seconds until the run reached the target loss; NaN if the run did
+                          not reach it. */
     double predicted_iterations, achieved_iterations;
     double loss; /* Excess loss P - P* at the end of the run. */
 };
@@ -642,8 +646,8 @@ struct hm_study_check {
 struct hm_study_run {
     const char *algorithm;
     double m, seed;
-    double iterations, time_s, loss; /* Iterations and seconds of the run, and the excess loss P
-                                        - P* at its end. */
+    double iterations, time_s,
+        loss; /* Number of iterations, time in seconds, and the excess loss P - P* at its end. */
     const char *reason; /* Reason for the run: "first look", "to be surer" or "reference". */
 };
 

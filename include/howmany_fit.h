@@ -1,9 +1,9 @@
 /*
  * howmany: fits f(n), the time in seconds of an iteration on n workers, to measured runs.
  *
- * This header declares tables of runs, fits with intervals, designs (which runs are worth making),
- * and recommendations that come directly from runs. It includes howmany.h, where the conventions
- * are described.
+ * This header declares tables of runs, fits with intervals, designs (the runs that are worth
+ * making), and recommendations that come directly from runs. It includes howmany.h, where the
+ * conventions are described.
  *
  *     const double n[] = {1, 2, 4, 8}, seconds[] = {10, 5.5, 3.4, 2.7}, at[] = {64};
  *     struct hm_runs *runs = NULL;
@@ -37,8 +37,8 @@ struct hm_column {
 
 /*
  * A table of runs: one row per run, repeats included. The column n (number of workers) is required.
- * The column seconds (of one iteration) is required unless the table only lists configurations to
- * measure.
+ * The column seconds (time of one iteration) is required unless the table only lists configurations
+ * to measure.
  */
 /* Value of a column `timing`: the time of the run includes its start-up. */
 #define HM_TIMING_WHOLE "whole run"
@@ -51,10 +51,10 @@ struct hm_runs {
     bool relative;
     /* True if the column `scaling` says that each worker keeps its batch as n grows. */
     bool weak;
-    /* True for a CSV file without a newline at its end, whose last value may be truncated. */
+    /* True if a CSV file does not end with a newline; its last value may then be truncated. */
     bool cut;
     /* Unit of work that the seconds refer to: "sample", "token" or "epoch"; NULL means one
-     * iteration. Rates become seconds of an iteration if the batch is known. */
+     * iteration. Rates are converted to the time of an iteration if the batch is known. */
     const char *unit;
     struct hm_column *columns;
     size_t column_count;
@@ -83,7 +83,7 @@ HM_API int hm_runs_load(const char *path, struct hm_runs **ret_runs, struct hm_e
 HM_API int hm_runs_parse(const char *text, size_t length, const char *source,
                          struct hm_runs **ret_runs, struct hm_err *err);
 HM_API void hm_runs_free(struct hm_runs *runs);
-/* Returns the column of that name, or NULL if there is none. */
+/* Returns the column with the given name, or NULL if there is none. */
 HM_API const struct hm_column *hm_runs_column(const struct hm_runs *runs, const char *name);
 /*
  * Keep only the rows in which a column has the given value: "machine=m5.large", "size=1". If no row
@@ -110,7 +110,7 @@ enum hm_errors {
                            uses EQUAL if the terms are given and RELATIVE if it chooses the
                            terms. */
     HM_ERRORS_EQUAL,    /* All runs have the same error in seconds. */
-    HM_ERRORS_RELATIVE, /* All runs have the same error in per cent. */
+    HM_ERRORS_RELATIVE, /* All runs have the same relative error. */
 };
 
 /*
@@ -131,8 +131,8 @@ struct hm_fit_rule {
     double crossing; /* Relative standard deviation that is added to predictions for several nodes,
                         if all runs used one node only. */
     /*
-     * Expected relative noise of runs, and the weight of this expectation as a number of runs;
-     * weight 0: the noise is estimated from the runs alone.
+     * Expected relative noise of runs, and the weight of this expectation as a number of runs; with
+     * weight 0, the noise is estimated from the runs alone.
      */
     double noise, noise_weight;
     /*
@@ -155,7 +155,7 @@ struct hm_fit_settings {
                           by leave-one-out error. */
     const struct hm_job *job; /* Job whose model the fit corrects; NULL means that only the runs are
                                  used. Borrowed: it must outlive the fit. */
-    const struct hm_cluster *cluster; /* Cluster that replaces that of the job; may be NULL.
+    const struct hm_cluster *cluster; /* Cluster that replaces the cluster of the job; may be NULL.
                                          Borrowed: it must outlive the fit. */
     enum hm_errors errors;
     double level; /* Coverage probability of the intervals, in (0, 1); 0 means 0.9. */
@@ -178,7 +178,7 @@ struct hm_term {
     const char *text; /* Text of the term, such as "size/n", "compute" or "broadcast". */
     double value;     /* Coefficient of the term, >= 0. For a component of the model, 1 leaves it
                          unchanged. */
-    double low, high; /* Interval of the value; NaN if unknown. */
+    double low, high; /* Interval for the value; NaN if unknown. */
     bool part;        /* True if the term is a component of the model of the job. */
     bool falls;       /* True if the term decreases with n, because workers share this work. */
 };
@@ -188,9 +188,9 @@ struct hm_residual {
     size_t row; /* Row of the run in the table. */
     int line;   /* Line of the run in the file; 0 if unknown. */
     double n;
-    double seconds, fitted_s; /* Measured seconds, and seconds according to the fit. */
-    double left_out_s; /* Seconds of this run predicted by a fit of the same terms to all other
-                          runs. */
+    double seconds, fitted_s; /* Measured time and fitted time, in seconds. */
+    double left_out_s; /* Time of this run in seconds, as predicted by a fit of the same terms to
+                          all other runs. */
     double leverage;   /* Influence of the run on its own fitted value, 0 to 1. */
     double influence;  /* Cook's distance; above 1, this run alone changes the fit considerably. */
     /* True if the residual is an outlier: larger than chance explains, at the 5 % level over all
@@ -267,7 +267,7 @@ HM_API int hm_fit_new(const struct hm_runs *runs, const struct hm_fit_settings *
 HM_API void hm_fit_free(struct hm_fit *fit);
 /*
  * Returns the time in seconds of one iteration that the model of the job predicts at its reference
- * number of workers; 1 without a job. Runs that are given as speedups use this time as their unit.
+ * number of workers; 1 without a job. It is the unit for runs that are given as speedups.
  */
 HM_API double hm_fit_reference_s(const struct hm_fit *fit);
 
@@ -279,13 +279,13 @@ struct hm_at {
 
 struct hm_prediction {
     double n;
-    double time_s;              /* Seconds of one iteration. */
-    double low_s, high_s;       /* Interval of the time of one more run; NaN if unknown. */
-    double mean_low, mean_high; /* Interval of the mean time of many runs; NaN if unknown. */
+    double time_s;              /* Time of one iteration in seconds. */
+    double low_s, high_s;       /* Interval for the time of one more run; NaN if unknown. */
+    double mean_low, mean_high; /* Interval for the mean time of many runs; NaN if unknown. */
     double beyond;  /* Ratio by which the number of workers lies outside the range of the runs; 1
                        inside the range. */
     double speedup; /* Speedup over one worker, according to the fit. */
-    double speedup_low, speedup_high; /* Interval of the speedup; NaN if unknown. */
+    double speedup_low, speedup_high; /* Interval for the speedup; NaN if unknown. */
 };
 
 /*
@@ -324,8 +324,9 @@ struct hm_design_settings {
     size_t term_count;
     const struct hm_job *job; /* Job whose model gives the terms and costs; may be NULL. Borrowed
                                  during the call. */
-    const struct hm_cluster *cluster; /* Cluster that replaces that of the job; may be NULL. */
-    const struct hm_runs *have;       /* Runs already measured; may be NULL. */
+    const struct hm_cluster
+        *cluster;               /* Cluster that replaces the cluster of the job; may be NULL. */
+    const struct hm_runs *have; /* Runs already measured; may be NULL. */
     const char *cost; /* Formula of the cost of a run; NULL means node-seconds if there is a job,
                          else size / (n * smallest size), or 1 without sizes. */
     const char *only; /* Formula of a condition; candidates for which it is 0 are left out. NULL
@@ -341,12 +342,12 @@ struct hm_design_settings {
     bool fill;   /* True to spend the rest of the budget on additional runs. */
 };
 
-/* One candidate to which a design gives a share above 0. */
+/* One candidate with a share above 0 in the design. */
 struct hm_chosen {
     size_t row;     /* Row of the candidate in the table of candidates. */
     double n, size; /* Number of workers, and size of the problem; the size is NaN if the table has
                        no such column. */
-    double cost;    /* Cost of the run, by the cost formula. */
+    double cost;    /* Cost of the run according to the cost formula. */
     const char *where; /* Other quantities of the candidate, such as "latency = 0.01"; NULL if there
                           are none. */
     double share;      /* Share of this candidate in the optimal design, 0 to 1, before shares
@@ -354,8 +355,8 @@ struct hm_chosen {
     bool made;         /* True if the run is to be executed; false if its share was rounded down. */
     double after;      /* Value of the criterion after this run and all runs before it in the list;
                           INFINITY if there are too few runs; NaN if not computed. */
-    double time_s;     /* Seconds of the run that the model of the job predicts; NaN without a
-                          job. */
+    double time_s; /* Duration of the run in seconds that the model of the job predicts; NaN without
+                      a job. */
 };
 
 struct hm_design {
@@ -421,11 +422,12 @@ struct hm_recommend_question {
                            column `cost`, if there is one. */
     const struct hm_job *job; /* Job whose model is used if there are not enough runs; may be
                                  NULL. */
-    const struct hm_cluster *cluster; /* Cluster that replaces that of the job; may be NULL. */
+    const struct hm_cluster
+        *cluster;     /* Cluster that replaces the cluster of the job; may be NULL. */
     double level;     /* Coverage probability of the intervals, in (0, 1); 0 means 0.9. */
     double seed;      /* Seed of the random draws that give the intervals. */
-    double certainty; /* Probability with which deadline and budget must be met, at most 0.99; 0
-                         means 0.9. */
+    double certainty; /* Probability with which the deadline and the budget must be met, at most
+                         0.99; 0 means 0.9. */
     double slack; /* Share by which the recommended candidate may be worse than the best, if it has
                      fewer workers; 0 means that the best itself is recommended. */
 };
@@ -433,8 +435,8 @@ struct hm_recommend_question {
 /* One number of workers that was considered. */
 struct hm_recommended {
     double n;
-    double time_s, low_s, high_s; /* Seconds of a run with this number of workers, and both ends of
-                                     their interval; NaN if unknown. */
+    double time_s, low_s, high_s; /* Time in seconds of a run with this number of workers, and both
+                                     ends of the interval for it; NaN if unknown. */
     double cost;                  /* Cost of one run; NaN if unknown. */
     double value;                 /* Value of the quantity that the goal minimises. */
     size_t row_count;             /* Number of runs that match the question exactly. */
@@ -460,20 +462,20 @@ struct hm_recommendation {
                     limits. */
     size_t recommended; /* Index of the recommended candidate: the fewest workers within `slack` of
                            the best; HM_NONE if there is no best candidate. */
-    double
-        sure; /* Probability that the recommended candidate is exactly the best; NaN if unknown. */
+    /* Probability that the recommended candidate is exactly the best; NaN if unknown. */
+    double sure;
     double sure_near; /* Probability that the recommended candidate is within `slack` of the true
                          best; NaN if unknown. */
     double slack;     /* The slack that the question asked for. */
     double one_node;  /* Number of workers in one node, if all runs used one node only and the
                          recommended candidate needs several nodes; else NaN. */
-    double n_low, n_high; /* Interval of the best number of workers, with probability `level`; NaN
-                             if unknown. */
-    double certainty; /* Probability with which budget and deadline had to be met; NaN if neither is
-                         given. */
+    double n_low, n_high; /* Interval for the best number of workers, with coverage probability
+                             `level`; NaN if unknown. */
+    double certainty; /* Probability with which the budget and the deadline had to be met; NaN if
+                         neither is given. */
     double deadline_s, budget; /* The limits of the question; NaN if not given. */
     const char *missed; /* Limits that no candidate meets: "deadline", "budget" or both; NULL if
-                           there is none. */
+                           there are none. */
     size_t *rows;       /* Indices of the rows in the table of runs on which the recommendation is
                            based. */
     size_t row_count;

@@ -1,7 +1,8 @@
 /*
  * howmany: the inputs. A job says what one iteration of a training run computes and sends; a
- * cluster says what the machines can do. Both are made in memory (hm_job_new, hm_cluster_new), read
- * from files or strings (hm_job_load, hm_cluster_parse), or taken from the catalog.
+ * cluster says what the machines can do. Both can be created in memory (hm_job_new,
+ * hm_cluster_new), read from files or strings (hm_job_load, hm_cluster_parse), or looked up in the
+ * catalog.
  *
  * A program includes howmany.h, where the conventions are described.
  */
@@ -22,14 +23,15 @@ struct hm_catalog;   /* A catalog of machines and networks, described below. */
 
 /*
  * A compiled formula, such as "10/n + 0.5*log2(n)". The language is described in
- * docs/reference/formulas.md. A formula does not change once it is made, so threads may share it.
+ * docs/reference/formulas.md. A formula never changes after it has been compiled, so threads may
+ * share it.
  */
 struct hm_formula;
 
 /*
  * Compile a formula over named variables. `unit` is the unit of the result ("s", "byte", "flop",
- * "byte/s"), or NULL for a plain number. Variables are plain numbers in SI units; a formula whose
- * result has no unit is taken to be in `unit`. names may be NULL when name_count is 0.
+ * "byte/s"), or NULL for a plain number. Variables are plain numbers in SI units; a result without
+ * a unit is assumed to be in `unit`. names may be NULL when name_count is 0.
  */
 HM_API int hm_formula_new(const char *text, const char *unit, const char *const *names,
                           size_t name_count, struct hm_formula **ret_formula, struct hm_err *err);
@@ -50,8 +52,8 @@ enum hm_layer_kind {
     HM_LAYER_NORM,       /* Batch or layer normalisation. */
     HM_LAYER_ACTIVATION, /* A function applied to each element. */
     HM_LAYER_EMBEDDING,  /* A look-up in a table of vectors. */
-    HM_LAYER_ATTENTION,  /* Multi-head attention with its four projections, within a sequence or
-                            among the positions of an image, or to another sequence. */
+    HM_LAYER_ATTENTION,  /* Multi-head attention with its four projections: within a sequence, among
+                            the positions of an image, or to another sequence. */
     HM_LAYER_RECURRENT,  /* Recurrent layer: RNN, GRU or LSTM. */
     HM_LAYER_FLATTEN,    /* Layer that turns an image into a vector. */
     HM_LAYER_RESIDUAL,   /* Residual block: output = children(input) + shortcut(input). */
@@ -62,8 +64,8 @@ enum hm_layer_kind {
     HM_LAYER_SIDE,       /* Layers that read a second input, a vector of `units` values. */
     HM_LAYER_CONDITION,  /* Adds a linear function of a vector of `units` values to the input, one
                             value for each channel. */
-    HM_LAYER_INTERACT,   /* Output: the vector of the side layers, and then the dot products of all
-                            pairs of that vector and the vectors of the sequence. */
+    HM_LAYER_INTERACT, /* The output is the vector of the side layers, followed by the dot products
+                          of all pairs of that vector and the vectors of the sequence. */
     HM_LAYER_KINDS
 };
 
@@ -77,28 +79,28 @@ enum hm_bias {
 enum hm_cell { HM_CELL_RNN, HM_CELL_GRU, HM_CELL_LSTM };
 
 /*
- * One layer. The comment of a field begins with the kinds of layers that read it; other kinds
+ * One layer. The comment on a field begins with the kinds of layers that read it; other kinds
  * ignore it.
  */
 struct hm_layer {
     enum hm_layer_kind kind;
     int line; /* Line of the layer in the file, used in error messages; 0 if there is no file. */
-    const char *name; /* Name in messages and tables, such as "conv" or "gelu"; may be NULL. */
+    const char *name; /* Name used in messages and tables, such as "conv" or "gelu"; may be NULL. */
     double units;     /* Size of the output, >= 1. dense: number of outputs; conv: output channels;
                          embedding, recurrent: width. side, condition: size of the vector. */
     double kernel_h;  /* conv, pool: height of the window, >= 1. */
     double kernel_w;  /* conv, pool: width of the window, >= 1. */
     double stride;    /* conv, pool: step of the window, >= 1. */
-    double border_h;  /* conv, pool: rows of padding, top and bottom together, >= 0. */
-    double border_w;  /* conv, pool: columns of padding, left and right together, >= 0. */
+    double border_h;  /* conv, pool: total rows of padding at the top and the bottom, >= 0. */
+    double border_w;  /* conv, pool: total columns of padding on the left and the right, >= 0. */
     double groups;    /* conv: number of groups, >= 1. */
     double depth; /* conv: number of input channels that each filter reads; 0 means all channels of
                      its group. */
-    double vocabulary;    /* embedding: number of rows in the table, >= 1. */
-    double positions;     /* embedding: number of rows in a learned position table, >= 0. */
-    double heads;         /* attention: number of heads, >= 1. */
-    double context;       /* attention: length of the sequence of keys and values; 0 for that of the
-                             input. */
+    double vocabulary; /* embedding: number of rows in the table, >= 1. */
+    double positions;  /* embedding: number of rows in a learned position table, >= 0. */
+    double heads;      /* attention: number of heads, >= 1. */
+    double context;    /* attention: length of the key and value sequence; 0 means the length of the
+                          input. */
     double context_width; /* attention: width of the key and value sequence, >= 1. */
     double times;         /* repeat: number of repetitions, >= 1. */
     double biases;        /* recurrent: number of bias vectors per gate, 0 to 2. */
@@ -106,9 +108,9 @@ struct hm_layer {
     enum hm_cell cell;    /* recurrent: kind of cell. */
     bool tied;            /* dense: true if the layer shares the weights of the embedding. */
     bool affine;          /* norm: true if the layer has two parameters per channel. */
-    bool ceil_mode; /* pool: true if windows that extend beyond the border are used too, so that the
-                       output size is rounded up. */
-    bool global;    /* pool: true if one window covers the whole image. */
+    bool ceil_mode;  /* pool: true if windows that extend beyond the border are also used, so that
+                        the output size is rounded up. */
+    bool global;     /* pool: true if one window covers the whole image. */
     bool transposed; /* conv: true for a transposed convolution, which enlarges the image. */
     struct hm_layer *children; /* residual, concat, branch, repeat, scale, side: inner layers. */
     size_t child_count;
@@ -126,17 +128,17 @@ struct hm_shape {
     double height, width, channels;
 };
 
-/* A neural network: either layers with an input shape, or only its total parameters and flop. */
+/* A neural network: either layers with an input shape, or only the total parameters and flop. */
 struct hm_network {
     const char *name;      /* Name of the network; may be NULL. */
     struct hm_shape input; /* Shape of one sample; read only when there are layers. */
     struct hm_layer *layers;
     size_t layer_count;  /* Number of layers; 0 if only the totals are known. */
     double parameters;   /* Total number of trained parameters; 0 or NaN if there are layers. */
-    double forward_flop; /* Total flop of the forward pass of one sample; 0 or NaN if there are
+    double forward_flop; /* Total flop in the forward pass of one sample; 0 or NaN if there are
                             layers. */
     double published_parameters;   /* Published number of parameters; 0 or NaN if not given. */
-    double published_forward_flop; /* Published flop of the forward pass of one sample; 0 or NaN if
+    double published_forward_flop; /* Published flop in the forward pass of one sample; 0 or NaN if
                                       not given. */
 };
 
@@ -194,7 +196,8 @@ struct hm_graph {
     double max_degree;
     struct hm_degree *degrees; /* Distribution of degrees, in ascending order of degree. */
     size_t degree_count;
-    double lines;      /* Number of lines read, or of edges generated; 0 for a file of degrees. */
+    double lines; /* Number of lines that were read, or of edges that were generated; 0 for a file
+                     of degrees. */
     double self_loops; /* Number of self-loops that were left out. */
     double repeated;   /* Number of repeated edges that were left out; NaN if unknown. */
     uint32_t *ends;    /* Two vertex numbers for each edge, counted from 0; NULL means that only
@@ -212,17 +215,17 @@ enum hm_graph_format {
 
 enum hm_recipe_kind { HM_RECIPE_POWER_LAW, HM_RECIPE_RANDOM, HM_RECIPE_GRID };
 
-/* Describes a graph to generate. The same recipe always gives the same graph. */
+/* Describes a graph to generate. The same recipe always produces the same graph. */
 struct hm_recipe {
     enum hm_recipe_kind kind;
     double vertices;   /* Number of vertices: whole, >= 1. */
     double edges;      /* Number of edges: whole, >= 1; ignored for a grid. */
-    double max_degree; /* Largest degree of a power law, whole, >= 1; for other recipes ignored. */
+    double max_degree; /* Largest degree, for power laws only: whole, >= 1. */
     double seed;       /* Seed of the random graph: whole, >= 0. */
 };
 
 /*
- * Read a graph from a plain or gzip file. With degrees_only the edges are not kept, and reading
+ * Read a graph from a plain or gzip file. With degrees_only, the edges are not stored, and reading
  * needs only about 4 bytes per vertex; repeated edges are then counted as different edges.
  */
 HM_API int hm_graph_load(const char *path, enum hm_graph_format format, bool degrees_only,
@@ -233,20 +236,20 @@ HM_API void hm_graph_free(struct hm_graph *graph);
 
 /* clang-format off */
 /*
- * Methods to split a graph. Columns of the table: identifier; name; whether the method needs the
- * edges; whether it assigns edges instead of vertices; whether it is random.
+ * Methods for splitting a graph. Columns of the table: identifier; name; whether the method needs
+ * the edges; whether it assigns edges instead of vertices; whether it is random.
  */
 #define HM_SPLIT_MAP(X)                                                                            \
     X(DEALT, "dealt", false, false, false)            /* Assigns vertices in turn, by degree. */   \
     X(RANDOM, "random", false, false, true)           /* Assigns each vertex at random. */         \
-    X(GREEDY, "greedy", false, false, false)          /* Assigns to the least loaded worker. */    \
+    X(GREEDY, "greedy", false, false, false)          /* Assigns each vertex to the least loaded worker. */    \
     X(HASH, "hash", true, false, false)               /* Assigns vertices by a hash. */            \
     X(METIS, "metis", true, false, false)             /* METIS k-way, which cuts few edges. */     \
     X(EDGE_RANDOM, "edge-random", true, true, true)   /* Assigns each edge at random. */           \
     X(HDRF, "hdrf", true, true, false)                /* HDRF (Petroni et al. 2015). */
 /* clang-format on */
 
-/* Methods to split a graph among workers. */
+/* Methods for splitting a graph among workers. */
 enum hm_split {
 #define HM_SPLIT_ENUM(name, text, needs_edges, cuts_vertices, random) HM_SPLIT_##name,
     HM_SPLIT_MAP(HM_SPLIT_ENUM)
@@ -256,9 +259,9 @@ enum hm_split {
 
 /* Returns the name of a splitting method; "?" for a number out of range. */
 HM_API const char *hm_split_name(enum hm_split split);
-/* Returns the splitting method of that name, or -1 if there is none. */
+/* Returns the splitting method with that name, or -1 if there is none. */
 HM_API int hm_split_find(const char *name);
-/* Returns whether the method needs the edges of the graph, not only its degrees. */
+/* Returns whether the method needs the edges of the graph and not only its degrees. */
 HM_API bool hm_split_needs_edges(enum hm_split split);
 /* Returns whether the method may put copies of a vertex on several workers. */
 HM_API bool hm_split_cuts_vertices(enum hm_split split);
@@ -267,12 +270,12 @@ HM_API bool hm_split_is_random(enum hm_split split);
 
 /* The result of splitting a graph among n workers. */
 struct hm_parts {
-    double n;          /* Number of workers. */
-    double edges_max;  /* Number of edges of the most loaded worker, averaged over the random
-                          trials. */
+    double n; /* Number of workers. */
+    /* Number of edges on the most loaded worker, averaged over the random trials. */
+    double edges_max;
     double edges_mean; /* Mean number of edges per worker. */
     double imbalance;  /* Imbalance: the ratio edges_max / edges_mean. */
-    double low, high;  /* 5th and 95th percentile of edges_max over the random trials. */
+    double low, high;  /* 5th and 95th percentiles of edges_max over the random trials. */
     double worst;      /* Largest edges_max over the random trials. */
     double cut;        /* Number of edges between different workers; NaN if unknown. */
     double replicas;   /* Mean number of copies of a vertex, >= 1; NaN if unknown. */
@@ -321,21 +324,22 @@ enum hm_scheme {
 
 /* Returns "ring", "two-wave", ...; "best" for HM_SCHEME_BEST; "?" for a number out of range. */
 HM_API const char *hm_scheme_name(enum hm_scheme scheme);
-HM_API int hm_scheme_find(const char *name); /* Returns the scheme of that name, or -1 if there
-                                                is none. */
+HM_API int
+hm_scheme_find(const char *name); /* Returns the scheme with that name, or -1 if there is none. */
 HM_API bool hm_scheme_is_allreduce(enum hm_scheme scheme);
 
 /* The content of a message, which determines its size. */
 enum hm_payload {
-    HM_PAYLOAD_PARAMETERS, /* The message has all parameters of the network. */
-    HM_PAYLOAD_GRADIENTS,  /* One gradient value for each parameter of the network. */
-    HM_PAYLOAD_VERTICES,   /* The states of all copies of all vertices. */
-    HM_PAYLOAD_BYTES,      /* Any content; a formula gives the number of bytes. */
+    HM_PAYLOAD_PARAMETERS, /* The message contains all parameters of the network. */
+    HM_PAYLOAD_GRADIENTS,  /* The message contains one gradient value for each parameter of the
+                              network. */
+    HM_PAYLOAD_VERTICES,   /* The message contains the states of all copies of all vertices. */
+    HM_PAYLOAD_BYTES,      /* The message has any content; a formula gives its number of bytes. */
 };
 
 /*
- * One communication step of an iteration. It is given by a message and a scheme, or by a formula of
- * its time.
+ * One communication step of an iteration. It is described by a message and a scheme, or by a
+ * formula for its time.
  */
 struct hm_transfer {
     enum hm_payload what;
@@ -343,17 +347,18 @@ struct hm_transfer {
     double servers; /* Number of servers, >= 1, for HM_SCHEME_PARAMETER_SERVER; other schemes ignore
                        it. */
     double times;   /* Number of times the step happens in one iteration, > 0. */
-    struct hm_formula *bytes; /* Formula of the size of the message for HM_PAYLOAD_BYTES;
-                                 otherwise NULL. */
-    struct hm_formula *time;  /* Formula of the time in seconds of the step. If it is not NULL, all
-                                 other fields are ignored. */
+    /* Formula for the size of the message with HM_PAYLOAD_BYTES; otherwise NULL. */
+    struct hm_formula *bytes;
+    struct hm_formula *time; /* Formula for the time of the step in seconds. If it is not NULL, all
+                                other fields are ignored. */
     int line; /* Line of the step in the file, used in error messages; 0 if there is no file. */
 };
 
 enum hm_overlap {
     HM_OVERLAP_NONE,    /* No overlap: the time is compute + communicate. */
     HM_OVERLAP_NORM,    /* Partial overlap: the time is (compute^p + communicate^p)^(1/p). */
-    HM_OVERLAP_LAYERS,  /* The all-reduce of each layer starts when its gradient is ready. */
+    HM_OVERLAP_LAYERS,  /* The all-reduce of each layer starts when the gradient of the layer is
+                           ready. */
     HM_OVERLAP_BUCKETS, /* Gradients are sent in buckets; a bucket is sent when it is full. */
     HM_OVERLAP_AUTO,    /* BUCKETS if the operations of the step are modelled, else NONE. */
 };
@@ -361,15 +366,16 @@ enum hm_overlap {
 /* ---- clusters -------------------------------------------------------------------------------- */
 
 struct hm_link {
-    double bandwidth_bytes_per_s; /* Bytes per second, > 0; 0 or NaN if there is no link. */
-    double latency_s;             /* Seconds of latency of a message, >= 0. */
+    double bandwidth_bytes_per_s; /* Bandwidth in bytes per second, > 0; 0 or NaN if there is no
+                                     link. */
+    double latency_s;             /* Latency of a message in seconds, >= 0. */
     bool reduces; /* True if the switch sums the messages of an all-reduce, as NVLink SHARP does. */
     bool mesh; /* True if each pair of workers has its own link, with a share of the bandwidth. */
 };
 
-/* Generation of a GPU, which determines the kernels that libraries have for it. */
+/* Generation of a GPU, which determines the kernels that libraries provide for it. */
 enum hm_generation {
-    HM_GENERATION_UNKNOWN, /* Unknown generation, an older one, or a GPU of another vendor. */
+    HM_GENERATION_UNKNOWN, /* Unknown or older generation, or a GPU of another vendor. */
     HM_GENERATION_VOLTA,
     HM_GENERATION_AMPERE,
     HM_GENERATION_ADA,
@@ -386,17 +392,18 @@ struct hm_rates {
 
 /*
  * The results of measurements on a machine. They replace the values of a data sheet and the
- * assumptions about the speed that software reaches. It is 0 or NaN if not measured.
+ * assumptions about the speed that software reaches. A value that was not measured is 0 or NaN.
  */
 struct hm_calibration {
-    const char *date;             /* Day of the measurement, such as "2026-11-16"; may be NULL. */
-    double uncertainty;           /* Relative uncertainty of the measured values, 0 to 1. */
-    struct hm_rates flops;        /* Flop/s that the largest matrix products of one worker reach. */
+    const char *date;   /* Day of the measurement, such as "2026-11-16"; may be NULL. */
+    double uncertainty; /* Relative uncertainty of the measured values, 0 to 1. */
+    /* Rate in flop/s that the largest matrix products of one worker reach. */
+    struct hm_rates flops;
     struct hm_rates convolutions; /* Speed of convolutions relative to the speed that the model
-                                     assumes from the measured matrix products. */
+                                     derives from the measured matrix products. */
     double memory_bandwidth_bytes_per_s; /* Bytes per second that element-wise kernels move. */
     double core_bandwidth_bytes_per_s;   /* Bytes per second that one thread of a CPU moves. */
-    double kernel_s;                     /* Seconds that one small kernel takes. */
+    double kernel_s;                     /* Time in seconds that one small kernel takes. */
 };
 
 /* One machine. It has `accelerators` workers; a machine without accelerators has one worker. */
@@ -408,18 +415,15 @@ struct hm_node {
                                       there are no such units. */
     /* Peak flop/s in fp8 and fp4 without sparsity; 0 or NaN if there are no such units. */
     double flops_fp8, flops_fp4;
-    /*
-     * Number of processors in one worker that share a matrix product, such as the multiprocessors
-     * of a GPU. If it is known, training steps of networks with layers are modelled by their
-     * operations; 0 or NaN if unknown.
-     */
+    /* Number of processors in one worker that share a matrix product, such as the multiprocessors
+     * of a GPU; 0 or NaN if unknown. If it is known, training steps of networks with layers are
+     * modelled operation by operation. */
     double processors;
-    /*
-     * Number of cores in one worker that is a CPU. If it is known, training steps and graph jobs
-     * are modelled by the operations of a CPU; 0 or NaN if unknown, or an accelerator.
-     */
+    /* Number of cores of a worker that is a CPU; 0 or NaN if unknown or if the worker is an
+     * accelerator. If it is known, training steps and graph jobs are modelled by the operations of
+     * a CPU. */
     double cores;
-    double threads;     /* Number of threads of a CPU worker that compute, >= 1; 0 or NaN means all
+    double threads;     /* Number of threads that compute on a CPU worker, >= 1; 0 or NaN means all
                            cores. */
     double cache_bytes; /* Bytes of cache that the cores of a CPU share; 0 or NaN if unknown. */
     double matrix_efficiency; /* Fraction of the peak that the largest matrix products reach, in (0,
@@ -428,24 +432,24 @@ struct hm_node {
                           unknown, in which case the full peak is assumed. */
     double memory_bandwidth_bytes_per_s; /* Memory bandwidth of one worker; 0 or NaN if unknown, in
                                             which case no roofline is used. */
-    double kernel_overhead_s;            /* Seconds to start one kernel, >= 0. */
+    double kernel_overhead_s;            /* Time in seconds to start one kernel, >= 0. */
     double memory_bytes;                 /* Memory of one worker; 0 or NaN if unknown. */
     double accelerators;                 /* Number of workers in one machine: whole, 1 to 1024. */
-    double host_memory_bytes; /* Memory of the host of one machine with accelerators, which
-                                 offloaded states use; 0 or NaN if unknown. */
+    double host_memory_bytes; /* Memory of the host of one machine with accelerators, used for
+                                 offloaded states; 0 or NaN if unknown. */
     struct hm_link link;      /* Link between the workers of one machine. */
     double price_per_s; /* Price per second of one machine, >= 0; NaN if unknown; 0 if free. */
     struct hm_calibration measured; /* Rates and times that were measured on this machine. */
 };
 
-/* The slowness of workers: how much longer than normal some workers or some iterations take. If all
+/* The slowness of workers: how much longer than usual some workers or some iterations take. If all
  * fields are 0, all iterations take the same time. */
 struct hm_slowness {
     double spread;  /* Random variation, 0 to 3: an iteration takes exp(spread * Z) times as long,
                        where Z is standard normal. */
     double chance;  /* Probability that one iteration of one worker is slow, 0 to 1. */
     double factor;  /* Factor on the time of a slow iteration, > 1; 0 if there is no factor. */
-    double pause_s; /* Seconds that are added to a slow iteration, >= 0. */
+    double pause_s; /* Time in seconds that is added to a slow iteration, >= 0. */
     double slow_nodes;    /* Number of machines that are always slow; they are the last machines in
                              use. */
     double slow_factor;   /* Factor on the time of the slow machines, > 1; 0 if there are none. */
@@ -466,29 +470,33 @@ enum hm_cluster_key {
 };
 
 struct hm_kind; /* A kind of machine in a mixed cluster; described in howmany.h. */
-/* Division of the samples among workers of a mixed cluster: in proportion to speed, or equal. */
+/*
+ * How samples are divided among the workers of a mixed cluster: in proportion to speed, or equally.
+ */
 enum hm_shares { HM_SHARES_SPEED, HM_SHARES_EQUAL };
 
 struct hm_cluster {
-    const char *name;        /* Name of the machine; may be NULL. */
-    const char *fabric_name; /* Name of the fabric; NULL for that of the machine, or no fabric. */
+    const char *name; /* Name of the machine; may be NULL. */
+    /* Name of the fabric; NULL means the fabric of the machine, or no fabric. */
+    const char *fabric_name;
     const char *title, *source, *date; /* Title, source and date of the catalog entry; NULL without
                                           an entry. */
     const char *assumed; /* Names of the values that the source does not give; may be NULL. */
     struct hm_node node;
     struct hm_link fabric; /* The fabric: the connection of a machine to the other machines. */
     double max_nodes; /* Number of machines that exist: whole, 1 to 1e6; 0 or NaN for no limit. */
-    bool roofline; /* True if memory bandwidth and kernel overhead are taken into account where they
+    bool roofline; /* True if memory bandwidth and kernel overhead are taken into account when they
                       are known. */
     struct hm_slowness slowness;
-    unsigned given;   /* Set of the keys (enum hm_cluster_key) that the description itself has,
-                         without those of its machine. */
-    const char *note; /* Sentence on keys that the cluster of the job gave, or that have an old
-                         name; NULL if there is none. */
-    const struct hm_kind *kinds; /* Kinds of machines in a mixed cluster, see howmany.h; NULL means
-                                    one kind. The other fields are then those of the first kind. */
+    unsigned given;   /* Set of the keys (enum hm_cluster_key) that the description itself contains,
+                         without the keys of its machine. */
+    const char *note; /* Sentence about keys that come from the cluster of the job or that have an
+                         old name; NULL if there is none. */
+    /* Kinds of machines in a mixed cluster, see howmany.h; NULL if there is one kind. With several
+     * kinds, the other fields describe the first kind. */
+    const struct hm_kind *kinds;
     size_t kind_count;
-    enum hm_shares shares; /* Division of the samples among the workers of a mixed cluster. */
+    enum hm_shares shares; /* How the samples are divided among the workers of a mixed cluster. */
     bool threads_auto; /* True if hm_plan chooses processes and threads on a machine with cores. */
     void *memory;      /* Owns the strings and speeds; NULL in a cluster that is part of a job. */
 };
@@ -502,18 +510,18 @@ HM_API void hm_cluster_free(struct hm_cluster *cluster);
 /* ---- jobs ------------------------------------------------------------------------------------ */
 
 /*
- * With strong scaling, `batch` counts the samples of all workers; with weak scaling, those of each
- * worker.
+ * With strong scaling, `batch` counts the samples of all workers together; with weak scaling, the
+ * samples of each worker.
  */
 enum hm_scaling { HM_SCALING_STRONG, HM_SCALING_WEAK };
 enum hm_optimizer { HM_OPTIMIZER_SGD, HM_OPTIMIZER_MOMENTUM, HM_OPTIMIZER_ADAM };
 
 /* Number format of matrix products. */
 enum hm_math {
-    HM_MATH_AUTO, /* Chosen by the bits of a parameter. 64: fp64. 32: mixed precision (bf16, else
-                     fp16) if the machine has matrix units for it, else fp32. 16: bf16 if the
-                     machine has it, else fp16. Jobs without layers of a network use TF32 at 32
-                     bits. */
+    /* The bits of a parameter determine the format. 64 bits: fp64. 32 bits: mixed precision (bf16,
+     * else fp16) if the machine has matrix units for it, else fp32. 16 bits: bf16 if the machine
+     * has it, else fp16. Jobs without layers of a network use TF32 at 32 bits. */
+    HM_MATH_AUTO,
     HM_MATH_FP64,
     HM_MATH_FP32, /* IEEE single precision, never TF32. */
     HM_MATH_TF32, /* TF32 if the machine has it, else fp32. */
@@ -543,7 +551,7 @@ HM_API const char *hm_software_name(enum hm_software software);
 
 /* The framework whose costs are added to a step; docs/reference/platforms.md lists these costs. */
 enum hm_framework {
-    HM_FRAMEWORK_NONE, /* No costs beyond computation and messages. */
+    HM_FRAMEWORK_NONE, /* No costs are added to computation and messages. */
     HM_FRAMEWORK_SPARK,
     HM_FRAMEWORK_TENSORFLOW, /* TensorFlow 1 with parameter servers. */
     HM_FRAMEWORK_MXNET,
@@ -554,10 +562,10 @@ enum hm_framework {
 /* Returns "none", "spark", "tensorflow", "mxnet" or "pmls"; "?" for a number out of range. */
 HM_API const char *hm_framework_name(enum hm_framework framework);
 
-/* The form in which a framework gets the samples of an iteration. */
+/* The form in which a framework receives the samples of an iteration. */
 enum hm_input {
     HM_INPUT_MEMORY, /* Samples are arrays of numbers in memory. */
-    HM_INPUT_TEXT,   /* Text or records that the framework converts value by value. */
+    HM_INPUT_TEXT,   /* Samples are text or records that the framework converts value by value. */
     HM_INPUT_COUNT
 };
 
@@ -573,44 +581,43 @@ struct hm_expect {
                          mape_random or mape_random_spread (mean and spread of mape over 20
                          random splits of the graph). */
     double n;         /* Number of workers, for time and speedup; 0 or NaN for other values. */
-    double value;     /* Value that is expected. */
+    double value;     /* Expected value. */
     double digits;    /* Number of significant digits that must agree. */
-    double within; /* Largest allowed absolute difference, instead of digits, > 0; 0 or NaN if not
-                      given. */
+    double within; /* Largest allowed absolute difference, used instead of digits, > 0; 0 or NaN if
+                      not given. */
 };
 
-/* Number of epochs to a training target if all workers together have `batch` samples per step. */
+/*
+ * Number of epochs needed to reach a training target if all workers together process `batch`
+ * samples per step.
+ */
 struct hm_epochs_at {
     double batch, epochs;
 };
 
-/*
- * A job. hm_job_new fills in every default; then set plain fields directly, and use the functions
+/* A job. hm_job_new fills in every default; then set plain fields directly, and use the functions
  * below for fields that need memory. A pointer that you set yourself is borrowed: it must stay
- * valid while the job is used, and hm_job_free does not free it.
- */
+ * valid while the job is used, and hm_job_free does not free it. */
 struct hm_job {
     const char *name;        /* Name of the job; may be NULL. */
     const char *description; /* Description for human readers; may be NULL. */
     const char *source;      /* File that the job was read from; may be NULL. */
-    const char
-        *note; /* Sentence about values that were assumed for the job; NULL if there is none. */
-    /*
-     * Formula of the computation time of each worker in one iteration, in seconds; NULL means that
-     * it is derived from the network or the graph.
-     */
+    /* Sentence about values that were assumed for the job; NULL if there is none. */
+    const char *note;
+    /* Formula for the computation time of each worker in one iteration, in seconds; NULL means that
+     * it is derived from the network or the graph. */
     struct hm_formula *compute;
-    struct hm_formula *memory_needed; /* Formula of the bytes of memory that each worker needs; NULL
-                                         means that it is computed from the network. */
+    struct hm_formula *memory_needed; /* Formula for the bytes of memory that each worker needs;
+                                         NULL means that the bytes are computed from the network. */
     int compute_line, memory_line;    /* Lines of the formulas `compute` and `memory_needed` in the
                                          file, used in error messages; 0 without a file. */
     struct hm_network *network;       /* Neural network to train; NULL if there is none. */
     struct hm_graph *graph;           /* Graph for message passing; NULL if there is none. */
-    struct hm_large_job
-        *large;    /* Transformer to plan; NULL if there is none. Set by hm_job_set_transformer of
-                      howmany_layouts.h and by the functions that read a job. */
+    /* Transformer to plan; NULL if there is none. It is set by hm_job_set_transformer
+     * (howmany_layouts.h) and by the functions that read a job. */
+    struct hm_large_job *large;
     double states; /* For graph jobs: number of states of the variable at each vertex, >= 2. */
-    struct hm_formula *per_edge; /* For graph jobs: formula of the flop per edge; NULL means the
+    struct hm_formula *per_edge; /* For graph jobs: formula for the flop per edge; NULL means the
                                     flop of belief propagation. */
     enum hm_split split;         /* For graph jobs: method that splits the graph among workers. */
     double trials, seed; /* For random splits: number of trials, >= 1, and their seed, >= 0. */
@@ -622,20 +629,21 @@ struct hm_job {
     double batch; /* Number of samples in one iteration, see enum hm_scaling; NaN if not given. */
     enum hm_scaling scaling;
     double reference;  /* Number of workers that speedups are relative to; whole, >= 1. */
-    double iterations; /* Iterations of the whole job, > 0; NaN if not given. */
-    double epochs;     /* Epochs of the whole job, > 0; NaN if not given. */
-    struct hm_epochs_at *epochs_at; /* Epochs to the training target at several batches, in
-                                       ascending order; NULL means `epochs` at every batch. */
+    double iterations; /* Number of iterations of the whole job, > 0; NaN if not given. */
+    double epochs;     /* Number of epochs of the whole job, > 0; NaN if not given. */
+    struct hm_epochs_at *epochs_at; /* Numbers of epochs to the training target for several batches,
+                                       in ascending order; NULL means `epochs` for every batch. */
     size_t epochs_at_count;
-    double critical_batch; /* Batch that needs twice the epochs of a small batch, > 0: a batch of B
-                              needs 1 + B / critical_batch times `epochs`; 0 or NaN if not given. */
-    double dataset;        /* Number of samples in the data set, > 0; NaN if not given. */
-    double precision;      /* Bits of a parameter and of its gradient: 16, 32 or 64. */
-    enum hm_math math;     /* Number format of matrix products. */
+    /* Batch that needs twice as many epochs as a small batch, > 0: a batch of B needs 1 + B /
+     * critical_batch times `epochs`; 0 or NaN if not given. */
+    double critical_batch;
+    double dataset;    /* Number of samples in the data set, > 0; NaN if not given. */
+    double precision;  /* Bits of a parameter and of its gradient: 16, 32 or 64. */
+    enum hm_math math; /* Number format of matrix products. */
     enum hm_software software;
     enum hm_framework framework;
     enum hm_input input;
-    double bucket_bytes; /* Bytes of gradients that are sent together, with HM_OVERLAP_BUCKETS; 0 or
+    double bucket_bytes; /* Bytes of gradients that are sent together with HM_OVERLAP_BUCKETS; 0 or
                             NaN means 25 MB. */
     enum hm_optimizer optimizer;
     enum hm_overlap overlap;
@@ -648,65 +656,52 @@ struct hm_job {
     const char *measured_source;
     struct hm_expect *expect;
     size_t expect_count;
-    double micro_batch; /* Samples of one forward pass of a worker, >= 1, whole; 0 or NaN means as
-                           many as fit in memory. */
+    double micro_batch; /* Number of samples in one forward pass of a worker, >= 1, whole; 0 or NaN
+                           means as many as fit in memory. */
     const struct hm_dataflow *dataflow; /* Partitions and tasks of a platform with a driver, see
                                            howmany.h; NULL if there is none. */
     void *memory; /* Owns all memory that the library allocated for the job. */
 };
 
-/*
- * Make a job with default values: strong scaling, a reference of 1 worker, 32 bits, SGD, no
- * overlap, no communication; everything else is not given. The job then needs a compute formula, a
- * network or a graph.
- */
+/* Make a job with default values: strong scaling, a reference of 1 worker, 32 bits, SGD, no
+ * overlap, no communication; all other values are not given. The caller must then add a compute
+ * formula, a network or a graph. */
 HM_API int hm_job_new(struct hm_job **ret_job, struct hm_err *err);
 /* Set the name. Like all functions below, this one copies its arguments into the job. */
 HM_API int hm_job_set_name(struct hm_job *job, const char *name, struct hm_err *err);
 /*
- * Set the formula of the computation time of each of n workers in one iteration, such as "10/n".
+ * Set the formula for the computation time of each of n workers in one iteration, such as "10/n".
  */
 HM_API int hm_job_set_compute(struct hm_job *job, const char *formula, struct hm_err *err);
-/* Set the formula of the bytes of memory that each of n workers needs, such as "2e9 + 8e9/n". */
+/* Set the formula for the bytes of memory that each of n workers needs, such as "2e9 + 8e9/n". */
 HM_API int hm_job_set_memory(struct hm_job *job, const char *formula, struct hm_err *err);
-/*
- * Set the formula of the communication time in one iteration, in seconds, such as "0.5*log2(n)";
- * NULL means that workers do not communicate. The formula replaces all communication steps.
- */
+/* Set the formula for the communication time in one iteration, in seconds, such as "0.5*log2(n)";
+ * NULL means that workers do not communicate. The formula replaces all communication steps. */
 HM_API int hm_job_set_communicate(struct hm_job *job, const char *formula, struct hm_err *err);
-/*
- * Add a communication step: one message with content `what`, sent by `scheme`. The first step that
+/* Add a communication step: one message with content `what`, sent by `scheme`. The first step that
  * is added replaces an assumed all-reduce. To change other fields of the step, set them in
- * job->communicate[job->communicate_count - 1].
- */
+ * job->communicate[job->communicate_count - 1]. */
 HM_API int hm_job_add_transfer(struct hm_job *job, enum hm_payload what, enum hm_scheme scheme,
                                struct hm_err *err);
-/*
- * Set the network to train: a name in the catalog ("resnet-50"), or the sizes of dense layers
- * ("784-2500-10"). catalog may be NULL for the built-in one. If the job has no communication yet,
- * the best all-reduce of gradients is assumed.
- */
+/* Set the network to train: a name in the catalog ("resnet-50"), or the sizes of dense layers
+ * ("784-2500-10"). catalog may be NULL for the built-in catalog. If the job has no communication
+ * yet, the best all-reduce of gradients is assumed. */
 HM_API int hm_job_set_network(struct hm_job *job, const struct hm_catalog *catalog,
                               const char *name, struct hm_err *err);
-/*
- * Set the network to train if only its total parameters and flop are known. If the job has no
- * communication yet, the best all-reduce of gradients is assumed.
- */
+/* Set the network to train if only its total parameters and flop are known. If the job has no
+ * communication yet, the best all-reduce of gradients is assumed. */
 HM_API int hm_job_set_totals(struct hm_job *job, double parameters, double forward_flop,
                              struct hm_err *err);
 /* Set the cluster that the job runs on. The cluster is copied. */
 HM_API int hm_job_set_cluster(struct hm_job *job, const struct hm_cluster *cluster,
                               struct hm_err *err);
-/*
- * Set the cluster that the job runs on to a machine in the catalog. fabric names the connection
- * between machines; NULL for that of the machine entry. catalog may be NULL for the built-in one.
- */
+/* Set the cluster that the job runs on to a machine in the catalog. fabric names the connection
+ * between machines; NULL means the fabric in the entry of the machine. catalog may be NULL for the
+ * built-in catalog. */
 HM_API int hm_job_set_machine(struct hm_job *job, const struct hm_catalog *catalog,
                               const char *machine, const char *fabric, struct hm_err *err);
-/*
- * Check every field, and that the fields do not contradict each other. The error names the field,
- * its value and the allowed range.
- */
+/* Check every field, and check that no fields contradict each other. The error names the field, its
+ * value and the allowed range. */
 HM_API int hm_job_check(const struct hm_job *job, struct hm_err *err);
 
 /* A change "key.path=value", which is applied to the text of a job before the text is checked. */
@@ -714,16 +709,12 @@ struct hm_override {
     const char *text;
 };
 
-/*
- * Read a job from a file (YAML, or JSON if the name ends in .json). Formulas are compiled, every
- * value is checked, and names are looked up in the built-in catalog.
- */
+/* Read a job from a file (YAML, or JSON if the name ends in .json). Formulas are compiled, every
+ * value is checked, and names are looked up in the built-in catalog. */
 HM_API int hm_job_load(const char *path, const struct hm_override *overrides, size_t count,
                        struct hm_job **ret_job, struct hm_err *err);
-/*
- * Same as hm_job_load, but reads a string. `source` is the name of the string in error messages; it
- * may be NULL.
- */
+/* Same as hm_job_load, but reads a string. `source` is the name of the string in error messages; it
+ * may be NULL. */
 HM_API int hm_job_parse(const char *text, size_t length, const char *source,
                         const struct hm_override *overrides, size_t count, struct hm_job **ret_job,
                         struct hm_err *err);
@@ -740,44 +731,39 @@ HM_API int hm_cluster_parse(const struct hm_catalog *catalog, const char *text, 
 
 /* ---- the catalog ----------------------------------------------------------------------------- */
 
-/*
- * A catalog: machines, fabrics (networks between machines) and neural networks by name. It has the
- * built-in entries and those that were added. Threads may share a catalog that no thread changes.
- */
+/* A catalog: machines, fabrics (networks between machines) and neural networks by name. It contains
+ * the built-in entries and the entries that were added. Threads may share a catalog that no thread
+ * changes. */
 struct hm_catalog;
 
 enum hm_catalog_kind {
     HM_CATALOG_MACHINE,
     HM_CATALOG_FABRIC,
     HM_CATALOG_NETWORK,
-    HM_CATALOG_ACCELERATOR, /* Accelerator card. Its entry completes the data of imported
+    HM_CATALOG_ACCELERATOR, /* Accelerator card. Its entry supplies missing data for imported
                                machines that have such a card. */
     HM_CATALOG_KINDS
 };
 
 /* Make a catalog with the built-in entries. */
 HM_API int hm_catalog_new(struct hm_catalog **ret_catalog, struct hm_err *err);
-/* Add the entries of a catalog file. They replace earlier entries of the same name in look-ups. */
+/*
+ * Add the entries of a catalog file. They replace earlier entries with the same name in look-ups.
+ */
 HM_API int hm_catalog_add(struct hm_catalog *catalog, const char *text, size_t length,
                           const char *source, struct hm_err *err);
 HM_API void hm_catalog_free(struct hm_catalog *catalog);
 HM_API size_t hm_catalog_count(const struct hm_catalog *catalog, enum hm_catalog_kind kind);
-/*
- * Returns the name of the entry at `index`, in the order of the files; NULL after the last entry.
- * The name is borrowed from the catalog.
- */
+/* Returns the name of the entry at `index`, in the order of the files; NULL after the last entry.
+ * The name is borrowed from the catalog. */
 HM_API const char *hm_catalog_name(const struct hm_catalog *catalog, enum hm_catalog_kind kind,
                                    size_t index);
-/*
- * Returns the text with the given key ("title", "source" or "date") of an entry; NULL if the entry
- * has no such text. The text is borrowed from the catalog.
- */
+/* Returns the text with the given key ("title", "source" or "date") of an entry; NULL if the entry
+ * has no such text. The text is borrowed from the catalog. */
 HM_API const char *hm_catalog_text(const struct hm_catalog *catalog, enum hm_catalog_kind kind,
                                    const char *name, const char *key);
-/*
- * Make a cluster from a machine in the catalog, with the fabric of that machine. `name` may also be
- * an accelerator, which then counts as a machine.
- */
+/* Make a cluster from a machine in the catalog, with the fabric of that machine. `name` may also be
+ * an accelerator, which then counts as a machine. */
 HM_API int hm_catalog_machine(const struct hm_catalog *catalog, const char *name,
                               struct hm_cluster **ret_cluster, struct hm_err *err);
 /* Get the bandwidth and latency of a fabric. */
@@ -790,16 +776,14 @@ struct hm_import {
     size_t rows;        /* Number of rows that were read. */
     size_t machines;    /* Number of machines in the resulting text. */
     size_t known;       /* Number of machines whose hardware is in the catalog. */
-    size_t accelerated; /* Number of machines whose hardware data were taken from an accelerator of
-                           the catalog. */
+    size_t accelerated; /* Number of machines whose hardware data come from an accelerator in the
+                           catalog. */
     size_t cores;       /* Number of machines without accelerators whose cores are assumed. */
     size_t unpriced;    /* Number of machines without a price. */
 };
 
-/*
- * Convert a SkyPilot vms.csv (plain or .gz) to a catalog file. If a machine has several rows, the
- * cheapest one is used. region NULL means all regions; spot selects spot prices.
- */
+/* Convert a SkyPilot vms.csv (plain or .gz) to a catalog file. If a machine has several rows, the
+ * cheapest one is used. A region of NULL means all regions; `spot` selects spot prices. */
 HM_API int hm_catalog_import(const struct hm_catalog *catalog, const char *path, const char *region,
                              bool spot, struct hm_import *ret_import, struct hm_err *err);
 

@@ -1,5 +1,5 @@
 /*
- * howmany: plans of transformers: a network given by its sizes, the layouts in which workers can
+ * howmany: plans for transformers: a network given by its sizes, the layouts in which workers can
  * train it, and the best layout for each number of workers.
  *
  *     struct hm_transformer network;
@@ -10,7 +10,7 @@
  *     hm_job_set_machine(job, catalog, "p5.48xlarge", NULL, &err);
  *     hm_plan_layouts(job, NULL, 0, &question, &layouts, &err);
  *
- * The conventions are those of howmany.h.
+ * howmany.h describes the conventions.
  */
 #ifndef HOWMANY_LAYOUTS_H
 #define HOWMANY_LAYOUTS_H
@@ -66,24 +66,24 @@ struct hm_transformer {
     double experts;           /* Number of routed experts of a layer; 0 means a dense network. */
     double experts_per_token; /* Number of routed experts that process one token. */
     double expert_ffn;        /* Width of one routed expert. */
-    double shared_ffn;        /* Width of the shared experts together; 0 if there is none. */
+    double shared_ffn;        /* Total width of the shared experts; 0 if there are none. */
     double dense_layers;      /* Number of layers without experts, in a network with experts. */
-    struct hm_latent latent;  /* Multi-head latent attention; all zero: ordinary attention. */
+    struct hm_latent latent;  /* Multi-head latent attention; all zero for ordinary attention. */
     /* The following members matter only for exact parameter counts. */
     double positions;         /* Number of rows in a learned position table; 0 if there is none. */
     double norms;             /* Number of normalisations in one layer. */
     bool norm_bias;           /* True if a norm has a bias in addition to its scale. */
-    bool qk_norm;             /* True if queries and keys of a head are normalised. */
+    bool qk_norm;             /* True if the queries and keys of each head are normalised. */
     enum hm_linear_bias bias; /* The linear layers that have a bias. */
     double other_parameters;  /* Number of parameters that no other field describes. */
     double published_parameters; /* Published number of parameters; NaN if not given. */
 };
 
-/* Set defaults: sizes are unknown (NaN) or 0, there are two norms, and nothing has a bias. */
+/* Set the defaults: sizes are unknown (NaN) or 0, there are two norms, and nothing has a bias. */
 HM_API void hm_transformer_init(struct hm_transformer *network);
 /*
- * Get a transformer from the catalog; fails for other networks. The name is borrowed from the
- * catalog.
+ * Get a transformer from the catalog. It is an error if the network is not a transformer. The name
+ * is borrowed from the catalog.
  */
 HM_API int hm_catalog_transformer(const struct hm_catalog *catalog, const char *name,
                                   struct hm_transformer *ret_network, struct hm_err *err);
@@ -127,8 +127,9 @@ struct hm_layout {
     double context;    /* Context parallelism: number of workers that share each sequence. */
     double expert; /* Expert parallelism: number of workers that share the experts of a layer. */
     double data;   /* Data parallelism: number of copies of the model. */
-    double micro_batch;     /* Number of sequences in one forward pass. */
-    double zero;            /* ZeRO stage, 0 to 3: which states data-parallel workers shard. */
+    double micro_batch; /* Number of sequences in one forward pass. */
+    double zero; /* ZeRO stage, 0 to 3, which determines the states that data-parallel workers
+                    shard. */
     bool shard_in_node;     /* True if ZeRO shards within a node and replicates between nodes. */
     bool sequence_parallel; /* True if tensor-parallel workers also split the tokens of norms. */
     enum hm_recompute recompute;
@@ -144,21 +145,21 @@ HM_API void hm_layout_text(const struct hm_layout *layout, char *text, size_t ro
 /* ---- the job --------------------------------------------------------------------------------- */
 
 /*
- * Settings of the training of a transformer. Start from HM_TRANSFORMER_WORK_INIT. Other settings
- * have the defaults of docs/reference/large.md.
+ * Settings for training a transformer. Start from HM_TRANSFORMER_WORK_INIT. docs/reference/large.md
+ * lists the defaults of other settings.
  */
 struct hm_transformer_work {
     double sequence; /* Number of tokens in one sequence, whole, 1 to 1e9. */
     double batch;    /* Number of sequences in one step over all workers, whole, 1 to 1e9. */
-    double tokens; /* Number of tokens in the whole job, > 0; 0 or NaN if not given; the answer then
-                      has neither the time nor the cost of a whole job. */
+    double tokens;   /* Number of tokens in the whole job, > 0; 0 or NaN if not given, in which case
+                        the answer has neither a time nor a cost for the whole job. */
     enum hm_number_format precision;
     enum hm_software software;
     double trained; /* Share of the parameters that are trained, at most 1; 0 or NaN means 1. */
     /*
-     * Layout to use; NULL means that the plan searches. Degrees of parallelism that are 0 or NaN
-     * and a ZeRO stage that is NaN are searched; the other members are used as they are. Borrowed
-     * during the call.
+     * Layout to use; NULL means that the plan searches. The plan searches only the degrees of
+     * parallelism that are 0 or NaN, and the ZeRO stage if it is NaN; the other members are used as
+     * they are. Borrowed during the call.
      */
     const struct hm_layout *layout;
 };
@@ -169,8 +170,8 @@ struct hm_transformer_work {
     }
 
 /*
- * Make a job train a transformer, which is copied. Sizes of the network that are NaN or 0 and
- * follow from others are derived. Such a job has no other network, formula or graph; only
+ * Make a job train a transformer, which is copied. Sizes of the network that are NaN or 0 are
+ * derived from other sizes where possible. Such a job has no other network, formula or graph; only
  * hm_plan_layouts accepts it.
  */
 HM_API int hm_job_set_transformer(struct hm_job *job, const struct hm_transformer *network,
@@ -181,38 +182,39 @@ HM_API int hm_job_set_transformer(struct hm_job *job, const struct hm_transforme
 /* The best layout on n workers of one machine. */
 struct hm_layout_point {
     double n, nodes; /* Number of workers, and number of machines. */
-    size_t machine;  /* Index of the cluster among those that were passed; 0 if the cluster is that
-                        of the job. */
+    size_t machine;  /* Index of the cluster among the clusters passed to the function; 0 for the
+                        cluster of the job. */
     struct hm_layout layout;
-    double time_s;        /* Seconds of one training step. */
-    double low_s, high_s; /* Interval of time_s that contains 90 % of similar measurements. */
-    double total_s; /* Seconds of the whole job, including time lost by failures; NaN if tokens are
-                       not given. */
+    double time_s;        /* Time of one training step in seconds. */
+    double low_s, high_s; /* Interval around time_s that contains 90 % of similar measurements. */
+    double total_s; /* Time of the whole job in seconds, including time lost to failures; NaN if
+                       tokens are not given. */
     double cost; /* Cost of the whole job or, if tokens are not given, of one step; NaN if no price
                     is known. */
     double tokens_per_s;
-    double mfu;          /* Model flop utilization: model flop per second, as a share of the 16-bit
-                            peak of all workers. */
-    double memory_bytes; /* Bytes of memory that the fullest worker needs. */
+    double mfu; /* Model flop utilization: model flop per second as a share of the 16-bit peak of
+                   all workers. */
+    double memory_bytes;       /* Bytes of memory that the fullest worker needs. */
     double memory_limit_bytes; /* Bytes that a job may use on one worker. */
     bool fits;                 /* True if the layout fits in the memory of the workers. */
-    double meets; /* Probability of meeting deadline and budget; NaN if neither is given. */
+    double meets; /* Probability of meeting the deadline and the budget; NaN if neither is given. */
 };
 
-/* The answer of hm_plan_layouts. */
+/* The answer that hm_plan_layouts returns. */
 struct hm_layouts {
     double parameters, active_parameters; /* Number of parameters in the network, and number of
-                                             those used for each token. */
+                                             parameters used for each token. */
     struct hm_layout_point *points;       /* Points of each machine, in ascending order of n. */
     size_t point_count;
-    bool feasible; /* True if the recommended point fits in memory and meets deadline and budget. */
-    size_t best;   /* Index of the best point; if none is feasible, of the point that exceeds the
-                      limits by the smallest factor. */
+    bool feasible; /* True if the recommended point fits in memory and meets the deadline and the
+                      budget. */
+    size_t best;   /* Index of the best point or, if no point is feasible, of the point that exceeds
+                      the limits by the smallest factor. */
     size_t recommended; /* Index of the point with the fewest workers whose goal value is within the
                            slack of the best. */
     /*
-     * Indices of the cheapest, the balanced and the fastest alternative; HM_NONE if no price is
-     * known, or no point is feasible.
+     * Indices of the cheapest, balanced and fastest alternatives; HM_NONE if no price is known, or
+     * no point is feasible.
      */
     size_t cheapest, balanced, fastest;
     const char *missed; /* Limit that no point meets: "memory", "deadline" or "budget"; NULL if

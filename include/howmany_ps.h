@@ -15,9 +15,9 @@
  *     MPI_Finalize();
  *
  * All ranks of MPI_COMM_WORLD call hm_ps_run with equal settings. The last `servers` ranks store
- * the tables and return when all workers have returned; on each of the other ranks hm_ps_run calls
+ * the tables and return when all workers have returned; on each of the other ranks, hm_ps_run calls
  * worker(), which uses the functions below. The library is libhowmany-ps; its messages use a
- * communicator of their own and never match messages of the program.
+ * separate communicator and never match messages of the program.
  *
  * Time is counted in clocks. A worker adds to rows (inc) and then finishes its clock, which sends
  * the sums of its increments, one message for each server. A worker that computes clock c has
@@ -28,13 +28,13 @@
  *     - perhaps some newer increments of other workers.
  *
  * The read waits until the increments that it must contain have arrived (Ho et al.: More effective
- * distributed ML via a stale synchronous parallel parameter server, NIPS 2013). With staleness 0 it
- * contains exactly the increments from clocks before c and the worker's own ones; they are added in
- * the order of the workers, so that runs are repeated bit for bit. A worker that has returned is
- * not waited for.
+ * distributed ML via a stale synchronous parallel parameter server, NIPS 2013). With staleness 0,
+ * it contains exactly the increments from clocks before c and the worker's own increments; they are
+ * added in the order of the workers, so that repeated runs agree bit for bit. Reads do not wait for
+ * workers that have returned.
  *
- * Conventions of errors are those of howmany.h: functions return 0 or a negative code, and err,
- * which may be NULL, receives the details. Wrong arguments change nothing and send nothing.
+ * Errors follow the conventions of howmany.h: functions return 0 or a negative code, and err, which
+ * may be NULL, receives the details. Wrong arguments change nothing and send nothing.
  */
 #ifndef HOWMANY_PS_H
 #define HOWMANY_PS_H
@@ -47,7 +47,7 @@ extern "C" {
 
 /* ---- inputs ---------------------------------------------------------------------------------- */
 
-/* Largest number of rows in a table, of values in a row, and of tables. */
+/* Largest numbers of rows in a table, of values in a row, and of tables. */
 #define HM_PS_MAX_ROWS ((size_t)1 << 31)
 #define HM_PS_MAX_COLUMNS ((size_t)1 << 26)
 #define HM_PS_MAX_TABLES ((size_t)1024)
@@ -79,9 +79,9 @@ struct hm_ps_settings {
 struct hm_ps;
 
 /*
- * The program of a worker. `state` is the pointer that was passed to hm_ps_run. A return value
- * other than 0 ends this worker, and hm_ps_run then returns this value on all ranks; the other
- * workers still finish.
+ * The program of a worker. `state` is the pointer that was passed to hm_ps_run. If it returns a
+ * value other than 0, this worker ends, the other workers still finish, and hm_ps_run then returns
+ * this value on all ranks.
  */
 typedef int hm_ps_worker_fn(struct hm_ps *ps, void *state, struct hm_err *err);
 
@@ -93,7 +93,7 @@ struct hm_ps_stats {
     double rows_read;     /* Number of rows that the worker has read. */
     double rows_received; /* Number of row reads that a server answered instead of the worker's own
                              copy. */
-    double rows_sent;     /* Number of rows of increments that the worker has sent. */
+    double rows_sent;     /* Number of rows for which the worker has sent increments. */
     double bytes;         /* Number of bytes sent and received by the worker. */
     double wait_s;        /* Time in seconds that the worker waited for servers. */
 };
@@ -101,16 +101,17 @@ struct hm_ps_stats {
 /* ---- life cycle ------------------------------------------------------------------------------ */
 
 /*
- * Run the workers and the servers. Collective over MPI_COMM_WORLD, after MPI_Init and before
- * MPI_Finalize; it may be called several times, each time with new tables. Returns 0 on all ranks,
- * or on all ranks the error of the first rank that failed.
+ * Run the workers and the servers. The call is collective over MPI_COMM_WORLD, after MPI_Init and
+ * before MPI_Finalize; it may be repeated, each time with new tables. Returns the same value on all
+ * ranks: 0, or the error of the first rank that failed.
  */
 HM_API int hm_ps_run(const struct hm_ps_settings *settings, hm_ps_worker_fn *worker, void *state,
                      struct hm_err *err);
 /*
- * The main function of a program that needs MPI only for its tables: calls MPI_Init, hm_ps_run and
- * MPI_Finalize, and prints an error to stderr on one rank. Returns the exit status of the program:
- * 0, or 1 after an error. It is called once, and not in a program that calls MPI_Init itself.
+ * The main function for a program that needs MPI only for its tables. It calls MPI_Init, hm_ps_run
+ * and MPI_Finalize, and prints an error to stderr on one rank. Returns the exit status of the
+ * program: 0, or 1 after an error. Call it only once, and never in a program that calls MPI_Init
+ * itself.
  */
 HM_API int hm_ps_main(const struct hm_ps_settings *settings, hm_ps_worker_fn *worker, void *state);
 
@@ -146,7 +147,7 @@ HM_API int hm_ps_inc_table(struct hm_ps *ps, size_t table, const double *by, str
 HM_API int hm_ps_clock(struct hm_ps *ps, struct hm_err *err);
 /*
  * Finish this clock and wait until all workers have finished as many clocks. Later reads contain
- * all increments made before, whatever the staleness of a table is.
+ * all earlier increments, whatever the staleness of the table.
  */
 HM_API int hm_ps_barrier(struct hm_ps *ps, struct hm_err *err);
 

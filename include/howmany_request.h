@@ -19,7 +19,7 @@
  *
  * The context says what the caller may do. A context without `files` cannot reach a file, whatever
  * the request says, because only the context gives access to the functions that open files.
- * Conventions are those of howmany.h. An error about a field of the request has the source
+ * howmany.h describes the conventions. An error about a field of the request has the source
  * "request" and the name of the field, such as "max_n".
  */
 #ifndef HOWMANY_REQUEST_H
@@ -36,13 +36,13 @@ struct hm_request; /* A request. Only one thread at a time may use it, and it ca
 struct hm_files;   /* The functions that open files by name; opaque to the caller. */
 
 /*
- * Returns the functions that open files of this machine. They are meant for the field `files` of
- * struct hm_context.
+ * Returns the functions that open files on this machine, for the field `files` of struct
+ * hm_context.
  */
 HM_API const struct hm_files *hm_local_files(void);
 
 /*
- * Functions through which a request uses the store of runs. Those that return int return 0 or a
+ * Functions through which a request uses the store of runs. Functions of type int return 0 or a
  * negative error code.
  */
 struct hm_store_access {
@@ -52,7 +52,7 @@ struct hm_store_access {
      * default store.
      */
     int (*open)(void *data, const char *where, struct hm_store **ret_store, struct hm_err *err);
-    /* Give back a connection. `failed` is true if reading from it failed with HM_E_IO. */
+    /* Release a connection. `failed` is true if reading from it failed with HM_E_IO. */
     void (*close)(void *data, struct hm_store *store, bool failed);
     /* Add runs. They are on disk when the function returns 0. */
     int (*add)(void *data, const char *where, struct hm_store_batch *batch, struct hm_err *err);
@@ -60,35 +60,36 @@ struct hm_store_access {
 
 /* Limits on the work of a request and on the size of its answer; for each, 0 means no limit. */
 struct hm_limits {
-    double seconds; /* Maximum time in seconds that hm_request_run may take; beyond it:
-                       HM_E_BUDGET. */
-    size_t bytes;  /* Maximum bytes that hm_request_run may allocate; beyond it: HM_E_BUDGET. Memory
-                      of other libraries is not counted. */
-    double max_n;  /* Maximum number of workers that a plan may consider. */
-    size_t values; /* Maximum number of values in a list, and of combinations in a design. */
-    size_t page;   /* Maximum number of runs on one page. */
-    size_t runs;   /* Maximum number of runs in the store that a fit may read. */
+    double seconds; /* Maximum time in seconds that hm_request_run may take; if it is exceeded, the
+                       result is HM_E_BUDGET. */
+    /* Maximum number of bytes that hm_request_run may allocate; if it is exceeded, the result is
+     * HM_E_BUDGET. Memory allocated by other libraries is not counted. */
+    size_t bytes;
+    double max_n;        /* Maximum number of workers that a plan may consider. */
+    size_t values;       /* Maximum number of values in a list, and of combinations in a design. */
+    size_t page;         /* Maximum number of runs on one page. */
+    size_t runs;         /* Maximum number of runs in the store that a fit may read. */
     size_t answer_bytes; /* Maximum number of bytes in an answer. */
     double split_work;   /* Maximum number of assignments of a vertex or an edge to a worker,
                             over all splits of a graph. */
 };
 
 /*
- * The rights of the caller of a request, and the style of text answers. A context of zeros means:
- * no files, no store, the built-in catalog, no limits, plain text.
+ * The rights of the caller who runs a request, and the style of text answers. A context of zeros
+ * means: no files, no store, the built-in catalog, no limits, plain text.
  */
 struct hm_context {
-    const struct hm_files
-        *files; /* Functions that open files; NULL means that the request cannot name files. */
-    const struct hm_store_access
-        *store; /* Access to the store of runs; NULL if there is no store. */
-    const struct hm_catalog
-        *catalog; /* Catalog for look-ups, borrowed; NULL means the built-in one. */
+    /* Functions that open files; NULL means that the request cannot name files. */
+    const struct hm_files *files;
+    /* Access to the store of runs; NULL if there is no store. */
+    const struct hm_store_access *store;
+    /* Catalog for look-ups, borrowed; NULL means the built-in catalog. */
+    const struct hm_catalog *catalog;
     struct hm_limits limits;
     struct hm_style style; /* Style in which text answers are rendered. */
     /*
-     * Function that receives a long answer in pieces; these pieces are then not part of the reply.
-     * May be NULL. It returns 0, or a negative code that ends the request.
+     * Function that receives a long answer in pieces, which are then not part of the reply; may be
+     * NULL. It returns 0, or a negative code that ends the request.
      */
     int (*write)(void *data, const char *text, size_t length, struct hm_err *err);
     void *write_data;
@@ -98,9 +99,9 @@ struct hm_context {
     void (*progress)(void *data, const char *what, size_t done, size_t total);
     void *progress_data;
     /*
-     * Function that says whether the result is no longer wanted; may be NULL. The thread that runs
-     * the request calls it periodically during long work, at most fifty times per second. Once it
-     * returns true, the request ends soon with HM_E_CANCELLED.
+     * Function that returns whether the request should be cancelled; may be NULL. The thread that
+     * runs the request calls it periodically during long work, at most fifty times per second. Once
+     * it returns true, the request ends soon with HM_E_CANCELLED.
      */
     bool (*cancelled)(void *data);
     void *cancelled_data;
@@ -112,9 +113,9 @@ struct hm_context {
  */
 struct hm_reply_file {
     const char *path;    /* Path of the file as the request names it; "-" is standard output. */
-    const char *text;    /* Contents of the file, or a script that makes the file. */
-    const char *program; /* Name of the program that runs the script `text` to make the file:
-                            "gnuplot"; NULL if `text` is the contents of the file. */
+    const char *text;    /* Contents of the file, or a script that creates the file. */
+    const char *program; /* Name of the program that must run the script `text` to create the file:
+                            "gnuplot"; NULL if `text` itself is the contents of the file. */
 };
 
 struct hm_reply {
@@ -122,7 +123,7 @@ struct hm_reply {
                     */
     const char *type; /* Media type: "application/json", "text/csv", "text/plain" or
                          "application/x-ndjson". */
-    char *text;       /* The answer, which ends with NUL. */
+    char *text;       /* The answer, terminated by NUL. */
     size_t length;
     bool from_store; /* True if the answer depends on the current contents of the store. */
     struct hm_reply_file *files;
@@ -144,7 +145,7 @@ HM_API int hm_request_set(struct hm_request *request, const char *field, const c
 HM_API int hm_request_set_document(struct hm_request *request, const char *field, const char *name,
                                    const char *text, size_t length, struct hm_err *err);
 /*
- * Set fields from a JSON object, or from YAML if the source ends in .yaml. For some verbs the body
+ * Set fields from a JSON object, or from YAML if the source ends in .yaml. For some verbs, the body
  * may also be the main document itself: a job for `plan`, rows for `runs import`.
  */
 HM_API int hm_request_read(struct hm_request *request, const char *text, size_t length,

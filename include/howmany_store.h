@@ -38,24 +38,24 @@ struct hm_stored_sample {
     double iteration, seconds, elapsed_s, loss;
 };
 
-/* A run. Unknown strings are NULL and unknown numbers NaN; start from HM_STORED_INIT. */
+/* A run. Unknown strings are NULL and unknown numbers are NaN; start from HM_STORED_INIT. */
 struct hm_stored {
     int64_t id;      /* Identifier of the run, which the store assigns. */
     const char *key; /* Unique key, at most 200 bytes. A second run with the same key is not added.
-                        It is NULL if there is no key. */
+                        NULL means that there is no key. */
     const char *made_at; /* UTC time of the run, such as "2026-11-15T10:13:48Z". When a run is
                             added, NULL means now. */
-    const char *status;  /* Status: "ok", "out of memory", "exit 3", "timeout", ...; NULL means
-                            ok. */
+    /* Status: "ok", "out of memory", "exit 3", "timeout", ...; NULL means "ok". */
+    const char *status;
     const char *algorithm, *problem, *data, *job, *machine, *scheme, *host, *version;
     double n;          /* Number of workers: whole, >= 1. Required. */
     double batch;      /* Number of samples in one iteration, > 0. */
     double latency;    /* Latency of the network in seconds, >= 0. */
     double bandwidth;  /* Bandwidth of the network in bytes per second, > 0. */
     double size;       /* Share of the data, or amount of work, > 0. */
-    double seconds;    /* Seconds of one iteration, > 0. */
-    double total;      /* Seconds of the whole run, > 0. */
-    double iterations; /* Iterations of the whole run, > 0. */
+    double seconds;    /* Time of one iteration in seconds, > 0. */
+    double total;      /* Time of the whole run in seconds, > 0. */
+    double iterations; /* Number of iterations of the whole run, > 0. */
     double loss;       /* Loss at the end of the run. */
     double best;       /* Lowest loss P* that can be reached. */
     double cost;       /* Cost of the whole run, >= 0. */
@@ -81,16 +81,16 @@ HM_API int hm_stored_check(const struct hm_stored *run, struct hm_err *err);
 HM_API int hm_stored_staleness(const struct hm_stored *run, double *ret_staleness,
                                struct hm_err *err);
 /*
- * Get a number from the field `more` of a run, such as `backups` or `rows`; NaN if the field has no
- * such number.
+ * Get a number from the field `more` of a run, such as `backups` or `rows`. The result is NaN if
+ * the field has no such number.
  */
 HM_API int hm_stored_number(const struct hm_stored *run, const char *key, double *ret_number,
                             struct hm_err *err);
 
 /*
  * Add all of the runs, or none if one fails. When this function returns 0, the runs are on disk. A
- * run whose key exists already is not added. ret_ids has `count` elements and gets the id of each
- * run, new or existing; *ret_added gets the number of new runs. Both may be NULL.
+ * run whose key already exists is not added. ret_ids has `count` elements and receives the id of
+ * each run, new or existing; *ret_added receives the number of new runs. Both may be NULL.
  */
 HM_API int hm_store_add(struct hm_store *store, const struct hm_stored *runs, size_t count,
                         int64_t *ret_ids, size_t *ret_added, struct hm_err *err);
@@ -99,11 +99,11 @@ HM_API int hm_store_add(struct hm_store *store, const struct hm_stored *runs, si
 struct hm_store_batch {
     const struct hm_stored *runs;
     size_t count;
-    int64_t *ids; /* Output: array that gets the id of each run. May be NULL. */
+    int64_t *ids; /* Output: array that receives the id of each run. May be NULL. */
     size_t added; /* Output: number of runs that were not in the store before. */
     /*
-     * True if further batches follow at once: the runs are added to the store's indexes with the
-     * last batch, which is faster. Until then, reading pages takes longer.
+     * True if further batches follow at once. All runs are then added to the store's indexes
+     * together with the last batch, which is faster; until then, reading pages takes longer.
      */
     bool more;
     /* True if all runs have passed hm_stored_check, so that they are not checked again. */
@@ -160,8 +160,8 @@ HM_API int hm_store_traces(struct hm_store *store, const struct hm_store_filter 
 /* ---- documents ------------------------------------------------------------------------------- */
 
 /*
- * Store a document under a kind ("fit", "cluster", "job", "prices") and a name. It replaces an
- * earlier document of that kind and name.
+ * Store a document under a kind ("fit", "cluster", "job", "prices") and a name. It replaces any
+ * earlier document with the same kind and name.
  */
 HM_API int hm_store_put(struct hm_store *store, const char *kind, const char *name,
                         const char *text, struct hm_err *err);
@@ -171,7 +171,7 @@ HM_API int hm_store_put(struct hm_store *store, const char *kind, const char *na
  */
 typedef int hm_store_document(void *context, const char *kind, const char *name,
                               const char *made_at);
-/* List the documents of one kind (NULL: of all kinds), sorted by kind and name. */
+/* List the documents of one kind (NULL for all kinds), sorted by kind and name. */
 HM_API int hm_store_documents(struct hm_store *store, const char *kind, hm_store_document *take,
                               void *context, struct hm_err *err);
 /*

@@ -1,5 +1,5 @@
 /*
- * Implements the communicator of builds without MPI, used in place of mpi_comm.c. It has one rank.
+ * Implements the communicator for builds without MPI, which replaces mpi_comm.c. It has one rank.
  */
 #include <stdio.h>
 #include <stdlib.h>

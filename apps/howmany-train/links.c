@@ -5,10 +5,10 @@
  *
  *     {"what":"send","bytes":8,"workers":2,"nodes":1,"seconds":3.1e-07,"spread":0.02}
  *
- * A message goes from rank 0 to another rank and back; its time is half of the round trip. One pair
- * of ranks is inside the node of rank 0 and one pair is on two nodes, if there are such ranks.
- * All-reduces are those of the MPI library over all ranks; their time is that of the slowest rank.
- * Ranks are on one node if they can share memory (MPI_COMM_TYPE_SHARED).
+ * A message goes from rank 0 to another rank and back; its time is half of the round trip. If such
+ * ranks exist, one pair of ranks is inside the node of rank 0 and one pair is on two nodes.
+ * All-reduces over all ranks are performed by the MPI library; their time is the time of the
+ * slowest rank. Ranks are on the same node if they can share memory (MPI_COMM_TYPE_SHARED).
  *
  *     howmany-links [--quick]
  */
@@ -81,7 +81,8 @@ static double time_block(struct links *l, int other, size_t bytes, size_t times)
 }
 
 /*
- * Returns how often a message is repeated in a block. Rank 0 chooses the number and broadcasts it.
+ * Returns the number of times that a message is repeated in a block. Rank 0 chooses the number and
+ * broadcasts it.
  */
 static size_t choose_times(struct links *l, int other, size_t bytes)
 {

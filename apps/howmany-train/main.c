@@ -1,6 +1,6 @@
 /*
- * howmany-train: one rank of a training run. Started by `howmany train`, or manually under mpirun
- * or srun with the same options. All ranks read the same options; only rank 0 prints.
+ * howmany-train: one rank of a training run. It is started by `howmany train`, or manually under
+ * mpirun or srun with the same options. All ranks read the same options; only rank 0 prints.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 
 /*
  * Duplicate of the descriptor of standard error on ranks other than 0, whose standard error is
- * discarded; -1 on rank 0. Set once at the start of main.
+ * discarded; -1 on rank 0. It is set once at the start of main.
  */
 static int quiet_stderr = -1;
 

@@ -2,10 +2,11 @@
  * Implements communication over MPI (3.1). Messages longer than 1 GiB are split, since MPI counts
  * are ints.
  *
- * Under SimGrid all ranks are contexts of one process, and time is virtual. A computation takes its
- * number of floating-point operations divided by the speed of the host. The barrier is SimGrid's
- * own, and the ranks share a pointer to it. It takes no virtual time, and all ranks leave it at
- * exactly the time at which the last rank enters; a barrier made of messages could not do this.
+ * Under SimGrid all ranks are contexts of one process, and time is virtual. The time of a
+ * computation is its number of floating-point operations divided by the speed of the host. The
+ * barrier is SimGrid's own, and the ranks share a pointer to it. It takes no virtual time, and all
+ * ranks leave it at exactly the time at which the last rank enters; a barrier made of messages
+ * could not do this.
  *
  * A sub-communicator contains the first ranks, so that a rank has the same number in both
  * communicators.
@@ -299,8 +300,8 @@ bool hm_mpi_is_simulated(void)
     return false;
 }
 
-/* Writes the version of the MPI library. The library's text has build information after the first
- * comma, which is left out. */
+/* Writes the version of the MPI library, without the build information that follows the first comma
+ * in the library's text. */
 void hm_mpi_version(char *text, size_t room)
 {
     char version[MPI_MAX_LIBRARY_VERSION_STRING];

@@ -14,9 +14,9 @@
  */
 int hm_mpi_begin(struct hm_comm *comm);
 /*
- * Create a communicator of the first `count` ranks; HM_REDUCE_LIBRARY must not be used with it.
- * Collective over all ranks; the ranks beyond `count` must not use the result. Close it with
- * hm_mpi_part_end before hm_mpi_end.
+ * Create a communicator of the first `count` ranks; HM_REDUCE_LIBRARY must not be used with it. The
+ * call is collective over all ranks; the ranks beyond `count` must not use the result. Close it
+ * with hm_mpi_part_end before hm_mpi_end.
  */
 void hm_mpi_part(struct hm_comm *comm, int count, struct hm_comm *ret_part);
 void hm_mpi_part_end(struct hm_comm *part);
@@ -24,8 +24,8 @@ void hm_mpi_part_end(struct hm_comm *part);
 void hm_mpi_end(struct hm_comm *comm);
 /*
  * Initialise `comm` in a program that has called MPI_Init itself. Messages use a separate
- * communicator. Collective. Returns -1 before MPI_Init and after MPI_Finalize. hm_mpi_leave
- * releases `comm` but does not shut MPI down.
+ * communicator. The call is collective. Returns -1 before MPI_Init and after MPI_Finalize.
+ * hm_mpi_leave releases `comm` but does not shut MPI down.
  */
 int hm_mpi_join(struct hm_comm *comm);
 void hm_mpi_leave(struct hm_comm *comm);
@@ -33,8 +33,8 @@ void hm_mpi_leave(struct hm_comm *comm);
 _Noreturn void hm_mpi_abort(int code);
 /* Writes the name and the version of the MPI library for the trace, such as "Open MPI v4.1.4". */
 void hm_mpi_version(char *text, size_t room);
-/* Returns the lowest rank that can share memory with this rank. Ranks for which this number is
- * equal are on one node. Collective over all ranks. */
+/* Returns the lowest rank that can share memory with this rank. Ranks with the same number are on
+ * the same node. The call is collective over all ranks. */
 int hm_mpi_node(struct hm_comm *comm);
 /* Returns whether the ranks are simulated, with virtual time. */
 bool hm_mpi_is_simulated(void);

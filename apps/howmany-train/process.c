@@ -1,6 +1,6 @@
 /*
- * Measures a process: CPU time is read from getrusage and resident memory from /proc. Without /proc
- * the peak memory of getrusage is used.
+ * Measures a process: CPU time is read from getrusage and resident memory from /proc. Without
+ * /proc, the peak memory from getrusage is used.
  */
 #include "process.h"
 

@@ -5,7 +5,8 @@
 #include "comm.h"
 
 /*
- * Measures the CPU seconds and the resident memory of this process; implements hm_comm_ops.usage.
+ * Measures the CPU time in seconds and the resident memory in bytes of this process; implements
+ * hm_comm_ops.usage.
  */
 void process_usage(struct hm_comm *comm, double *ret_cpu_s, double *ret_bytes);
 

@@ -1,6 +1,4 @@
-/*
- * Implements hm_ps_run and hm_ps_main on MPI ranks; the parameter server itself is src/ps.
- */
+/* Implements hm_ps_run and hm_ps_main on MPI ranks; the parameter server itself is in src/ps. */
 #include <stdio.h>
 
 #include "err.h"

@@ -1,6 +1,7 @@
 /*
  * Executes the training run of one rank: loads the rows of data or the Markov random field, sets up
- * objective, algorithm and checkpoint, then runs the training loop and writes the trace.
+ * the objective, the algorithm and the checkpoint, and then runs the training loop and writes the
+ * trace.
  */
 #include "session.h"
 
@@ -122,8 +123,8 @@ static int session_begin_run(struct session *s, struct hm_err *err)
 /* ---- drivers and servers -------------------------------------------------------------------- */
 
 /*
- * Send the initial weights to the driver or the servers, or shut the driver or the servers down
- * after a failure (rc != 0).
+ * Send the initial weights to the driver or the servers. After a failure (rc != 0), shut them down
+ * instead.
  */
 static int session_begin_platform(struct session *s, int rc, struct hm_err *err)
 {

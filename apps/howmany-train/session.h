@@ -29,8 +29,9 @@ struct session {
     struct hm_rows test;
     double test_rows;
     struct hm_train_totals totals;
-    struct trace_times times; /* Seconds of each iteration of this run; set on rank 0 only. */
-    char identity[512];       /* Text that identifies problem and data in checkpoints. */
+    struct trace_times
+        times;          /* Time of each iteration of this run in seconds; set on rank 0 only. */
+    char identity[512]; /* Text that identifies the problem and the data in checkpoints. */
 };
 
 /*
@@ -40,8 +41,8 @@ struct session {
 int session_run(struct session *session);
 
 /*
- * Read, distribute and scale the rows. Collective. Returns 0, or an error code with the same error
- * on all ranks.
+ * Read, distribute and scale the rows. The call is collective and returns the same value on all
+ * ranks: 0 or an error code.
  */
 int session_read_rows(struct session *session, struct hm_err *err);
 

@@ -41,7 +41,9 @@ static void bundle_write(FILE *file, const struct belief_bundle *bundle, size_t 
             fprintf(file, "%zu,%zu,%.9g\n", first + v, e - bundle->places[v], bundle->beliefs[e]);
 }
 
-/* Rank 0: receive the beliefs of every other rank in turn, even if the file cannot be written. */
+/*
+ * Receives, on rank 0, the beliefs of every other rank in turn, even if the file cannot be written.
+ */
 static int bundle_receive_all(const struct session *s, FILE *file, struct hm_err *err)
 {
     int rc = 0;

@@ -1,5 +1,5 @@
 /*
- * Loads the rows of the ranks. Rank 0 reads files and distributes the rows; generated rows are
+ * Loads the rows of the ranks. Rank 0 reads files and distributes their rows; synthetic rows are
  * generated on the rank that needs them. Test rows are distributed in the same way, so that all
  * ranks evaluate them.
  */

@@ -15,7 +15,7 @@
 #include "memory.h"
 #include "order.h"
 
-/* Write a complete line and flush it, so that a reader of the output sees each line at once. */
+/* Write a complete line and flush it, so that a reader of the output sees each line immediately. */
 static void trace_put_line(struct hm_json *line)
 {
     struct hm_text *text = line->out;
@@ -225,7 +225,7 @@ static void trace_put_usage(struct hm_json *line, const struct hm_trace_point *p
 
 /* ---- spread of the seconds of iterations ---------------------------------------------------- */
 
-/* Percentiles are reported only if at least this number of iterations was timed one by one. */
+/* Percentiles are reported only if at least this number of iterations were timed one by one. */
 enum { TIMES_LEAST = 10 };
 
 void trace_times_release(struct trace_times *times)
@@ -257,7 +257,7 @@ static void trace_times_add(struct trace_times *times, const struct hm_trace_poi
     times->seconds[times->count++] = point->seconds;
 }
 
-/* Writes the 5th and the 95th percentile (nearest rank) of the times of single iterations, in
+/* Writes the 5th and 95th percentiles (nearest rank) of the times of single iterations, in
  * seconds. */
 static void trace_put_times(struct hm_json *line, struct trace_times *times)
 {
@@ -341,8 +341,8 @@ void trace_summary(const struct trace_end *end)
     hm__json_put_number(&line, "bytes", totals->bytes);
     hm__json_put_number(&line, "flop", totals->flop);
     /*
-     * The peak memory is that of rank 0's process. Simulated ranks share one process, so the peak
-     * is divided by the number of ranks.
+     * The peak memory is measured for the process of rank 0. Simulated ranks share one process, so
+     * the peak is divided by the number of ranks.
      */
     if (getrusage(RUSAGE_SELF, &usage) == 0)
         hm__json_put_number(&line, "memory_bytes",

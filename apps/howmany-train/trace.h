@@ -7,12 +7,12 @@
 
 #include "train_options.h"
 
-/* Description of a run that is known before the run starts; it is the header of the trace. */
+/* Properties of a run that are known before it starts; they form the header of the trace. */
 struct trace_head {
     const struct train_options *options;
     const struct hm_run *run;
-    double rows, features, classes; /* Numbers of rows, features and classes of the data; 0 if it
-                                       does not apply to this problem. */
+    double rows, features, classes; /* Numbers of rows, features and classes of the data; 0 if they
+                                       do not apply to this problem. */
     double vertices, edges; /* Numbers of vertices and edges of the Markov random field; 0 if there
                                is no field. */
     double limit;           /* Maximum number of iterations; 0 for no limit. */
@@ -20,8 +20,8 @@ struct trace_head {
     const char *mpi, *blas; /* Names and versions of the MPI and BLAS libraries; borrowed. */
 };
 
-/* Seconds of the iterations of a run that were timed one by one. Zero-initialise; the list is
- * owned. */
+/* Times in seconds of the iterations of a run that were timed one by one. Zero-initialise; the list
+ * is owned. */
 struct trace_times {
     double *seconds;
     size_t count, room;
@@ -29,10 +29,13 @@ struct trace_times {
 };
 
 void trace_head(const struct trace_head *head);
-/* Writes a point of the trace. `times` is a struct trace_times, to which seconds are added. */
+/*
+ * Writes a point of the trace. `times` is a struct trace_times, to which the time of the point is
+ * added.
+ */
 void trace_point(void *times, const struct hm_trace_point *point);
 void trace_times_release(struct trace_times *times);
-/* Result of a run, which is the summary of the trace. */
+/* Result of a run, which forms the summary of the trace. */
 struct trace_end {
     const struct hm_trace_point *last;
     const struct hm_train_totals *totals;

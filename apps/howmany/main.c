@@ -82,7 +82,7 @@ int main(int argc, char **argv)
 {
     open_standard_files();
     /* After this call, a write to a pipe whose reader has exited (head, or q in less) fails with
-     * EPIPE instead of ending the program by a signal. */
+     * EPIPE instead of ending the program with a signal. */
     signal(SIGPIPE, SIG_IGN);
     int rc = dispatch_command(argc, argv);
     if ((fflush(stdout) != 0 || ferror(stdout)) && rc == EXIT_ANSWERED)

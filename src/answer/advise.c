@@ -1,10 +1,11 @@
 /*
  * Chooses an algorithm and a number of workers. For every candidate, the loss after t seconds on m
- * workers is h(t, m) = g(t / f(m), m), where f(m) is the time of an iteration and g(i, m) the loss
- * after i iterations. Both f and g are sampled many times from their fits; these samples are called
- * draws. The ranking, its probability, the candidate that leads at each loss, and the most useful
- * additional run are all computed from the draws. Source of h: Pan, Venkataraman, Tai, Gonzalez,
- * Hemingway, 2017. Limits: at most CANDIDATES_MAX candidates; f and g are drawn independently.
+ * workers is h(t, m) = g(t / f(m), m), where f(m) is the time of an iteration and g(i, m) is the
+ * loss after i iterations. Both f and g are sampled many times from their fits; these samples are
+ * called draws. The ranking, its probability, the candidate that leads at each loss, and the most
+ * useful additional run are all computed from the draws. Source of h: Pan, Venkataraman, Tai,
+ * Gonzalez, Hemingway, 2017. Limits: at most CANDIDATES_MAX candidates; f and g are drawn
+ * independently.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -116,8 +117,8 @@ static bool question_has_algorithm(const struct hm_advise_question *q, const cha
 }
 
 /*
- * Lists the numbers of workers to compare: those that the question gives, or else all measured
- * numbers and the powers of 2 between them.
+ * Lists the numbers of workers to compare: the numbers that the question gives, or else all
+ * measured numbers and the powers of 2 between them.
  */
 static int advising_list_ms(struct hm_advising *a, struct hm_err *err)
 {
@@ -149,7 +150,7 @@ static int advising_list_ms(struct hm_advising *a, struct hm_err *err)
 
 /*
  * Finds f(m), the time of an iteration on m workers, for an algorithm. *ret_own is true if times
- * were given, but none for this algorithm; then the times in its traces are used.
+ * were given, but none for this algorithm; in that case, the times in its traces are used.
  */
 static const struct hm_pace *advising_find_pace(const struct hm_advising *a, const char *algorithm,
                                                 bool *ret_own)
@@ -242,8 +243,8 @@ double hm__advising_price(const struct hm_advising *a, const struct hm_runner *r
 }
 
 /*
- * Computes, for each draw of the fits, the iterations and the time or cost to reach the target
- * loss.
+ * Computes, for each draw of the fits, the number of iterations and the time or cost needed to
+ * reach the target loss.
  */
 static void runner_eval_loss(const struct hm_advising *a, struct hm_runner *r)
 {
@@ -299,7 +300,7 @@ static void draws_interval(const struct hm_advising *a, const double *draws, dou
     *ret_high = hm__quantile(values, HM_G_DRAWS, (1 + a->confidence) / 2);
 }
 
-/* Returns the mean, over the draws of the fits, of the finite values; NaN if most values are
+/* Returns the mean of the finite values over the draws of the fits; NaN if most values are
  * infinite. */
 static double draws_mean(const double *draws)
 {
@@ -429,8 +430,8 @@ static bool runner_beats(const struct hm_advising *a, const struct hm_runner *x,
 }
 
 /*
- * Counts in how many draws of the fits each candidate is best, and in how many the candidate ranked
- * first is close to the best.
+ * Counts the draws of the fits in which each candidate is best, and the draws in which the
+ * candidate ranked first is close to the best.
  */
 static void advising_count_best(struct hm_advising *a)
 {

@@ -2,12 +2,12 @@
  * Finds which candidate leads at which loss, and which additional run would be most useful.
  *
  * The usefulness of a run is the expected saving from knowing its result (Raiffa and Schlaifer
- * 1961), which is a time, a cost or a loss. For the candidate ranked first, the saving in a draw is
- * the amount by which this candidate is worse than the expected value of the second; for any other
- * candidate, the amount by which it is better than the expected value of the first. Draws without
- * such a difference count as 0. If a candidate was measured k times already, another run removes
- * the fraction 1 / (k + 1) of its uncertainty. Limit: the leading candidate is computed at LEVELS
- * values of the loss and from LEAD_DRAWS draws.
+ * 1961), measured as a time, a cost or a loss. For the candidate ranked first, the saving in a draw
+ * is the amount by which this candidate is worse than the expected value of the second; for any
+ * other candidate, the amount by which it is better than the expected value of the first. Draws
+ * without such a difference count as 0. If a candidate has already been measured k times, another
+ * run removes the fraction 1 / (k + 1) of its uncertainty. Limit: the leading candidate is computed
+ * at LEVELS values of the loss and from LEAD_DRAWS draws.
  */
 #include <math.h>
 #include <string.h>
@@ -27,7 +27,7 @@ static const double WORTH = 0.01;
 /*
  * Returns the expected time (or cost) to reach a target loss, as the mean over LEAD_DRAWS draws of
  * the fits; INFINITY if most of these draws do not reach it. `level` is the target as ln(P - P*),
- * where P is the loss and P* the lowest possible loss.
+ * where P is the loss and P* is the lowest possible loss.
  */
 static double runner_expected_to(const struct hm_advising *a, const struct hm_runner *r,
                                  double level)
@@ -63,8 +63,8 @@ static const struct hm_runner *advising_leader(const struct hm_advising *a, doub
 }
 
 /*
- * Returns y = ln(P - P*), the logarithm of loss minus lowest loss, at the first iteration for which
- * a draw of the fit has a value. Traces may begin after iteration 1.
+ * Returns y = ln(P - P*), the logarithm of the excess loss, at the first iteration for which a draw
+ * of the fit has a value. Traces may begin after iteration 1.
  */
 static double runner_first_known(const struct hm_runner *r, size_t draw)
 {

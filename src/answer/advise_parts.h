@@ -1,4 +1,4 @@
-/* Declares the state that is shared by the functions that compute an advice. */
+/* Declares the state that is shared by the functions that compute the advice. */
 #ifndef HM_ADVISE_PARTS_H
 #define HM_ADVISE_PARTS_H
 
@@ -14,7 +14,7 @@ struct hm_advising {
     struct hm_arena *memory; /* The arena that owns the advice; borrowed. */
     /* True if a target loss is to be reached; false if the loss is minimised within limits. */
     bool for_loss;
-    /* The target loss as ln(P - P*), where P is the loss and P* the lowest loss. */
+    /* The target loss as ln(P - P*), where P is the loss and P* is the lowest loss. */
     double level;
     double confidence; /* Confidence level of the intervals, such as 0.9. */
     double *ms;        /* Numbers of workers to compare. */

@@ -1,10 +1,10 @@
 /*
  * Adds candidates with stale or dropped gradients: bounded staleness (ssp), asynchronous runs and
- * backup workers. Such a run needs c times the iterations of a synchronous one, where c comes from
- * the fit of the loss curves (stale.c), and its iterations take as long as those of runs of the
- * same kind. Each kind that has times becomes a candidate on every number of workers between those
- * that were measured. Limit: kinds without times of their own are left out, because the time of
- * their iterations is not known.
+ * backup workers. Such a run needs c times as many iterations as a synchronous run, where c comes
+ * from the fit of the loss curves (stale.c), and its iterations take as long as in runs of the same
+ * kind. Each kind that has times becomes a candidate on every number of workers within the measured
+ * range. Limit: kinds without times of their own are left out, because the time of their iterations
+ * is not known.
  */
 #include <math.h>
 #include <string.h>
@@ -39,7 +39,8 @@ static bool pace_is_stale(const struct hm_pace *pace, const struct hm_g *g)
 }
 
 /*
- * Returns the times of stale runs: the given times if there are any, otherwise those of the traces.
+ * Returns the times of stale runs: the given times if there are any, otherwise the times in the
+ * traces.
  */
 static const struct hm_paces *source_at(const struct hm_advising *a, size_t k)
 {
@@ -82,7 +83,7 @@ static bool cost_is_measured(const struct hm_g_stale *cost, double staleness, do
     return false;
 }
 
-/* Returns whether m is outside the range of the numbers of workers for which `pace` has measured
+/* Returns whether m is outside the range of numbers of workers for which `pace` has measured
  * times. */
 static bool pace_is_beyond(const struct hm_pace *pace, double m)
 {

@@ -1,10 +1,10 @@
 /*
  * Finds three alternatives among all compared candidates (machines, schemes and platforms) and
  * numbers of workers that have a price and meet the limits: the cheapest, the fastest and the
- * balanced one. The fastest alternative is, for the candidate with the shortest time, the point
- * with the fewest workers whose time is within the slack of the shortest time. The balanced one has
+ * balanced one. The fastest alternative belongs to the candidate with the shortest time: it is the
+ * point with the fewest workers whose time is within the slack of that time. The balanced one has
  * the smallest sum of time / shortest time and cost / lowest cost. For each curve, only the times
- * and costs are kept, because the whole curves of many machines would need much memory.
+ * and costs are kept, because the whole curves of many machines would need a lot of memory.
  */
 #include "alternatives.h"
 
@@ -36,8 +36,8 @@ void hm__trades_release(struct hm_trades *t)
 }
 
 /*
- * Finds the point with the smallest alpha * time + beta * cost; among equal sums, the fastest
- * point.
+ * Finds the point with the smallest alpha * time + beta * cost; if several points have this sum,
+ * finds the fastest of them.
  */
 static bool trades_least(const struct hm_trades *const *trades, size_t count, double alpha,
                          double beta, struct hm_trade_place *ret_place)

@@ -1,15 +1,15 @@
 /*
  * Computes the probabilities of meeting a deadline or a budget. A time T is described by its median
- * m and an interval (a, b) of probability q. The distribution that is used is normal in ln T on
- * each side of the median: half of the probability is below m, (1 - q) / 2 below a, and (1 - q) / 2
+ * m and an interval (a, b) of probability q. ln T is assumed to be normally distributed on each
+ * side of the median: half of the probability is below m, (1 - q) / 2 below a, and (1 - q) / 2
  * above b, so that
  *
  *   P(T <= t) = Phi(z ln(t / m) / ln(b / m))    for t >= m, with z = Phi^-1((1 + q) / 2),
  *   P(T <= t) = Phi(z ln(t / m) / ln(m / a))    for t < m.
  *
- * The same distribution is used for intervals of fits and for those of specification sheets, so
- * that a stated probability always agrees with the stated interval. Limit: the tails are assumed,
- * which is why no probability above HM_CHANCE_MOST is stated.
+ * The same distribution is used for intervals from fits and from specification sheets, so that a
+ * stated probability always agrees with the stated interval. Limit: the shape of the tails is an
+ * assumption, so no probability above HM_CHANCE_MOST is stated.
  */
 #include "chance.h"
 
@@ -23,7 +23,7 @@ static double normal_below(double z)
     return 0.5 * erfc(-z * M_SQRT1_2);
 }
 
-/* Returns the quantile of the standard normal distribution for 0 < p < 1, by bisection. */
+/* Returns the quantile of the standard normal distribution for 0 < p < 1, found by bisection. */
 static double normal_quantile(double p)
 {
     double low = -9, high = 9;
@@ -96,8 +96,8 @@ static const double MOST_BEYOND = 0.9;
 /*
  * After k runs that agree with a fit, the next one agrees with a probability of (k + 1/2) / (k + 1)
  * if nothing else is known (the rule of succession with Jeffreys' prior). The draws of a fit alone
- * would give too large a probability, because they do not contain terms that so few runs cannot
- * show.
+ * would give a probability that is too large, because they do not contain terms that few runs
+ * cannot reveal.
  */
 double hm__chance_most(size_t runs, bool beyond)
 {

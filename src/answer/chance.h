@@ -21,10 +21,10 @@ struct hm_span {
     double level; /* Probability that the time is between low and high. */
 };
 
-/* Returns whether the interval of a time is known. */
+/* Returns whether the interval for a time is known. */
 bool hm__span_known(const struct hm_span *span);
 /*
- * Returns the probability that the time is at most `limit`. It is never above HM_CHANCE_MOST, and
+ * Returns the probability that the time is at most `limit`, which is never above HM_CHANCE_MOST;
  * NaN if the interval is unknown.
  */
 double hm__span_chance(const struct hm_span *span, double limit);
@@ -39,8 +39,8 @@ void hm__span_draw(const struct hm_span *span, struct hm_random *random, double 
                    size_t count);
 
 /*
- * Returns the largest probability that an answer may state, after this number of runs, for its
- * recommendation being near the best. `beyond` is true if the recommended number of workers is
+ * Returns the largest probability with which an answer may state, after this number of runs, that
+ * its recommendation is near the best. `beyond` is true if the recommended number of workers is
  * outside the range of the runs.
  */
 double hm__chance_most(size_t runs, bool beyond);
@@ -52,9 +52,9 @@ double hm__chance_most(size_t runs, bool beyond);
 double hm__certainty_or_default(double certainty);
 
 /*
- * Sets bound_s of every point of a curve: the upper bound of the time of an iteration that holds
- * with the required probability if the question has limits, or the expected time if it has none or
- * the interval is unknown.
+ * Sets bound_s of every point of a curve. If the question has limits and the interval is known, it
+ * is the upper bound of the time of an iteration that holds with the required probability;
+ * otherwise, it is the expected time.
  */
 int hm__curve_bounds(struct hm_curve *curve, const struct hm_search *search,
                      const struct hm_model *model, struct hm_err *err);

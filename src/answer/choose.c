@@ -1,11 +1,11 @@
 /*
- * Chooses points on a curve: the best one for the goal, the knee, the best one within deadline and
- * budget, the Pareto front, and, if no point meets the limits, the point that exceeds them by the
- * smallest factor.
+ * Chooses points on a curve: the best one for the goal, the knee, the best one within the deadline
+ * and the budget, the Pareto front, and, if no point meets the limits, the point that exceeds them
+ * by the smallest factor.
  *
- * The knee maximises efficiency times speedup, s(n)^2/n, which is the best ratio of efficiency to
- * execution time (Eager, Zahorjan, Lazowska: Speedup versus efficiency in parallel systems, 1989).
- * Limit: only the n of the curve are compared.
+ * The knee maximises efficiency times speedup, s(n)^2/n, which gives the best ratio of efficiency
+ * to execution time (Eager, Zahorjan, Lazowska: Speedup versus efficiency in parallel systems,
+ * 1989). Limit: only values of n on the curve are compared.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -55,7 +55,7 @@ static bool point_is_less(const struct hm_search *s, const struct hm_curve *c, s
 
 /*
  * Returns the index of the point with the smallest goal value among the points for which `allow` is
- * true. If several points have this value, it is the first one.
+ * true. If several points have this value, returns the first of them.
  */
 static size_t curve_least_index(const struct hm_search *s, const struct hm_curve *c,
                                 double (*value)(const struct hm_search *, const struct hm_point *),
@@ -94,15 +94,15 @@ static bool point_fits(const struct hm_search *s, const struct hm_point *p)
 }
 
 /*
- * Factor by which a cost is multiplied to get its excess over a budget of 0. Dividing by the budget
- * would make all excesses infinite and therefore equal.
+ * Factor by which a cost is multiplied to compute its excess over a budget of 0. Dividing by the
+ * budget would make all excesses infinite and therefore equal.
  */
 static const double NOTHING_OVER = 1e100;
 
 /*
  * Returns the excess of a point over the limits: the larger of time / deadline and cost / budget,
- * where time and cost are the upper bounds that hold with the required probability. It is at most 1
- * if the point meets both limits.
+ * where time and cost are the upper bounds that hold with the required probability. The excess is
+ * at most 1 if the point meets both limits.
  */
 static double point_excess(const struct hm_search *s, const struct hm_point *p)
 {
@@ -128,7 +128,7 @@ void hm__curve_least(const struct hm_search *s, const struct hm_curve *c, double
     }
 }
 
-/* Finds the knee of the speedup curve, among the points up to the fastest one. */
+/* Finds the knee of the speedup curve among the points up to the fastest one. */
 static size_t curve_find_knee(const struct hm_search *s, const struct hm_curve *c)
 {
     size_t fastest = curve_least_index(s, c, point_total, point_fits), knee = HM_NONE;
@@ -247,7 +247,9 @@ size_t hm__curve_recommended(const struct hm_search *s, const struct hm_curve *c
     return best;
 }
 
-/* Sets the recommended point, and its machine-hours relative to those of the knee. */
+/*
+ * Sets the recommended point, and the ratio of its machine-hours to the machine-hours of the knee.
+ */
 void hm__answer_recommend(struct hm_answer *a, const struct hm_search *s, const struct hm_curve *c)
 {
     a->recommended = hm__curve_recommended(s, c, a->best);
@@ -262,7 +264,8 @@ void hm__answer_recommend(struct hm_answer *a, const struct hm_search *s, const 
 }
 
 /*
- * Names the limit that cannot be met: the deadline, the budget, or, if each alone can be met, both.
+ * Names the limit that cannot be met: the deadline, the budget, or, if each of them alone can be
+ * met, both.
  */
 static const char *missed_limit(const struct hm_search *s, const struct hm_curve *c)
 {

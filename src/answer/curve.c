@@ -5,7 +5,7 @@
  * If a node has g workers, the values of n are 1 to g and then the multiples of g, since only whole
  * nodes can be rented. Speedup is relative to the time at the reference n; with weak scaling, times
  * per sample (step time / n) are compared instead of step times. The job has the number of
- * iterations that it specifies, or one iteration if it specifies none. Limits: by default n is at
+ * iterations that it specifies, or one iteration if it specifies none. Limits: by default, n is at
  * most HM_DEFAULT_MAX_N, or HM_BEYOND_RUNS times the largest measured n.
  */
 #include <math.h>
@@ -60,7 +60,7 @@ double hm__search_max_n(const struct hm_search *s, bool *ret_ceiling)
     *ret_ceiling = asked > 0 || few;
     double open =
         graph || s->way.platform == HM_PLATFORM_PIPELINE ? HM_DEFAULT_PARTS : HM_DEFAULT_MAX_N;
-    /* A fit is not trusted far beyond the largest n of its runs, so the default limit of n is
+    /* A fit is not trusted far beyond the largest n of its runs, so the default limit on n is
      * lower. */
     if (hm__search_by_runs(s))
         open = fmin(open, HM_BEYOND_RUNS * s->question->fit->n_max);
@@ -87,8 +87,9 @@ struct hm_variant hm__search_variant(const struct hm_search *s)
 }
 
 /*
- * Returns the epochs that the job needs with batches of `batch` samples: measured epochs are
- * interpolated linearly in the logarithm of the batch, and extrapolated beyond the largest batch.
+ * Returns the number of epochs that the job needs with batches of `batch` samples. Measured numbers
+ * of epochs are interpolated linearly in the logarithm of the batch, and extrapolated beyond the
+ * largest batch.
  */
 static double job_epochs(const struct hm_job *job, double batch)
 {
@@ -149,8 +150,8 @@ double hm__search_expense(const struct hm_search *s, const struct hm_point *p)
 }
 
 /*
- * Returns the seconds per unit of work. With strong scaling the unit is a step; with weak scaling
- * it is the share of one worker in a step.
+ * Returns the time in seconds per unit of work. With strong scaling, the unit is a step; with weak
+ * scaling, it is the share of one worker in a step.
  */
 static double point_seconds_per_work(const struct hm_search *s, const struct hm_point *p)
 {
@@ -175,7 +176,7 @@ void hm__curve_finish(struct hm_curve *curve, const struct hm_search *s, double 
     point_finish(s, &curve->reference, work, &curve->reference);
 }
 
-/* Checks that times and costs are finite and that the time is above 0. */
+/* Checks that times and costs are finite and that the times are above 0. */
 static int point_check(const struct hm_search *s, const struct hm_point *p, struct hm_err *err)
 {
     bool time = isfinite(p->time_s) && p->time_s > 0;
@@ -269,7 +270,7 @@ static int check_samples(const struct hm_search *s, const struct hm_point *least
     return HM_E_RANGE;
 }
 
-/* Copies the first points of a curve from another curve, as long as both have the same n; returns
+/* Copies the first points of a curve from another curve, as long as both have the same n. Returns
  * the number of points copied. */
 static size_t curve_take_points(struct hm_curve *curve, const struct hm_curve *known)
 {

@@ -1,8 +1,8 @@
 /*
  * Explains an answer: the part of a step that limits the speed, the effect of better hardware or a
  * larger batch, the best n above a ceiling that the user set, and the two scenarios of Ulanov et
- * al. 2016: be x times faster, or do x times the work in the same time. Limit: each change is
- * evaluated alone, not in combination with others.
+ * al. 2016: to be x times as fast, or to do x times as much work in the same time. Limit: each
+ * change is evaluated alone, not in combination with others.
  */
 #include <math.h>
 #include <string.h>
@@ -20,7 +20,8 @@ static int check_allocated(const void *pointer, struct hm_err *err)
 
 /*
  * Returns whether a faster point exists that cannot be used, because a worker has too little memory
- * or no sample. Then memory or the batch limits the speedup, not the speed of the hardware.
+ * or no sample. In that case, memory or the batch limits the speedup, not the speed of the
+ * hardware.
  */
 static bool answer_limited_by_fit(struct hm_answer *a, const struct hm_search *s,
                                   const struct hm_curve *c)
@@ -40,14 +41,14 @@ static bool answer_limited_by_fit(struct hm_answer *a, const struct hm_search *s
     return false;
 }
 
-/* Returns the time in seconds of communication in a step that computation does not hide. */
+/* Returns the communication time in seconds of a step that computation does not hide. */
 static double point_exposed_s(const struct hm_search *s, const struct hm_point *p)
 {
     double both = p->compute_s + p->communicate_s;
 
     /*
      * The overlapped time is divided between computation and communication in proportion to the
-     * time that each one takes alone.
+     * time that each takes alone.
      */
     if (s->job->overlap == HM_OVERLAP_NORM)
         return both > 0 ? p->time_s * p->communicate_s / both : 0;
@@ -84,10 +85,9 @@ static int explain_stragglers(struct hm_answer *a, const struct hm_search *s,
 }
 
 /*
- * Returns the time in seconds of the computation that does not shrink with more workers. The part
- * that is divided among the workers is found by comparing n workers with half as many; the rest
- * does not shrink. Returns 0 if half as many workers cannot be evaluated, or if the work grows with
- * n.
+ * Returns the computation time in seconds that does not shrink with more workers. The part that is
+ * divided among the workers is found by comparing n workers with half as many; the rest does not
+ * shrink. Returns 0 if half as many workers cannot be evaluated, or if the work grows with n.
  */
 static double point_serial_s(const struct hm_search *s, const struct hm_model *model,
                              const struct hm_point *p)
@@ -236,8 +236,8 @@ struct lever {
 };
 
 /*
- * Returns whether a quantity of the job is the amount of work: half of it halves the computation
- * time. If the changed job is not valid, returns false.
+ * Returns whether a quantity of the job is the amount of work, that is, whether halving it halves
+ * the computation time. If the changed job is not valid, returns false.
  */
 static bool quantity_is_work(const struct hm_search *s, const struct hm_model *model, double n,
                              const char *name)
@@ -257,8 +257,8 @@ static bool quantity_is_work(const struct hm_search *s, const struct hm_model *m
 
 /*
  * Collects the quantities in the job's section `where:` that have the largest elasticity, in
- * descending order. A quantity that is the amount of work is left out: half of the work is another
- * job, not a faster one.
+ * descending order. A quantity that is the amount of work is left out: a job with half the work is
+ * a different job, not a faster one.
  */
 static int gather_levers(const struct hm_search *s, const struct hm_model *model,
                          const struct hm_formula *f, double n, struct lever *levers, size_t *count,
@@ -357,8 +357,8 @@ static int help_splits(struct hm_answer *a, const struct hm_search *s, const str
 }
 
 /*
- * Adds the gains from twice as many servers, from workers of equal speed, and from batches in
- * proportion to the workers' speeds.
+ * Adds the gains from twice as many servers, from workers of equal speed, and from batches
+ * proportional to the workers' speeds.
  */
 static int help_ways(struct hm_answer *a, const struct hm_search *s, const struct hm_curve *c,
                      struct hm_err *err)
@@ -414,7 +414,10 @@ static int explain_help(struct hm_answer *a, const struct hm_search *s,
     }
     if (rc == 0 && s->parts)
         rc = help_splits(a, s, c, err);
-    /* A larger batch helps only a job given in epochs, which then needs fewer iterations. */
+    /*
+     * A larger batch helps only a job whose length is given in epochs, because the job then needs
+     * fewer iterations.
+     */
     if (rc == 0 && s->job->epochs > 0) {
         v = hm__search_variant(s);
         v.work = 2;
@@ -471,14 +474,14 @@ int hm__answer_explain(struct hm_answer *a, const struct hm_search *s, const str
 }
 
 /*
- * A time that exceeds the wanted one by less than this fraction counts as reached: 4 workers that
- * are 3.9995 times as fast are 4 times as fast.
+ * A time that exceeds the requested time by less than this fraction counts as reached: 4 workers
+ * that are 3.9995 times as fast are 4 times as fast.
  */
 static const double NEARLY = 1e-3;
 
 /*
  * Finds the smallest number of workers whose time is at most `limit`. If no number of workers meets
- * the limit, records the one that exceeds it by the smallest factor.
+ * the limit, records the number that exceeds it by the smallest factor.
  */
 static size_t fewest_within(struct hm_answer *a, const struct hm_point *points, size_t count,
                             double limit, const char *what)
@@ -518,13 +521,13 @@ int hm__answer_scenarios(struct hm_answer *a, const struct hm_search *s, const s
             fewest_within(a, c->points, c->count, c->reference.total_s / q->faster, "faster");
     if (q->work <= 0)
         return 0;
-    /* With weak scaling the batch of each worker is fixed, so more work means more iterations. */
+    /* With weak scaling, the batch of each worker is fixed, so more work means more iterations. */
     variant.work = s->weak ? 1 : q->work;
     int rc = hm__model_new(s->job, s->cluster, &variant, &model, err);
     if (rc)
         return rc;
     /*
-     * With strong scaling the number of iterations is fixed, so more work means longer iterations.
+     * With strong scaling, the number of iterations is fixed, so more work means longer iterations.
      */
     rc = hm__curve_init(&grown, s, model, 1, hm__search_max_n(s, &ceiling), err);
     for (size_t i = 0; rc == 0 && s->weak && i < grown.count; i++) {

@@ -1,6 +1,6 @@
 /*
  * Explains plans that place the layers of a network on several workers, and offers such a plan if
- * no worker has the memory for all layers.
+ * no single worker has enough memory for all layers.
  */
 #include <math.h>
 #include <stdio.h>
@@ -42,7 +42,7 @@ int hm__answer_explain_pipeline(struct hm_answer *a, const struct hm_model *mode
     return 0;
 }
 
-/* Adds a note on the placement of the layers at the recommended number of workers. */
+/* Adds a note about the placement of the layers at the recommended number of workers. */
 static int note_placement(struct hm_answer *a, const struct hm_model *model, struct hm_err *err)
 {
     struct hm_notes notes = {a->memory, &a->notes, &a->note_count};
@@ -65,8 +65,8 @@ static int note_placement(struct hm_answer *a, const struct hm_model *model, str
                          c.metis ? "" : text, c.micro_batches, c.micro_batch);
 }
 
-/* Returns the smallest number of workers on which some placement of the layers fits in memory; 0 if
- * there is none. */
+/* Returns the smallest number of workers for which some placement of the layers fits in memory; 0
+ * if there is none. */
 static double fewest_workers(const struct hm_model *model, const struct hm_answer *a,
                              struct hm_pipeline_choice *ret_choice)
 {

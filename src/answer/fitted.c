@@ -2,10 +2,10 @@
  * Answers a question from a fit instead of the model: the times for every number of workers n,
  * their intervals, and the probability that the choice is best. Each random draw of the fit is a
  * whole curve over n that is consistent with the runs. The recommended n has the smallest mean loss
- * over these curves (expected regret, capped at 1). It need not be the best n of the most likely
+ * over these curves (expected regret, capped at 1). This need not be the best n of the most likely
  * curve: a few runs rarely show how steeply the time rises beyond them, and choosing an n that is
- * too large costs more than choosing one that is too small. Limit: PLAYED_MAX evaluations; for long
- * curves only some of the draws are used.
+ * too large costs more than choosing an n that is too small. Limit: there are at most PLAYED_MAX
+ * evaluations, so for long curves only some of the draws are used.
  */
 #include <math.h>
 #include <string.h>
@@ -53,8 +53,8 @@ int hm__search_eval(const struct hm_search *s, const struct hm_model *model,
         struct hm_point *p = &points[i];
         double whole = hm__fit_seconds(fit, x, count, i, HM_NONE);
         double shared = hm__fit_shared(fit, x, count, i);
-        p->compute_s =
-            shared * work; /* More work increases only the part that is divided among workers. */
+        p->compute_s = shared * work; /* More work increases only the part of the time that is
+                                         divided among the workers. */
         /* Rounding errors could make the difference negative, so it is at least 0. */
         p->communicate_s = fmax(whole - shared, 0);
         p->time_s = p->compute_s + p->communicate_s;
@@ -69,15 +69,15 @@ int hm__search_eval(const struct hm_search *s, const struct hm_model *model,
 struct draw_tally {
     double played; /* Number of draws of the fit that were evaluated. */
     /*
-     * Number of draws of the fit in which the chosen point is the best, and number in which its
-     * value is within the slack of the best.
+     * Number of draws of the fit in which the chosen point is the best, and number of draws in
+     * which its value is within the slack of the best.
      */
     double best, near;
     size_t count;   /* Number of elements of `chosen`. */
     double *chosen; /* Best n of each evaluated draw of the fit. */
 };
 
-/* Recomputes the curve with the times that one draw of the fit gives. */
+/* Recomputes the curve with the times from one draw of the fit. */
 static void curve_apply_draw(const struct hm_search *s, const double *x, size_t draw,
                              struct hm_curve *curve)
 {
@@ -114,8 +114,8 @@ static void draw_tally_add(struct draw_tally *t, const struct hm_search *s,
 static const double PLAYED_MAX = 2e6;
 
 /*
- * Evaluates every draw of the fit; for a long curve, only every step-th one. If `choice` is
- * HM_NONE, adds up the loss of every point over the draws; otherwise counts the draws in which the
+ * Evaluates every draw of the fit or, for a long curve, only every step-th draw. If `choice` is
+ * HM_NONE, adds up the loss of every point over the draws; otherwise, counts the draws in which the
  * chosen point is best.
  */
 static void draws_evaluate(const struct hm_search *s, const double *x, struct hm_curve *curve,
@@ -181,13 +181,13 @@ int hm__search_fit_intervals(const struct hm_search *s, const struct hm_model *m
         rc = hm__fail_nomem(err);
     for (size_t i = 0; rc == 0 && i < count && !hm__budget_spent("max_n"); i++) {
         struct hm_point *p = &points[i];
-        /* Ratio of the times of a changed job to those of the fit. */
+        /* Ratio of the times of a changed job to the times of the fit. */
         double changed = p->time_s / hm__fit_seconds(fit, x, count, i, HM_NONE);
         for (size_t d = 0; d < draws; d++) {
             times[d] = changed * hm__fit_run_seconds(fit, x, count, i, d);
             times[draws + d] = changed * hm__fit_seconds(fit, x, count, i, d);
         }
-        /* The interval of a run includes that of the mean, as in hm_fit_predict. */
+        /* The interval for a run includes the interval for the mean, as in hm_fit_predict. */
         draws_range(times, draws, fit->level, &p->low_s, &p->high_s);
         draws_range(times + draws, draws, fit->level, &low, &high);
         p->low_s = fmin(fmin(p->low_s, low), p->time_s);
@@ -254,8 +254,8 @@ static int curve_copy(const struct hm_curve *from, struct hm_curve *to, struct h
         return hm__fail_nomem(err);
     memcpy(to->points, from->points, from->count * sizeof(*to->points));
     /*
-     * The reference is stored after the last point, so that one call evaluates the terms of the
-     * points and of the reference.
+     * The reference is stored after the last point, so that one call evaluates the terms for the
+     * points and the reference.
      */
     to->points[from->count] = from->reference;
     return 0;

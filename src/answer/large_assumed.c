@@ -1,15 +1,15 @@
 /*
- * Adds notes on what a plan of a transformer assumes about its machines: values that the cluster
- * does not give and that are set to those typical of the generation of its devices, and values of
- * the catalog that are not from a data sheet.
+ * Adds notes about what a plan for a transformer assumes about its machines: values that the
+ * cluster does not give, which are set to values typical of the generation of its devices, and
+ * values in the catalog that are not from a data sheet.
  */
 #include <stdio.h>
 #include <string.h>
 
 #include "large_plan.h"
 
-/* Returns whether the answer has a point on this machine that uses several nodes (if `nodes` is
- * true), or several workers of a node (otherwise). */
+/* Returns whether the answer has a point on this machine that uses several nodes or, if `nodes` is
+ * false, several workers of a node. */
 static bool has_point(const struct hm_large_answer *a, const struct hm_large_machine *m, int index,
                       bool nodes)
 {
@@ -31,7 +31,7 @@ static void list_figure(char *text, size_t room, const char *format, double valu
         snprintf(text + used, room - used, format, value);
 }
 
-/* Adds the note on values that the cluster does not give and on which the answer depends. */
+/* Adds the note about values that the cluster does not give and on which the answer depends. */
 static void note_usual(struct hm_large_answer *a, const struct hm_large_machine *m, int index,
                        const char *name)
 {
@@ -55,8 +55,8 @@ static void note_usual(struct hm_large_answer *a, const struct hm_large_machine 
 }
 
 /*
- * Adds the note on assumed values of the catalog. The efficiency of matrix products is left out:
- * this model has its own efficiency, fitted to measured steps.
+ * Adds the note about assumed values in the catalog. The efficiency of matrix products is omitted,
+ * because this model has its own efficiency, fitted to measured steps.
  */
 static void note_catalog(struct hm_large_answer *a, const char *name, const char *assumed)
 {
@@ -70,7 +70,7 @@ static void note_catalog(struct hm_large_answer *a, const char *name, const char
         hm__large_note(a, "of %s, these figures are assumed: %.100s", name, assumed);
 }
 
-/* Adds the note on a precision for which the devices have no units, so that 16 bits are used. */
+/* Adds the note about a precision that the devices do not support, so that 16 bits are used. */
 static void note_precision(struct hm_large_answer *a, const struct hm_large_machine *m,
                            const char *name)
 {

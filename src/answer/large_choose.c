@@ -9,10 +9,10 @@
 #include "chance.h"
 #include "large_plan.h"
 
-/* Probability that the interval of a prediction for large networks contains the true time. */
+/* Probability that the interval for a prediction for large networks contains the true time. */
 static const double LARGE_LEVEL = 0.9;
 
-/* Returns the time in seconds of the whole job, or of one step if the length of the job is not
+/* Returns the time of the whole job in seconds, or of one step if the length of the job is not
  * given. */
 static double choice_total_s(const struct hm_large_choice *c)
 {
@@ -26,8 +26,8 @@ static double choice_expense(const struct hm_large_choice *c)
 }
 
 /*
- * Returns the value that a goal minimises; `least` has the shortest time and the lowest expense of
- * all points.
+ * Returns the value that a goal minimises; `least` holds the shortest time and the lowest expense
+ * of all points.
  */
 static double choice_value(const struct hm_large_choice *c, enum hm_goal goal,
                            const double least[2])
@@ -40,8 +40,8 @@ static double choice_value(const struct hm_large_choice *c, enum hm_goal goal,
 }
 
 /*
- * Returns the interval of the job's time, relative to the median. If the number of tokens follows
- * from a target loss, the differences between scaling laws widen the interval.
+ * Returns the interval for the job's time, relative to the median. If the number of tokens is
+ * derived from a target loss, the differences between scaling laws widen the interval.
  */
 static struct hm_span choice_span(const struct hm_large_answer *a, const struct hm_large_choice *c)
 {
@@ -106,7 +106,7 @@ static size_t points_best(const struct hm_large_answer *a, enum hm_goal goal, co
 
 /*
  * Returns the index of the allowed point with the fewest workers whose value is within the slack of
- * the best; among equal numbers of workers, the smaller value decides.
+ * the best; if several points have this number of workers, returns the one with the smallest value.
  */
 static size_t points_recommended(const struct hm_large_answer *a, enum hm_goal goal,
                                  const double least[2], size_t best)
@@ -126,7 +126,7 @@ static size_t points_recommended(const struct hm_large_answer *a, enum hm_goal g
 }
 
 /*
- * Returns the index of the knee of the recommended machine: its point with the largest value of
+ * Returns the index of the knee for the recommended machine, which is its point with the largest
  * speedup^2 / n.
  */
 static size_t points_knee(const struct hm_large_answer *a)
@@ -147,7 +147,7 @@ static size_t points_knee(const struct hm_large_answer *a)
 
 /*
  * If no point is allowed, chooses the one that exceeds the limits by the smallest factor; if no
- * point fits in memory, the one with the most workers, which needs the least memory for each
+ * point fits in memory, chooses the one with the most workers, which needs the least memory per
  * worker.
  */
 static void choose_nearest(struct hm_large_answer *a, const struct hm_large_question *q)

@@ -1,20 +1,21 @@
 /*
  * Describes how a recommended layout reacts to changes: how the rate changes with the batch, the
  * sequence and the precision, how far the micro-batch and the sequence can grow until the memory is
- * full, the number of workers at which scaling breaks, and the run that would narrow the interval.
+ * full, the number of workers at which scaling breaks down, and the run that would narrow the
+ * interval.
  */
 #include <math.h>
 
 #include "large_plan.h"
 
 /*
- * Scaling breaks at the first n at which the speed of a worker is below this fraction of the speed
- * of a worker at the most efficient n.
+ * Scaling breaks down at the first n at which the speed per worker is below this fraction of the
+ * speed per worker at the most efficient n.
  */
 static const double EFFICIENT = .8;
 /* Longest sequence that is considered. */
 static const double SEQUENCE_MOST = 1e8;
-/* Seconds of an advised run: at least two minutes, and at least ten steps. */
+/* Duration of an advised run in seconds: at least two minutes, and at least ten steps. */
 static const double RUN_LEAST_S = 120, RUN_STEPS = 10;
 
 /* Adds the best layout of a changed job, at the recommended n, to the list of changes in the
@@ -121,7 +122,7 @@ static void set_room(struct hm_large_answer *a, const struct hm_large_machine *m
 
 /*
  * Advises a run of the recommended layout with as few data-parallel copies of the model as
- * possible, on at least one whole node. The batch of each copy is that of the job.
+ * possible, on at least one whole node. The batch of each copy is the same as in the job.
  */
 static void set_advised(struct hm_large_answer *a, const struct hm_large_machine *m)
 {
@@ -148,7 +149,7 @@ static void set_advised(struct hm_large_answer *a, const struct hm_large_machine
     }
     struct hm_large_step known = best->step;
     known.slow_host_s = 0; /* The advised run will show how fast the host launches kernels, so the
-                              interval that remains does not include a slow host. */
+                              remaining interval does not include a slow host. */
     struct hm_large_interval after = hm__large_narrow(
         hm__large_interval(&hm__large_spreads[0].spread, &m->device, &m->work, &known),
         hm__large_after_run(&m->situation, &l));

@@ -1,15 +1,15 @@
 /*
- * Adds notes on what the recommended layout of a transformer means in practice: a batch that copies
- * of the model do not share evenly, more workers than the cluster has, sharding that a pipeline
- * limits, and keys and values that are copied.
+ * Adds notes about what the recommended layout of a transformer means in practice: a batch that
+ * copies of the model do not share evenly, more workers than the cluster has, sharding that a
+ * pipeline limits, and keys and values that are copied.
  */
 #include <math.h>
 
 #include "large_plan.h"
 
 /*
- * Adds the note on a batch that is not a multiple of data x micro_batch. The step counts all
- * micro-batches as full, while most frameworks refuse such a batch.
+ * Adds the note about a batch that is not a multiple of data x micro_batch. The step counts all
+ * micro-batches as full, although most frameworks refuse such a batch.
  */
 static void note_uneven(struct hm_large_answer *a, const struct hm_layout *l, double batch)
 {

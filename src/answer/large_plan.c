@@ -23,8 +23,8 @@ static const double NODES_MOST = 2048;
 static const double NODE_MTBF_S = 54. * 86400 * 2048 / 419;
 static const double CHECKPOINT_S = 10, RESTART_S = 300;
 
-/* Returns the share of the time in which the training makes progress, without checkpoints, lost
- * work and restarts. */
+/* Returns the share of the time during which the training makes progress, excluding checkpoints,
+ * lost work and restarts. */
 static double useful_share(double nodes)
 {
     double mtbf = NODE_MTBF_S / nodes;
@@ -39,14 +39,14 @@ static void add_size(struct hm_large_tops *tops, size_t *count, double n)
 }
 
 /*
- * Returns the number of workers of which every possible n is a multiple: the product of the degrees
- * of parallelism that are given.
+ * Returns a number of which every possible n is a multiple: the product of the given degrees of
+ * parallelism.
  */
 static double given_workers(const struct hm_large_job *job)
 {
     const struct hm_layout *l = &job->layout;
     double copies = isnan(l->data) ? job->work.batch / (job->accumulation * l->micro_batch)
-                                   : l->data; /* NaN if a factor is not given. */
+                                   : l->data; /* The product is NaN if a factor is not given. */
     const double degrees[] = {l->tensor, l->pipeline, l->context, copies};
     double product = 1;
 
@@ -70,9 +70,9 @@ static double common_multiple(double a, double b)
 }
 
 /*
- * Lists the numbers of workers to consider, which are multiples of u, the product of the degrees
- * that are given: u, 2 u, 4 u, ... workers of one node, then 1, 2, 4, ... times the fewest whole
- * nodes, then the largest allowed number.
+ * Lists the numbers of workers to consider, which are multiples of u, the product of the given
+ * degrees: u, 2 u, 4 u, ... workers of one node, then 1, 2, 4, ... times the fewest whole nodes,
+ * then the largest allowed number.
  */
 static size_t list_sizes(const struct hm_large_device *device, const struct hm_large_job *job,
                          const struct hm_large_question *q, struct hm_large_tops *tops)
@@ -126,7 +126,7 @@ static double overlap_time(const struct hm_large_case *x, const struct hm_layout
 }
 
 /* Widens the interval so that it covers two extremes: all communication overlaps with computation,
- * or none does. Used if the job does not say what overlaps. */
+ * or none does. This is used if the job does not say what overlaps. */
 static void widen_interval(const struct hm_large_case *x, struct hm_large_choice *c)
 {
     struct hm_large_interval interval =
@@ -199,8 +199,8 @@ static int fail_no_layout(const struct hm_large_job *job, double n, struct hm_er
 }
 
 /*
- * Completes the layout of a measured step. Values that the measurement does not give are those of
- * the job or, if the job does not give them either, those of the best layout.
+ * Completes the layout of a measured step. Values that the measurement does not give come from the
+ * job or, if the job does not give them either, from the best layout.
  */
 static int complete_run(const struct hm_large_machine *m, const struct hm_large_job *job,
                         struct hm_large_measured *run, struct hm_err *err)
@@ -295,8 +295,8 @@ static int machine_init(struct hm_large_machine *m, const struct hm_large_job *j
 }
 
 /*
- * Adds other layouts at the recommended n whose time exceeds that of the recommended layout by at
- * most 5 %.
+ * Adds other layouts at the recommended n whose time exceeds the time of the recommended layout by
+ * at most 5 %.
  */
 static void add_runners(struct hm_large_answer *a, const struct hm_large_machine *machines,
                         const struct hm_large_job *job)
@@ -425,12 +425,12 @@ static int check_accumulation(const struct hm_large_job *job, struct hm_err *err
     return HM_E_CONFLICT;
 }
 
-/* Checks that the given degrees of parallelism suit the network and the batch. */
+/* Checks that the given degrees of parallelism fit the network and the batch. */
 static int check_given(const struct hm_large_job *job, struct hm_err *err)
 {
     struct hm_layout l = given_layout(job);
     if (isnan(job->layout.pipeline))
-        l.interleave = 1; /* The search chooses a pipeline that suits the given chunks. */
+        l.interleave = 1; /* The search chooses a pipeline that matches the given chunks. */
     int rc = hm__layout_check(&l, &job->work, err);
 
     if (rc == 0)
@@ -500,8 +500,8 @@ static void describe_job(const struct hm_job *job, const struct hm_large_job *la
         hm__large_note(a, "%s", job->note);
 }
 
-/* Checks that there are machines, and that the given degrees of parallelism suit the network and
- * the batch. */
+/* Checks that there are machines, and that the given degrees of parallelism fit the network and the
+ * batch. */
 static int check_job(const struct hm_job *job, size_t cluster_count, struct hm_err *err)
 {
     if (cluster_count > 0 || job->has_cluster)

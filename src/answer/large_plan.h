@@ -1,4 +1,4 @@
-/* Plans of jobs that train transformers: the best layout for each number of workers n, and the
+/* Plans for jobs that train transformers: the best layout for each number of workers n, and the
  * recommended n. */
 #ifndef HM_LARGE_PLAN_H
 #define HM_LARGE_PLAN_H
@@ -11,7 +11,7 @@ struct hm_large_question {
     double max_n;      /* Largest number of workers to consider. */
     double deadline_s; /* Deadline of the job in seconds; if it is given, the cost is minimised. */
     double budget;     /* Largest allowed cost of the job. */
-    double certainty;  /* Probability with which deadline and budget must be met. */
+    double certainty;  /* Probability with which the deadline and the budget must be met. */
     enum hm_goal goal; /* Quantity to minimise; HM_GOAL_AUTO means the cost if there is a deadline,
                           otherwise the time. */
     /* The smallest n whose time exceeds the best by at most this fraction is recommended. */
@@ -46,7 +46,7 @@ struct hm_large_tops {
     double n;
     struct hm_large_choice top[HM_LARGE_TOP]; /* Layouts that fit in memory, fastest first. */
     size_t count;
-    /* The layout with the least memory; its n is 0 if there is no layout. */
+    /* The layout that needs the least memory; its n is 0 if there is no layout. */
     struct hm_large_choice least;
 };
 
@@ -59,7 +59,7 @@ struct hm_large_machine {
     struct hm_large_case situation; /* Inputs of the model; points to the members above. */
     struct hm_large_tops *tops;     /* Best layouts for each n, `count` elements; owned. */
     size_t count;
-    bool gpus; /* True if texts should call the workers GPUs. */
+    bool gpus; /* True if texts should refer to the workers as GPUs. */
 };
 
 /* The machines of a plan; released with hm__large_machines_release. */
@@ -78,7 +78,7 @@ void hm__large_machines_release(struct hm_large_machines *machines);
 void hm__large_finish(const struct hm_large_case *x, const struct hm_large_job *job,
                       struct hm_large_choice *choice);
 /*
- * Returns the factor by which the predicted time of a layout must be multiplied to get the upper
+ * Returns the factor by which the predicted time of a layout must be multiplied to obtain the upper
  * bound that holds with the given probability.
  */
 double hm__large_bound(const struct hm_large_answer *answer, const struct hm_large_choice *choice,
@@ -96,15 +96,15 @@ int hm__large_resize(const struct hm_job *job, struct hm_large_job *large,
 /* Set the loss that scaling laws predict, and add notes about the batch. */
 void hm__large_outlook(const struct hm_large_job *large, const struct hm_large_question *question,
                        struct hm_large_answer *answer);
-/* Add a note to the answer; it is left out if there is no room for another note. */
+/* Add a note to the answer; the note is dropped if there is no room for it. */
 void hm__large_note(struct hm_large_answer *answer, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Add notes on what the recommended layout means in practice (large_notes.c). */
+/* Add notes about what the recommended layout means in practice (large_notes.c). */
 void hm__large_note_layout(const struct hm_large_machines *machines,
                            struct hm_large_answer *answer);
 /*
- * Add notes on values of the machines that are assumed because the clusters do not give them
+ * Add notes about values of the machines that are assumed because the clusters do not give them
  * (large_assumed.c). `clusters` has one element for each machine; NULL means the job's own cluster.
  */
 void hm__large_note_assumed(const struct hm_large_machines *machines, const struct hm_job *job,
@@ -112,7 +112,8 @@ void hm__large_note_assumed(const struct hm_large_machines *machines, const stru
                             struct hm_large_answer *answer);
 
 /* Set how the rate changes if the job changes, how far the micro-batch and the sequence can grow,
- * the n at which scaling breaks, and the run that would narrow the interval (large_growth.c). */
+ * the n at which scaling breaks down, and the run that would narrow the interval
+ * (large_growth.c). */
 void hm__large_growth(const struct hm_large_machines *machines, const struct hm_large_job *large,
                       struct hm_large_answer *answer);
 

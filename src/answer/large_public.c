@@ -1,4 +1,7 @@
-/* Implements hm_plan_layouts of howmany_layouts.h: plans of transformers for other programs. */
+/*
+ * Implements hm_plan_layouts of howmany_layouts.h: plans for transformers for use by other
+ * programs.
+ */
 #include <math.h>
 
 #include "checks.h"
@@ -66,7 +69,7 @@ static struct hm_layout_point layout_point(const struct hm_large_choice *c)
                                     .meets = c->meets};
 }
 
-/* Copies the public part of an answer into memory of its own; NULL if memory runs out. */
+/* Copies the public part of an answer into separate memory; returns NULL if memory runs out. */
 static struct hm_layouts *copy_answer(const struct hm_large_answer *a)
 {
     struct hm_arena *arena = hm__arena_new();

@@ -9,7 +9,7 @@
 
 #include <math.h>
 
-/* Context parallelism is tried for sequences of at least this many tokens. */
+/* Context parallelism is tried for sequences with at least this many tokens. */
 static const double LONG_SEQUENCE = 32768;
 enum { OPTIONS_MAX = 64 };
 /* Largest number of chunks per stage that is tried, because measured layouts rarely have more. */
@@ -93,7 +93,7 @@ static void choice_eval(const struct hm_large_case *x, const struct hm_large_tim
     choice->high_s = choice->step.time_s * interval.high;
 }
 
-/* Adds a layout to the list of the fastest layouts that fit, if it belongs there. */
+/* Adds a layout to the list of the fastest layouts that fit, if it is fast enough. */
 static void keep_top(struct hm_large_tops *tops, const struct hm_large_choice *choice)
 {
     size_t at = tops->count;
@@ -119,8 +119,8 @@ static void ensure_times(struct search *s, const struct hm_layout *layout)
 }
 
 /*
- * Returns the bytes of the host that each of n workers can use for offloaded states; NaN if
- * unknown. A tenth of the host's memory is reserved for the system and for reading data.
+ * Returns the number of bytes of host memory that each of n workers can use for offloaded states;
+ * NaN if unknown. A tenth of the host's memory is reserved for the system and for reading data.
  */
 static double host_limit(const struct hm_large_device *device, double n)
 {
@@ -165,13 +165,13 @@ static void try_recompute(struct search *s, struct hm_large_tops *tops, struct h
     }
 }
 
-/* Tries a layout with all kinds of sharding (stages of ZeRO). */
+/* Tries a layout with each kind of sharding (stage of ZeRO). */
 static void try_zero(struct search *s, struct hm_large_tops *tops, struct hm_layout *l)
 {
     const struct hm_large_job *g = s->given;
     bool alone = l->data * l->context == 1 && l->expert == 1 && l->offload == HM_OFFLOAD_NONE;
-    /* The gradients of the micro-batches of a pipeline are added up, so that stage 2 of ZeRO saves
-     * nothing unless the software shards them all the same. */
+    /* The gradients of the micro-batches of a pipeline are added up, so stage 2 of ZeRO saves
+     * nothing unless the software shards them anyway. */
     double most = l->pipeline == 1 ? 3 : s->x->work->shard_gradients ? 2 : 1;
 
     for (double zero = 0; zero <= 3; zero++) {
@@ -190,9 +190,9 @@ static void try_zero(struct search *s, struct hm_large_tops *tops, struct hm_lay
 }
 
 /*
- * Returns the number of layers that p stages share. If the stages are weighed with the output head,
- * embedding and head may take the places of two layers, as in Llama 3.1 405B: 126 layers are shared
- * like 128.
+ * Returns the number of layers that p stages share. If the output head is taken into account when
+ * the stages are balanced, the embedding and the head may take the places of two layers, as in
+ * Llama 3.1 405B, whose 126 layers are shared like 128.
  */
 static double pipeline_layers(const struct hm_large_work *work, double p)
 {
@@ -216,8 +216,8 @@ static void try_pipelines(struct search *s, struct hm_large_tops *tops, struct h
         if (p == 1 && g->interleave > 1)
             continue; /* Only the stages of a pipeline have chunks. */
         if (p > 1 && g->zero > (s->x->work->shard_gradients ? 2 : 1) && isnan(g->pipeline))
-            /* A pipeline adds up the gradients of its micro-batches, which does not work with
-             * stage 3 of ZeRO, nor with stage 2 unless the software shards them all the same. */
+            /* A pipeline adds up the gradients of its micro-batches, which does not work with stage
+             * 3 of ZeRO, or with stage 2 unless the software shards them anyway. */
             continue;
         double share = l->data * l->tensor * l->context / l->expert;
         if (l->data < 1 || l->data != floor(l->data) || share < 1 || share != floor(share) ||

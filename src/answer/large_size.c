@@ -1,13 +1,14 @@
 /*
- * Chooses the numbers of parameters and tokens: sets the size of a language model and the length of
- * its training from a loss to reach, a budget or a deadline, by published scaling laws (scaling.h).
+ * Chooses the numbers of parameters and tokens: derives the size of a language model and the length
+ * of its training from a target loss, a budget or a deadline, with published scaling laws
+ * (scaling.h).
  *
  * A network of another size keeps the proportions of the job's network: the ratio of hidden size to
  * layers, the width of heads, the number of query heads per key head, the ratio of feed-forward
- * width to hidden size, and the vocabulary. For a budget or a deadline, each size gets as many
- * tokens as its cheapest or fastest layout can process within the limits, with the required
- * probability; the size with the lowest loss is chosen. For a loss, the size that reaches it at the
- * smallest value of the goal is chosen.
+ * width to hidden size, and the vocabulary. For a budget or a deadline, each size is trained on as
+ * many tokens as its cheapest or fastest layout can process within the limits, with the required
+ * probability; the size with the lowest loss is chosen. For a target loss, the size that reaches it
+ * with the smallest value of the goal is chosen.
  */
 #include <math.h>
 #include <stdarg.h>
@@ -103,8 +104,8 @@ static int check_laws(const struct hm_large_job *large, const struct hm_large_qu
 }
 
 /*
- * Returns the number of tokens that are needed to reach a loss with the batch of the job, as the
- * median over all scaling laws; INFINITY if the loss is never reached.
+ * Returns the number of tokens needed to reach a loss with the batch of the job, as the median over
+ * all scaling laws; INFINITY if the loss is never reached.
  */
 static double tokens_for(const struct hm_large_job *large, double loss)
 {
@@ -227,7 +228,7 @@ static int size_eval(const struct sizing *s, struct hm_large_job *large, struct 
         *ret_value = size_value(s, large, a, size);
     hm__large_machines_release(&machines);
     hm__large_answer_free(a);
-    if (rc == HM_E_CONFLICT) /* The given degrees of parallelism do not suit this size, so the size
+    if (rc == HM_E_CONFLICT) /* The given degrees of parallelism do not fit this size, so the size
                                 is skipped. */
         return 0;
     if (rc && err)
@@ -280,8 +281,8 @@ static int choose_size(const struct sizing *s, struct hm_large_job *large,
     if (rc == 0 && isinf(least))
         rc = fail_size(s->q, true, err);
     large->network = best;
-    /* The recommended point may be slower than the best one by the slack and must meet the limits
-     * too, so the number of tokens is reduced. */
+    /* The recommended point may be slower than the best one by the slack and must also meet the
+     * limits, so the number of tokens is reduced. */
     large->tokens = isnan(s->q->loss) ? tokens * (1 - fmin(.2, s->q->slack)) : tokens;
     return rc;
 }
@@ -309,7 +310,7 @@ int hm__large_resize(const struct hm_job *job, struct hm_large_job *large,
     return rc;
 }
 
-/* Adds a note with the sizes of a network that was scaled. */
+/* Adds a note with the sizes of a scaled network. */
 static void note_network(const struct hm_large_job *large, const struct hm_large_question *q,
                          struct hm_large_answer *a)
 {
@@ -324,8 +325,8 @@ static void note_network(const struct hm_large_job *large, const struct hm_large
 }
 
 /*
- * Adds notes on what the critical batch means for the batch of the job and for more copies of the
- * network.
+ * Adds notes about what the critical batch means for the batch of the job and for more copies of
+ * the network.
  */
 static void note_batch(const struct hm_large_job *large, struct hm_large_answer *a)
 {

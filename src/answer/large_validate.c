@@ -87,7 +87,7 @@ static struct hm_large_score score_source(const struct hm_large_prediction *p, s
         if (strcmp(row->source, source) != 0)
             continue;
         /*
-         * A crash may have other causes, but in a sweep of layouts the cause is mostly a lack of
+         * A crash may have other causes, but in a sweep of layouts the cause is usually a lack of
          * memory, so it counts as out of memory.
          */
         if (!row->recompute_unknown) {

@@ -6,9 +6,9 @@
  * of them, only some numbers of machines (levels) are tried for each kind. They are spread evenly
  * over 0 to count_k, and always include 0, 1 and count_k. A mix uses all workers of its machines,
  * except that a single machine may use some of its workers. For each number of workers, the mix
- * with the best value of the goal is kept; mixes that meet deadline and budget are preferred. The
- * plan is then a search over the number of workers n, as for other clusters. Limit: the evaluation
- * of changed hardware or batches keeps the mix of each n.
+ * with the best value of the goal is kept; mixes that meet the deadline and the budget are
+ * preferred. The plan is then a search over the number of workers n, as for other clusters. Limit:
+ * when changed hardware or batches are evaluated, the mix for each n stays the same.
  */
 #include "mixes.h"
 
@@ -25,16 +25,16 @@
 enum { MIXES_MAX = 1024 };
 
 /*
- * Returns how many numbers of machines of a kind are tried if at most `most` are tried for each
- * kind.
+ * Returns the number of different counts of machines that are tried for a kind, if at most `most`
+ * are tried for each kind.
  */
 static double kind_levels(const struct hm_kind *kind, double most)
 {
     return fmin(kind->count + 1, most);
 }
 
-/* Returns how many numbers of machines may be tried for each kind so that there are at most
- * MIXES_MAX mixes. */
+/* Returns the number of different counts of machines that may be tried for each kind so that there
+ * are at most MIXES_MAX mixes. */
 static double levels_most(const struct hm_cluster *c)
 {
     double most = MIXES_MAX, mixes;
@@ -60,8 +60,8 @@ bool hm__mixes_partial(const struct hm_cluster *c)
 }
 
 /*
- * Returns the number of machines of a kind that is tried at index `level`: 0, 1, then numbers
- * spread evenly up to the count of this kind.
+ * Returns the count of machines of a kind that is tried at index `level`: 0, 1, then counts spread
+ * evenly up to the total for this kind.
  */
 static double level_machines(const struct hm_kind *kind, double level, double levels)
 {
@@ -132,7 +132,7 @@ static int points_add(struct mix_points *all, const struct hm_model *model,
     return rc;
 }
 
-/* For each kind of machines, evaluates one machine of which only some workers are used. */
+/* For each kind of machine, evaluates a single machine that uses only some of its workers. */
 static int points_add_parts(struct mix_points *all, const struct hm_search *s,
                             const struct hm_model *model, double max_n, struct hm_err *err)
 {
@@ -163,7 +163,7 @@ static int points_add_all(struct mix_points *all, const struct hm_search *s,
     return rc;
 }
 
-/* Sets the reference of the curve: the fastest mix of the reference number of workers. */
+/* Sets the reference of the curve: the fastest mix for the reference number of workers. */
 static int points_set_reference(struct mix_points *all, const struct hm_search *s,
                                 struct hm_err *err)
 {
@@ -197,7 +197,7 @@ static bool point_is_better(const struct hm_search *s, const struct hm_point *p,
     return x < y || (x == y && p->total_s < q->total_s);
 }
 
-/* Keeps the best mix of each number of workers. */
+/* Keeps the best mix for each number of workers. */
 static int points_choose(const struct mix_points *all, const struct hm_search *search,
                          struct hm_mixes *mixes, struct hm_err *err)
 {
@@ -225,7 +225,7 @@ static int points_choose(const struct mix_points *all, const struct hm_search *s
     return 0;
 }
 
-/* Evaluates all mixes and fills the table of the best ones. */
+/* Evaluates all mixes and fills the table of the best mixes. */
 static int mixes_fill(struct hm_mixes *mixes, const struct hm_search *search, double max_n,
                       struct hm_err *err)
 {

@@ -30,17 +30,17 @@ struct candidate {
     size_t group; /* Number of the group; candidates of one group differ only in the number of
                      servers. */
     bool feasible;
-    /* The recommended point; if no point meets the limits, the one that exceeds them by the
+    /* The recommended point; if no point meets the limits, the point that exceeds them by the
      * smallest factor. */
     struct hm_point best;
     double value;
     /*
-     * The number of workers n from which the servers' links limit the speed; NaN if they never do
-     * or there are no servers.
+     * The smallest number of workers n at which the servers' links limit the speed; NaN if they
+     * never do or there are no servers.
      */
     double saturates_n;
     const char *missed; /* Name of the limit that is missed if the candidate is not feasible. */
-    /* Error that prevents an evaluation of the candidate; its code is 0 if there is none. */
+    /* Error that prevents the evaluation of the candidate; its code is 0 if there is no error. */
     struct hm_err err;
     /*
      * The model and its curve, both owned. Before the curve is computed and after it is released,
@@ -55,7 +55,7 @@ struct plan_work {
     const struct hm_job *job;
     const struct hm_question *question;
     struct candidate *candidates;
-    /* Number of candidates that are still compared, and number of elements in the array. */
+    /* Number of candidates that are still being compared, and number of elements in the array. */
     size_t count, allocated;
     struct hm_parts *parts; /* Splits of the graph among n workers, n = 1..part_count; owned. */
     size_t part_count;
@@ -69,7 +69,7 @@ struct plan_work {
 };
 
 /*
- * Computes the curve of a candidate, unless the candidate has one already. The curve of the best
+ * Computes the curve of a candidate, unless the candidate already has one. The curve of the best
  * candidate is kept for the answer.
  */
 static int candidate_curve(struct candidate *c, struct hm_err *err)
@@ -207,8 +207,8 @@ static int plan_choose_weights(struct plan_work *p, struct hm_err *err)
 }
 
 /*
- * Defines the order of candidates: first those that meet the limits, sorted by value; then the
- * others, also sorted by value. Candidates with equal values keep the order of the question.
+ * Defines the order of candidates: first the candidates that meet the limits, sorted by value; then
+ * the others, also sorted by value. Candidates with equal values keep their order in the question.
  */
 static int compare_candidates(const void *a, const void *b)
 {
@@ -447,8 +447,8 @@ static int plan_evaluate_group(struct plan_work *p, size_t from, size_t to, bool
 }
 
 /*
- * Evaluates all candidates, keeps one of each group, and releases all curves except that of the
- * best candidate, which the answer needs.
+ * Evaluates all candidates, keeps one candidate of each group, and releases all curves except the
+ * curve of the best candidate, which the answer needs.
  */
 static int plan_evaluate(struct plan_work *p, struct hm_err *err)
 {
@@ -497,8 +497,8 @@ static int plan_rank_candidates(struct plan_work *p, struct hm_err *err)
     if (rc)
         return rc;
     qsort(p->candidates, p->count, sizeof(*p->candidates), compare_candidates);
-    if (p->candidates[0].err.code && err) /* If not even the best candidate can be evaluated, the
-                                             plan fails with its error. */
+    if (p->candidates[0].err.code &&
+        err) /* If even the best candidate cannot be evaluated, the plan fails with its error. */
         *err = p->candidates[0].err;
     return p->candidates[0].err.code;
 }
@@ -590,8 +590,8 @@ static int fill_alternative(struct hm_answer *a, struct candidate *c, size_t ind
 }
 
 /*
- * Finds the three alternatives over all candidates. Points of the best candidate are taken from the
- * answer, because only these have intervals.
+ * Finds the three alternatives over all candidates. Points of the best candidate are copied from
+ * the answer, because only these have intervals.
  */
 static int fill_alternatives(struct plan_work *p, struct hm_err *err)
 {

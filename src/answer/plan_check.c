@@ -1,4 +1,4 @@
-/* Checks the arguments of a plan: clusters, schemes, and settings that exclude each other. */
+/* Checks the arguments of a plan: clusters, schemes, and settings that exclude one another. */
 #include "checks.h"
 #include "err.h"
 #include "search.h"

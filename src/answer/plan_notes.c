@@ -31,7 +31,7 @@ static int note_if(int rc, bool condition, struct hm_answer *a, const char *text
 }
 
 /*
- * Adds the notes of the fit, and a note on how far the chosen n is beyond the largest n of its
+ * Adds the notes of the fit, and a note about how far the chosen n is beyond the largest n of its
  * runs.
  */
 static int note_fit(struct hm_answer *a, const struct hm_fit *fit, struct hm_err *err)
@@ -56,7 +56,7 @@ static int note_fit(struct hm_answer *a, const struct hm_fit *fit, struct hm_err
     return rc;
 }
 
-/* Adds notes on the assumptions of a platform. */
+/* Adds notes about the assumptions of a platform. */
 static int note_way(struct hm_answer *a, const struct hm_way *way, struct hm_err *err)
 {
     bool one = way->servers == 1;
@@ -95,7 +95,7 @@ static int note_way(struct hm_answer *a, const struct hm_way *way, struct hm_err
                    err);
 }
 
-/* Adds notes on the assumptions of the model. */
+/* Adds notes about the assumptions of the model. */
 static int note_model(struct hm_answer *a, const struct hm_search *s, const struct hm_model *model,
                       struct hm_err *err)
 {
@@ -135,7 +135,7 @@ static int note_plan_batch(struct hm_answer *a, const struct hm_search *s, struc
                          batch, most);
 }
 
-/* Adds notes on the mixes of a cluster with several kinds of machines. */
+/* Adds notes about the mixes of a cluster with several kinds of machines. */
 static int note_mix(struct hm_answer *a, const struct hm_search *s, struct hm_err *err)
 {
     const struct hm_cluster *c = s->cluster;
@@ -159,7 +159,7 @@ static int note_mix(struct hm_answer *a, const struct hm_search *s, struct hm_er
                    err);
 }
 
-/* Adds notes on the units of deadline, budget and cost. */
+/* Adds notes about the units of the deadline, the budget and the cost. */
 static int note_question(struct hm_answer *a, const struct hm_search *s, struct hm_err *err)
 {
     const struct hm_question *q = s->question;
@@ -187,7 +187,7 @@ static int note_question(struct hm_answer *a, const struct hm_search *s, struct 
                    err);
 }
 
-/* Adds notes on the limits of n and of memory. */
+/* Adds notes about the limits on n and on memory. */
 static int note_plan_limits(struct hm_answer *a, const struct hm_search *s, bool reference_fits,
                             struct hm_err *err)
 {

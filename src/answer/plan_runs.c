@@ -1,8 +1,8 @@
 /*
- * Proposes runs to execute before a plan without runs is followed: up to three small numbers of
- * workers, chosen by the design of runs (design.h, criterion I) so that the variance of the
- * predicted time at the recommended n becomes smallest. Limits: all runs have the same weight, and
- * the noise of runs and the priors are those of a fit that corrects a specification sheet.
+ * Proposes runs to execute before following a plan that is not based on runs: up to three small
+ * numbers of workers, chosen by an experimental design (design.h, criterion I) that minimises the
+ * variance of the predicted time at the recommended n. Limits: all runs have the same weight, and
+ * the noise of runs and the priors are the same as in a fit that corrects a specification sheet.
  */
 #include <math.h>
 
@@ -16,10 +16,10 @@ enum { RUNS_MOST = 3, SMALL_N = 8, CANDIDATES_MOST = 12 };
 /* Factor of the standard deviation that gives the 90 % interval of a normal distribution. */
 static const double NORMAL_90 = 1.645;
 
-/* Seconds of an advised run: at least two minutes, and at least five iterations. */
+/* Duration of an advised run in seconds: at least two minutes, and at least five iterations. */
 static const double PLAN_RUN_LEAST_S = 120, RUN_ITERATIONS = 5;
 
-/* Lists the powers of two that are at most n, and at most 8 or two nodes, whichever is more. */
+/* Lists the powers of two up to n that are at most 8, or at most two nodes if that is more. */
 static size_t list_candidates(const struct hm_search *s, double n, double *candidates)
 {
     double most = fmax(SMALL_N, s->cluster ? 2 * s->cluster->node.accelerators : 1);
@@ -51,7 +51,7 @@ static void take_design(struct hm_answer *a, const struct hm_search *s, const st
     double longest = 0;
 
     a->advised_within = hypot(d->within, NORMAL_90 * drift);
-    /* Runs that hardly narrow the interval are not worth making. */
+    /* Runs that hardly narrow the interval are not worth executing. */
     if (!(a->advised_within < 0.8 * (p->high_s - p->low_s) / 2 / p->time_s))
         return;
     for (size_t i = 0; i < d->made_count && a->advised_count < RUNS_MOST; i++) {
@@ -68,7 +68,7 @@ int hm__answer_advise_runs(struct hm_answer *a, const struct hm_search *s, struc
 {
     bool weak = s->job->scaling == HM_SCALING_WEAK;
     double candidates[CANDIDATES_MOST];
-    /* An error is ignored: the advice is left out if the job cannot be corrected by runs. */
+    /* An error is ignored: if the job cannot be corrected by runs, no advice is given. */
     struct hm_err ignored = {0};
     struct hm_runs *table = NULL;
     struct hm_design *design = NULL;

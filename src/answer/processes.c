@@ -1,15 +1,14 @@
 /*
  * Chooses how many processes run on a machine without accelerators, and with how many threads.
  *
- * p processes of a machine are p workers: each has cores/p threads, and a p-th of the peak, the
- * memory bandwidth, the cache and the memory. They share the machine's port to the fabric.
- * Messages between them are copied in its memory: each byte is read and written. More processes
- * divide the batch further, so that matrix products with few blocks of results occupy all cores;
- * fewer processes send fewer messages and keep fewer copies of the model. The plan compares all
- * choices.
+ * p processes on a machine are p workers: each has cores/p threads, and 1/p of the peak, the memory
+ * bandwidth, the cache and the memory. They share the machine's port to the fabric. Messages
+ * between them are copied in its memory: each byte is read and written. More processes divide the
+ * batch further, so that matrix products with few blocks of results occupy all cores; fewer
+ * processes send fewer messages and keep fewer copies of the model. The plan compares all choices.
  *
- * Limits: only networks with layers on a machine whose cores are known; processes on one machine do
- * not disturb each other.
+ * Limits: this applies only to networks with layers on a machine whose cores are known; processes
+ * on one machine are assumed not to disturb each other.
  */
 #include "processes.h"
 
@@ -19,7 +18,7 @@
 #include "model_step.h"
 #include "notes.h"
 
-/* Latency of a message between processes of one machine, in seconds. */
+/* Latency of a message between processes on one machine, in seconds. */
 static const double COPY_LATENCY = 1e-6;
 
 static bool can_choose(const struct hm_job *job, const struct hm_cluster *c)
@@ -49,8 +48,8 @@ static void divide_rates(struct hm_rates *rates, double p)
     rates->fp8 /= p;
 }
 
-/* Changes the description of a machine from one process to p processes, each of which is a
- * worker. */
+/* Changes the description of a machine with one process to a machine with p processes, each of
+ * which is a worker. */
 static void cluster_divide(struct hm_cluster *c, double p)
 {
     struct hm_node *node = &c->node;

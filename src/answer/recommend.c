@@ -1,11 +1,11 @@
 /*
  * hm_recommend: recommends a number of workers from measured runs.
  *
- * It tries in this order: runs that match the question exactly; fits of the runs; the model of a
- * job; and, if none of these gives an answer, the run that would help most. Runs that are known to
- * fail are never recommended. The search for matching runs is the method of Anwar et al. (see
- * docs/reference/recommend.md); the fits extend it to configurations that were not run. Limit:
- * quantities that the runs do not contain cannot be part of the question.
+ * The sources are tried in this order: runs that match the question exactly; fits of the runs; the
+ * model of a job. If none of these gives an answer, the result is the run that would help most.
+ * Runs that are known to fail are never recommended. The search for matching runs is the method of
+ * Anwar et al. (see docs/reference/recommend.md); the fits extend it to configurations that were
+ * not run. Limit: quantities that the runs do not contain cannot be part of the question.
  */
 #include "recommend.h"
 
@@ -126,8 +126,8 @@ static bool candidates_lack_times(const struct hm_recommending *w)
 }
 
 /*
- * Returns whether some candidate was measured only once, so that only a fit can show the error of
- * its time.
+ * Returns whether some candidate was measured only once, so that only a fit can show how uncertain
+ * its time is.
  */
 static bool candidates_lack_intervals(const struct hm_recommending *w)
 {

@@ -23,10 +23,10 @@ struct hm_recommend_candidate {
     double excess;
     /* Time in seconds in each random draw of the fit; NULL if the uncertainty is unknown. */
     double *draws;
-    /* Lower bound of the time in seconds, for a candidate whose time is not known; NaN if there is
+    /* Lower bound of the time in seconds for a candidate whose time is not known; NaN if there is
      * no bound. */
     double floor_s;
-    /* Reason why no time of the candidate is known, as a phrase; NULL if it is known. */
+    /* Reason why no time is known for the candidate, as a phrase; NULL if a time is known. */
     const char *why;
 };
 
@@ -52,7 +52,7 @@ struct hm_recommending {
     size_t draw_count;
     /* Number of workers per node if all runs used one node; NaN otherwise. */
     double node_workers;
-    size_t fitted; /* Number of runs in the fits that give times; 0 if no time is from a fit. */
+    size_t fitted; /* Number of runs in the fits that give times; 0 if no time comes from a fit. */
     /* Price per worker-second, from the column cost; NaN if the runs have no such column. */
     double rate;
     /*
@@ -75,16 +75,18 @@ static inline struct hm_notes hm__recommend_notes(struct hm_recommending *w)
 int hm__recommend_pick(struct hm_recommending *w, struct hm_err *err);
 /*
  * Determines the value of each quantity of the configuration to predict. Checks the names and
- * values in the question, and that it gives each quantity in which the runs differ.
+ * values in the question, and checks that it gives each quantity in which the runs differ.
  */
 int hm__recommend_place(struct hm_recommending *w, struct hm_err *err);
-/* Lists the candidates: the n that the question names, or all n that were run. */
+/*
+ * Lists the candidates: the values of n that the question names, or all values of n that were run.
+ */
 int hm__recommend_candidates(struct hm_recommending *w, struct hm_err *err);
 /* Marks the candidates that are known to fail. */
 int hm__recommend_failures(struct hm_recommending *w, struct hm_err *err);
 /*
- * Takes times from the runs that match the question exactly. `way` stays HM_RECOMMEND_NONE if no
- * run matches.
+ * Sets times from the runs that match the question exactly. `way` stays HM_RECOMMEND_NONE if no run
+ * matches.
  */
 int hm__recommend_rows(struct hm_recommending *w, struct hm_err *err);
 
@@ -95,7 +97,8 @@ const double *hm__recommend_values(const struct hm_runs *runs, const char *name)
 bool hm__recommend_is_known(const char *name);
 /*
  * Returns whether a quantity has no influence on the runs on n workers. One worker uses no network,
- * so latency and bandwidth do not matter for n = 1, unless its runs have different values of them.
+ * so latency and bandwidth do not matter for n = 1, unless the runs with n = 1 have different
+ * values of them.
  */
 bool hm__recommend_ignores(const struct hm_recommending *w, double n, const char *name);
 /* Returns whether two values are equal up to rounding. */
@@ -104,7 +107,7 @@ bool hm__recommend_same(double a, double b);
 /* ---- recommend_fit.c ------------------------------------------------------------------------- */
 
 /*
- * Takes times from fits of the runs, for the candidates that have no time yet. If the fits give no
+ * Sets times from fits of the runs, for the candidates that have no time yet. If the fits give no
  * time, `way` is not changed and a reason is recorded.
  */
 int hm__recommend_fit(struct hm_recommending *w, struct hm_err *err);
@@ -117,7 +120,8 @@ int hm__recommend_model(struct hm_recommending *w, struct hm_err *err);
 
 /*
  * Computes for each candidate the cost, the value to be minimised and the excess over the limits,
- * sorts the candidates, best first, and computes the probability that the first one is best.
+ * sorts the candidates with the best first, and computes the probability that the first one is the
+ * best.
  */
 int hm__recommend_judge(struct hm_recommending *w, struct hm_err *err);
 

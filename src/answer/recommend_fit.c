@@ -1,5 +1,5 @@
 /*
- * Takes times from fits if no row matches the question. Two fits are tried for each number of
+ * Provides times from fits if no row matches the question. Two fits are tried for each number of
  * workers n, and the one with the smaller error for left-out runs (runs that it was not fitted to)
  * gives the time:
  *
@@ -7,10 +7,10 @@
  *   one n      seconds = a + b batch + c latency + …, fitted to the runs with this n alone
  *
  * The first fit is the formula of Anwar et al., t = o/x_n + l*r, with known functions of n. It
- * needs few runs and predicts n that were never run, but it is wrong if the effect of n follows
- * another function: in Anwar's table, latency costs twelve times as much on four machines as on
- * two. The second fit assumes nothing about n, but needs enough runs of each n. A fit to all runs
- * is not used if its error for left-out runs is above a quarter: its terms, and therefore its
+ * needs few runs and can predict values of n that were never run, but it is wrong if the effect of
+ * n follows another function: in Anwar's table, latency costs twelve times as much on four machines
+ * as on two. The second fit assumes nothing about n, but needs enough runs of each n. A fit to all
+ * runs is not used if its error for left-out runs is above a quarter: its terms, and therefore its
  * intervals, are wrong for this job. Limit: at most HM_RECOMMEND_AT quantities.
  */
 #include <math.h>
@@ -71,12 +71,14 @@ static struct hm_runs *runs_copy_rows(const struct hm_runs *from, const size_t *
 struct recommend_fits {
     struct hm_recommending *w;
     /*
-     * Indices of the rows in the table of runs that have a time and a value of every quantity that
+     * Indices of the rows in the table of runs that have a time and a value for every quantity that
      * the question gives.
      */
     size_t *rows, count;
     size_t *few; /* Buffer for the indices of some of the `rows`. */
-    /* One fit to all runs, whatever their number of workers; NULL if such a fit is not used. */
+    /*
+     * One fit to all runs, regardless of their number of workers; NULL if such a fit is not used.
+     */
     struct hm_fit *all;
     struct hm_off all_off;            /* Errors of the fit `all` for left-out runs. */
     struct hm_at at[HM_RECOMMEND_AT]; /* Quantities that the terms of the fit `all` use. */
@@ -87,7 +89,7 @@ struct recommend_fits {
      * these errors.
      */
     double off, off_rows;
-    /* Number of candidates whose time comes from a fit to only the runs with the candidate's n. */
+    /* Number of candidates whose time comes from a fit only to the runs with the candidate's n. */
     size_t own;
 };
 
@@ -255,7 +257,7 @@ struct own_terms {
     bool reaches;
     /*
      * True if each quantity that has a single value in the runs has the same value in the question,
-     * or one with which a run takes longer; the times of the runs are then a lower bound.
+     * or a value that makes a run take longer, so that the times of the runs are a lower bound.
      */
     bool floor;
 };
@@ -270,8 +272,8 @@ static bool is_more_demanding(const char *name, double value, double than)
 }
 
 /*
- * Chooses the terms of a fit to the runs on n workers: a constant, and each quantity that varies
- * among these runs.
+ * Chooses the terms of a fit to the runs on n workers: a constant, and one term for each quantity
+ * that varies among these runs.
  */
 static void own_terms_init(struct recommend_fits *f, double n, struct own_terms *own)
 {
@@ -330,8 +332,8 @@ static int own_terms_fit(struct recommend_fits *f, const struct own_terms *own, 
 /*
  * Computes a random time of the candidate for each draw of the fit. If the library chose the terms,
  * the draws contain the error of the choice, as in a plan. If the terms were given, the draws
- * assume that they are correct: therefore a normal error is added to each time, with the spread of
- * the runs or the error for left-out runs as its deviation, whichever is smaller.
+ * assume that they are correct. Therefore, a normal error is added to each time; its standard
+ * deviation is the spread of the runs or the error for left-out runs, whichever is smaller.
  */
 static int candidate_draw(struct hm_recommending *w, struct hm_recommend_candidate *t,
                           const struct hm_fit *fit, const struct hm_off *off,
@@ -360,7 +362,7 @@ static int candidate_draw(struct hm_recommending *w, struct hm_recommend_candida
 }
 
 /*
- * Widens the interval of a time. The interval of the fit assumes that the terms are correct; the
+ * Widens the interval for a time. The interval from the fit assumes that the terms are correct; the
  * errors for left-out configurations show how wrong the terms are. The new interval reaches at
  * least as far as the quantile of these errors (a jackknife interval), and the deviations of the
  * draws from the time are multiplied by the same factor.
@@ -392,17 +394,15 @@ static int candidate_take_time(struct hm_recommending *w, struct hm_recommend_ca
     t->r.time_s = p.time_s;
     t->r.low_s = p.low_s;
     t->r.high_s = p.high_s;
-    /*
-     * If the library chose the terms, the draws contain the error of the choice already.
-     */
+    /* If the library chose the terms, the draws already contain the error of the choice. */
     if (!fit->chosen)
         candidate_stretch(t, hm__fit_draw_count(fit), off->reach);
     return 0;
 }
 
 /*
- * Sets a lower bound of the time from the runs with the candidate's n, if these runs take less time
- * than the configuration of the question.
+ * Sets a lower bound on the time from the runs with the candidate's n, if these runs take less time
+ * than the configuration in the question.
  */
 static int candidate_take_floor(struct hm_recommend_candidate *t, const struct hm_fit *fit,
                                 const struct own_terms *own, struct hm_err *err)
@@ -430,8 +430,7 @@ static int candidate_explain(struct recommend_fits *f, struct hm_recommend_candi
 }
 
 /*
- * Takes the time from one of the two fits, whichever has the smaller error for left-out runs at
- * this n.
+ * Uses the time from whichever of the two fits has the smaller error for left-out runs at this n.
  */
 static int candidate_choose_fit(struct recommend_fits *f, struct hm_recommend_candidate *t,
                                 const struct own_terms *own, const struct hm_fit *fit,
@@ -548,8 +547,7 @@ static int reason_fit(struct recommend_fits *f, size_t known, struct hm_err *err
     return w->out->reason ? 0 : hm__fail_nomem(err);
 }
 
-/* Appends a statement to the reason: a fit gives the times for those n that have no matching
- * run. */
+/* Adds to the reason that a fit gives the times for the values of n that have no matching run. */
 static int reason_mixed(struct recommend_fits *f, struct hm_err *err)
 {
     struct hm_recommending *w = f->w;
@@ -564,7 +562,7 @@ static int reason_mixed(struct recommend_fits *f, struct hm_err *err)
 }
 
 /*
- * Draws times of the candidates that were run, from their intervals, so that they can be compared
+ * Draws times for the candidates that were run from their intervals, so that they can be compared
  * with candidates whose times come from a fit.
  */
 static int candidates_draw_measured(struct hm_recommending *w, struct hm_err *err)
@@ -586,8 +584,8 @@ static int candidates_draw_measured(struct hm_recommending *w, struct hm_err *er
 }
 
 /*
- * Gives a candidate that was run once the interval that a fit has at its n, because its own spread
- * is not known. The measured time is kept.
+ * Gives a candidate that was run once the interval of a fit at its n, because its own spread is not
+ * known. The measured time is kept.
  */
 static int candidate_take_interval(struct recommend_fits *f, size_t candidate, struct hm_err *err)
 {
@@ -607,7 +605,7 @@ static int candidate_take_interval(struct recommend_fits *f, size_t candidate, s
     if (!isnan(t->r.low_s))
         *t = measured;
     /*
-     * The errors of left-out runs describe candidates whose times come from fits. This candidate
+     * The errors for left-out runs describe candidates whose times come from fits. This candidate
      * was measured, so the earlier errors are restored.
      */
     f->off = before.off;
@@ -628,7 +626,7 @@ static int candidates_take_intervals(struct recommend_fits *f, struct hm_err *er
     return rc;
 }
 
-/* Records the reason why fits give no answer. */
+/* Records why fits give no answer. */
 static int reason_no_fit(struct recommend_fits *f, struct hm_err *err)
 {
     struct hm_recommending *w = f->w;

@@ -14,8 +14,8 @@
 #include "student.h"
 
 /*
- * Returns the cost of a candidate that takes time_s seconds: money, or worker-seconds if a cost is
- * not known for every candidate.
+ * Returns the cost of a candidate that takes time_s seconds: money, or worker-seconds unless a cost
+ * is known for every candidate.
  */
 static double candidate_expense(const struct hm_recommending *w,
                                 const struct hm_recommend_candidate *t, double time_s)
@@ -112,8 +112,9 @@ static int check_budget(const struct hm_recommending *w, struct hm_err *err)
 }
 
 /*
- * Defines the order of candidates: first those within the limits, sorted by value; then those
- * beyond the limits, sorted by their excess; then those whose time is not known.
+ * Defines the order of candidates: first the candidates within the limits, sorted by value; then
+ * the candidates beyond the limits, sorted by their excess; then the candidates whose time is not
+ * known.
  */
 static int compare_recommended(const void *a, const void *b)
 {
@@ -129,7 +130,7 @@ static int compare_recommended(const void *a, const void *b)
     return x->r.n < y->r.n ? -1 : x->r.n > y->r.n;
 }
 
-/* Returns the upper bound of the time of a candidate that holds with the required probability. */
+/* Returns the upper bound on the time of a candidate that holds with the required probability. */
 static double candidate_bound_s(const struct hm_recommending *w,
                                 const struct hm_recommend_candidate *t)
 {
@@ -152,8 +153,8 @@ static double candidate_meets(const struct hm_recommending *w,
 }
 
 /*
- * Names the limit that no candidate meets: the deadline, the budget, or, if each alone can be met,
- * both.
+ * Names the limit that no candidate meets: the deadline, the budget, or, if each of them alone can
+ * be met, both.
  */
 static const char *judge_missed_limit(const struct hm_recommending *w)
 {
@@ -186,8 +187,8 @@ static bool judge_can_compare(const struct hm_recommending *w)
 }
 
 /*
- * Adds up the loss of every candidate over the draws: the share by which its value exceeds that of
- * the best candidate of the draw, at most 1.
+ * Adds up the loss of every candidate over the draws: the fraction by which its value exceeds the
+ * value of the best candidate in the draw, at most 1.
  */
 static void judge_losses(const struct hm_recommending *w, size_t count, double *losses)
 {
@@ -262,9 +263,9 @@ static bool judge_is_beyond(const struct hm_recommending *w)
 }
 
 /*
- * Counts the draws in which the recommended candidate is the best, and those in which it is within
- * the slack of the best, and sets the interval of the best n. Candidates that do not meet the
- * limits with the required probability are never the best.
+ * Counts the draws in which the recommended candidate is the best, and the draws in which it is
+ * within the slack of the best, and sets the interval for the best n. Candidates that do not meet
+ * the limits with the required probability are never the best.
  */
 static int judge_certainty(struct hm_recommending *w, struct hm_err *err)
 {
@@ -329,7 +330,10 @@ static int note_goal(struct hm_recommending *w, struct hm_err *err)
                              : ", so that the least time and the least cost have equal weight");
 }
 
-/* Writes the list of candidates of the recommendation: those with a time, then those that fail. */
+/*
+ * Writes the list of candidates of the recommendation: first the candidates with a time, then the
+ * candidates that fail.
+ */
 static int judge_list(struct hm_recommending *w, struct hm_err *err)
 {
     struct hm_recommendation *out = w->out;

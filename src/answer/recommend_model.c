@@ -1,7 +1,7 @@
 /*
- * Takes times from the model of a job, if the runs give none. The quantities of the question
- * replace those of the job: batch and size scale the number of samples, and latency and bandwidth
- * describe the network. The intervals are those of a plan without runs.
+ * Provides times from the model of a job if the runs give none. The quantities in the question
+ * replace the quantities of the job: batch and size scale the number of samples, and latency and
+ * bandwidth describe the network. The intervals are the same as in a plan without runs.
  */
 #include <math.h>
 #include <string.h>
@@ -76,7 +76,10 @@ static bool is_candidate(const struct hm_recommend_question *q, double n)
     return q->n_count == 0;
 }
 
-/* Turns each point of the curve into a candidate; `level` is the probability of the intervals. */
+/*
+ * Converts each point of the curve to a candidate; `level` is the coverage probability of the
+ * intervals.
+ */
 static int recommend_take_points(struct hm_recommending *w, const struct hm_search *s,
                                  const struct hm_curve *curve, double level, struct hm_err *err)
 {
@@ -93,7 +96,7 @@ static int recommend_take_points(struct hm_recommending *w, const struct hm_sear
             continue;
         struct hm_recommend_candidate *t = &w->candidates[w->count++];
         /*
-         * With weak scaling, the time is that for as many samples as the reference processes in an
+         * With weak scaling, the time is for as many samples as the reference processes in one
          * iteration.
          */
         double share = s->weak ? s->reference / p->n : 1, time_s = p->time_s * share;

@@ -1,5 +1,5 @@
 /*
- * Finds the one run that would help most. Its quantities (batch, latency, …) are those of the
+ * Finds the one run that would help most. Its quantities (batch, latency, …) are the same as in the
  * question; only its number of workers n is chosen here. The choice depends on where the times of
  * the recommendation come from:
  *
@@ -18,11 +18,11 @@
 
 /*
  * If the recommendation is the best with probability SURE or more, another run is proposed only if
- * it is expected to save the fraction NEXT_WORTH of the time or cost.
+ * it is expected to save at least the fraction NEXT_WORTH of the time or cost.
  */
 static const double SURE = 0.9, NEXT_WORTH = 0.01;
 /*
- * A run of another n is proposed only if that n is better than the recommended one with at least
+ * A run with another n is proposed only if that n is better than the recommended n with at least
  * this probability.
  */
 static const double NEXT_LIKELY = 0.05;
@@ -112,7 +112,7 @@ static double candidate_gain(const struct hm_recommending *w, size_t i)
     for (size_t d = 0; d < w->draw_count; d++)
         sum += fmin(hm__recommend_value(w, &w->candidates[i], w->candidates[i].draws[d]), others);
     /*
-     * Mean, over the draws of the fit, of the value to be minimised for candidate i; it may differ
+     * Mean over the draws of the fit of the value to be minimised for candidate i; it may differ
      * from the reported value.
      */
     double usual = 0;
@@ -161,7 +161,7 @@ static bool n_is_failed(const struct hm_recommending *w, double n)
     return false;
 }
 
-/* Proposes a run of the first n in the question that is not known to fail. */
+/* Proposes a run with the first n in the question that is not known to fail. */
 static int next_first_candidate(struct hm_recommending *w, struct hm_err *err)
 {
     for (size_t i = 0; i < w->count; i++)

@@ -28,8 +28,8 @@ static void off_add_configuration(const struct hm__fit *f, size_t g, struct hm_l
 }
 
 /*
- * Predicts the configurations with the indices first, first + folds, first + 2 folds, … from a fit
- * to all others.
+ * Predicts the configurations with indices first, first + folds, first + 2 folds, … from a fit to
+ * all others.
  */
 static void off_leave_out(const struct hm__fit *f, size_t first, size_t folds, double *errors)
 {

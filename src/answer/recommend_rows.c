@@ -2,12 +2,12 @@
  * Answers from single rows of the table of runs: rows that match a question exactly, and rows of
  * runs that failed.
  *
- * A row matches when every quantity of the question is equal up to rounding. The time for a number
- * of workers n is the median of its k repeats; the interval is mean +- t s sqrt(1 + 1/k), where
- * mean and standard deviation s are those of the repeats and t is from Student's distribution. A
- * failure counts for the same n with the same or more work (batch, size), because a job that does
- * not fit does not fit with more work either. It does not count if a run with at least as much work
- * succeeded. Limit: a failure has no effect on other n.
+ * A row matches if every quantity in the question is equal up to rounding. The time for a number of
+ * workers n is the median of its k repeats; the interval is mean +- t s sqrt(1 + 1/k), where s is
+ * the standard deviation of the repeats and t comes from Student's distribution. A failure rules
+ * out the same n with the same or more work (batch, size), because a job that does not fit in
+ * memory does not fit with more work either. A failure is ignored if a run with at least as much
+ * work succeeded. Limit: a failure has no effect on other n.
  */
 #include <math.h>
 #include <stdio.h>
@@ -48,7 +48,7 @@ static bool row_has_label(const struct hm_runs *runs, const char *name, const ch
 }
 
 /*
- * Adds a note if the runs have several algorithms or machines, but the question does not name one.
+ * Adds a note if the runs use several algorithms or machines, but the question does not name one.
  */
 static int note_labels(struct hm_recommending *w, const char *name, const char *asked,
                        struct hm_err *err)
@@ -157,8 +157,8 @@ static bool place_has(const struct hm_recommending *w, const char *name)
 }
 
 /*
- * Handles a quantity that the question does not give: it must be the same in all runs. The size is
- * an exception, because its default is the whole data set.
+ * Checks a quantity that is not part of the question: it must have the same value in all runs. The
+ * size is an exception, because its default is the whole data set.
  */
 static int place_close(struct hm_recommending *w, const char *name, struct hm_err *err)
 {
@@ -230,8 +230,9 @@ int hm__recommend_candidates(struct hm_recommending *w, struct hm_err *err)
 /* ---- failures -------------------------------------------------------------------------------- */
 
 /*
- * Compares the work (batch and size) of a row with that of the question. Returns whether it is at
- * least as much if at_least is true, otherwise whether it is at most as much.
+ * Compares the work (batch and size) of a row with the work in the question. If at_least is true,
+ * returns whether the row has at least as much work; otherwise, returns whether it has at most as
+ * much.
  */
 static bool row_had_work(const struct hm_recommending *w, size_t row, bool at_least)
 {
@@ -240,8 +241,8 @@ static bool row_had_work(const struct hm_recommending *w, size_t row, bool at_le
         const double *values = hm__recommend_values(w->runs, at->name);
         if (strcmp(at->name, "batch") != 0 && strcmp(at->name, "size") != 0)
             continue;
-        /* A row whose work is unknown is assumed to have at most the work of the question, so that
-         * a failure counts and a success does not. */
+        /* A row whose work is unknown is assumed to have at most as much work as the question, so
+         * that a failure counts and a success does not. */
         if (!values || isnan(values[row]))
             return !at_least;
         if (hm__recommend_same(values[row], at->value))

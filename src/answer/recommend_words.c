@@ -1,6 +1,6 @@
 /*
  * Writes quantities and values as text for reasons and notes, such as "batch 64000, latency 20 ms".
- * Limit: HM_PLACE_TEXT bytes.
+ * Limit: the text has at most HM_PLACE_TEXT bytes.
  */
 #include <math.h>
 #include <stdio.h>

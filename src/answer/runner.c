@@ -1,14 +1,14 @@
 /*
- * Computes the path of the loss, that is, the loss over iterations, of an algorithm on m workers.
- * There is one path for each random draw of the fit.
+ * Computes the path of the loss (the loss as a function of the iteration) of an algorithm on m
+ * workers. There is one path for each random draw of the fit.
  *
  * If traces on m workers exist, a path follows one of them, shifted by the noise that remains in
  * the mean of these traces. Beyond the end of the trace, it continues like the draw of the fitted
  * loss curve g(i, m), where i is the iteration. If m was not measured, a path is the draw of g(i,
- * m), shifted by a random error as large as the errors for numbers of workers that were held out of
- * the fit. If every trace on m workers, or on the neighbouring measured numbers, diverged, the path
- * ends where they diverged. Limit: paths are evaluated on a grid of HM_GRID_MAX iterations, up to
- * eight times the longest trace.
+ * m), shifted by a random error as large as the errors for held-out numbers of workers. If every
+ * trace on m workers, or on the neighbouring measured numbers, diverged, the path ends at the
+ * iteration where they diverged. Limit: paths are evaluated on a grid of HM_GRID_MAX iterations, up
+ * to eight times the longest trace.
  */
 #include <math.h>
 #include <string.h>
@@ -18,16 +18,16 @@
 #include "runner.h"
 
 /*
- * A draw of the fit that never reaches the target loss counts with this multiple of the mean time
- * of the draws that reach it.
+ * A draw of the fit that never reaches the target loss counts as this multiple of the mean time of
+ * the draws that reach it.
  */
 static const double NEVER = 10;
 /* Lower limit of the time of a run in a draw of the fits, as a fraction of its mean. */
 static const double LEAST_TIME = 0.1;
 
 /*
- * Sets the iterations of the grid: first consecutive ones, then growing steps, up to eight times
- * the last measured iteration.
+ * Sets the iterations of the grid: first consecutive iterations, then increasing steps, up to eight
+ * times the last measured iteration.
  */
 static void grid_init(struct hm_grid *grid, double last)
 {
@@ -48,9 +48,9 @@ static void grid_init(struct hm_grid *grid, double last)
 }
 
 /*
- * Evaluates a measured curve on the grid of iterations: ln(P - P*), the logarithm of loss minus
- * lowest loss, interpolated linearly in ln i. Grid points before the first point of the curve get
- * INFINITY. Returns the number of grid points up to the end of the curve.
+ * Evaluates a measured curve on the grid of iterations: ln(P - P*), the logarithm of the excess
+ * loss, is interpolated linearly in ln i. It is INFINITY at grid points before the first point of
+ * the curve. Returns the number of grid points up to the end of the curve.
  */
 static size_t grid_lay_curve(const struct hm_grid *grid, const struct hm_g_curve *curve,
                              double best, double *y)
@@ -77,8 +77,8 @@ static size_t grid_lay_curve(const struct hm_grid *grid, const struct hm_g_curve
 /* The traces on m workers, evaluated on the grid. */
 struct laid_curves {
     /*
-     * y[c * grid.count + p] is ln(P - P*), the logarithm of loss minus lowest loss, of trace c at
-     * grid point p.
+     * y[c * grid.count + p] is ln(P - P*), the logarithm of the excess loss, of trace c at grid
+     * point p.
      */
     double *y;
     size_t *ends; /* Number of grid points up to the end of each trace. */
@@ -135,10 +135,10 @@ static double curve_last_slope(const struct hm_grid *grid, const double *curve, 
 }
 
 /*
- * Replaces the path y by a trace, shifted by `away`. On entry, y must hold the values of the fitted
- * loss curve g. Beyond the end of the trace, the path falls by as much as g falls. A path is the
- * lowest loss so far and cannot rise; if g rises, the path continues like a power of the iteration,
- * with the last slope of the trace.
+ * Replaces the path y with a trace, shifted by `away`. On entry, y must hold the values of the
+ * fitted loss curve g. Beyond the end of the trace, the path decreases by as much as g decreases. A
+ * path is the lowest loss so far and cannot increase; if g increases, the path continues as a power
+ * of the iteration, with the last slope of the trace.
  */
 static void path_follow_curve(const struct hm_grid *grid, const struct laid_curves *laid, size_t c,
                               double away, double *y)
@@ -167,7 +167,7 @@ static void path_keep_least(double *y, size_t count)
 
 /*
  * Returns the iteration after which all traces on m workers have diverged; INFINITY if at least one
- * has not.
+ * trace has not diverged.
  */
 static double last_before_divergence(const struct hm_g *g, double m)
 {
@@ -303,8 +303,8 @@ void hm__runner_vary(struct hm_runner *r, struct hm_pace_spread spread, double s
         r->luck[d] = hm__random_normal(&random);
 }
 
-/* Returns the time of a number of iterations in a draw of the fit, relative to its mean; at least
- * LEAST_TIME. */
+/* Returns the time of a number of iterations in one draw of the fit, relative to its mean; the
+ * result is at least LEAST_TIME. */
 static double runner_luck(const struct hm_runner *r, size_t draw, double iterations)
 {
     double away = r->luck[draw] * r->spread.deviation / sqrt(fmax(iterations, 1));
@@ -337,8 +337,8 @@ void hm__runner_release(struct hm_runner *runner)
 }
 
 /*
- * Returns the index of the first grid point at which a falling path is at most `level`; `count` if
- * there is none.
+ * Returns the index of the first grid point at which a decreasing path is at most `level`; `count`
+ * if there is none.
  */
 static size_t path_first_at(const double *y, size_t count, double level)
 {

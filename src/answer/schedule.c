@@ -4,19 +4,19 @@
  *
  * A run that has reached a loss is assumed to continue on m' workers as if it had reached that loss
  * on m' workers: the loss is the whole state. Levels are equally spaced values of y = ln(P - P*),
- * the logarithm of loss minus lowest loss. Let I(m, k) be the iteration at which the path on m
- * workers crosses level k. A step on m workers leads from level k to the first level k' with I(m,
- * k') >= I(m, k) + 1, so that m does not change within an iteration. Let V(k, m) be the shortest
- * time from level k to the last level if the run is on m workers at level k. With f(m), the time of
- * an iteration in seconds, V is computed from the last level backwards:
+ * the logarithm of the excess loss. Let I(m, k) be the iteration at which the path on m workers
+ * crosses level k. A step on m workers leads from level k to the first level k' with I(m, k') >=
+ * I(m, k) + 1, so that m does not change within an iteration. Let V(k, m) be the shortest time from
+ * level k to the last level if the run is on m workers at level k. With f(m), the time of an
+ * iteration in seconds, V is computed from the last level backwards:
  *
  *     V(k, m) = min over m' of (switch if m' is not m) + f(m') (I(m', k') - I(m', k)) + V(k', m').
  *
  * The search uses smooth paths (hm__runner_smooth), because it would mistake the noise of single
  * traces for gains. The gain of the schedule is then computed over the random draws, which follow
  * the traces; if the mean gain is too small, no schedule is proposed. All paths start at a common
- * level above the losses after the first iteration. Limit: SCHEDULE_LEVELS levels of the loss and
- * HM_RUNNERS_MAX values of m.
+ * level above the losses after the first iteration. Limit: there are at most SCHEDULE_LEVELS levels
+ * of the loss and HM_RUNNERS_MAX values of m.
  */
 #include <math.h>
 #include <string.h>
@@ -31,8 +31,8 @@ enum { SCHEDULE_LEVELS = 400 };
 /* Smallest relative gain for which a schedule is proposed. */
 static const double SCHEDULE_WORTH = 0.01;
 /*
- * Smallest relative gain for which the number of workers is changed. It prevents alternating
- * between two equally good numbers.
+ * Smallest relative gain for which the number of workers is changed. This threshold prevents
+ * alternating between two equally good numbers.
  */
 static const double BOTHER = 1e-3;
 
@@ -61,11 +61,12 @@ struct schedule_plan {
     /* next[r * SCHEDULE_LEVELS + k] is the best runner to continue with from level k of the loss,
      * after runner r. */
     size_t *next;
-    /* First and last level of y = ln(P - P*), the logarithm of loss minus lowest loss. */
+    /* First and last level of y = ln(P - P*), the logarithm of the excess loss. */
     double from, to;
-    double switch_s; /* Seconds that a change of the number of workers takes. */
+    double switch_s; /* Time in seconds that a change of the number of workers takes. */
     /*
-     * Seconds that a change of the number of workers must save in addition to the seconds it takes.
+     * Time in seconds that a change of the number of workers must save in addition to the time that
+     * it takes.
      */
     double bother_s;
 };
@@ -76,8 +77,8 @@ static double schedule_level(const struct schedule_plan *p, size_t k)
 }
 
 /*
- * Computes for every level of the loss the number of iterations after which a falling path reaches
- * it.
+ * Computes, for every level of the loss, the number of iterations after which a decreasing path
+ * reaches the level.
  */
 static void schedule_cross(const struct schedule_plan *p, const struct hm_grid *grid,
                            const double *y, double *at)
@@ -114,9 +115,9 @@ static int schedule_lay_out(struct schedule_plan *p, double best, struct hm_err 
 }
 
 /*
- * Finds the first level of the loss that is reached at least one iteration after level k, or else
- * the last level that is reached. Returns the number of iterations from level k to that level;
- * INFINITY if no level after k is reached.
+ * Finds the first level of the loss that is reached at least one iteration after level k or, if
+ * there is none, the last level that is reached. Returns the number of iterations from level k to
+ * that level; INFINITY if no level after k is reached.
  */
 static double levels_go_on(const double *at, size_t k, size_t *ret_level)
 {
@@ -166,8 +167,8 @@ static void schedule_solve(struct schedule_plan *p)
 }
 
 /*
- * Returns the number of iterations from level `from` of the loss until level `to` is reached. Only
- * whole steps are taken, so the level at the end, *ret_end, may be beyond `to`.
+ * Returns the number of iterations from level `from` of the loss until level `to` is reached. Steps
+ * are whole, so the level at the end, *ret_end, may be beyond `to`.
  */
 static double levels_stay_until(const double *at, size_t from, size_t to, size_t *ret_end)
 {
@@ -187,7 +188,7 @@ static double schedule_stay(const struct schedule_plan *p, size_t r, double seco
 }
 
 /*
- * Returns the best runner to start with. The start does not count as a change of the number of
+ * Returns the best runner to start with. Starting does not count as a change of the number of
  * workers.
  */
 static size_t schedule_best_start(const struct schedule_plan *p)
@@ -279,7 +280,7 @@ static double schedule_draw_gain(struct schedule_plan *p, const struct schedule_
     return 1 - schedule_time(p, steps, seconds, NULL) / (fixed * rival->runner->paces[draw]);
 }
 
-/* Sets the interval of the gain from all draws of the fits; returns the mean gain. */
+/* Sets the interval for the gain from all draws of the fits, and returns the mean gain. */
 static double schedule_bound_gain(struct schedule_plan *p, struct hm_schedule *s,
                                   const struct schedule_steps *steps,
                                   const struct fixed_rival *rival, double level)
@@ -302,8 +303,8 @@ static double schedule_bound_gain(struct schedule_plan *p, struct hm_schedule *s
 }
 
 /*
- * Replaces *rival by the fastest run of this algorithm with a fixed number of workers, if that run
- * is faster.
+ * Replaces *rival with the fastest run of this algorithm with a fixed number of workers, if that
+ * run is faster.
  */
 static void rival_try_fixed(const struct schedule_plan *p, struct fixed_rival *rival)
 {
@@ -314,7 +315,7 @@ static void rival_try_fixed(const struct schedule_plan *p, struct fixed_rival *r
         *rival = (struct fixed_rival){p->runners[r], time, time / seconds};
 }
 
-/* Replaces *s by the best schedule of this algorithm, if that schedule is faster. */
+/* Replaces *s with the best schedule of this algorithm, if that schedule is faster. */
 static int schedule_try(struct schedule_plan *p, struct hm_schedule *s, struct hm_arena *arena,
                         double best, const struct fixed_rival *rival, double confidence,
                         struct hm_err *err)
@@ -371,7 +372,8 @@ static int schedule_select_algorithm(struct schedule_plan *p, struct hm_runner *
     for (size_t k = 0; k < count; k++) {
         if (runners[k].g == runners[first].g && k < first)
             /*
-             * The algorithm of this runner was evaluated already, together with an earlier runner.
+             * The algorithm of this runner has already been evaluated, together with an earlier
+             * runner.
              */
             return 0;
         if (runners[k].g == runners[first].g && p->count < HM_RUNNERS_MAX)

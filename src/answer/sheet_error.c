@@ -1,8 +1,8 @@
 /*
- * Sets the uncertainty of a plan without runs: each point gets the 90 % interval of its kind of job
- * and hardware from the table of measured errors (src/model/sheet_spread.c). If the machine was
- * calibrated, the uncertainty of its measured rates is added; both errors are independent, so their
- * squares are added.
+ * Sets the uncertainty of a plan without runs: each point receives the 90 % interval for its kind
+ * of job and hardware from the table of measured errors (src/model/sheet_spread.c). If the machine
+ * was calibrated, the uncertainty of its measured rates is added; the two errors are independent,
+ * so their squares are added.
  */
 #include "sheet_error.h"
 
@@ -10,8 +10,8 @@
 
 #include "sheet_spread.h"
 
-static const double SHEET_LEVEL = 0.9; /* Probability that an interval of the table contains the
-                                          measured time. */
+static const double SHEET_LEVEL =
+    0.9; /* Probability that an interval from the table contains the measured time. */
 
 static struct hm_sheet_error point_sheet_error(const struct hm_search *s, const struct hm_point *p)
 {

@@ -5,8 +5,8 @@
 #include "search.h"
 
 /*
- * Sets the intervals of points whose times come from the model alone, and returns the probability
- * of these intervals (sheet_error.c).
+ * Sets the intervals of points whose times come from the model alone, and returns the coverage
+ * probability of these intervals (sheet_error.c).
  */
 double hm__sheet_intervals(const struct hm_search *search, struct hm_point *points, size_t count);
 /*
@@ -15,8 +15,8 @@ double hm__sheet_intervals(const struct hm_search *search, struct hm_point *poin
  */
 void hm__answer_sheet_error(struct hm_answer *answer, const struct hm_search *search);
 /*
- * Sets the advised runs of a plan without runs: those that narrow its interval most, as the design
- * of runs chooses them (plan_runs.c). None are set if the design cannot be computed.
+ * Sets the advised runs of a plan without runs: the experimental design chooses the runs that
+ * narrow its interval most (plan_runs.c). None are set if the design cannot be computed.
  */
 int hm__answer_advise_runs(struct hm_answer *answer, const struct hm_search *search,
                            struct hm_err *err);

@@ -1,9 +1,9 @@
 /*
  * Compares a job with the literature. A job may contain published values that the model must
  * reproduce, and k measured speedups. The mean absolute percentage error of the predicted speedups
- * s, 100/k sum |s - s_measured| / s_measured, can be compared with a published error too, with and
- * without the reference point, which is exact by construction. Limit: values are compared at the n
- * of the curve only.
+ * s, 100/k sum |s - s_measured| / s_measured, can also be compared with a published error, with and
+ * without the reference point, which is exact by construction. Limit: values are compared only at
+ * the values of n on the curve.
  */
 #include <math.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 #include "memory.h"
 
 /* Returns whether a value, rounded to the given number of significant digits, equals the published
- * one. */
+ * value. */
 static bool figure_agrees(double value, double published, double digits)
 {
     if (published == 0)
@@ -56,8 +56,8 @@ static double answer_mape(const struct hm_answer *a, bool without_reference)
 enum { RANDOM_SEEDS = 20 };
 
 /*
- * Computes mean and standard deviation of the percentage error of the speedups, over random splits
- * of the job's graph with 20 seeds.
+ * Computes the mean and the standard deviation of the percentage error of the speedups over random
+ * splits of the job's graph with 20 seeds.
  */
 static int random_mape(const struct hm_job *job, double *ret_mean, double *ret_spread,
                        struct hm_err *err)
@@ -116,8 +116,8 @@ static void validation_add_check(struct hm_validation *v, const char *what, doub
 }
 
 /*
- * Compares the counts of a neural network with published ones: the number of parameters must agree
- * exactly, the flop to the published digits (four or five).
+ * Compares the counts of a neural network with published counts: the number of parameters must
+ * agree exactly, and the flop must agree to the published digits (four or five).
  */
 static int check_network(struct hm_validation *v, const struct hm_job *job, struct hm_err *err)
 {
@@ -150,7 +150,7 @@ static int fail_off_curve(const struct hm_job *job, double n, const char *field,
 }
 
 /*
- * Checks that the curve has a point at the n of each published value. If a value is an error of
+ * Checks that the curve has a point for the n of each published value. If a value is an error of
  * speedups, the job must have measured speedups.
  */
 static int check_points(const struct hm_job *job, const struct hm_answer *a, struct hm_err *err)

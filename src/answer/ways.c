@@ -1,8 +1,9 @@
 /*
  * Lists the platforms that a plan compares: chooses the number of servers, finds the number of
- * workers n from which the servers' links limit the speed, and finds how many servers are enough. A
- * number of servers is enough when the time is at most 1.05 times that with one server per worker.
- * Limit: if the question gives no number of servers, only those in `numbers` are tried.
+ * workers n above which the servers' links limit the speed, and finds how many servers are enough.
+ * A number of servers is enough if the time is at most 1.05 times the time with one server per
+ * worker. Limit: if the question gives no number of servers, only the numbers in `numbers` are
+ * tried.
  */
 #include "ways.h"
 
@@ -20,8 +21,9 @@ static const double numbers[] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 1
 enum { NUMBERS = sizeof(numbers) / sizeof(numbers[0]) };
 
 /*
- * The smallest number of servers is chosen whose value is at most FEWER times the best value. A
- * number of servers is enough if the time is at most ENOUGH times that with one server per worker.
+ * The chosen number of servers is the smallest one whose value is at most FEWER times the best
+ * value. A number of servers is enough if the time is at most ENOUGH times the time with one server
+ * per worker.
  */
 static const double FEWER = 1.02, ENOUGH = 1.05;
 
@@ -84,9 +86,9 @@ double hm__search_samples_per_s(const struct hm_search *s, const struct hm_point
 /* ---- saturation ------------------------------------------------------------------------------ */
 
 /*
- * Returns the number of workers n from which the servers' links are busy for at least half of a
- * step, or for 70 % of the time if gradients may be stale. At about this n, the links need as long
- * for the gradients of n workers as a worker needs for one step without waiting.
+ * Returns the smallest number of workers n for which the servers' links are busy for at least half
+ * of a step, or for 70 % of the time if gradients may be stale. At about this n, the links need as
+ * much time for the gradients of n workers as a worker needs for one step without waiting.
  */
 double hm__way_saturates(const struct hm_search *s, const struct hm_curve *c)
 {

@@ -15,24 +15,26 @@ size_t hm__ways_count(const struct hm_question *question);
  */
 struct hm_way hm__ways_nth(const struct hm_question *question, size_t nth, size_t *ret_asked);
 /*
- * Returns the factor for the choice of the number of servers: the smallest number is chosen whose
- * value is at most this factor times the best value.
+ * Returns the factor used to choose the number of servers: the chosen number is the smallest one
+ * whose value is at most this factor times the best value.
  */
 double hm__ways_fewer(void);
 
 /*
- * Returns the platform as it is used at a point; it has at most as many colocated servers as the
- * point has nodes.
+ * Returns the platform as it is used at a point; the number of colocated servers is at most the
+ * number of nodes at the point.
  */
 struct hm_way hm__way_at(const struct hm_way *way, const struct hm_point *point);
-/* Returns the samples per second whose gradients are used; NaN if the job has no batch. */
+/*
+ * Returns the number of samples per second whose gradients are used; NaN if the job has no batch.
+ */
 double hm__search_samples_per_s(const struct hm_search *search, const struct hm_point *point);
 /* Checks that servers and backups leave at least one worker. */
 int hm__way_check(const struct hm_search *search, double max_n, struct hm_err *err);
 
 /*
- * Returns the number of workers n from which the servers' links limit the speed; NaN if they never
- * do or there are no servers.
+ * Returns the smallest number of workers n at which the servers' links limit the speed; NaN if they
+ * never do or there are no servers.
  */
 double hm__way_saturates(const struct hm_search *search, const struct hm_curve *curve);
 /*

@@ -1,4 +1,4 @@
-/* Checks the limits of time and memory (the budget) of the request that a thread runs. */
+/* Checks the limits on time and memory (the budget) of the request that a thread runs. */
 #include "budget.h"
 
 #include <time.h>
@@ -47,7 +47,7 @@ static bool budget_spend(enum hm_budget_cause cause, const char *field)
     return true;
 }
 
-/* Returns whether the time limit is reached or the result is no longer wanted. */
+/* Returns whether the time limit has been reached or the result is no longer wanted. */
 static bool budget_is_over(struct hm_budget *b, const char *field)
 {
     if (b->checks > 0 && --b->checks == 0)

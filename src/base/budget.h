@@ -33,7 +33,9 @@ struct hm_budget {
     bool (*cancelled)(void *data);
     void *data;
 
-    /* For tests: the budget is spent at the check with this number, counted from 1; 0 if never. */
+    /*
+     * For tests: the budget is spent at the check with this number, counted from 1; 0 means never.
+     */
     long checks;
 
     /* The functions below set the following fields. */
@@ -56,15 +58,15 @@ struct hm_budget {
 
 /*
  * Put a budget in force for this thread, until hm__budget_leave is called with the same budget. If
- * another budget is in force already, the outer one stays in force and the new one is ignored.
+ * another budget is already in force, it stays in force and the new one is ignored.
  */
 void hm__budget_enter(struct hm_budget *budget);
 void hm__budget_leave(struct hm_budget *budget);
 
 /*
- * Returns whether the budget of this thread is spent. `field` names the field of the input on which
- * the length of the caller's loop depends; the field of the first check that finds the budget spent
- * is kept for the error.
+ * Returns whether the budget of this thread is spent. `field` names the input field on which the
+ * length of the caller's loop depends; the error names the field of the first check that finds the
+ * budget spent.
  */
 bool hm__budget_spent(const char *field);
 /* Like hm__budget_spent, for functions that return a code: 0, or an error. */
@@ -72,8 +74,8 @@ int hm__budget_check(const char *field, struct hm_err *err);
 /*
  * Returns rc, or the error that describes how the budget of this thread was spent. An error that
  * err already holds is replaced, since it is a consequence of the spent budget. If an allocation
- * failed, the result is HM_E_NOMEM, because a part of the answer may be missing, or another error
- * may be a consequence of the failed allocation.
+ * failed, the result is HM_E_NOMEM, because part of the answer may be missing, or another error may
+ * be a consequence of the failed allocation.
  */
 int hm__budget_result(int rc, struct hm_err *err);
 

@@ -33,7 +33,10 @@ const char *hm_strerror(int code)
     }
 }
 
-/* Replace control characters: text from a file must not send escape sequences to a terminal. */
+/*
+ * Replace control characters, because text from a file must not send escape sequences to a
+ * terminal.
+ */
 static void clean_text(char *text)
 {
     for (; *text; text++)

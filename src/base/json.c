@@ -8,7 +8,7 @@
 
 #include "shortest.h"
 
-/* Returns the number of ASCII characters at the start of text that need no escape. */
+/* Returns the number of ASCII characters at the start of `text` that need no escape. */
 static size_t json_plain_length(const char *text)
 {
     size_t length = 0;
@@ -19,7 +19,7 @@ static size_t json_plain_length(const char *text)
     return length;
 }
 
-/* File names may hold any bytes, but JSON must be UTF-8, so invalid bytes are replaced. */
+/* File names may contain any bytes, but JSON must be UTF-8, so invalid bytes are replaced. */
 void hm__json_text(struct hm_text *out, const char *text)
 {
     if (!text) {

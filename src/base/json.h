@@ -23,14 +23,14 @@ enum { HM_JSON_DEPTH = 32 };
 enum hm_json_layout {
     HM_JSON_OBJECT = 0,
     HM_JSON_LIST = 1,
-    HM_JSON_LINES = 2, /* Each member is written on a line of its own. */
+    HM_JSON_LINES = 2, /* Each member is written on its own line. */
 };
 
-/* A writer of JSON. Set `out` and leave all other fields zero. */
+/* A JSON writer. Set `out` and leave all other fields zero. */
 struct hm_json {
     struct hm_text *out; /* Text that receives the JSON; borrowed. */
     size_t depth;
-    unsigned char layouts[HM_JSON_DEPTH]; /* Layout of each object or list that is open. */
+    unsigned char layouts[HM_JSON_DEPTH]; /* Layout of each open object or list. */
     bool filled[HM_JSON_DEPTH]; /* True for each open object or list that already has a member. */
 };
 
@@ -42,13 +42,13 @@ void hm__json_close(struct hm_json *json);
 /* Add a member whose value is a string, or null if text is NULL; key is NULL inside a list. */
 void hm__json_put_text(struct hm_json *json, const char *key, const char *text);
 /*
- * Add a number as the shortest decimal that reads back as the same double; null if the number is
+ * Add a number as the shortest decimal that reads back as the same double, or null if the number is
  * not finite.
  */
 void hm__json_put_number(struct hm_json *json, const char *key, double value);
 void hm__json_put_bool(struct hm_json *json, const char *key, bool value);
 void hm__json_put_null(struct hm_json *json, const char *key);
-/* Add a string that is JSON already; it is copied without changes. */
+/* Add a string that is already JSON; it is copied without changes. */
 void hm__json_put_raw(struct hm_json *json, const char *key, const char *text);
 /* Add a list of strings, each on its own line. */
 void hm__json_put_texts(struct hm_json *json, const char *key, const char *const *texts,

@@ -17,8 +17,8 @@
 
 /*
  * Besides the budget of a thread (budget.c), this is the only state of the library that is not part
- * of an object. Tests use it to make allocations fail; otherwise it is off. It is per thread, so
- * that a test can let a single rank run out of memory.
+ * of an object. Tests use it to make allocations fail; otherwise it is off. It is separate for each
+ * thread, so that a test can make a single rank run out of memory.
  */
 static _Thread_local long fail_after = -1;
 static _Thread_local bool fail_once;
@@ -52,7 +52,7 @@ static bool alloc_must_fail(void)
     return true;
 }
 
-/* Count a block that was allocated (sign 1) or is freed (sign -1) in the budget of the thread. */
+/* Count a block that was allocated (sign 1) or freed (sign -1) towards the thread's budget. */
 static void count_block(void *pointer, int sign)
 {
     if (pointer)

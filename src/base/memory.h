@@ -4,18 +4,21 @@
 
 #include "howmany.h"
 
-/* Allocate `count` zeroed elements; NULL when out of memory or when count * size overflows. */
+/*
+ * Allocate `count` zeroed elements; returns NULL when memory runs out or when count * size
+ * overflows.
+ */
 void *hm__calloc(size_t count, size_t size);
 void *hm__realloc(void *pointer, size_t count, size_t size);
 void hm__free(void *pointer);
 
-/* Give unused memory of the allocator back to the operating system. */
+/* Return unused memory of the allocator to the operating system. */
 void hm__trim(void);
 
 /*
  * For tests: the next `after` allocations of this thread succeed, and all later ones fail. -1 means
- * that no allocation fails. Returns the number of allocations that would still have succeeded
- * before, or -1.
+ * that no allocation fails. Returns the previous value, reduced by the allocations since then, or
+ * -1.
  */
 long hm__alloc_fail_after(long after);
 /* For tests: like hm__alloc_fail_after, but only one allocation fails. */
@@ -26,7 +29,7 @@ struct hm_arena;
 
 struct hm_arena *hm__arena_new(void);
 void hm__arena_free(struct hm_arena *arena);
-/* Allocate zeroed memory, aligned for any type; NULL when out of memory. */
+/* Allocate zeroed memory, aligned for any type; returns NULL when memory runs out. */
 void *hm__arena_alloc(struct hm_arena *arena, size_t count, size_t size);
 char *hm__arena_strdup(struct hm_arena *arena, const char *text);
 char *hm__arena_strndup(struct hm_arena *arena, const char *text, size_t length);

@@ -1,4 +1,4 @@
-/* The order of numbers, for qsort and bsearch, and their median. */
+/* Implements comparisons of numbers for qsort and bsearch, and the median. */
 #include "order.h"
 
 #include <math.h>

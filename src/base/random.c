@@ -1,7 +1,7 @@
 /*
  * Implements the random number generator Philox4x32-10, and draws from distributions.
  *
- * Binomial numbers are drawn exactly: by inversion if few successes are expected, else by
+ * Binomial numbers are drawn exactly: by inversion if few successes are expected, otherwise by
  * transformed rejection (BTRS; Hormann: The generation of binomial random variates, 1993), whose
  * cost does not grow with the number of trials.
  */
@@ -53,7 +53,7 @@ double hm__random_uniform(struct hm_random *r)
     return ((double)(high * 67108864 + low) + 0.5) / 9007199254740992.0;
 }
 
-double hm__random_normal(struct hm_random *random) /* Uses the method of Box and Muller. */
+double hm__random_normal(struct hm_random *random) /* Uses the Box-Muller method. */
 {
     double u = hm__random_uniform(random), v = hm__random_uniform(random);
 
@@ -63,7 +63,7 @@ double hm__random_normal(struct hm_random *random) /* Uses the method of Box and
 uint32_t hm__random_below(struct hm_random *r, uint32_t n)
 {
     /*
-     * Uses the method of Lemire 2019: takes the high word of a product, and rejects low words that
+     * Uses Lemire's method (2019): takes the high word of a product, and rejects low words that
      * would cause bias.
      */
     uint64_t product = (uint64_t)hm__random_u32(r) * n;

@@ -1,7 +1,7 @@
 /*
- * Generates random numbers that depend only on (seed, stream, index), and therefore not on the
- * number of machines. The generator is Philox4x32-10 (Salmon, Moraes, Dror, Shaw: Parallel random
- * numbers: as easy as 1, 2, 3, SC 2011).
+ * Generates random numbers that depend only on (seed, stream, index), and not on the number of
+ * machines. The generator is Philox4x32-10 (Salmon, Moraes, Dror, Shaw: Parallel random numbers: as
+ * easy as 1, 2, 3, SC 2011).
  */
 #ifndef HM_RANDOM_H
 #define HM_RANDOM_H
@@ -19,7 +19,7 @@ struct hm_random {
 };
 
 void hm__random_init(struct hm_random *random, uint64_t seed, uint64_t stream);
-/* The generator function: computes the four random numbers that belong to a counter and a key. */
+/* The generator function computes the four random numbers that belong to a counter and a key. */
 void hm__philox(const uint32_t counter[4], const uint32_t key[2], uint32_t ret_block[4]);
 
 uint32_t hm__random_u32(struct hm_random *random);
@@ -27,7 +27,7 @@ uint32_t hm__random_u32(struct hm_random *random);
 double hm__random_uniform(struct hm_random *random);
 /* Draws a number from the standard normal distribution. */
 double hm__random_normal(struct hm_random *random);
-/* Draws a uniform whole number in 0..n-1, without bias; n >= 1. */
+/* Draws a uniform whole number from 0 to n - 1 without bias; n >= 1. */
 uint32_t hm__random_below(struct hm_random *random, uint32_t n);
 /*
  * Draws a binomial number: the number of successes in `count` trials with probability p in [0, 1].

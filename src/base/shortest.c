@@ -1,10 +1,10 @@
 /*
- * Finds the shortest decimal of a double, with 128-bit integers. A double is v = m 2^-s with whole
- * numbers m and s, and N = m 10^k fits into 128 bits for numbers of common size. The first 17
- * digits of N and the remainder give each rounding without error. A rounding reads back as v if its
- * distance to N is less than half of 10^k, which is the distance between neighbouring doubles on
- * the scale of N. This is faster than printf, which needs half a microsecond per attempt; an answer
- * has thousands of numbers.
+ * Finds the shortest decimal representation of a double, using 128-bit integers. A double is v = m
+ * 2^-s with whole numbers m and s, and N = m 10^k fits into 128 bits for numbers of common size.
+ * The first 17 digits of N and the remainder give each rounding without error. A rounding reads
+ * back as v if its distance to N is less than half of 10^k, which is the distance between
+ * neighbouring doubles on the scale of N. This is faster than printf, which needs half a
+ * microsecond per attempt; an answer contains thousands of numbers.
  */
 #include "shortest.h"
 
@@ -62,11 +62,13 @@ static bool scale_to_integer(double value, struct scaled *v)
     v->shift = 53 - two;
     v->even = m % 2 == 0;
     v->exponent = (int)floor(log10(value));
-    if (m == (uint64_t)1 << 52 || v->shift <= 0) /* The method supports neither powers of two,
-                                                    whose neighbours have unequal distances, nor
-                                                    large numbers. */
+    /*
+     * The method supports neither powers of two, whose two neighbours are at unequal distances, nor
+     * large numbers.
+     */
+    if (m == (uint64_t)1 << 52 || v->shift <= 0)
         return false;
-    /* The exponent that the logarithm gives may be off by one, so it is adjusted. */
+    /* The exponent computed from the logarithm may be off by one, so it is adjusted. */
     for (int tries = 0; tries < 3; tries++) {
         if (v->exponent < -4 || v->exponent > 14)
             return false;
@@ -101,12 +103,12 @@ static bool reads_back(const struct scaled *v, uint64_t digits, int count)
     return 2 * off < v->ten || (2 * off == v->ten && v->even);
 }
 
-/* Writes digits as %g does, without an exponent and without zeros at the end. */
+/* Writes digits as %g does, without an exponent and without trailing zeros. */
 static void write_digits(uint64_t number, int count, int exponent, char *text)
 {
     char digits[24];
 
-    if (number == tens[count]) { /* The rounding gave a power of ten: 9.99… became 10. */
+    if (number == tens[count]) { /* Rounding has produced a power of ten: 9.99… became 10. */
         number /= 10;
         exponent++;
     }

@@ -1,4 +1,4 @@
-/* Converts doubles to the shortest decimals, faster than printf does. */
+/* Converts doubles to the shortest decimals, faster than printf. */
 #ifndef HM_SHORTEST_H
 #define HM_SHORTEST_H
 
@@ -8,8 +8,8 @@ enum { HM_SHORTEST = 40 };
 
 /*
  * Write a number into text[HM_SHORTEST] as %.15g, %.16g or %.17g do, with the fewest digits that
- * read back as the same double. Returns false for numbers that are not supported: those below 1e-4,
- * those from 1e15 on, and powers of two.
+ * read back as the same double. Returns false for numbers that are not supported: numbers below
+ * 1e-4, numbers of at least 1e15, and powers of two.
  */
 bool hm__shortest(double value, char *text);
 

@@ -1,4 +1,4 @@
-/* Implements growing strings, spelling suggestions, and reading of decimal numbers. */
+/* Implements growing strings, spelling suggestions, and functions that read decimal numbers. */
 #include "text.h"
 
 #include <math.h>
@@ -203,7 +203,7 @@ static long double long_power_of_ten(int exponent)
 
 /*
  * Returns mantissa * 10^exponent. A mantissa up to 2^53 and a power of ten up to 10^22 are exact
- * doubles, so the result is correctly rounded. Otherwise a long double gives an error below one
+ * doubles, so the result is correctly rounded. Otherwise, a long double keeps the error below one
  * ulp.
  */
 static double scale_by_ten(uint64_t mantissa, int exponent)

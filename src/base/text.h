@@ -12,7 +12,7 @@
  * true.
  */
 struct hm_text {
-    char *data; /* The text, which is owned and ends with NUL; NULL if the text is empty. */
+    char *data; /* The text, which is owned and terminated by NUL; NULL if the text is empty. */
     size_t length, room;
     bool failed; /* True if an allocation failed, so that the text is not complete. */
 };
@@ -22,15 +22,15 @@ void hm__text_add_n(struct hm_text *text, const char *piece, size_t length);
 void hm__text_addf(struct hm_text *text, const char *format, ...) HM_PRINTF(2, 3);
 void hm__text_repeat(struct hm_text *text, const char *piece, size_t times);
 /*
- * Add the beginning of `piece`, at most `columns` columns wide; returns the number of columns that
- * were added.
+ * Add as much of the beginning of `piece` as fits into `columns` columns; returns the number of
+ * columns that were added.
  */
 size_t hm__text_cut(struct hm_text *text, const char *piece, size_t columns);
 /* Remove spaces at the end of the text and add a line break. */
 void hm__text_end_line(struct hm_text *text);
 void hm__text_release(struct hm_text *text);
 /*
- * Give the text to the caller, who frees it with hm_text_free; fails if the text is not complete.
+ * Pass the text to the caller, who frees it with hm_text_free; fails if the text is not complete.
  */
 int hm__text_take(struct hm_text *text, char **ret_text, struct hm_err *err);
 
@@ -42,8 +42,8 @@ const char *hm__suggest(const char *word, const char *(*next)(const void *contex
                         const void *context);
 
 /*
- * Read a decimal number at the start of text; returns the number of characters used, 0 if there is
- * no number.
+ * Read a decimal number at the start of `text`; returns the number of characters used, or 0 if
+ * there is no number.
  */
 size_t hm__number_read(const char *text, double *ret_value);
 /* Same as hm__number_read, with an optional + or - before the number. */

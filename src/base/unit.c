@@ -1,7 +1,7 @@
 /*
  * Converts units and checks dimensions.
  *
- * Internally all quantities are in SI units, with the byte for information: 1 bit is 1/8 byte, 1
+ * Internally, all quantities are in SI units, with the byte for information: 1 bit is 1/8 byte, 1
  * Gbit/s is 125e6 byte/s. Decimal prefixes are powers of 1000; KiB, MiB, GiB and TiB are powers of
  * 1024. The case of b (bit) and B (byte) matters. "GFLOPS" and "Tflops" mean flop per second, as on
  * data sheets; "Gflop" is a number of operations.
@@ -136,7 +136,7 @@ bool hm__unit_find(const char *name, size_t length, double *ret_factor, struct h
     return false;
 }
 
-/* Returns the name of unit i, NULL after the last; for hm__suggest. */
+/* Returns the name of unit i, or NULL after the last unit; used by hm__suggest. */
 static const char *unit_name(const void *unused, size_t i)
 {
     (void)unused;

@@ -27,15 +27,16 @@
 
 enum { TERMS = 4, GRID = 90, BOOTS = 40, ENOUGH_POINTS = 20, LEAST_POINTS = 8 };
 
-/* The traces used to estimate P*, reduced to few points, and the limits of P*. */
+/* The traces used to estimate P*, reduced to a few points, and the limits of P*. */
 struct best_search {
     struct hm_g_curve *curves;
     size_t count;
     double least; /* Smallest loss of all traces. */
-    double drop;  /* Drop of the loss over the last quarter of the trace with the smallest loss. */
+    /* Decrease of the loss over the last quarter of the trace with the smallest loss. */
+    double drop;
     double range; /* Difference between the largest and the smallest loss. */
     /*
-     * Largest distance by which P* may lie below the smallest loss; INFINITY if no trace gives a
+     * Largest amount by which P* may lie below the smallest loss; INFINITY if no trace gives a
      * lower bound of P*.
      */
     double deepest;
@@ -66,8 +67,8 @@ static void curve_cost(const struct hm_g_curve *curve, double best, double *ret_
 }
 
 /*
- * Returns the criterion for P*, summed over all curves. The term of a curve is multiplied by its
- * weight times its residual degrees of freedom.
+ * Returns the criterion for P*, summed over all curves. The term of a curve is multiplied by the
+ * curve's weight and its residual degrees of freedom.
  */
 static double search_criterion(const struct best_search *s, const double *squares, const double *ys,
                                const double *weights)
@@ -112,7 +113,7 @@ static size_t search_least(const struct best_search *s, const double *squares, c
     return best;
 }
 
-/* Returns the drop of the loss over the last quarter of a trace. */
+/* Returns the decrease of the loss over the last quarter of a trace. */
 static double trace_last_drop(const struct hm_trace *t)
 {
     size_t from = t->count - (t->count + 3) / 4;
@@ -156,10 +157,10 @@ static int search_gather(struct best_search *s, struct hm_arena *arena,
 }
 
 /*
- * Widens the interval of P* to all values whose likelihood is not significantly smaller than that
- * of the best value, and by at least one step of the grid. The best value is at index `first` of
- * the grid. The residuals of neighbouring points are similar, so a curve counts as HM_G_BLOCKS
- * residuals. All weights must be 1.
+ * Widens the interval for P* to all values whose likelihood is not significantly smaller than the
+ * likelihood of the best value, and by at least one step of the grid. The best value is at index
+ * `first` of the grid. The residuals of neighbouring points are similar, so a curve counts as
+ * HM_G_BLOCKS residuals. All weights must be 1.
  */
 static void search_widen(const struct best_search *s, const double *squares, const double *ys,
                          const double *weights, double level, size_t first, double *low,
@@ -185,8 +186,8 @@ static void search_widen(const struct best_search *s, const double *squares, con
 }
 
 /*
- * Finds P* from all curves. Its interval comes from repeating the search with random weights of the
- * curves (Bayesian bootstrap), and from the likelihood.
+ * Finds P* from all curves. The interval for P* comes from repeating the search with random weights
+ * of the curves (Bayesian bootstrap), and from the likelihood.
  */
 static void search_profile(const struct best_search *s, const double *squares, const double *ys,
                            double level, double seed, double *weights, double *ret_best,
@@ -206,8 +207,8 @@ static void search_profile(const struct best_search *s, const double *squares, c
     *ret_low = fmin(*ret_low, hm__quantile(found, BOOTS, (1 - level) / 2));
     *ret_high = fmax(*ret_high, hm__quantile(found, BOOTS, (1 + level) / 2));
     /*
-     * If the best P* is the highest one tried, the traces do not show how far the loss will still
-     * fall, and P* may be anywhere up to the smallest loss.
+     * If the best P* is the highest value tried, the traces do not show how far the loss will still
+     * decrease, and P* may have any value up to the smallest loss.
      */
     if (first == 0) {
         *ret_low = fmin(*ret_low, s->least - fmin(s->drop, s->deepest));

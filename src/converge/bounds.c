@@ -1,5 +1,5 @@
 /*
- * Computes intervals of the parameters of a loss curve g(i, m). An interval covers the random
+ * Computes intervals for the parameters of a loss curve g(i, m). An interval covers the random
  * draws, which show how the parameters would differ if other numbers of workers had been measured.
  * It is never narrower than the residuals of the fit allow: if the loss is the same on every number
  * of workers, all draws are equal, although the parameters are known only as well as g describes
@@ -10,14 +10,14 @@
  * residuals, A the weighted mean of x x' over the points, and N the number of independent
  * residuals,
  *     variance of parameter k = s^2 / N (A^-1)_kk.
- * Neighbouring points of a trace have similar residuals, so a trace counts as HM_G_BLOCKS of them.
- * Traces that are equal, compared with the residuals, count as one. A term that is not in use
- * gets the variance that it would have as the only unknown parameter, s^2 / (N A_kk).
+ * Neighbouring points of a trace have similar residuals, so a trace counts as HM_G_BLOCKS
+ * residuals. Traces that differ much less than the residuals count as one. A term that is not in
+ * use has the variance that it would have as the only unknown parameter, s^2 / (N A_kk).
  *
  * A parameter without influence on any point, such as a power of m if m is 1 in all traces, has no
  * interval.
  *
- * Limit: with more than HM_TERMS_MAX parameters in use, all are treated like single unknowns.
+ * Limit: with more than HM_TERMS_MAX parameters in use, each is treated as the only unknown.
  */
 #include <math.h>
 #include <string.h>
@@ -70,7 +70,7 @@ static void bounds_differentiate(struct hm_g_path *path, const struct hm_g *g, d
     path->g = g;
 }
 
-/* Adds the points of one curve, which begin at index `first` of the data, to the sums. */
+/* Adds the points of one curve, which start at index `first` of the data, to the sums. */
 static int bounds_add_curve(struct bounds_work *w, const struct hm_g *g,
                             const struct hm_g_data *data, size_t c, size_t first,
                             struct hm_err *err)
@@ -163,8 +163,8 @@ static void bounds_invert(const struct bounds_work *w, const struct hm_g *g, dou
     }
 }
 
-/* Sets the interval of each parameter to the quantiles of the draws, which are widened if there are
- * few folds. */
+/* Sets the interval for each parameter to the quantiles of the draws, which are widened if there
+ * are few folds. */
 static void bounds_from_draws(struct hm_g *g, double folds, double level)
 {
     double values[HM_G_DRAWS], unknowns = 0;

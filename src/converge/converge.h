@@ -1,8 +1,8 @@
 /*
- * Internal interface of the fits of convergence: the points of traces used in a fit, the terms and
+ * Internal interface for fitting convergence: the points of traces that a fit uses, the terms and
  * the other forms of the loss curve g, the cost of staleness, and the loss along the iterations.
  *
- * All fits are of y = ln(P(i, m) - P*), where P is the loss after iteration i on m workers and P*
+ * All fits describe y = ln(P(i, m) - P*), where P is the loss after iteration i on m workers and P*
  * is the optimal loss. The fitted function is the loss curve, y = g(i, m). "An m" is one of the
  * numbers of workers in the traces; these are sorted in ascending order and referred to by index.
  */
@@ -33,8 +33,8 @@ enum {
 static const double HM_G_ROUNDING = 1e-13;
 
 /*
- * Smallest standard deviation of ln(P - P*) that is assumed for a point: losses are usually written
- * with about seven digits, so that a better agreement is not evidence of a better fit.
+ * Smallest standard deviation of ln(P - P*) that is assumed for a point. Losses are usually written
+ * with about seven digits, so closer agreement is not evidence of a better fit.
  */
 static const double HM_G_NOISE = 1e-6;
 
@@ -48,8 +48,8 @@ struct hm_g_basis {
 };
 
 /*
- * Compiles the given terms. If count is 0, takes the terms of the library instead; its terms with m
- * are left out unless m_varies is true.
+ * Compiles the given terms. If count is 0, uses the built-in terms instead; built-in terms that
+ * contain m are left out unless m_varies is true.
  */
 int hm__g_basis_init(struct hm_g_basis *basis, struct hm_arena *arena, const char *const *terms,
                      size_t count, bool m_varies, struct hm_err *err);
@@ -64,14 +64,14 @@ int hm__g_basis_eval(const struct hm_g_basis *basis, const double *i, const doub
 
 /* The points to which the loss curve g of one algorithm is fitted. */
 struct hm_g_data {
-    struct hm_g_curve *curves; /* Traces reduced to few points, sorted by number of workers. */
+    struct hm_g_curve *curves; /* Traces reduced to a few points, sorted by number of workers. */
     size_t curve_count;
     double *ms; /* The different numbers of workers, ascending. */
     size_t m_count;
-    size_t count; /* Number of points in all curves together. */
+    size_t count; /* Total number of points in all curves. */
     /*
-     * Iteration, workers, y = ln(P - P*) and weight of each point. The weights of all points with
-     * the same number of workers add up to 1.
+     * Iteration, number of workers, y = ln(P - P*) and weight of each point. The weights of all
+     * points with the same number of workers add up to 1.
      */
     double *i, *m, *y, *weight;
     size_t *fold;          /* Index of the cross-validation fold of each point. */
@@ -84,9 +84,9 @@ struct hm_g_data {
 
 /*
  * Returns whether an algorithm has fresh traces (traces without staleness and without backup
- * workers). If it has, the loss curve g and the time of an iteration are fitted to the fresh traces
- * only, because stale iterations make less progress and take less time; otherwise they are fitted
- * to all traces.
+ * workers). If it has, the loss curve g and the time of an iteration are fitted only to the fresh
+ * traces, because stale iterations make less progress and take less time; otherwise, they are
+ * fitted to all traces.
  */
 bool hm__g_has_fresh(const struct hm_traces *traces, const char *algorithm);
 static inline bool hm__g_takes(const struct hm_trace *trace, const char *algorithm, bool has_fresh)
@@ -104,25 +104,28 @@ int hm__g_thin(struct hm_g_curve *curve, struct hm_arena *arena, const struct hm
 
 /*
  * Collects the points of an algorithm from all traces except those on leave_out workers. Points
- * whose loss equals the optimal loss `best` up to rounding are left out. All memory is in the
- * arena. curve_count is 0 if no points are left.
+ * whose loss equals the optimal loss `best` up to rounding are left out. All memory is allocated
+ * from the arena. curve_count is 0 if no points remain.
  */
 int hm__g_data_init(struct hm_g_data *data, struct hm_arena *arena, const struct hm_traces *traces,
                     const char *algorithm, double best, double leave_out, struct hm_err *err);
 
 /*
- * Returns the optimal loss P* that the traces give, or NaN if no trace gives it. Fails if two
- * traces give different values.
+ * Returns the optimal loss P* that is given in the traces, or NaN if no trace gives it. Fails if
+ * two traces give different values.
  */
 int hm__g_given_best(const struct hm_traces *traces, double *ret_best, struct hm_err *err);
-/* Estimates the optimal loss P* and its interval from the traces and the lower bounds in them. */
+/*
+ * Estimates the optimal loss P* and the interval for it from the traces and the lower bounds in
+ * them.
+ */
 int hm__g_best(const struct hm_traces *traces, double level, double seed, double *ret_best,
                double *ret_low, double *ret_high, struct hm_err *err);
 
 /* ---- fits ------------------------------------------------------------------------------------ */
 
 /*
- * Fits the loss curve g as a sum of terms by the Lasso with cross-validation. Sets form,
+ * Fits the loss curve g as a sum of terms by the Lasso with cross-validation. Sets the form,
  * parameters, draws, error and penalty of g. (*ret_held)[f * parameter_count + k], in the arena, is
  * parameter k fitted without fold f; parameter 0 is NaN for folds that are never held out.
  */
@@ -139,9 +142,9 @@ int hm__g_fit_form(struct hm_g *g, struct hm_arena *arena, const struct hm_g_dat
 int hm__g_draw_form(struct hm_g *g, struct hm_arena *arena, const struct hm_g_data *data,
                     double seed, struct hm_err *err);
 /*
- * Sets the interval of each parameter of the loss curve g from the draws and from the residuals of
- * the fit; no interval has the width 0. With F folds and p nonzero parameters, the draws vary too
- * little. Therefore their deviations are multiplied by the standard factor, sqrt(F / (F - p)), but
+ * Sets the interval for each parameter of the loss curve g from the draws and from the residuals of
+ * the fit; no interval has zero width. With F folds and p nonzero parameters, the draws vary too
+ * little. Therefore, their deviations are multiplied by the standard factor, sqrt(F / (F - p)), but
  * at most by 2. The interval is unknown (NaN) for a parameter on which no point depends.
  */
 int hm__g_bound(struct hm_g *g, struct hm_arena *arena, const struct hm_g_data *data, double best,
@@ -171,9 +174,9 @@ double hm__g_stale_log_cost(const struct hm_g_stale *stale, double staleness, do
                             size_t draw);
 /*
  * Fits the cost of staleness, g->ssp and g->async, and of backup workers, g->backup, to the traces
- * that have them. g must have been fitted to
- * the fresh traces, and must have draws and curves. Traces that diverged, and traces on a number of
- * workers for which g is unknown, are not used; *ret_left_out is their number.
+ * of stale runs and of runs with backup workers. g must have been fitted to the fresh traces, and
+ * must have draws and curves. Traces that diverged, and traces on a number of workers for which g
+ * is unknown, are not used; *ret_left_out is their number.
  */
 int hm__g_fit_stale(struct hm_g *g, struct hm_arena *arena, const struct hm_traces *traces,
                     double best, double level, const struct hm_converge_settings *settings,
@@ -183,8 +186,8 @@ int hm__g_fit_stale(struct hm_g *g, struct hm_arena *arena, const struct hm_trac
 
 /*
  * Selects the runs of one algorithm whose iteration times are averaged together. If `fresh` is
- * true, these are only the runs with this staleness and this number of backup workers; otherwise
- * all runs of the algorithm.
+ * true, these are only the runs with this staleness and this number of backup workers; otherwise,
+ * all runs of the algorithm are selected.
  */
 struct hm_pace_of {
     const char *algorithm;
@@ -200,19 +203,19 @@ static inline bool hm__pace_of_takes(const struct hm_pace_of *of, const struct h
 
 /*
  * Returns the pace (time of an iteration in seconds) of synchronous runs of an algorithm: the last
- * pace with the name of the algorithm; if there is none, the last pace without a name; otherwise
- * NULL.
+ * pace with the name of the algorithm or, if there is none, the last pace without a name; NULL if
+ * there is neither.
  */
 const struct hm_pace *hm__pace_find(const struct hm_paces *paces, const char *algorithm);
-/* Computes the percentiles and standard deviations of single iterations for a pace (seconds of an
- * iteration) with a table of measured times. */
+/* Computes the percentiles and standard deviations of single iterations for a pace (time of an
+ * iteration in seconds) with a table of measured times. */
 int hm__pace_add_spread(struct hm_pace *pace, struct hm_arena *arena,
                         const struct hm_traces *traces, const struct hm_pace_of *of,
                         struct hm_err *err);
 
 /*
- * The spread of single iterations on m workers: the 5th and the 95th percentile divided by the
- * mean (NaN: unknown), and the relative standard deviation (0 if it is unknown).
+ * The spread of single iterations on m workers: the 5th and 95th percentiles divided by the mean
+ * (NaN if unknown), and the relative standard deviation (0 if unknown).
  */
 struct hm_pace_spread {
     double low, high, deviation;
@@ -222,8 +225,8 @@ struct hm_pace_spread hm__pace_spread(const struct hm_pace *pace, double m);
 /* Returns the mean time of an iteration of a trace, in seconds; NaN if the trace has no times. */
 double hm__trace_mean_seconds(const struct hm_trace *trace);
 /*
- * Computes the time in seconds of an iteration on m workers: *ret_seconds, and one value for each
- * of HM_G_DRAWS draws. Returns false if the time is not known at m.
+ * Computes the time of an iteration on m workers, in seconds: *ret_seconds, and one value for each
+ * of HM_G_DRAWS draws. Returns false if the time is not known for m.
  */
 bool hm__pace_eval(const struct hm_pace *pace, double m, double *ret_seconds, double *draws);
 
@@ -257,14 +260,14 @@ void hm__g_path_values(const struct hm_g_path *path, size_t draw, size_t from, d
  */
 size_t hm__g_find(const struct hm_g *g, double m);
 /*
- * Returns the standard deviation of ln(P - P*) of one new run on m workers around the loss curve g,
- * estimated from the numbers of workers that were held out.
+ * Returns the standard deviation of ln(P - P*) of a new run on m workers around the loss curve g,
+ * estimated from held-out numbers of workers.
  */
 double hm__g_spread(const struct hm_g *g, double m);
 /*
  * The difference between the measured curves on m workers and the loss curve g, as a straight line
- * over ln i fitted to the residuals. Between two measured m, the line is interpolated; outside the
- * measured range, it is 0.
+ * in ln i that is fitted to the residuals. Between two measured m, the line is interpolated;
+ * outside the measured range, it is 0.
  */
 struct hm_g_bend {
     double level, slope;
@@ -283,8 +286,7 @@ struct hm_g_bend hm__g_line_bend(const struct hm_g_line *line);
 int hm__g_bend(const struct hm_g *g, double m, double best, struct hm_g_bend *ret_bend,
                struct hm_err *err);
 double hm__g_bent(const struct hm_g_bend *bend, double i);
-/* Returns the name of an algorithm that is used in messages; "the algorithm" if the name is
- * empty. */
+/* Returns the name of an algorithm as used in messages; "the algorithm" if the name is empty. */
 static inline const char *hm__g_name(const char *algorithm)
 {
     return *algorithm ? algorithm : "the algorithm";

@@ -1,11 +1,11 @@
 /*
  * Fits the loss curve g(i, m), the loss after i iterations on m workers, for every algorithm in the
  * traces. The steps are: find the optimal loss P*; for each algorithm, fit the terms chosen by the
- * Lasso and the forms that theory gives, and keep the form that best predicts numbers of workers
- * that were held out; compute the spread of runs around g; add notes about the traces. Method: Pan,
+ * Lasso and the forms known from theory, and keep the form that best predicts held-out numbers of
+ * workers; compute the spread of runs around g; add notes about the traces. Method: Pan,
  * Venkataraman, Tai, Gonzalez, Hemingway: modeling distributed optimization algorithms, 2017.
- * Limits: all traces are of one problem with one P*, and an m outside the measured range is an
- * extrapolation.
+ * Limits: all traces must belong to one problem with one P*, and predictions for m outside the
+ * measured range are extrapolations.
  */
 #include <math.h>
 #include <stdio.h>
@@ -29,8 +29,8 @@ static struct hm_notes convergence_notes(struct hm_convergence *c)
 }
 
 /*
- * Returns the mean of ln(P - P*) over the last quarter of a trace, where P is the loss and P* the
- * optimal loss.
+ * Returns the mean of ln(P - P*) over the last quarter of a trace, where P is the loss and P* is
+ * the optimal loss.
  */
 static double trace_end_level(const struct hm_trace *t, double best)
 {
@@ -190,8 +190,8 @@ static int measure_spread(struct hm_g *g, const struct hm_g_data *data, struct h
 }
 
 /*
- * Returns the mean square of the residuals of one curve: ln(P - P*) minus the loss curve g, after a
- * straight line that corrects g for this number of workers is subtracted.
+ * Returns the mean square of the residuals of one curve. A residual is ln(P - P*) minus the loss
+ * curve g, minus a straight line that corrects g for this number of workers.
  */
 static int curve_mean_square(const struct hm_g *g, const struct hm_g_curve *curve, double best,
                              double *ret_square, struct hm_err *err)
@@ -487,13 +487,12 @@ int hm_convergence_new(const struct hm_traces *traces, const struct hm_converge_
 /* ---- prediction ------------------------------------------------------------------------------ */
 
 /*
- * The loss curve g, shifted by one standard deviation of ln i to earlier and to later iterations.
+ * The loss curve g, shifted to earlier and to later iterations by one standard deviation of ln i.
  * For other shifts, y is interpolated or extrapolated linearly.
  */
 struct shifted_paths {
-    double
-        *iterations; /* Iterations of both shifted paths; owned. It is NULL if there is no shift. */
-    double *y;       /* Buffer for the values of one path; owned. */
+    double *iterations; /* Iterations of both shifted paths, owned; NULL if there is no shift. */
+    double *y;          /* Buffer for the values of one path; owned. */
     struct hm_g_path early, late;
 };
 
@@ -535,7 +534,7 @@ static void shifted_paths_move(const struct shifted_paths *s, size_t d, double a
 }
 
 /*
- * Computes random values of ln(P - P*) of one new run at all iterations of the path, one for each
+ * Computes random values of ln(P - P*) for one new run at all iterations of the path, one for each
  * draw of the loss curve g; y[d * count + p] is draw d at iteration p.
  */
 static void draw_paths(const struct hm_g_path *path, const struct hm_g_bend *bend, double spread,

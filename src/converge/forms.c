@@ -1,6 +1,6 @@
 /*
- * Fits the forms of the loss curve g(i, m) that theory gives by least squares in y = ln(P - P*),
- * where P is the loss after i iterations on m workers and P* the optimal loss:
+ * Fits forms of the loss curve g(i, m) that are known from theory, by least squares in y = ln(P -
+ * P*), where P is the loss after i iterations on m workers and P* is the optimal loss:
  *
  *     rate     y = a + d ln m + i ln(1 - c0 / m^c1)             strongly convex, dual methods
  *     inverse  y = ln(1 / (a m^-p i + b) + c m^q)               sublinear, down to a floor
@@ -9,8 +9,8 @@
  * Parameters that must be positive are stored as logarithms, so that every parameter vector gives a
  * valid curve. The solver is the Levenberg-Marquardt method with numeric derivatives. Parameters
  * that the traces do not determine are kept near their starting values by a small penalty. Sources:
- * Smith et al., CoCoA, 2018 (rate); Bottou, Curtis, Nocedal 2018 (inverse, power). Limit: five
- * unknowns.
+ * Smith et al., CoCoA, 2018 (rate); Bottou, Curtis, Nocedal 2018 (inverse, power). Limit: there are
+ * at most five unknowns.
  */
 #include <math.h>
 #include <string.h>
@@ -39,7 +39,7 @@ struct g_form {
 
 static void rate_at(const double *t, double log_m, double curve[CURVE])
 {
-    /* Fraction by which one iteration reduces P - P*, the distance to the optimal loss. */
+    /* Factor by which one iteration reduces P - P*, the distance to the optimal loss. */
     double lost = exp(t[2] - t[3] * log_m);
 
     curve[0] = t[0] + t[1] * log_m;
@@ -102,7 +102,7 @@ struct form_problem {
     double weights[HM_G_FOLDS]; /* Weight of each cross-validation fold. */
     double start[HM_G_SHAPE_MAX];
     /*
-     * Logarithm of the iteration of each point. Owned; the arrays below use the same memory block.
+     * Logarithm of the iteration of each point, owned; the arrays below use the same memory block.
      */
     double *log_i;
     double *off; /* Residual of each point: y minus the value of the form of the loss curve. */
@@ -192,7 +192,7 @@ static void form_differentiate(const struct form_problem *p, const double *theta
     }
 }
 
-/* Builds the normal equations a x = b of one Levenberg-Marquardt step. */
+/* Builds the normal equations a x = b for one Levenberg-Marquardt step. */
 static void form_linearise(const struct form_problem *p, const double *theta,
                            double a[HM_TERMS_MAX][HM_TERMS_MAX], double *b)
 {
@@ -306,7 +306,7 @@ static void form_set_start(struct form_problem *p, enum hm_g_form form)
 
 /*
  * Fits again without each fold in turn, starting from the parameters fitted to all folds. Returns
- * the root mean square error of log10(P - P*) on the folds left out.
+ * the root mean square error of log10(P - P*) on the folds that were left out.
  */
 static double form_hold_out(struct form_problem *p, const double *theta, double *held)
 {

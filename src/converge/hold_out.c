@@ -7,10 +7,10 @@
  * - Later points are predicted: from a window of a trace, the loss some iterations or
  *   seconds later.
  *
- * For the second, several small models are fitted to the window: linear in i, in sqrt(i), in ln i,
- * in i and ln i, and in the values of g fitted to the other m. The model that best predicts the end
- * of the window from its beginning is used. Errors are differences of log10(P - P*), where P is the
- * loss and P* the optimal loss. Limit: leaving out an m needs at least three values of m.
+ * For the second way, several small models are fitted to the window: linear in i, in sqrt(i), in ln
+ * i, in i and ln i, and in the values of g fitted to the other m. The model that best predicts the
+ * end of the window from its beginning is used. Errors are differences of log10(P - P*), where P is
+ * the loss and P* is the optimal loss. Limit: leaving out an m needs at least three values of m.
  */
 #include <float.h>
 #include <math.h>
@@ -75,7 +75,7 @@ struct holdout_trial {
     double best, level;
     double *ms;
     size_t m_count;
-    /* without[k] is the fit without the k-th number of workers; NULL until it is made. */
+    /* without[k] is the fit without the k-th number of workers; NULL until it is computed. */
     struct hm_convergence **without;
     /*
      * Errors for left-out numbers of workers inside the measured range, and errors of predicting
@@ -171,7 +171,7 @@ struct trace_view {
     const struct hm_trace *trace;
     /*
      * ln(P - P*) of each point, and the loss curve g fitted to other numbers of workers; g is NULL
-     * if there is none.
+     * if there is no such fit.
      */
     double *y, *g;
 };
@@ -265,9 +265,9 @@ static double interpolate_points(const double *y, size_t p, double share)
 }
 
 /*
- * Finds where `axis` (iterations or seconds) reaches `target` after point `from` of a trace:
- * between the points *ret_point - 1 and *ret_point, at the fraction *ret_share of the way. Returns
- * false if the trace ends earlier.
+ * Finds where `axis` (iterations or seconds) reaches `target` after point `from` of a trace. The
+ * place is between the points *ret_point - 1 and *ret_point, at the fraction *ret_share of the
+ * distance. Returns false if the trace ends earlier.
  */
 static bool trace_find(const struct hm_trace *t, const double *axis, size_t from, double target,
                        size_t *ret_point, double *ret_share)
@@ -286,7 +286,7 @@ static bool trace_find(const struct hm_trace *t, const double *axis, size_t from
 /*
  * Predicts log10(P - P*) at `ahead` iterations or `ahead_s` seconds after the points from..to-1 of
  * a trace, and returns the error of the prediction; NaN if the trace ends earlier. For seconds,
- * iterations are assumed to be as fast as in these points.
+ * iterations are assumed to take as long as in these points.
  */
 static double view_error_ahead(const struct trace_view *v, const struct hm_holdout_settings *s,
                                size_t from, size_t to)

@@ -11,14 +11,12 @@ struct hm_error_list {
     double squares;
 };
 
-/*
- * Sorts the errors from index `from` on and returns their median; NaN if there are none.
- */
+/* Sorts the errors starting at index `from` and returns their median; NaN if there are none. */
 double hm__error_list_median(struct hm_error_list *list, size_t from);
 
 /*
- * Predicts all points of a trace; adds their errors in log10(P - P*) to the list, and to *covered
- * the number of points inside their intervals.
+ * Predicts all points of a trace. Adds their errors in log10(P - P*) to the list, and adds the
+ * number of points inside their intervals to *covered.
  */
 int hm__hold_out_trace(const struct hm_convergence *convergence, size_t algorithm,
                        const struct hm_trace *trace, double best, struct hm_error_list *errors,

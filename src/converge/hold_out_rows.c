@@ -1,8 +1,8 @@
 /*
  * Measures how well samples of the training data predict a larger number of rows: the loss curves
- * are fitted to the traces on fewer rows and converted to that number (size.c), and compared with
- * the traces on that number of rows. Errors are differences of log10(P - P*), where P* belongs to
- * the rows of each trace. Limit: at least two smaller numbers of rows are needed.
+ * are fitted to the traces on fewer rows, converted to the larger number (size.c), and compared
+ * with the traces on the larger number. Errors are differences of log10(P - P*), where P* belongs
+ * to the rows of each trace. Limit: at least two smaller numbers of rows are needed.
  */
 #include <math.h>
 #include <string.h>
@@ -72,7 +72,7 @@ static int trial_predict(const struct rows_trial *t, size_t algorithm, struct hm
     return rc;
 }
 
-/* Returns the entry of an algorithm, which is added if the algorithm has none yet. */
+/* Returns the entry of an algorithm, and adds one if there is none yet. */
 static struct hm_g_holdout *holdout_find(struct hm_holdout *h, const char *algorithm)
 {
     size_t k = 0;

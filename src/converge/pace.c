@@ -1,8 +1,8 @@
 /*
- * Computes the pace f(m), the time in seconds of an iteration on m workers, from traces, from a fit
- * of runs or from the curve of a plan. At measured m, the measured seconds are used. At other m,
- * the terms of a fit are used or, without terms, ln f is interpolated linearly in ln m between
- * measured neighbours. Limit: without terms, f is unknown for m outside the measured range.
+ * Computes the pace f(m), which is the time of an iteration on m workers in seconds, from traces,
+ * from a fit of runs or from the curve of a plan. For measured m, the measured times are used. For
+ * other m, the terms of a fit are used or, without terms, ln f is interpolated linearly in ln m
+ * between measured neighbours. Limit: without terms, f is unknown for m outside the measured range.
  */
 #include <math.h>
 #include <string.h>
@@ -39,7 +39,7 @@ static int paces_finish(struct hm_paces *paces, int rc, struct hm_paces **ret_pa
 
 /* ---- from a fit ------------------------------------------------------------------------------ */
 
-/* Returns whether the terms of the fit contain no quantity other than the number of workers n. */
+/* Returns whether the terms of the fit depend only on the number of workers n. */
 static bool fit_is_of_n(const struct hm__fit *f)
 {
     if (f->basis.sheet)
@@ -97,8 +97,8 @@ static int pace_take_terms(struct hm_pace *pace, struct hm_arena *arena, const s
 enum { TABLE = 96 };
 
 /*
- * Chooses the numbers of workers at which a fit is tabulated: each small n, then n at growing
- * distances.
+ * Chooses the numbers of workers at which a fit is tabulated: every small n, then values of n at
+ * increasing distances.
  */
 static size_t table_places(double *n)
 {
@@ -162,8 +162,8 @@ int hm_paces_from_fit(const struct hm_fit *fit, const char *algorithm, struct hm
     return paces_finish(paces, rc, ret_paces);
 }
 
-/* Makes the pace (time of an iteration in seconds) of one algorithm with an empty table of `room`
- * rows. */
+/* Creates the pace (time of an iteration in seconds) of one algorithm, with an empty table that has
+ * room for `room` rows. */
 static int paces_table(size_t room, const char *algorithm, struct hm_paces **ret_paces,
                        struct hm_err *err)
 {
@@ -306,8 +306,8 @@ static int pace_add_fit(struct hm_pace *pace, struct hm_arena *arena, double *n,
     return rc;
 }
 
-/* Selects the runs whose iteration times are averaged with those of the k-th trace; returns false
- * if an earlier trace selects the same runs. */
+/* Selects the runs whose iteration times are averaged with the k-th trace; returns false if an
+ * earlier trace selects the same runs. */
 static bool pace_of_trace(const struct hm_traces *traces, size_t k, struct hm_pace_of *of)
 {
     const struct hm_trace *t = &traces->traces[k];
@@ -380,7 +380,7 @@ static double pace_interpolate(const struct hm_pace *pace, double m)
     return NAN;
 }
 
-/* Sets x to the values of the terms on m workers; returns false if one is not finite. */
+/* Sets x to the values of the terms on m workers; returns false if a value is not finite. */
 static bool pace_eval_terms(const struct hm_pace *pace, double m, double *x)
 {
     static const struct hm_symbol symbol = {.name = "n"};

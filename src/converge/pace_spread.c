@@ -1,11 +1,12 @@
 /*
- * Computes the spread of the times of single iterations around their mean f(m): the 5th and the
- * 95th percentile, as the error bars of Hemingway's Figure 1a (Pan et al. 2016), and the relative
- * standard deviation. A trace whose points are several iterations apart only has means of several
- * iterations: its deviation is multiplied by the root of their number, and it has no percentiles.
- * If iterations are independent, the standard deviation of the time of k iterations is sqrt(k)
- * times that of one iteration. Limits: at least SPREAD_LEAST iterations are needed for each m; slow
- * phases that last for several iterations make total times vary more than this.
+ * Computes the spread of the times of single iterations around their mean f(m): the 5th and 95th
+ * percentiles, like the error bars of Hemingway's Figure 1a (Pan et al. 2016), and the relative
+ * standard deviation. A trace whose points are several iterations apart contains only means over
+ * several iterations: its deviation is multiplied by the square root of their number, and it has no
+ * percentiles. If iterations are independent, the standard deviation of the time of k iterations is
+ * sqrt(k) times the standard deviation of one iteration. Limits: at least SPREAD_LEAST iterations
+ * are needed for each m; slow phases that last for several iterations make total times vary more
+ * than this.
  */
 #include <math.h>
 #include <string.h>
@@ -14,7 +15,7 @@
 #include "err.h"
 #include "student.h"
 
-/* Smallest number of iterations from which percentiles are computed. */
+/* Smallest number of iterations for which percentiles are computed. */
 enum { SPREAD_LEAST = 10 };
 
 /* Sums over the points of traces on m workers. */
@@ -22,7 +23,8 @@ struct spread_sums {
     double count, mean, square; /* Number of points; sum of the relative deviations of their times;
                                    sum of the squared deviations, each multiplied by the number of
                                    iterations since the previous point. */
-    double *single; /* Seconds of single iterations; if NULL, single iterations are only counted. */
+    double *single; /* Times of single iterations in seconds; if NULL, single iterations are only
+                       counted. */
     size_t singles;
 };
 
@@ -91,8 +93,8 @@ int hm__pace_add_spread(struct hm_pace *pace, struct hm_arena *arena,
 
 /*
  * Returns the value of a table on m workers, divided by the measured seconds if `relative` is true.
- * It is interpolated in ln m between measured m; outside their range it is the value at the nearest
- * measured m. Returns NaN if the value is unknown.
+ * It is interpolated in ln m between measured m; outside their range, the value at the nearest
+ * measured m is used. Returns NaN if the value is unknown.
  */
 static double table_at(const struct hm_pace *pace, const double *values, bool relative, double m)
 {

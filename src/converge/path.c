@@ -1,8 +1,8 @@
 /*
  * Computes the loss of an algorithm on m workers along the iterations: the loss curve y = g(i, m),
- * with the fitted parameters or those of a random draw, and the spread of runs around this curve.
- * Limit: outside the measured m, the spread is an extrapolation that grows with the distance in ln
- * m.
+ * with the fitted parameters or the parameters of a random draw, and the spread of runs around this
+ * curve. Limit: outside the range of measured m, the spread is an extrapolation that grows with the
+ * distance in ln m.
  */
 #include <math.h>
 #include <string.h>
@@ -108,8 +108,7 @@ static double g_spread_at(const struct hm_g *g, size_t k)
 /*
  * Returns the spread of runs around g on m workers. The logarithm of the spread is interpolated
  * linearly in ln m. Outside the measured numbers of workers, the spread grows linearly with the
- * distance in ln m; it doubles over a distance equal to the nearest interval between two measured
- * m.
+ * distance in ln mand doubles over a distance equal to the nearest interval between two measured m.
  */
 double hm__g_spread(const struct hm_g *g, double m)
 {

@@ -2,12 +2,12 @@
  * Converts traces to the points that the loss curve g(i, m) is fitted to.
  *
  * A trace of thousands of iterations is represented by about sixty points, evenly spaced in the
- * logarithm of the iteration i. Every number of workers m has the same weight, whatever the length
- * and number of its traces, because g is needed between the measured m. Cross-validation holds out
- * all points of an m, never single points, because neighbours in a trace are strongly correlated.
- * The smallest m is never held out, since predictions for fewer workers than measured are not
- * needed. With fewer than three m, blocks of iterations are held out instead. Limit: HM_G_CURVE
- * points for each trace.
+ * logarithm of the iteration i. Every number of workers m has the same weight, regardless of the
+ * length and number of its traces, because g is needed between the measured m. Cross-validation
+ * holds out all points with the same m, never single points, because neighbours in a trace are
+ * strongly correlated. The smallest m is never held out, since predictions for fewer workers than
+ * measured are not needed. With fewer than three values of m, blocks of iterations are held out
+ * instead. Limit: each trace has at most HM_G_CURVE points.
  */
 #include <math.h>
 #include <string.h>

@@ -4,11 +4,11 @@
  *
  * Hoffmann et al. 2022 (Chinchilla, arXiv 2203.15556), approach 3, with the digits of the paper's
  * source; Besiroglu et al. 2024 (arXiv 2404.10102), a new fit of the same runs; Muennighoff et al.
- * 2023 (arXiv 2305.16264), runs on C4 with equal exponents. The spread between the laws is a part
- * of the uncertainty; losses on other data or with other tokenizers differ too.
+ * 2023 (arXiv 2305.16264), runs on C4 with equal exponents. The spread between the laws is part of
+ * the uncertainty; losses on other data or with other tokenizers also differ.
  *
  * Critical batch: Kaplan et al. 2020 (arXiv 2001.08361), B = 2e8 tokens / L^(1/0.21). A batch b
- * needs 1 + b/B times the tokens of a very small batch (McCandlish et al. 2018).
+ * needs 1 + b/B times as many tokens as a very small batch (McCandlish et al. 2018).
  */
 #include "scaling.h"
 #include "order.h"

@@ -1,10 +1,10 @@
 /*
- * Makes traces that follow published scaling laws, so that `advise` can treat a language model
- * without measured traces like any other job. For each number of workers there are three traces:
+ * Creates traces that follow published scaling laws, so that `advise` can treat a language model
+ * without measured traces like any other job. For each number of workers, there are three traces:
  * the median loss over the laws, which is also what a plan with a loss uses, and the same curve
- * with the tokens divided and multiplied by a factor. The factor is half the distance between the
- * laws, on a logarithmic scale, in the tokens of a typical training run, so that the spread of the
- * traces becomes the uncertainty of the loss curve g.
+ * with the tokens divided and multiplied by a factor. The factor is half the distance on a
+ * logarithmic scale between the numbers of tokens that the laws predict for a typical training run,
+ * so that the spread of the traces becomes the uncertainty of the loss curve g.
  */
 #include <math.h>
 
@@ -14,7 +14,7 @@
 
 enum { POINTS = 40 };
 
-/* The traces begin after this many tokens and end after this many tokens per parameter. */
+/* The traces start after this many tokens and end after this many tokens per parameter. */
 static const double FIRST_TOKENS = 2e9, LAST_PER_PARAMETER = 500;
 
 /* Tokens per parameter of a typical training run (Hoffmann et al. 2022). */

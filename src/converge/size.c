@@ -1,25 +1,25 @@
 /*
  * Fits how the loss curve depends on the number of rows in the training data. Traces on samples of
  * the rows are converted to traces on R rows, to which everything else is then fitted. With y =
- * ln(P - P*), where P is the loss after i iterations on m workers and P* the optimal loss of the
+ * ln(P - P*), where P is the loss after i iterations on m workers and P* is the optimal loss of the
  * same sample, a trace on r rows becomes
  *
  *     i (R / r)^power,    y + scale ln(R / r).
  *
  * power and scale are chosen so that converted traces on the same m agree best. For each m
- * separately, y + scale ln(R / r) is fitted by a sum of the terms 1, ln i, sqrt(i) and i, where i
- * is the converted iteration. The sum of squared residuals, plus a small penalty that keeps power
- * and scale near 0, is minimised: over power by a grid and golden-section search, over scale
+ * separately, a sum of the terms 1, ln i, sqrt(i) and i is fitted to y + scale ln(R / r), where i
+ * is the converted iteration. The sum of squared residuals plus a small penalty that keeps power
+ * and scale near 0 is minimised: over power with a grid and a golden-section search, and over scale
  * exactly. With three sizes or more, four models are compared: with power, with scale, with both
  * and with neither. The largest size is predicted from the smaller ones, and the model with the
  * smallest error is used. With two sizes, the model has only a power. For each m, the traces on the
  * largest number of rows are converted, since their error is the smallest.
  *
- * The seconds of an iteration on R rows come from a fit of the time in seconds of all sizes
- * (Ernest: Venkataraman et al. 2016), whose terms contain the size divided by m. Source of the
- * idea: Pan et al., Hemingway, 2016, section 6. Limits: power and scale do not depend on m or i; if
- * the strength of the regulariser is not scaled with the rows, the rate of most algorithms changes
- * with the rows.
+ * The time of an iteration on R rows comes from a fit to the iteration times of all sizes (Ernest:
+ * Venkataraman et al. 2016), whose terms contain the size divided by m. Source of the idea: Pan et
+ * al., Hemingway, 2016, section 6. Limits: power and scale do not depend on m or i; if the strength
+ * of the regulariser is not scaled with the rows, the rate of most algorithms changes with the
+ * rows.
  */
 #include <math.h>
 #include <string.h>
@@ -31,23 +31,23 @@
 
 enum { SHAPE = 4, SIZE_STEPS = 80 };
 
-/* Largest value of the exponent `power` that is tried, and the width of the interval at which the
+/* Largest value of the exponent `power` that is tried, and width of the interval at which the
  * search ends. */
 static const double POWER_MOST = 2, POWER_WIDTH = 1e-4;
 /*
- * Penalty of power^2 + scale^2, relative to the sum of squares without both. If P - P* is nearly a
- * power of i, a power and a scale have the same effect, and large values of opposite sign would fit
- * as well as small ones.
+ * Penalty on power^2 + scale^2, relative to the sum of squares without power and scale. If P - P*
+ * is nearly a power of i, a power and a scale have the same effect, and large values of opposite
+ * sign would fit as well as small ones.
  */
 static const double SIZE_PULL = 0.01;
 /*
  * Expected errors, as standard deviations, of a prediction for TYPICAL_STEP times as many rows.
- * TYPICAL_ERROR is that of log10(P - P*); it counts as much as TYPICAL_WEIGHT errors of the
- * algorithm itself, since one error says little about the next one. TYPICAL_SHIFT is that of ln i:
- * an error of the power moves a curve along the iterations, which changes P - P* most where the
- * curve is steep. TYPICAL_SHARE is a share of the change by power and scale, because a large
- * conversion is less certain than a small one. The values have the greatest likelihood for 32
- * predictions, by four algorithms on four sets of traces (docs/reference/converge.md).
+ * TYPICAL_ERROR is the error of log10(P - P*); it counts as much as TYPICAL_WEIGHT errors of the
+ * algorithm itself, since one error says little about the next one. TYPICAL_SHIFT is the error of
+ * ln i: an error in the power moves a curve along the iterations, which changes P - P* most where
+ * the curve is steep. TYPICAL_SHARE is a share of the change caused by power and scale, because a
+ * large conversion is less certain than a small one. The values maximise the likelihood of 32
+ * predictions, for four algorithms on four sets of traces (docs/reference/converge.md).
  */
 static const double TYPICAL_ERROR = 0.2, TYPICAL_SHIFT = 0.1, TYPICAL_SHARE = 0.3;
 static const double TYPICAL_STEP = 5, TYPICAL_WEIGHT = 2;
@@ -59,7 +59,7 @@ static const double BETTER = 0.98;
 
 /*
  * Lists the different numbers of rows in the traces of an algorithm, or of all algorithms if
- * `algorithm` is NULL, in ascending order; returns their number.
+ * `algorithm` is NULL, in ascending order. Returns the number of different values.
  */
 static size_t list_rows(const struct hm_traces *traces, const char *algorithm, double *rows)
 {
@@ -130,7 +130,7 @@ static int check_rows(const struct hm_traces *traces, const double *rows, size_t
 /* ---- P* of each size ------------------------------------------------------------------------- */
 
 /* Finds the optimal loss P* of the traces with a given number of rows: the value that the traces
- * give, or an estimate if they give none. */
+ * give, or an estimate if they give no value. */
 static int size_best(const struct hm_traces *traces, struct hm_arena *arena, double rows,
                      const struct hm_converge_settings *s, double *ret_best, bool *estimated,
                      struct hm_err *err)
@@ -202,7 +202,7 @@ static bool work_add_points(const struct size_work *w, double m, double power, s
 }
 
 /* Returns the sum of squared residuals and penalties for a power, and the best scale. For each m,
- * the last row but one of the triangular factor contains only the scale, because the coefficients
+ * the second-to-last row of the triangular factor contains only the scale, because the coefficients
  * of the curve on m workers are eliminated in the rows above. Returns NaN if no m has curves of
  * several sizes. */
 static double work_residual(const struct size_work *w, double power, bool uses_scale,
@@ -268,8 +268,8 @@ static bool model_fit(struct size_work *w, struct size_model *model)
 /* ---- the error for the largest size ---------------------------------------------------------- */
 
 /*
- * Returns the value of y = ln(P - P*) of a curve, converted to `rows` rows, at ln i; NaN outside
- * the curve.
+ * Returns the value at ln i of y = ln(P - P*) of a curve, converted to `rows` rows; NaN outside the
+ * curve.
  */
 static double curve_at(const struct size_curve *curve, const struct size_model *model, double rows,
                        double log_i)
@@ -308,7 +308,7 @@ static double work_next_rows(const struct size_work *w, double m, double rows)
 
 /*
  * Returns the root mean square error of log10(P - P*) when the curves on `rows` rows are predicted
- * by those of the next smaller size on the same m; NaN if no point can be predicted.
+ * from the curves of the next smaller size on the same m; NaN if no point can be predicted.
  */
 static double model_error(const struct size_work *w, const struct size_model *model, double rows)
 {
@@ -385,8 +385,8 @@ static int work_gather(struct size_work *w, struct hm_arena *arena, const struct
     return 0;
 }
 
-/* Fits the time of an iteration in seconds for all numbers of rows; *ret_fit is NULL if that is
- * impossible. */
+/* Fits the time of an iteration in seconds for all numbers of rows; *ret_fit is NULL if this is not
+ * possible. */
 static int fit_seconds(const struct hm_traces *traces, struct hm_arena *arena,
                        const struct hm_size *size, double rows, struct hm_fit **ret_fit,
                        struct hm_err *err)
@@ -419,7 +419,7 @@ static int fit_seconds(const struct hm_traces *traces, struct hm_arena *arena,
 }
 
 /*
- * Returns the time in seconds of an iteration on m workers and all rows, according to the fit; NaN
+ * Returns the time of an iteration on m workers and all rows in seconds, according to the fit; NaN
  * if it is unknown.
  */
 static double fitted_seconds(const struct hm_fit *fit, double m)
@@ -458,7 +458,7 @@ static int trace_convert(struct hm_trace *t, struct hm_arena *arena, const struc
 }
 
 /* Returns whether another trace of the same algorithm, m and consistency has a number of rows
- * nearer to `rows`; if two are equally near, the larger one is preferred. */
+ * nearer to `rows`; if two are equally near, the larger number is preferred. */
 static bool trace_is_surpassed(const struct hm_traces *traces, const struct hm_trace *t,
                                double rows)
 {
@@ -479,8 +479,8 @@ static bool trace_is_surpassed(const struct hm_traces *traces, const struct hm_t
  * Sets the standard deviations of ln(P - P*) and of ln i that the conversion to more rows adds, in
  * proportion to the distance in ln(rows). The deviation of ln(P - P*) combines the typical error of
  * such predictions with the algorithm's own error for its largest size, and is never below the
- * latter. A share of the change by scale or power is added to each deviation. Both are 0 if there
- * are traces on that number of rows.
+ * latter. A share of the change caused by scale or power is added to each deviation. Both are 0 if
+ * there are traces on that number of rows.
  */
 static void size_set_spread(struct hm_g_size *size, double rows, const double *all, size_t count)
 {
@@ -538,7 +538,7 @@ static int convert_algorithm(struct hm_sizes *sizes, struct hm_arena *arena,
     return rc;
 }
 
-/* Finds the optimal loss P* of each trace, and of the number of rows to which traces are
+/* Finds the optimal loss P* for each trace, and for the number of rows to which traces are
  * converted. */
 static int sizes_find_bests(struct hm_sizes *sizes, struct hm_arena *arena,
                             const struct hm_traces *traces, const double *rows, size_t count,
@@ -552,7 +552,9 @@ static int sizes_find_bests(struct hm_sizes *sizes, struct hm_arena *arena,
         for (size_t k = 0; rc == 0 && k < traces->count; k++)
             if (traces->traces[k].rows == rows[r])
                 sizes->bests[k] = best;
-        /* P* of a larger number of rows is unknown, so P* of the largest sample is used instead. */
+        /*
+         * P* for a larger number of rows is unknown, so P* of the largest sample is used instead.
+         */
         if (rc == 0 && (rows[r] <= sizes->rows || r == 0))
             sizes->best = best;
         sizes->best_known = rows[r] == sizes->rows || sizes->best_known;

@@ -14,13 +14,16 @@ struct hm_size {
     struct hm_g_size fit;
 };
 
-/* Traces that were converted to one number of rows. All memory is in the arena of the caller. */
+/*
+ * Traces that were converted to one number of rows. All memory is allocated from the caller's
+ * arena.
+ */
 struct hm_sizes {
     double rows;     /* Number of rows to which the traces were converted. */
     double best;     /* Optimal loss P* of the traces after their conversion to `rows` rows. */
     bool best_known; /* True if there are traces on `rows` rows, so that P* applies to the whole
                         data; otherwise P* applies to the largest sample. */
-    bool estimated;  /* True if P* was estimated for at least one of the numbers of rows. */
+    bool estimated;  /* True if P* was estimated for at least one number of rows. */
     double *bests;   /* Optimal loss P* of each of the original traces. */
     struct hm_traces traces; /* Traces after their conversion to `rows` rows. */
     struct hm_size *sizes;   /* Dependence of the loss curve on the number of rows, one element for
@@ -34,7 +37,7 @@ struct hm_sizes {
  */
 bool hm__traces_sized(const struct hm_traces *traces, double rows);
 /* Converts traces that were measured on data sets of different sizes to a data set of
- * settings->rows rows or, if that is 0, to the largest data set of a trace. */
+ * settings->rows rows or, if that is 0, to the size of the largest data set of any trace. */
 int hm__sizes_init(struct hm_sizes *sizes, struct hm_arena *arena, const struct hm_traces *traces,
                    const struct hm_converge_settings *settings, struct hm_err *err);
 /* Returns how the loss curve of an algorithm depends on the number of rows; NULL if this is

@@ -1,26 +1,27 @@
 /*
  * Fits the cost of staleness, a factor c on the number of iterations. A gradient computed from old
  * model weights is worth less: after i iterations, a run with staleness s has the loss that a fresh
- * run has after i / c iterations. With y = ln(P - P*), where P is the loss on m workers and P* the
- * optimal loss, and the loss curve g of fresh runs, the model is
+ * run has after i / c iterations. With y = ln(P - P*), where P is the loss on m workers and P* is
+ * the optimal loss, and with the loss curve g of fresh runs, the model is
  *
  *     y(i, m, s) = g(i / c(s, m), m),        ln c = level + growth s^e + power ln m,  c(0, m) = 1.
  *
  * It is fitted by least squares in y over all stale traces, with the Levenberg-Marquardt method. g
- * is fitted to the fresh traces. If an m has fresh traces, their smoothed residuals are added to g,
- * so that they are not mistaken for a cost of staleness. The candidate models have a level, a
- * growth (with e = 1 or 2) or both; the one that best predicts a held-out staleness is kept. The
- * power of m is added if the stale traces have several m. A level alone occurs with servers that
- * always send the newest weights: the only change is that gradients are applied one by one. Growth
- * occurs with old copies of the weights: it is small while the step size is small, and then rises
- * quickly. Asynchronous runs have no staleness bound; they have a level (and a power) of their own.
- * Backup workers, whose late gradients are dropped, are fitted in the same way: s is their number.
+ * is fitted to the fresh traces. If there are fresh traces for an m, their smoothed residuals are
+ * added to g, so that the residuals are not mistaken for a cost of staleness. The candidate models
+ * have a level, a growth (with e = 1 or 2) or both; the one that best predicts a held-out staleness
+ * is kept. The power of m is added if the stale traces have several m. A level alone occurs with
+ * servers that always send the newest weights: the only change is that gradients are applied one by
+ * one. Growth occurs with old copies of the weights: it is small while the step size is small, and
+ * then rises quickly. Asynchronous runs have no staleness bound; they have a separate level (and
+ * power). Backup workers, whose late gradients are dropped, are fitted in the same way, with s as
+ * their number.
  *
  * Intervals come from fitting again with the draws of g and with random weights of fresh and stale
  * traces (Bayesian bootstrap). Source of the model: Ho et al., NIPS 2013 (SSP).
  *
  * Limits: c does not depend on i; it is between about 1/16 and 245; before the first measured
- * iteration, g is taken as constant.
+ * iteration, g is assumed to be constant.
  */
 #include <math.h>
 #include <string.h>
@@ -45,7 +46,7 @@ static const double STALE_PULL = 1e-6, STALE_BETTER = 0.98;
 static const double LEAST = -2.8, MOST = 5.5;
 /*
  * Parameters of the kernel that smooths residuals: its width in ln i, the number of widths after
- * which it is cut off, and the weight of a prior residual of 0, relative to one point.
+ * which it is cut off, and the weight of a prior residual of 0 relative to one point.
  */
 static const double WIDTH = 0.2, REACH = 4, FEW = 0.02;
 
@@ -56,9 +57,7 @@ static const double WIDTH = 0.2, REACH = 4, FEW = 0.02;
 struct stale_shape {
     struct hm_g_path path;
     bool known; /* True if there are fresh traces on this number of workers. */
-    /*
-     * Difference from g, interpolated between other numbers of workers; used if `known` is false.
-     */
+    /* Difference from g, interpolated from other numbers of workers; used if `known` is false. */
     struct hm_g_bend bend;
     double y[STALE_GRID];
 };
@@ -70,7 +69,7 @@ struct stale_work {
     double iterations[STALE_GRID], first, step;
     struct stale_shape *shapes; /* Loss curve of fresh runs for each number of workers. */
     size_t shape_count;
-    struct hm_g_curve *curves; /* Stale traces, reduced to few points. */
+    struct hm_g_curve *curves; /* Stale traces, reduced to a few points. */
     double *staleness, *weight;
     /* For each stale curve, the loss curve of fresh runs on the same number of workers. */
     const struct stale_shape **shape;
@@ -125,8 +124,8 @@ static double stale_shape_at(const struct stale_work *w, const struct stale_shap
 }
 
 /*
- * Fits a straight line over ln i to the difference between the measured fresh curves and the
- * computed loss curve `shape` on the same number of workers.
+ * Fits a straight line in ln i to the difference between the measured fresh curves and the computed
+ * loss curve `shape` on the same number of workers.
  */
 static struct hm_g_bend stale_shape_bend(const struct stale_work *w,
                                          const struct stale_shape *shape)
@@ -146,8 +145,8 @@ static struct hm_g_bend stale_shape_bend(const struct stale_work *w,
 
 /*
  * Adds the remaining residuals of the measured fresh curves to the computed loss curve `shape`. The
- * residuals are smoothed by a kernel (Nadaraya and Watson 1964) and shrunk towards 0 at iterations
- * with few points.
+ * residuals are smoothed with a kernel (Nadaraya and Watson 1964) and shrunk towards 0 at
+ * iterations with few points.
  */
 static void stale_shape_add_residuals(const struct stale_work *w, struct stale_shape *shape)
 {
@@ -176,8 +175,8 @@ static void stale_shape_add_residuals(const struct stale_work *w, struct stale_s
 
 /*
  * Computes the loss curves `shapes` of fresh runs from the loss curve g, with the current weights
- * of the fresh curves. Uses the fitted parameters of g if draw is HM_NONE, otherwise those of the
- * draw.
+ * of the fresh curves. Uses the fitted parameters of g if draw is HM_NONE, and the parameters of
+ * the draw otherwise.
  */
 static void stale_shapes_fill(struct stale_work *w, size_t draw)
 {
@@ -243,8 +242,8 @@ static double stale_loss(const struct stale_work *w, const double *theta)
 }
 
 /*
- * Builds the normal equations a x = b of one Levenberg-Marquardt step for the parameters in use;
- * returns the number of these parameters.
+ * Builds the normal equations a x = b for one Levenberg-Marquardt step in the parameters in use,
+ * and returns the number of these parameters.
  */
 static size_t stale_linearise(const struct stale_work *w, const double *theta,
                               double a[HM_TERMS_MAX][HM_TERMS_MAX], double *b, size_t used[COUNT])
@@ -408,8 +407,8 @@ static void stale_model_use(struct stale_work *w, const struct stale_model *way)
 
 /*
  * Chooses the model that best predicts a held-out staleness; returns its error. A model with more
- * parameters must be better by 2 %. With several numbers of workers m, a power of m alone is a
- * candidate too. With one staleness, the models cannot be compared; with two, the models with both
+ * parameters must be better by 2 %. With several numbers of workers m, a power of m alone is also a
+ * candidate. With one staleness, the models cannot be compared; with two, the models with both
  * level and growth are left out.
  */
 static double stale_model_choose(struct stale_work *w, const double *values, size_t count)
@@ -469,8 +468,8 @@ static void stale_work_insert(struct stale_work *w, struct hm_g_curve curve, dou
 /* Kinds of runs with a cost of staleness: bounded staleness, asynchronous runs, backup workers. */
 enum stale_part { PART_SSP, PART_ASYNC, PART_BACKUPS, PARTS };
 
-/* Returns the kind of staleness of a trace; PARTS if the trace is fresh, or if it is stale and has
- * backup workers as well. */
+/* Returns the kind of staleness of a trace; PARTS if the trace is fresh, or if it is stale and also
+ * has backup workers. */
 static enum stale_part trace_part(const struct hm_trace *t)
 {
     if (t->backups > 0)
@@ -583,8 +582,8 @@ static struct hm_stale_cost stale_cost_at(const struct hm_g_stale *stale, double
 /*
  * Returns the factor by which the deviations of draws are multiplied. Draws vary too little for two
  * reasons: parameters in use reduce the degrees of freedom, as in hm__g_bound; and with n fresh
- * traces on the same number of workers, random weights show only (n - 1) / (n + 1) of the variance
- * of their mean.
+ * traces on the same number of workers, random weights reproduce only (n - 1) / (n + 1) of the
+ * variance of their mean.
  */
 static double draws_widening(const struct stale_work *w)
 {
@@ -611,10 +610,10 @@ enum { ENOUGH = 3 };
 /*
  * Returns the standard error of ln c, where c is the cost of staleness, that follows from the
  * residuals of the stale curves alone: s / (slope sqrt(N)), where s is the root mean square of the
- * residuals, slope that of the derivative of y with respect to ln i, and N the number of
- * independent residuals. A curve counts as HM_G_BLOCKS residuals, because those of neighbouring
- * points are similar. Draws with random weights of curves would not vary at all if all curves had
- * the same cost.
+ * residuals, slope is the root mean square of the derivative of y with respect to ln i, and N is
+ * the number of independent residuals. A curve counts as HM_G_BLOCKS residuals, because the
+ * residuals of neighbouring points are similar. Draws with random weights of curves would not vary
+ * at all if all curves had the same cost.
  */
 static double stale_noise(const struct stale_work *w, const double *theta)
 {

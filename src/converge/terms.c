@@ -1,11 +1,11 @@
 /*
  * Defines the terms in the iteration i and the number of workers m for the linear model of ln(P -
- * P*), where P is the loss and P* the optimal loss.
+ * P*), where P is the loss and P* is the optimal loss.
  *
  * The library contains the terms that the theory of these algorithms suggests, and other terms that
  * allow deviations from the theory. A linear rate of convergence gives terms such as i/m^c, a power
- * of i gives ln i, and the effect of the first iteration depends on m alone. Limit: HM_LASSO_MAX
- * terms.
+ * of i gives ln i, and the effect of the first iteration depends on m alone. Limit: there are at
+ * most HM_LASSO_MAX terms.
  */
 #include <math.h>
 #include <stdio.h>
@@ -39,8 +39,8 @@ static int g_basis_add(struct hm_g_basis *basis, struct hm_arena *arena, const c
     if (rc) {
         hm__err_field(err, text);
         /*
-         * The default hint recommends the section `where:` of a job, which terms without a job do
-         * not have.
+         * The default hint recommends the section `where:` of a job, but terms without a job have
+         * no such section.
          */
         if (err && strncmp(err->message, "unknown name", 12) == 0)
             snprintf(err->hint, sizeof(err->hint),
@@ -48,8 +48,8 @@ static int g_basis_add(struct hm_g_basis *basis, struct hm_arena *arena, const c
         return rc;
     }
     /*
-     * If all traces have the same number of workers m, a term with m is a multiple of a term
-     * without m, so it is left out.
+     * If all traces have the same number of workers m, a term that contains m is a multiple of a
+     * term without m, so it is left out.
      */
     if (!m_varies && hm__formula_uses(formula, 1)) {
         hm__formula_free(formula);

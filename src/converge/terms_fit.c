@@ -3,12 +3,12 @@
  *
  *     minimise 1/2 sum of weight (y - a - sum theta_k x_k)^2 + penalty sum |theta_k| sd(x_k)
  *
- * All penalties are compared by cross-validation, and the largest penalty is taken whose error is
- * within one standard error of the smallest (Breiman's rule), so that terms that do not improve the
- * prediction of other traces are left out. The uncertainty of the coefficients comes from fitting
- * again with random weights of the folds (Rubin's Bayesian bootstrap); a fold holds the traces on
- * one number of workers m, so the spread shows the effect of having measured other m. Limit:
- * HM_G_PARAMETERS terms are reported.
+ * All penalties are compared by cross-validation. The chosen penalty is the largest one whose error
+ * is within one standard error of the smallest error (Breiman's rule), so that terms that do not
+ * improve the prediction of other traces are left out. The uncertainty of the coefficients comes
+ * from repeated fits with random weights of the folds (Rubin's Bayesian bootstrap); a fold holds
+ * the traces on one number of workers m, so the spread shows the effect of having measured other m.
+ * Limit: at most HM_G_PARAMETERS terms are reported.
  */
 #include <math.h>
 #include <string.h>
@@ -33,8 +33,8 @@ struct terms_work {
     double theta[HM_LASSO_MAX + 1]; /* The constant, followed by the coefficients of the terms. */
     double draws[HM_G_DRAWS][HM_LASSO_MAX + 1];
     /*
-     * without[f] has the constant and the coefficients fitted without fold f; without[f][0] is NaN
-     * if fold f is never held out.
+     * without[f] holds the constant and the coefficients fitted without fold f; without[f][0] is
+     * NaN if fold f is never held out.
      */
     double without[HM_G_FOLDS][HM_LASSO_MAX + 1];
     /*
@@ -77,8 +77,8 @@ static void terms_merge(const struct terms_work *w, const double *weights,
 }
 
 /*
- * Solves the Lasso for each penalty, from the largest down to the chosen one. Each solution is the
- * start of the next.
+ * Solves the Lasso for each penalty, from the largest penalty down to the chosen one. Each solution
+ * is the starting point for the next.
  */
 static void terms_solve(struct terms_work *w)
 {
@@ -163,8 +163,8 @@ static int terms_write(struct hm_g *g, struct hm_arena *arena, const struct term
 }
 
 /*
- * Chooses the penalty by cross-validation; with fewer than two folds to hold out, takes the middle
- * penalty.
+ * Chooses the penalty by cross-validation; with fewer than two folds to hold out, chooses the
+ * middle penalty.
  */
 static int terms_choose_penalty(struct terms_work *w, struct hm_err *err)
 {

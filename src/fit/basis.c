@@ -68,7 +68,7 @@ static void free_formula(void *formula)
     hm__formula_free(formula);
 }
 
-/* Writes the names that a term may use into the hint of an error about an unknown name. */
+/* Writes the names that a term may use into the hint for an unknown name. */
 static void list_quantities(const struct hm_basis *basis, struct hm_err *err)
 {
     size_t used = (size_t)snprintf(err->hint, sizeof(err->hint), "the columns are");
@@ -95,7 +95,7 @@ static int basis_add_term(struct hm_basis *basis, struct hm_arena *arena, const 
     int rc = hm__formula_new(text, &scope, HM_DIM_NONE, &formula, err);
     if (rc) {
         hm__err_field(err, text);
-        /* The default hint recommends a `where:` section, which terms do not have. */
+        /* The default hint recommends a `where:` section, but terms have no such section. */
         if (err && strncmp(err->message, "unknown name", 12) == 0)
             list_quantities(basis, err);
         return rc;
@@ -126,8 +126,8 @@ int hm__basis_compile(struct hm_basis *basis, struct hm_arena *arena, const char
 
 struct library_entry {
     /*
-     * Formula of the term, and name of the quantity that the runs must have (NULL: none). If the
-     * name begins with ~, the quantity must also vary over the runs.
+     * Formula of the term, and name of the quantity that the runs must have (NULL if there is
+     * none). If the name begins with ~, the quantity must also vary over the runs.
      */
     const char *text, *needs;
     enum hm_role role;

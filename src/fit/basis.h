@@ -1,6 +1,6 @@
 /*
- * Defines the terms of a fit and computes their values at a run. Terms are either formulas over the
- * columns of the runs, or the components of the time that the model predicts from a job's
+ * Defines the terms of a fit and computes their values for a run. Terms are either formulas over
+ * the columns of the runs, or the components of the time that the model predicts from a job's
  * specification sheet, plus overheads that the sheet does not contain.
  */
 #ifndef HM_BASIS_H
@@ -23,9 +23,10 @@ enum {
     HM_OVERLAP_KNOTS = 15
 };
 
-/* The role of a term when terms are chosen automatically. */
+/* The role of a term in the automatic choice of terms. */
 enum hm_role {
-    HM_ROLE_WORK, /* The term is part of the work itself; each set of terms needs one such term. */
+    HM_ROLE_WORK, /* The term is part of the work itself; each set of terms needs at least one such
+                     term. */
     HM_ROLE_OVERHEAD, /* The term grows with n no faster than ln n. */
     /* The term grows faster than ln n; it is chosen only under the conditions in choose.c. */
     HM_ROLE_STEEP,
@@ -42,9 +43,9 @@ struct hm_basis {
     /* True if the term is a component of the time that the specification sheet predicts. */
     bool parts[HM_TERMS_MAX];
     size_t count;
-    /* Compiled terms; NULL if the terms come from a specification sheet. Owned by the arena. */
+    /* Compiled terms, owned by the arena; NULL if the terms come from a specification sheet. */
     struct hm_formula *formulas[HM_TERMS_MAX];
-    /* Specification sheet; NULL if the terms are formulas. Owned by the arena. */
+    /* Specification sheet, owned by the arena; NULL if the terms are formulas. */
     struct hm_sheet *sheet;
     /*
      * True if communication overlaps with computation. The time is then not linear in the factors
@@ -79,14 +80,14 @@ enum hm_scaled_terms {
 };
 
 /*
- * Adds the terms of the library that the quantities of the runs allow. varies[k] says whether
- * quantity k varies over the runs. With weak scaling, terms in size and batch are left out, because
- * the total work is proportional to n.
+ * Adds the library terms that the quantities of the runs allow. varies[k] is true if quantity k
+ * varies over the runs. With weak scaling, terms in size and batch are left out, because the total
+ * work is proportional to n.
  */
 int hm__basis_library(struct hm_basis *basis, struct hm_arena *arena, const bool *varies,
                       enum hm_scaled_terms scaled, struct hm_err *err);
 /*
- * Makes a basis whose terms are the components of the time that a job's specification sheet
+ * Creates a basis whose terms are the components of the time that a job's specification sheet
  * predicts. `width` is the standard deviation of the prior of each factor. The job, the cluster and
  * the table of the job's steps, which may be NULL, are borrowed.
  */
@@ -99,9 +100,9 @@ int hm__basis_sheet(struct hm_basis *basis, struct hm_arena *arena, const struct
  */
 double hm__sheet_reference_s(const struct hm_sheet *sheet);
 /*
- * Sets the drift of a fit whose runs have at most n_most workers: how far the error at other n
- * differs from the error at a measured n (sheet_spread.h). *one_node is set if all runs are inside
- * one node of the cluster.
+ * Sets the drift of a fit whose runs have at most n_most workers: how much the error at other
+ * values of n differs from the error at a measured n (sheet_spread.h). *one_node is set to true if
+ * all runs are inside one node of the cluster.
  */
 void hm__sheet_set_drift(const struct hm_sheet *sheet, double n_most, struct hm_fit_rule *rule,
                          double *one_node);
@@ -114,7 +115,7 @@ void hm__sheet_set_size_by_n(struct hm_sheet *sheet);
 /*
  * Returns whether any term needs a value of the quantity; if `in` is not NULL, only the terms k for
  * which in[k] is true are considered. The terms of a specification sheet need no values, because
- * the sheet has its own.
+ * the sheet contains its own.
  */
 bool hm__basis_needs(const struct hm_basis *basis, const bool *in, size_t quantity);
 
@@ -135,21 +136,24 @@ static inline size_t hm__basis_rows(const struct hm_basis *basis)
 }
 
 /*
- * Computes the terms at `count` configurations: x[k * count + i] is term k at configuration i,
+ * Computes the terms for `count` configurations: x[k * count + i] is term k for configuration i,
  * where quantity q has the value columns[q][i]; x has hm__basis_rows rows. Fails if a term is
- * negative or not finite; then err->line is 1 + i, which the caller replaces by the line of the
+ * negative or not finite; err->line is then 1 + i, which the caller replaces with the line of the
  * run.
  */
 int hm__basis_eval(const struct hm_basis *basis, const double *const *columns, size_t count,
                    double *x, struct hm_err *err);
 /*
  * Computes the terms of a specification sheet like hm__basis_eval, but with a model that the caller
- * made, for example with changed hardware or another number of samples.
+ * provides, for example with changed hardware or another number of samples.
  */
 int hm__basis_eval_model(const struct hm_basis *basis, const struct hm_model *model,
                          const double *n, size_t count, double *x, struct hm_err *err);
 
-/* Computes the terms of a specification sheet. Implemented in sheet.c; called by hm__basis_eval. */
+/*
+ * Computes the terms of a specification sheet. This function is in sheet.c; hm__basis_eval calls
+ * it.
+ */
 int hm__sheet_eval(const struct hm_basis *basis, const double *const *columns, size_t count,
                    double *x, struct hm_err *err);
 

@@ -2,19 +2,19 @@
  * Chooses the terms of a fit: compares all small sets of library terms by their leave-one-out
  * error.
  *
- * Terms differ in how fast they grow, and runs on few workers can seldom tell them apart: for n =
+ * Terms differ in how fast they grow, and runs on few workers can rarely distinguish them: for n =
  * 1..8 workers, sqrt(n), n and n ln n look alike, but they differ widely at 64. If two sets have
  * similar leave-one-out errors, the one that grows more slowly is correct more often
- * (docs/explain/accuracy.md has the figures, over 75 published curves). Therefore a set with a
- * steep term, which grows faster than ln n, is chosen only if it halves the error; with few
+ * (docs/explain/accuracy.md has the figures for 75 published curves). Therefore, a set with a steep
+ * term, which grows faster than ln n, is chosen only if it halves the error; with few
  * configurations, the error of the other sets must also be so large that they are useless.
  *
- * Each set needs a term of the work itself, because no job takes zero time on one worker. A set
+ * Each set needs a term for the work itself, because no job takes zero time on one worker. A set
  * whose residual is much larger than the spread of repeats is dropped if another set remains.
  *
- * Sets that were not chosen still contribute to the intervals. Their weight falls with their error,
- * as if there were few runs, and is smaller for sets with a steep term (struct hm_fit_rule). If
- * every run counted, one set could get all the weight by chance.
+ * Sets that were not chosen still contribute to the intervals. Their weight decreases with their
+ * error, as if there were few runs, and is smaller for sets with a steep term (struct hm_fit_rule).
+ * If every run counted, one set could receive all the weight by chance.
  */
 #include "choose.h"
 
@@ -31,11 +31,11 @@ static const double STEEP_MUST_HALVE = 2;
 static const double HOPELESS = 0.15;
 
 /*
- * The default rule for the choice of terms: the one that all sources of published curves together
- * choose (docs/explain/accuracy.md). A steep term, which grows faster than ln n, needs several
- * configurations, because many curves fit few points. The weight of a set of terms is computed as
- * if there were few runs, because errors along one curve are correlated. The drift is the error
- * that no set of terms describes.
+ * The default rule for the choice of terms, chosen on all sources of published curves together
+ * (docs/explain/accuracy.md). A steep term, which grows faster than ln n, needs several
+ * configurations, because many different curves fit a few points. The weight of a set of terms is
+ * computed as if there were few runs, because errors along one curve are correlated. The drift is
+ * the error that no set of terms describes.
  */
 struct hm_fit_rule hm_fit_rule_default(void)
 {
@@ -91,7 +91,7 @@ static int folds_leave_out(const struct hm_lsq *folds, size_t count, struct hm_l
     return 0;
 }
 
-/* Describes the set of terms that a bit mask gives; returns false if this set must not be
+/* Determines the set of terms that a bit mask selects; returns false if this set must not be
  * considered. */
 static bool choice_init(const struct hm_basis *basis, unsigned set, size_t most,
                         struct hm_choice *choice)
@@ -109,8 +109,8 @@ static bool choice_init(const struct hm_basis *basis, unsigned set, size_t most,
         choice->steep = choice->steep || basis->roles[k] == HM_ROLE_STEEP;
     }
     /*
-     * A set of a single steep term is allowed: the whole time is then overhead of additional
-     * workers.
+     * A set that contains only a steep term is allowed: the whole time is then overhead caused by
+     * additional workers.
      */
     return work || (choice->count == 1 && choice->steep);
 }
@@ -118,7 +118,7 @@ static bool choice_init(const struct hm_basis *basis, unsigned set, size_t most,
 /* Properties of the runs that decide which sets of terms are considered. */
 struct runs_summary {
     double rows, configurations;
-    double unit; /* Mean square of the weighted seconds; 1 with relative errors. */
+    double unit; /* Mean square of the weighted times; 1 with relative errors. */
     struct hm_repeats repeats;
     const struct hm_fit_rule *rule;
 };
@@ -162,7 +162,7 @@ static bool choice_all_contribute(const struct hm_lsq *all, struct hm_choice *ch
 /*
  * Drops the sets whose residual is too large. Keeps them if all sets have such a residual, or if
  * only sets with a steep term would remain and there are too few configurations for a steep term.
- * Returns the number of sets left.
+ * Returns the number of remaining sets.
  */
 static size_t choices_drop_misses(struct hm_choice *choices, size_t count,
                                   const struct runs_summary *w)
@@ -222,9 +222,9 @@ static size_t choices_pick_best(const struct hm_choice *choices, size_t count,
 /* Weight of a set with a steep term if the runs show that it is needed. */
 static const double STEEP_SHOWN = 1;
 
-/* Returns the factor on the weight of a set with a steep term. It is steep_weight of the rule if
- * the best set without a steep term fits as well, and rises to STEEP_SHOWN if the mean square error
- * of that set is at least 25 % larger. */
+/* Returns the factor on the weight of a set with a steep term. It is the rule's steep_weight if the
+ * best set without a steep term fits equally well, and increases to STEEP_SHOWN if the mean square
+ * error of that set is at least 25 % larger. */
 static double steep_factor(const struct hm_choice *choice, double gentle,
                            const struct runs_summary *w)
 {

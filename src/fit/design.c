@@ -1,12 +1,12 @@
 /*
- * Chooses the runs that are worth making (Venkataraman et al., Ernest, NSDI 2016, section 4).
+ * Chooses the runs that are worth executing (Venkataraman et al., Ernest, NSDI 2016, section 4).
  *
  * A candidate run with the vector of terms f would add f f' to the information matrix of the
  * coefficients. The design gives each candidate a share from 0 to 1; the shares that minimise the
  * variance within a budget are the solution of a convex programme. Candidates with a large share
  * are then chosen as whole runs. Terms are divided by their mean over the candidates, so that
- * coefficients are comparable whatever their units. If a job is given, its priors are information
- * that exists already, errors are relative to the predicted time, and coefficients are scaled by
+ * coefficients are comparable regardless of their units. If a job is given, its priors count as
+ * existing information, errors are relative to the predicted time, and coefficients are scaled by
  * the width of their priors. Runs that have been measured add to the known information. Limits: the
  * noise is the same for all runs, and whole runs are found by rounding, so they need not be
  * optimal.
@@ -28,8 +28,7 @@
 struct design_work {
     const struct hm_runs *candidates;
     const struct hm_design_settings *settings;
-    struct hm_step_table
-        *table; /* Times of the job's steps; borrowed. It is NULL if not known yet. */
+    struct hm_step_table *table; /* Times of the job's steps, borrowed; NULL if not known yet. */
     struct hm_design *design;
     struct hm_basis basis;
     /*
@@ -40,14 +39,15 @@ struct design_work {
     size_t *rows; /* For each allowed candidate, its row in the table `candidates`. */
     size_t count;
     double *features; /* features[j * terms + k] is term k of candidate j. */
-    /* Cost and predicted seconds of each candidate; the seconds are NaN without a job. */
+    /* Cost and predicted time in seconds of each candidate; the time is NaN without a job. */
     double *cost, *seconds;
     double *shares;
     double scale[HM_TERMS_MAX];
     double noise;    /* Relative noise of a run; used only with a job. */
     double size_min; /* Smallest size of the candidates; NaN if they have no size. */
     struct hm_programme programme;
-    struct hm_design_rows runs; /* The measured runs and those to make; used only with a job. */
+    /* The measured runs and the runs to execute; used only with a job. */
+    struct hm_design_rows runs;
 };
 
 static struct hm_notes design_notes(struct hm_design *d)
@@ -64,7 +64,7 @@ static const double *runs_values(const struct hm_runs *runs, const char *name)
 /* ---- terms ----------------------------------------------------------------------------------- */
 
 /*
- * Computes the terms at every row of a table: (*ret_x)[k * count + i] is term k at row i. The
+ * Computes the terms for every row of a table: (*ret_x)[k * count + i] is term k for row i. The
  * caller frees *ret_x with hm__free.
  */
 static int eval_terms_table(const struct design_work *w, const struct hm_runs *table,
@@ -128,7 +128,7 @@ static double candidate_seconds(const struct design_work *w, const double *x, si
 
 /*
  * Evaluates a formula for each candidate, over the columns of the candidates and, if a job is
- * given, the predicted seconds.
+ * given, the predicted time.
  */
 static int eval_candidate_formula(const struct design_work *w, const char *text, const char *field,
                                   const double *seconds, double *values, struct hm_err *err)
@@ -209,7 +209,7 @@ static int design_allocate(struct design_work *w, struct hm_err *err)
     return ok ? 0 : hm__fail_nomem(err);
 }
 
-/* Stores the candidates that the settings allow, with their costs, seconds and terms. */
+/* Stores the candidates that the settings allow, with their costs, times and terms. */
 static int keep_candidates(struct design_work *w, const double *x, struct hm_err *err)
 {
     const size_t all = w->candidates->count, terms = w->basis.count;
@@ -402,10 +402,10 @@ static int compare_ranked(const void *a, const void *b)
 }
 
 /*
- * Chooses whole runs: those with a share above `keep`, then more, largest share first, until the
- * coefficients are determined. Removes runs, smallest share first, while they cost more than the
- * budget. Returns the number of runs; *ret_short is set if the budget does not pay for enough runs
- * to determine the coefficients.
+ * Chooses whole runs: the runs with a share above `keep`, then further runs with the largest shares
+ * until the coefficients are determined. Removes the runs with the smallest shares while the total
+ * cost exceeds the budget. Returns the number of runs; *ret_short is set to true if the budget does
+ * not pay for enough runs to determine the coefficients.
  */
 static size_t round_shares(struct design_work *w, const struct ranked_share *ranked, double *whole,
                            bool *ret_short)
@@ -425,7 +425,10 @@ static size_t round_shares(struct design_work *w, const struct ranked_share *ran
     }
     while (made > 1 && cost > w->programme.budget * (1 + 1e-9)) {
         whole[ranked[made - 1].j] = 0;
-        /* Many runs always determine the coefficients; check only when few are left. */
+        /*
+         * Many runs always determine the coefficients, so this is checked only when few runs are
+         * left.
+         */
         if (made <= 4 * w->basis.count && isinf(hm__programme_value(&w->programme, whole))) {
             whole[ranked[made - 1].j] = 1;
             *ret_short = true;
@@ -469,8 +472,8 @@ static double ridged_value(const struct hm_programme *p, const double *whole)
 }
 
 /*
- * Spends the rest of the budget: adds the run with the largest gain per cost until no run with a
- * gain is affordable. Returns the number of runs.
+ * Spends the rest of the budget: adds the run with the largest gain per cost until no affordable
+ * run has a gain. Returns the number of runs.
  */
 static size_t fill_budget(struct design_work *w, struct ranked_share *ranked, size_t made,
                           double *whole)
@@ -568,8 +571,8 @@ static size_t most_informative(const struct hm_programme *p, double *whole)
 }
 
 /*
- * Sorts the chosen runs, most informative first; runs after the first ORDERED_MAX are sorted by
- * share.
+ * Sorts the chosen runs with the most informative first; runs after the first ORDERED_MAX are
+ * sorted by share.
  */
 static int order_made(struct design_work *w, const struct ranked_share *ranked, size_t made,
                       double *whole, struct hm_err *err)
@@ -618,8 +621,8 @@ static void design_sum_up(struct design_work *w)
 }
 
 /*
- * Sets how exactly the time at the target will be known after the runs of the design; there must be
- * a job and a target.
+ * Sets how precisely the time at the target will be known after the runs of the design. A job and a
+ * target must be given.
  */
 static void design_set_within(struct design_work *w, const struct ranked_share *ranked)
 {

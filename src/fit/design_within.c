@@ -1,5 +1,5 @@
-/* Computes intervals from draws of the coefficients, with the uncertainty that remains after the
- * runs of a design. */
+/* Computes intervals from draws of the coefficients, which reflect the uncertainty that remains
+ * after the runs of a design. */
 #include "design_within.h"
 
 #include <math.h>
@@ -8,9 +8,9 @@
 #include "student.h"
 
 /*
- * Number of draws of the coefficients, and number of runs with different noise for each draw.
- * Several runs halve the random error of the interval's width (about 7 % with 100 draws) and cost
- * little, because solving for the coefficients takes most of the time.
+ * Number of draws of the coefficients, and number of simulated runs with different noise for each
+ * draw. Several simulated runs halve the random error of the interval's width (about 7 % with 100
+ * draws) and cost little, because solving for the coefficients takes most of the time.
  */
 enum { DRAWS = 100, RUNS = 4 };
 

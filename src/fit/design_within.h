@@ -1,4 +1,4 @@
-/* Computes how exactly the time at the target of a design will be known after its runs. */
+/* Computes how precisely the time at the target of a design will be known after its runs. */
 #ifndef HM_DESIGN_WITHIN_H
 #define HM_DESIGN_WITHIN_H
 
@@ -17,11 +17,11 @@ struct hm_design_rows {
 void hm__design_add_row(struct hm_design_rows *rows, const double *terms);
 
 /*
- * Returns half the width of the 90 % interval that the time of one run at the target has after
- * these runs, as a share of the time. The interval comes from draws of the coefficients, which
- * cannot be negative: a normal approximation would be about twice as wide, because most overheads
- * are near 0. `noise` is the relative noise of a run; `target` has the terms at the target. Returns
- * NaN if the interval is unknown.
+ * Returns half the width of the 90 % interval for the time of one run at the target after these
+ * runs, as a share of the time. The interval comes from draws of the coefficients, which cannot be
+ * negative: a normal approximation would be about twice as wide, because most overheads are near 0.
+ * `noise` is the relative noise of a run; `target` holds the terms at the target. Returns NaN if
+ * the interval is unknown.
  */
 double hm__design_within(const struct hm_design_rows *rows, const struct hm_prior *priors,
                          double noise, const double *target);

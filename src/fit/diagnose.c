@@ -4,7 +4,7 @@
  * The leverage h, the leave-one-out error e / (1 - h) of a residual e, and Cook's distance follow
  * Cook and Weisberg 1982. They use the terms with a coefficient above 0 and the final weights. A
  * run is an outlier if its studentised residual is significant at the 5 % level over all runs
- * (Bonferroni correction); outliers are reported and stay in the fit. Limit: coefficients that are
+ * (Bonferroni correction); outliers are reported but stay in the fit. Limit: coefficients that are
  * 0 count as known to be 0.
  */
 #include <math.h>
@@ -28,7 +28,7 @@ static void find_active(const struct hm__fit *f, struct active_terms *a)
         if (f->in[k] && f->theta[k] > 0)
             a->terms[a->count++] = k;
     hm__lsq_pick(&f->lsq, a->terms, a->count, &a->lsq);
-    /* Each prior of the specification sheet counts as one more row of the problem. */
+    /* Each prior of the specification sheet counts as an additional row of the problem. */
     for (size_t k = 0; k < a->count && f->basis.sheet; k++) {
         double row[HM_LSQ_SIDE] = {0};
         row[k] = f->spread / f->basis.priors[a->terms[k]].width;
@@ -168,8 +168,8 @@ static double term_own_share(const struct hm_lsq *lsq, const bool *in, size_t k)
 }
 
 /*
- * Returns the cosine of the angle between two terms as vectors over the runs; 1 means that they are
- * proportional.
+ * Returns the cosine of the angle between two terms, seen as vectors over the runs; 1 means that
+ * they are proportional.
  */
 static double term_cosine(const struct hm_lsq *lsq, size_t a, size_t b)
 {
@@ -318,7 +318,7 @@ static int note_outliers(struct hm_fit *fit, struct hm_err *err)
 }
 
 /*
- * Adds a note for each text column with different values, because runs of different kinds are
+ * Adds a note for each text column with different values, because runs of different kinds are then
  * fitted together.
  */
 static int note_labels(struct hm_fit *fit, struct hm_err *err)

@@ -1,9 +1,9 @@
 /*
  * hm_fit_new: computes coefficients from runs, and draws of the coefficients for intervals.
  *
- * Runs are grouped by configuration. The terms are given by the caller, chosen from a library, or
- * the components of the time that a specification sheet predicts. The coefficients are found by
- * weighted non-negative least squares. With relative errors, the weight of a run is 1 / fitted
+ * Runs are grouped by configuration. The terms are given by the caller, are chosen from a library,
+ * or are the components of the time that a specification sheet predicts. The coefficients are found
+ * by weighted non-negative least squares. With relative errors, the weight of a run is 1 / fitted
  * time, because weights from the measured time would favour runs that were fast by chance. The fit
  * is repeated with the weights of the previous fit until they no longer change (iteratively
  * reweighted least squares). Limits: errors are independent and normal, and their spread is either
@@ -76,7 +76,7 @@ static void add_group(const struct hm__fit *f, size_t g, struct hm_lsq *lsq)
 
 /*
  * Sets the weights of all configurations from the previous fit, or from the measured means if there
- * is no previous fit; returns the largest relative change of a weight.
+ * is no previous fit. Returns the largest relative change of any weight.
  */
 static double fit_set_scale(struct hm_fit *fit, bool first)
 {
@@ -209,7 +209,7 @@ static int list_alternatives(struct hm_fit *fit, const struct hm_choice *choices
 
 /*
  * Reduces the runs of each configuration to a least-squares problem, called a fold. If there are
- * many configurations, a fold has several of them. Returns NULL when out of memory.
+ * many configurations, a fold contains several of them. Returns NULL if memory runs out.
  */
 static struct hm_lsq *make_folds(struct hm__fit *f, size_t *ret_count)
 {
@@ -293,7 +293,7 @@ static int fit_runs(struct hm_fit *fit, const struct hm_runs *runs, const struct
 }
 
 /*
- * Makes a fit from a specification sheet without runs: the coefficients are the means of the
+ * Creates a fit from a specification sheet without runs: the coefficients are the means of the
  * priors.
  */
 static void fit_nothing(struct hm_fit *fit, const struct hm_fit_settings *s)

@@ -1,7 +1,7 @@
 /*
  * Declares the internal state of a fit, which its steps share, and the functions that compute
- * answers from a fit: the time on n workers with the fitted coefficients and with those of each
- * draw.
+ * answers from a fit: the time on n workers with the fitted coefficients and with the coefficients
+ * of each draw.
  */
 #ifndef HM_FIT_H
 #define HM_FIT_H
@@ -15,7 +15,7 @@ enum { HM_FIT_DRAWS = 2000 };
 /* Ways in which the default value of a quantity depends on n in predictions. */
 enum hm_by_n {
     HM_BY_NOTHING, /* The value does not depend on n. */
-    HM_BY_WORKERS, /* The value is that of one worker, such as its batch, and is multiplied by n. */
+    HM_BY_WORKERS, /* The value belongs to one worker, such as its batch, and is multiplied by n. */
     /* The value is the number of workers in a node, and n is divided by it to get the number of
      * nodes. */
     HM_BY_NODES,
@@ -32,8 +32,8 @@ struct hm__fit {
     double *drift;
     struct hm_fit_data data; /* The measured runs; data.count is 0 if there are none. */
     /*
-     * True if the seconds are those of a fixed amount of work (a sample, an epoch, the work of the
-     * reference) instead of those of an iteration.
+     * True if the times are for a fixed amount of work (a sample, an epoch, the work of the
+     * reference) instead of for an iteration.
      */
     bool of_work;
     bool weak_runs; /* True if the batch of each worker stayed the same as n grew. */
@@ -42,11 +42,12 @@ struct hm__fit {
     bool in[HM_TERMS_MAX]; /* True for each term that is in use. */
     /*
      * Reported coefficients: the means of the draws if the fit has a specification sheet, otherwise
-     * the most probable ones. A term that is not in use has 0.
+     * the most probable values. The coefficient of a term that is not in use is 0.
      */
     double theta[HM_TERMS_MAX];
     /*
-     * Standard deviation of the noise: relative to the time with relative errors, else in seconds.
+     * Standard deviation of the noise: relative to the time if errors are relative, otherwise in
+     * seconds.
      */
     double spread;
     double typical; /* Smallest mean time of all configurations, in seconds; 1 with relative
@@ -72,20 +73,20 @@ struct hm__fit {
 int hm__fit_prepare(struct hm_fit *fit, const struct hm_runs *runs,
                     const struct hm_fit_settings *settings, struct hm_err *err);
 /*
- * Implements hm_fit_new. If `draws` is false, the coefficients are not drawn, which takes most
- * of the time, and the fit has no intervals. `table` has the times of the job's steps; it may be
- * NULL, and otherwise is borrowed and must outlive the fit.
+ * Implements hm_fit_new. If `draws` is false, the coefficients are not drawn, which takes most of
+ * the time, and the fit has no intervals. `table` holds the times of the job's steps; it may be
+ * NULL. It is borrowed and must outlive the fit.
  */
 int hm__fit_new(const struct hm_runs *runs, const struct hm_fit_settings *settings,
                 struct hm_step_table *table, bool draws, struct hm_fit **ret_fit,
                 struct hm_err *err);
 /* Draws the coefficients of all sets of terms, each set in proportion to its weight; if no sets
- * were compared, draws those of the terms in use. Implemented in fit_draw.c. */
+ * were compared, draws the coefficients of the terms in use. Implemented in fit_draw.c. */
 int hm__fit_draw(struct hm_fit *fit, const struct hm_fit_settings *settings,
                  const struct hm_choice *choices, size_t choice_count, struct hm_err *err);
 /*
  * Resamples the draws of a fit whose terms the library chose: a draw is kept more often if the loss
- * of efficiency that it predicts beyond the runs is usual in published curves. Implemented in
+ * of efficiency that it predicts beyond the runs is common in published curves. Implemented in
  * shrink.c.
  */
 int hm__fit_shrink(struct hm_fit *fit, struct hm_random *random, struct hm_err *err);
@@ -95,7 +96,7 @@ int hm__fit_shrink(struct hm_fit *fit, struct hm_random *random, struct hm_err *
  * larger.
  */
 void hm__fit_take_mean(struct hm__fit *f);
-/* Lists the terms in use with the intervals of their coefficients. */
+/* Lists the terms in use with the intervals for their coefficients. */
 int hm__fit_list(struct hm_fit *fit, struct hm_err *err);
 /* Returns the priors of the coefficients; NULL without a specification sheet. */
 const struct hm_prior *hm__fit_priors(const struct hm__fit *f);
@@ -120,7 +121,7 @@ static inline struct hm_notes hm__fit_notes(struct hm_fit *fit)
 /* ---- for answers ----------------------------------------------------------------------------- */
 
 /*
- * Computes the terms at every n: (*ret_x)[k * count + i] is term k at n[i], with the defaults of
+ * Computes the terms for every n: (*ret_x)[k * count + i] is term k for n[i], with the defaults of
  * all other quantities. For a fit from a specification sheet, the terms are computed by the model,
  * which may have changed hardware; other fits do not use the model. The caller frees *ret_x with
  * hm__free.
@@ -128,15 +129,15 @@ static inline struct hm_notes hm__fit_notes(struct hm_fit *fit)
 int hm__fit_terms(const struct hm_fit *fit, const struct hm_model *model, const double *n,
                   size_t count, double **ret_x, struct hm_err *err);
 /*
- * Computes the terms at every n like hm__fit_terms, but with given values of other quantities, as
- * hm_fit_predict takes them.
+ * Computes the terms for every n like hm__fit_terms, but with the given values of other quantities,
+ * as in hm_fit_predict.
  */
 int hm__fit_terms_at(const struct hm_fit *fit, const struct hm_at *at, size_t at_count,
                      const double *n, size_t count, double **ret_x, struct hm_err *err);
 /*
- * Returns the time in seconds at the i-th of `count` configurations; x holds the values of the
- * terms at all configurations. Uses the reported coefficients if draw is HM_NONE, and otherwise
- * those of the given draw.
+ * Returns the time in seconds for the i-th of `count` configurations; x holds the values of the
+ * terms for all configurations. Uses the reported coefficients if draw is HM_NONE, and the
+ * coefficients of the given draw otherwise.
  */
 double hm__fit_seconds(const struct hm_fit *fit, const double *x, size_t count, size_t i,
                        size_t draw);

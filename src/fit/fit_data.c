@@ -3,7 +3,7 @@
  * squares around it, so that after grouping, a million repeats of ten configurations cost no more
  * than ten runs. Model: the spread of repeats is constant or proportional to the time; if
  * configurations differ in spread, the spread of each is estimated by an empirical Bayes rule.
- * Limit: configurations are the same only if their values are exactly equal.
+ * Limit: two configurations are the same only if their values are exactly equal.
  */
 #include "fit_data.h"
 
@@ -106,8 +106,8 @@ static int fit_data_find_groups(struct hm_fit_data *data, const struct group_key
 }
 
 /*
- * Computes the mean of each group first and then the squares around it, because subtracting large
- * sums would lose digits.
+ * Computes the mean of each group first and then the squared deviations from it, because
+ * subtracting large sums would lose digits.
  */
 static void fit_data_sum_groups(struct hm_fit_data *data)
 {
@@ -184,7 +184,9 @@ double hm__fit_data_repeats(const struct hm_fit_data *data, const double *scale,
     return free;
 }
 
-/* Smallest number of repeats (degrees of freedom) that shows how the spread depends on the time. */
+/*
+ * Smallest number of repeats (degrees of freedom) that can show how the spread depends on the time.
+ */
 static const double REPEATS_ENOUGH = 4;
 
 /* Compares the likelihood of the repeats under a constant and under a relative spread. */
@@ -207,11 +209,11 @@ int hm__fit_data_relative(const struct hm_fit_data *data)
 
 /*
  * The spread of few repeats is a poor estimate, so it is averaged with the typical spread, which
- * gets the weight of this number of degrees of freedom.
+ * has the weight of this number of degrees of freedom.
  */
 static const double SHARED = 4;
 
-/* Significance level of the test whether configurations differ in their spread. */
+/* Significance level of the test of whether configurations differ in their spread. */
 static const double DIFFER_CHANCE = 0.01;
 
 static double group_square(const struct hm_group *group, bool relative)
@@ -220,8 +222,8 @@ static double group_square(const struct hm_group *group, bool relative)
 }
 
 /*
- * Returns whether the spread of some configuration is significantly larger than that of all others
- * together.
+ * Returns whether the spread of some configuration is significantly larger than the spread of all
+ * others together.
  */
 static bool spreads_differ(const struct hm_fit_data *data, bool relative, double free, double sum)
 {
@@ -242,8 +244,8 @@ static bool spreads_differ(const struct hm_fit_data *data, bool relative, double
 }
 
 /*
- * Returns the square of the typical spread: the median over the configurations with repeats; 0 when
- * out of memory.
+ * Returns the square of the typical spread: the median over the configurations with repeats; 0 if
+ * memory runs out.
  */
 static double usual_square(const struct hm_fit_data *data, bool relative)
 {

@@ -6,7 +6,7 @@
 
 /* A configuration: the runs with equal values of all quantities that the terms use. */
 struct hm_group {
-    size_t row;    /* Row in the table of runs of the first run of the group. */
+    size_t row;    /* Row of the group's first run in the table of runs. */
     double count;  /* Number of runs in the group. */
     double mean_s; /* Mean time of the runs, in seconds. */
     double within; /* Sum of squared differences from the mean, in seconds squared. */
@@ -25,13 +25,15 @@ struct hm_fit_data {
     const double **places; /* places[q][g] is the value of quantity q in configuration (group) g. */
     /* Smallest and largest value of each quantity; INFINITY and -INFINITY if no run has a value. */
     double low[HM_QUANTITIES_MAX], high[HM_QUANTITIES_MAX];
-    /* First row in the table of runs without a value of the quantity; HM_NONE if there is none. */
+    /*
+     * First row in the table of runs that has no value of the quantity; HM_NONE if there is none.
+     */
     size_t gap[HM_QUANTITIES_MAX];
 };
 
 /*
- * Factor that converts the time of a run to that of the fit: `factor`, multiplied by n if `by_n` is
- * true. Without conversion it is {1, false}.
+ * Conversion from the time of a run to the time that is fitted: the time is multiplied by `factor`
+ * and, if `by_n` is true, by n. {1, false} means no conversion.
  */
 struct hm_unit {
     double factor;
@@ -40,8 +42,8 @@ struct hm_unit {
 
 /*
  * Groups the runs that have a time. Runs are in the same group if they agree in all quantities q
- * for which matters[q] is true. Seconds are converted by `unit`. All memory is in the arena; the
- * runs are borrowed.
+ * for which matters[q] is true. Times are converted with `unit`. All memory is allocated from the
+ * arena; the runs are borrowed.
  */
 int hm__fit_data_init(struct hm_fit_data *data, struct hm_arena *arena, const struct hm_runs *runs,
                       const struct hm_basis *basis, const bool *matters, struct hm_unit unit,
@@ -55,8 +57,9 @@ int hm__fit_data_relative(const struct hm_fit_data *data);
 /* Sets the relative weight (evidence) of each group from the spread of its repeats. */
 void hm__fit_data_weigh(struct hm_fit_data *data, bool relative);
 /*
- * Returns the degrees of freedom of the repeats. *ret_sum is the sum of squares of all repeats
- * around their means, where the squares of group g are multiplied by scale[g]^2; scale may be NULL.
+ * Returns the degrees of freedom of the repeats. *ret_sum is the sum of the squared deviations of
+ * all repeats from their means, where the squares of group g are multiplied by scale[g]^2; scale
+ * may be NULL.
  */
 double hm__fit_data_repeats(const struct hm_fit_data *data, const double *scale, double *ret_sum);
 

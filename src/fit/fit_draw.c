@@ -1,6 +1,6 @@
 /*
  * Draws the coefficients, from which all intervals of a fit are computed, and lists the terms with
- * the intervals of their coefficients.
+ * the intervals for their coefficients.
  */
 #include <math.h>
 #include <string.h>
@@ -11,8 +11,8 @@
 #include "student.h"
 
 /*
- * Smallest relative noise that intervals assume: clocks and machines are not more exact, even if a
- * few runs agree better.
+ * Smallest relative noise that intervals assume: clocks and machines are not more precise, even if
+ * a few runs agree better.
  */
 static const double LEAST_NOISE = 0.003;
 
@@ -56,8 +56,8 @@ static void draw_choices(struct hm__fit *f, const struct hm_fit_settings *s,
 }
 
 /*
- * Returns the weighted sum of squares of the runs around a draw. If `curved` is true, the time of
- * overlapped communication is the true, curved one; otherwise it is linear.
+ * Returns the weighted sum of squares of the runs around a draw. If `curved` is true, the true
+ * (curved) time of overlapped communication is used; otherwise, a linear approximation is used.
  */
 static double draw_residual(const struct hm_fit *fit, size_t draw, bool curved)
 {
@@ -112,7 +112,7 @@ enum { DRIFT_FREE = 4 };
 
 /*
  * Draws the drift (the deviation outside the range of the runs) from Student's distribution, scaled
- * so that its 90 % interval is that of a normal distribution.
+ * so that its 90 % interval equals the 90 % interval of a normal distribution.
  */
 static int fit_draw_drift(struct hm_fit *fit, const struct hm_fit_settings *s, struct hm_err *err)
 {

@@ -9,9 +9,9 @@
 #include <string.h>
 
 /*
- * Adds a note that asks for the scaling of the runs if their times are those of a sample, a token
- * or an epoch. The scaling matters for the prediction: with weak scaling, the overhead of an
- * iteration is divided by n as well.
+ * Adds a note that asks for the scaling of the runs if their times are per sample, token or epoch.
+ * The scaling matters for the prediction: with weak scaling, the overhead of an iteration is also
+ * divided by n.
  */
 static int note_unit(struct hm_fit *fit, struct hm_err *err)
 {
@@ -27,15 +27,15 @@ static int note_unit(struct hm_fit *fit, struct hm_err *err)
 }
 
 /*
- * If the time is above this fraction of the time on the fewest workers, it counts as not falling
- * with n.
+ * If the time is above this fraction of the time on the fewest workers, it is considered not to
+ * decrease with n.
  */
 static const double FLAT_SHARE = 0.9;
 
 /*
- * Asks for the scaling of runs whose time does not fall although n grows, if nothing in the table
- * says what an iteration contains: such runs are often those of weak scaling, where n workers do n
- * times the work in the same time.
+ * Asks for the scaling of runs whose time does not decrease as n grows, if nothing in the table
+ * says what an iteration contains: such runs often have weak scaling, where n workers do n times as
+ * much work in the same time.
  */
 static int note_flat(struct hm_fit *fit, struct hm_err *err)
 {
@@ -60,7 +60,7 @@ static int note_flat(struct hm_fit *fit, struct hm_err *err)
                          "says so");
 }
 
-/* If the runs and the job differ in their scaling, adds a note on the batch that predictions
+/* If the runs and the job differ in their scaling, adds a note about the batch that predictions
  * use. */
 static int note_scaling(struct hm_fit *fit, struct hm_err *err)
 {
@@ -86,7 +86,8 @@ static int note_one_node(struct hm_fit *fit, struct hm_err *err)
 
 /*
  * Warns about runs whose times cover the whole run, according to their column `timing`. The
- * start-up does not shrink with n, so it looks like a part of the iteration that cannot be divided.
+ * start-up does not shrink with n, so it looks like a part of the iteration that cannot be divided
+ * among workers.
  */
 static int note_startup(struct hm_fit *fit, struct hm_err *err)
 {

@@ -1,6 +1,6 @@
 /*
  * Prepares a fit: the quantities and terms, the runs grouped by configuration, their unit and
- * scaling, and the specification sheet that the runs correct. Limit: a run must have a value of
+ * scaling, and the specification sheet that the runs correct. Limit: a run must have a value for
  * each quantity that the terms use, because missing values are not guessed.
  */
 #include <math.h>
@@ -22,8 +22,8 @@ static bool column_is_full(const struct hm_column *column, size_t count)
 }
 
 /*
- * Finds the quantities that distinguish configurations: those in the formulas or, without formulas,
- * those that the library of terms and the specification sheet use.
+ * Finds the quantities that distinguish configurations: the quantities in the formulas or, without
+ * formulas, the quantities that the library of terms and the specification sheet use.
  */
 static void find_used_quantities(const struct hm_basis *basis, const struct hm_runs *runs,
                                  bool *matters)
@@ -35,7 +35,7 @@ static void find_used_quantities(const struct hm_basis *basis, const struct hm_r
         for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
             if (strcmp(basis->quantities[q], own[i]) == 0 && (basis->count == 0 || basis->sheet))
                 matters[q] = true;
-        /* The number of nodes is used only if all runs have it. */
+        /* The number of nodes is used only if all runs state it. */
         if (basis->count == 0 && strcmp(basis->quantities[q], "nodes") == 0)
             matters[q] = column_is_full(hm_runs_column(runs, "nodes"), runs->count);
     }
@@ -50,7 +50,9 @@ static int fail_at_row(struct hm__fit *f, size_t row, const char *field, int cod
     return code;
 }
 
-/* Fails if a run has no value of a quantity that the terms need; missing values are not guessed. */
+/*
+ * Fails if a run has no value for a quantity that the terms need; missing values are not guessed.
+ */
 static int check_gaps(struct hm__fit *f, const bool *matters, struct hm_err *err)
 {
     for (size_t q = 0; q < f->basis.quantity_count; q++) {
@@ -120,8 +122,9 @@ static bool scaling_is_weak(const struct hm__fit *f, const char *name)
 
 /*
  * Finds the factor that converts the times of the runs to times of an iteration of the job:
- * speedups are relative to the reference time of the specification sheet; times of a sample or an
- * epoch are multiplied by the samples of an iteration. Without a job, the times keep their unit.
+ * speedups are relative to the reference time of the specification sheet; times per sample or per
+ * epoch are converted with the number of samples in an iteration. Without a job, the times keep
+ * their unit.
  */
 static int runs_unit(const struct hm_fit *fit, const struct hm_runs *runs,
                      const struct hm_fit_settings *s, struct hm_unit *ret_unit, struct hm_err *err)
@@ -176,7 +179,7 @@ static int prepare_runs(struct hm_fit *fit, const struct hm_runs *runs,
         varies[q] = f->data.low[q] < f->data.high[q] && f->data.gap[q] == HM_NONE;
     bool weak = runs->weak || scaling_is_weak(f, "size") || scaling_is_weak(f, "batch");
     bool of_work = runs->unit || runs->relative;
-    /* A fit from a specification sheet takes the scaling from the sheet. */
+    /* A fit from a specification sheet uses the scaling of the sheet. */
     if (!fit->from_sheet)
         fit->weak = weak && !of_work;
     f->of_work = of_work && !fit->from_sheet;
@@ -233,8 +236,8 @@ static void decide_errors(struct hm_fit *fit, const struct hm_fit_settings *s)
 }
 
 /*
- * Returns the number of workers in a node: the number that the runs state, otherwise the largest
- * number that any run had in a node; NaN if neither is known.
+ * Returns the number of workers in a node: the number that the runs state, or else the largest
+ * number that any run used in a node; NaN if neither is known.
  */
 static double node_workers(const struct hm__fit *f)
 {
@@ -259,9 +262,9 @@ static double find_one_node(const struct hm__fit *f)
 }
 
 /*
- * Sets the default value of each quantity: the value that all runs have, else NaN. With weak
- * scaling, the size and the batch are n times those of one worker; otherwise the size is the
- * largest value, but at least 1.
+ * Sets the default value of each quantity: the value that all runs have in common, else NaN. With
+ * weak scaling, the size and the batch are n times the values of one worker; otherwise, the size is
+ * the largest value, but at least 1.
  */
 static void fit_set_defaults(struct hm__fit *f)
 {
@@ -290,7 +293,7 @@ static void fit_set_defaults(struct hm__fit *f)
 }
 
 /*
- * Returns the median, over the configurations, of the measured time divided by the time that the
+ * Returns the median over the configurations of the measured time divided by the time that the
  * specification sheet predicts.
  */
 static double median_sheet_ratio(struct hm__fit *f)
@@ -309,8 +312,8 @@ static double median_sheet_ratio(struct hm__fit *f)
 }
 
 /*
- * Returns the measured time divided by that of the specification sheet at the smallest n, which has
- * the least communication.
+ * Returns the ratio of the measured time to the predicted time of the specification sheet at the
+ * smallest n, which has the least communication.
  */
 static double least_n_ratio(const struct hm__fit *f)
 {
@@ -326,11 +329,11 @@ static double least_n_ratio(const struct hm__fit *f)
 }
 
 /*
- * If the specification sheet is wrong by more than a factor of two in the median (another machine,
+ * If the median error of the specification sheet is more than a factor of two (another machine,
  * another unit), all its times are multiplied by the median ratio: its shape is still useful, and
  * no single component is responsible. If communication overlaps with computation, only computation
- * is multiplied, by the ratio at the smallest n: the time of hidden communication is not visible. A
- * note reports the factor.
+ * is multiplied, by the ratio at the smallest n, because the time of hidden communication is not
+ * visible. A note reports the factor.
  */
 static int rescale_sheet(struct hm_fit *fit, struct hm_err *err)
 {

@@ -7,21 +7,22 @@
  *
  *     M = M_V + M_W + V W / (V + W) delta delta'.
  *
- * Let C be the correlations of the standardised terms, d their products with y, and g = d - C b the
- * slopes at the coefficients b. The objective is
+ * Let C be the correlations of the standardised terms, let d be their products with y, and let g =
+ * d - C b be the slopes at the coefficients b. The objective is
  *     P(b) = (var y - 2 d'b + b'C b) / 2 + penalty |b|_1,
  * and b is a solution if and only if, for each term j, g_j = penalty sign(b_j) if b_j is not 0, and
  * |g_j| <= penalty if b_j is 0. Coordinate descent sets b_j to g_j + b_j, moved towards 0 by the
- * penalty, for one term after another: first for all terms, then for those that are not 0
- * (Friedman, Hastie, Tibshirani 2010).
+ * penalty, for one term after another: first for all terms, then for the nonzero terms (Friedman,
+ * Hastie, Tibshirani 2010).
  *
  * Coordinate descent soon finds most of the signs, but converges slowly if terms are nearly equal,
- * such as i / m and i / sqrt(m). For a given active set A with signs s, the solution is that of a
- * linear system, C_AA b_A = d_A - penalty s_A, so a few Cholesky factorisations are enough: step
+ * such as i / m and i / sqrt(m). For a given active set A with signs s, the solution solves the
+ * linear system C_AA b_A = d_A - penalty s_A, so a few Cholesky factorisations are enough: step
  * towards that solution; if a term reaches 0 on the way, stop there and remove it; if none does,
  * add the term whose |g_j| exceeds the penalty most (feature-sign search: Lee, Battle, Raina, Ng
  * 2006). If a term of A is a linear combination of the others, the step is along that combination,
- * in the direction in which the objective falls; this changes predictions by no more than rounding.
+ * in the direction in which the objective decreases; this changes predictions by no more than
+ * rounding.
  *
  * The duality gap: let r = y - z b be the residuals, and let q be any factor with q |g_j| <=
  * penalty for all j. Then q r is a feasible point of the dual problem, and the gap is
@@ -105,7 +106,7 @@ void hm__gram_merge(struct hm_gram *gram, const struct hm_gram *other, double fa
     assert(other->count == count);
     if (weight == 0)
         return;
-    if (!(total > 0)) { /* No rows are left after the removal. */
+    if (!(total > 0)) { /* No rows remain after the removal. */
         hm__gram_init(gram, count);
         return;
     }
@@ -230,8 +231,8 @@ static double soft_threshold(double value, double by)
 }
 
 /*
- * Performs one cycle of coordinate descent over all terms, or over the nonzero ones; returns the
- * largest change of a coefficient.
+ * Performs one cycle of coordinate descent over all terms, or only over the nonzero terms; returns
+ * the largest change of a coefficient.
  */
 static double descent_sweep(const struct hm_lasso *lasso, double penalty, bool all, double *b,
                             double *g)
@@ -291,7 +292,7 @@ static void active_set_remove(struct active_set *a, size_t place)
 
 /*
  * Computes the Cholesky factor row by row; returns the number of rows before the first term that is
- * a combination of earlier ones.
+ * a combination of earlier terms.
  */
 static size_t active_set_factor(const struct hm_lasso *lasso, struct active_set *a)
 {
@@ -434,7 +435,8 @@ static bool lasso_finish(const struct hm_lasso *lasso, double penalty, double *b
         size_t place = active_set_advance(&a, step, length, b);
         if (place < a.count) {
             /*
-             * The term was added and removed at once: its slope equals the penalty up to rounding.
+             * The term was added and immediately removed: its slope equals the penalty up to
+             * rounding.
              */
             if (entered && place + 1 == a.count)
                 return true;
@@ -496,7 +498,7 @@ static int folds_check(const struct hm_gram *folds, const bool *held, size_t fol
     return 0;
 }
 
-/* Merges all folds except number `out`; if out >= fold_count, merges all of them. */
+/* Merges all folds except number `out`; if out >= fold_count, merges all folds. */
 static void folds_sum(const struct hm_gram *folds, size_t fold_count, size_t out,
                       struct hm_gram *sum)
 {
@@ -508,7 +510,8 @@ static void folds_sum(const struct hm_gram *folds, size_t fold_count, size_t out
 
 /*
  * Solves with all folds except number `out`, for all penalties, each time starting from the
- * solution of the previous penalty. errors[p] is the mean square error on the fold left out.
+ * solution of the previous penalty. errors[p] is the mean square error for penalty p on the fold
+ * that was left out.
  */
 static void fold_hold_out(const struct hm_gram *folds, size_t fold_count, size_t out,
                           const struct hm_lasso_choice *choice, double tolerance, double *errors)
@@ -527,8 +530,8 @@ static void fold_hold_out(const struct hm_gram *folds, size_t fold_count, size_t
 }
 
 /*
- * Adds the errors of one fold to the running mean for each penalty, and to the sum of squares
- * around the mean, which is kept in `error`. folds is the number of folds so far.
+ * Adds the errors of one fold to the running mean for each penalty, and to the sum of squared
+ * deviations from the mean, which is stored in `error`. folds is the number of folds so far.
  */
 static void choice_add_errors(struct hm_lasso_choice *choice, const double *errors, double folds)
 {

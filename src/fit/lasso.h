@@ -30,7 +30,10 @@ struct hm_gram {
     size_t count;              /* Number of terms. */
     double weight;             /* Sum of the weights of all rows. */
     double x[HM_LASSO_MAX], y; /* Weighted means of the terms and of y. */
-    /* Sums of products of two terms around their means; only xx[j][k] with j <= k are used. */
+    /*
+     * Sums of products of two terms around their means; only elements xx[j][k] with j <= k are
+     * used.
+     */
     double xx[HM_LASSO_MAX][HM_LASSO_MAX];
     /* Sums of products of each term with y, and of squares of y, around the means. */
     double xy[HM_LASSO_MAX], yy;
@@ -41,11 +44,11 @@ void hm__gram_init(struct hm_gram *gram, size_t count);
 void hm__gram_add(struct hm_gram *gram, const double *x, double y, double weight);
 /*
  * Adds the rows of `other`, which must have the same terms; their weights are multiplied by factor.
- * A factor of -1 removes rows that were added before, but loses digits; if possible, add up the
+ * A factor of -1 removes rows that were added before, but loses precision; if possible, add up the
  * remaining rows instead.
  */
 void hm__gram_merge(struct hm_gram *gram, const struct hm_gram *other, double factor);
-/* Returns the mean square error over all rows if y is predicted by intercept + theta x. */
+/* Returns the mean square error over all rows if y is predicted as intercept + theta x. */
 double hm__gram_error(const struct hm_gram *gram, double intercept, const double *theta);
 
 /* The Lasso problem in standardised terms. A constant term has scale 0 and is never used. */
@@ -61,7 +64,7 @@ struct hm_lasso {
     double d[HM_LASSO_MAX];
 };
 
-/* Makes the problem in standardised terms from the sums over rows. Requires gram->weight > 0. */
+/* Builds the problem in standardised terms from the sums over rows. Requires gram->weight > 0. */
 void hm__lasso_init(struct hm_lasso *lasso, const struct hm_gram *gram);
 /* Returns the smallest penalty at which all coefficients are 0. */
 double hm__lasso_penalty_max(const struct hm_lasso *lasso);
@@ -73,14 +76,14 @@ double hm__lasso_penalty_max(const struct hm_lasso *lasso);
  */
 double hm__lasso_solve(const struct hm_lasso *lasso, double penalty, double tolerance, double *b);
 /*
- * Converts the coefficients b of standardised terms to those of the original terms: y = intercept +
- * theta x.
+ * Converts the coefficients b of standardised terms to coefficients of the original terms: y =
+ * intercept + theta x.
  */
 void hm__lasso_unscale(const struct hm_lasso *lasso, const double *b, double *ret_intercept,
                        double *ret_theta);
 /*
- * Sets penalties evenly spaced in the logarithm, from penalty_max down to penalty_max * least,
- * where 0 < least <= 1.
+ * Sets penalties that are evenly spaced on a logarithmic scale from penalty_max down to penalty_max
+ * * least, where 0 < least <= 1.
  */
 void hm__lasso_penalties(double penalty_max, double least, size_t count, double *penalties);
 
@@ -102,9 +105,9 @@ struct hm_lasso_choice {
 /*
  * Chooses the penalty by cross-validation. Each fold f for which held[f] is true is left out in
  * turn: the other folds are merged and standardised, the problem is solved for all penalties, and
- * the errors are measured on the fold left out. Other folds are never left out. The range of
- * penalties comes from all folds together. fold_errors[f * penalty_count + p] gets the error of
- * penalty p on fold f, NAN for folds that are not left out; fold_errors may be NULL.
+ * the errors are measured on the fold that was left out. Other folds are never left out. The range
+ * of penalties comes from all folds together. fold_errors[f * penalty_count + p] receives the error
+ * of penalty p on fold f, or NAN for folds that are not left out; fold_errors may be NULL.
  */
 int hm__lasso_choose(const struct hm_gram *folds, const bool *held, size_t fold_count,
                      size_t penalty_count, double least, double tolerance,

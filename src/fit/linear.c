@@ -1,11 +1,11 @@
 /*
  * Solves least squares by Givens rotations, and non-negative least squares.
  *
- * Fits have a handful of unknowns and from five to a million rows. Rotating each row into a small
+ * Fits have a few unknowns and between five and a million rows. Rotating each row into a small
  * triangle (Gentleman 1973) needs one pass and no memory for the rows, and is as accurate as a QR
  * decomposition of all rows; everything else works on the triangle. To leave rows out, the other
  * rows are added up, so nothing is ever subtracted. Non-negative least squares uses the active-set
- * method of Lawson and Hanson 1974. Limit: HM_TERMS_MAX unknowns.
+ * method of Lawson and Hanson 1974. Limit: there are at most HM_TERMS_MAX unknowns.
  */
 #include "linear.h"
 
@@ -36,7 +36,7 @@ void hm__lsq_add(struct hm_lsq *lsq, double *row)
         double *r = lsq->r[j];
         if (row[j] == 0)
             continue;
-        /* No earlier row has a value in column j, so the row is stored as it is. */
+        /* No earlier row has a value in column j, so the row is stored unchanged. */
         if (r[j] == 0) {
             memcpy(r + j, row + j, (side - j) * sizeof(*r));
             return;
@@ -196,8 +196,8 @@ static bool set_all_positive(size_t count, const bool *in, const double *theta)
 }
 
 /*
- * Solves without bounds, and returns true if every unknown contributes more than rounding errors to
- * y: the bounds then do not matter, and the active-set method is not needed.
+ * Solves without bounds. Returns true if every unknown contributes more than rounding errors to y;
+ * in that case, the bounds do not matter, and the active-set method is not needed.
  */
 static bool lsq_solve_positive(const struct hm_lsq *lsq, double *theta)
 {

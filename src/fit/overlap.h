@@ -2,11 +2,11 @@
  * Computes the time of a step whose communication overlaps with computation, after a fit has
  * corrected the times of both.
  *
- * With factors c on computation and m on communication the time is c * t(m / c), where t(r) is the
- * time that the specification sheet predicts if communication takes r times as long. t is tabulated
- * at the knots and interpolated linearly; beyond the last knot it continues with the last slope.
- * The time is homogeneous in (c, m), so that at fixed m / c it equals c * t_c + m * t_m with its
- * two partial derivatives: these are the terms of the least-squares problem.
+ * With the factors c on computation and m on communication, the time is c * t(m / c), where t(r) is
+ * the time that the specification sheet predicts if communication takes r times as long. t is
+ * tabulated at the knots and interpolated linearly; beyond the last knot, it continues with the
+ * last slope. The time is homogeneous in (c, m), so that at fixed m / c it equals c * t_c + m * t_m
+ * with its two partial derivatives: these are the terms of the least-squares problem.
  */
 #ifndef HM_OVERLAP_H
 #define HM_OVERLAP_H
@@ -15,14 +15,14 @@
 
 /*
  * hm__overlap_ratios holds the ratio m / c of each knot; it is 1 at the knot HM_OVERLAP_ONE, where
- * the time is that of the specification sheet.
+ * the time equals that of the specification sheet.
  */
 enum { HM_OVERLAP_ONE = 7 };
 extern const double hm__overlap_ratios[HM_OVERLAP_KNOTS];
 
 /*
- * Returns the time in seconds at configuration i with the factors c and m; x has the rows of
- * hm__basis_eval.
+ * Returns the time in seconds for configuration i with the factors c and m; x has the rows that
+ * hm__basis_eval describes.
  */
 double hm__overlap_seconds(const struct hm_basis *basis, const double *x, size_t count, size_t i,
                            double c, double m);

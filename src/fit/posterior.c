@@ -1,12 +1,13 @@
 /*
  * Draws the coefficients of a fit by perturbing the data and solving again.
  *
- * Each draw takes a spread of the noise from its scaled inverse chi-square distribution, adds noise
- * of that spread to the runs (in the triangle that they are reduced to), shifts each prior by
- * random noise of its width, and solves the non-negative problem. Without bounds, these are draws
- * from the standard posterior distribution. With bounds, a coefficient that the runs do not show is
- * exactly 0 in many draws. A posterior truncated at 0 would give the value 0 no probability; if a
- * term does not exist, every interval beyond the measured runs would then be above the true value.
+ * For each draw, the spread of the noise is drawn from its scaled inverse chi-square distribution.
+ * The draw then adds noise with that spread to the runs (in the triangle that they are reduced to),
+ * shifts each prior by random noise of its width, and solves the non-negative problem. Without
+ * bounds, these are draws from the standard posterior distribution. With bounds, a coefficient that
+ * the runs do not show is exactly 0 in many draws. A posterior truncated at 0 would give the value
+ * 0 no probability; if a term does not exist, every interval beyond the measured runs would then be
+ * above the true value.
  */
 #include "posterior.h"
 
@@ -16,8 +17,9 @@
 #include "budget.h"
 
 /*
- * Draws a number from the gamma distribution, for shape >= 1 by the method of Marsaglia and Tsang
- * (2000). A smaller shape uses a draw for shape + 1, times a power of a uniform number.
+ * Draws a number from the gamma distribution. For shape >= 1, it uses the method of Marsaglia and
+ * Tsang (2000); a smaller shape uses a draw for shape + 1, multiplied by a power of a uniform
+ * number.
  */
 static double gamma_draw(struct hm_random *random, double shape)
 {

@@ -4,8 +4,8 @@
  *
  * The model is linear, y = x theta + noise, with theta >= 0, a normal prior for each coefficient
  * (or none) and an unknown spread of the noise. All intervals and probabilities of a fit are
- * computed from these draws, so that bounds, priors and several sets of terms need no formulas of
- * their own. If no bound is active, the draws follow Student's t distribution.
+ * computed from these draws, so that bounds, priors and several sets of terms need no separate
+ * formulas. If no bound is active, the draws follow Student's t distribution.
  */
 #ifndef HM_POSTERIOR_H
 #define HM_POSTERIOR_H
@@ -38,16 +38,16 @@ struct hm_draw {
 };
 
 /*
- * Computes the most probable coefficients theta and spread of the noise. rows is the number of rows
- * in the problem; priors may be NULL. With priors, theta and spread depend on each other and are
- * found by iteration.
+ * Computes the most probable coefficients theta and the most probable spread of the noise. rows is
+ * the number of rows in the problem; priors may be NULL. With priors, theta and the spread depend
+ * on each other and are found by iteration.
  */
 void hm__posterior_mode(const struct hm_lsq *lsq, double rows, const struct hm_prior *priors,
                         struct hm_noise noise, double *ret_theta, double *ret_spread);
 
 /*
- * Fills `count` draws. Returns false if there are too few data: no degrees of freedom are left, or
- * coefficients without priors are not determined.
+ * Fills `count` draws. Returns false if there is too little data: no degrees of freedom are left,
+ * or coefficients without priors are not determined.
  */
 bool hm__posterior_draw(const struct hm_lsq *lsq, double rows, const struct hm_prior *priors,
                         struct hm_noise noise, struct hm_random *random, struct hm_draw *draws,

@@ -29,7 +29,7 @@ size_t hm__fit_draw_count(const struct hm_fit *fit)
 /*
  * Returns the factor exp(z s) by which the time of a draw is multiplied at n beyond the runs. It
  * represents the error that no set of terms describes; s is its standard deviation at that n, and z
- * the drift of the draw.
+ * is the drift of the draw.
  */
 static double drift_factor(const struct hm_fit *fit, const double *x, size_t count, size_t i,
                            size_t draw)
@@ -110,8 +110,8 @@ struct place_values {
 };
 
 /*
- * Returns the index of the quantity `name`, or that of the batch for "batch_per_worker"; -1 if the
- * runs have no such quantity. *ret_by_n says how its value depends on n.
+ * Returns the index of the quantity `name`, or the index of the batch for "batch_per_worker"; -1 if
+ * the runs have no such quantity. *ret_by_n receives how its value depends on n.
  */
 static int place_find(const struct hm_basis *basis, const char *name, enum hm_by_n *ret_by_n)
 {
@@ -145,8 +145,8 @@ static int place_set(const struct hm_basis *basis, const struct hm_at *at, struc
 }
 
 /*
- * Sets the values of all quantities other than n for a prediction: those given in `at`, else the
- * defaults of the fit.
+ * Sets the values of all quantities other than n for a prediction: the values given in `at`, or
+ * else the defaults of the fit.
  */
 static int place_init(const struct hm_fit *fit, const struct hm_at *at, size_t at_count,
                       struct place_values *p, struct hm_err *err)
@@ -182,7 +182,7 @@ static double place_value(const struct place_values *p, size_t q, double n)
     }
 }
 
-/* Computes the terms at each n, with the given values of the other quantities. */
+/* Computes the terms for each n, with the given values of the other quantities. */
 static int eval_terms_at(const struct hm_fit *fit, const struct place_values *p, const double *n,
                          size_t count, double **ret_x, struct hm_err *err)
 {
@@ -262,7 +262,7 @@ static void draws_interval(double *values, size_t count, double level, double va
 }
 
 /*
- * Makes the prediction at configuration i of the `count` configurations in x; the last one is n =
+ * Makes the prediction for configuration i of the `count` configurations in x; the last one is n =
  * 1, the reference of the speedup.
  */
 static void prediction_init(const struct hm_fit *fit, const double *x, size_t count, size_t i,
@@ -273,8 +273,8 @@ static void prediction_init(const struct hm_fit *fit, const double *x, size_t co
 
     p->time_s = hm__fit_seconds(fit, x, count, i, HM_NONE);
     /*
-     * With weak scaling, n workers do n times the work, so the speedup compares the time per unit
-     * of work.
+     * With weak scaling, n workers do n times as much work, so the speedup compares the times per
+     * unit of work.
      */
     const double work = fit->weak ? p->n : 1;
     p->speedup =
@@ -293,8 +293,8 @@ static void prediction_init(const struct hm_fit *fit, const double *x, size_t co
     draws_interval(sample->mean, draws, fit->level, p->time_s, &p->mean_low, &p->mean_high);
     draws_interval(sample->run, draws, fit->level, p->time_s, &p->low_s, &p->high_s);
     /*
-     * The interval of a run must include that of the mean; random errors of the draws could prevent
-     * this.
+     * The interval for a run must include the interval for the mean; random errors of the draws
+     * could prevent this.
      */
     p->low_s = fmin(p->low_s, p->mean_low);
     p->high_s = fmax(p->high_s, p->mean_high);

@@ -5,7 +5,7 @@
  * without barriers handle at most FREE_MAX shares strictly between 0 and 1.
  *
  * With J candidates and k terms, the Hessian of the criterion has rank at most k^2, however large J
- * is. Let f_i be the features (values of the terms) of candidate i, M = L L' the information
+ * is. Let f_i be the features (values of the terms) of candidate i, let M = L L' be the information
  * matrix, u_i = L^-1 f_i and v_i = M^-1 f_i, and let g be the target of criterion I. The element
  * (i, j) of the Hessian is
  *
@@ -13,8 +13,8 @@
  *     criterion D  (u_i.u_j)^2
  *     criterion I  2 (g.v_i)(u_i.u_j)(g.v_j)
  *
- * Each is a scalar product of k^2 (or k) numbers of candidate i with those of candidate j.
- * Therefore a Newton step costs J k^4 operations, not J^3.
+ * Each is a scalar product of k^2 (or k) numbers of candidate i and the corresponding numbers of
+ * candidate j. Therefore, a Newton step costs J k^4 operations, not J^3.
  */
 #include "programme.h"
 
@@ -36,18 +36,18 @@ struct programme_work {
     /* Cholesky factor L of the information matrix, M = L L'. */
     double lower[HM_TERMS_MAX][HM_TERMS_MAX];
     /* For each candidate with the features f: L^-1 f in u, and M^-1 f in v. M is the information
-     * matrix, and L its Cholesky factor. */
+     * matrix, and L is its Cholesky factor. */
     double *u, *v;
     /*
      * For each candidate: derivative of the criterion, diagonal of the barriers' Hessian, Newton
-     * step, and work space.
+     * step, and workspace.
      */
     double *slope, *diagonal, *step, *next;
     /* Matrix F with one row for each candidate; the Hessian is F F'. Element r of row j is
      * factors[j * rank + r]. */
     double *factors;
-    double *small; /* Work space for a rank x rank matrix. */
-    double *right; /* Work space for a vector of length rank. */
+    double *small; /* Workspace for a rank x rank matrix. */
+    double *right; /* Workspace for a vector of length rank. */
     void *memory;
 };
 
@@ -164,8 +164,8 @@ static double programme_spent(const struct hm_programme *p, const double *shares
 }
 
 /*
- * Computes t * criterion + barriers; INFINITY if the shares are not strictly within their bounds or
- * cost more than the budget.
+ * Computes t * criterion + barriers. The result is INFINITY if the shares are not strictly within
+ * their bounds or cost more than the budget.
  */
 static double programme_barrier(const struct hm_programme *p, const double *shares, double t)
 {
@@ -181,7 +181,9 @@ static double programme_barrier(const struct hm_programme *p, const double *shar
     return t * hm__programme_value(p, shares) + sum - (isinf(left) ? 0 : log(left));
 }
 
-/* Replaces a dense matrix by its Cholesky factor; returns false if it is not positive definite. */
+/*
+ * Replaces a dense matrix with its Cholesky factor; returns false if it is not positive definite.
+ */
 static bool dense_factor(double *a, size_t n)
 {
     for (size_t j = 0; j < n; j++) {
@@ -207,7 +209,7 @@ static void dense_solve(const double *a, size_t n, double *b)
 }
 
 /*
- * Computes the Newton step -(D + F F')^-1 gradient by Woodbury's formula. The last column of F is
+ * Computes the Newton step -(D + F F')^-1 gradient with Woodbury's formula. The last column of F is
  * the barrier of the budget.
  */
 static bool newton_step(struct programme_work *w, const double *gradient)
@@ -420,7 +422,7 @@ static void free_shares_polish(struct programme_work *w, double *shares, struct 
 }
 
 /*
- * Improves the shares by Newton steps without barriers; keeps the result if its bound on the
+ * Improves the shares with Newton steps without barriers; keeps the result if its bound on the
  * distance from the optimum is smaller.
  */
 static int programme_finish(struct programme_work *w, double *shares, double *ret_gap,

@@ -1,8 +1,8 @@
 /*
  * Solves the convex programme of a design of experiments: it finds shares l_j of candidate runs, 0
  * <= l_j <= 1, with the total cost sum c_j l_j <= budget, that minimise a criterion of the
- * information matrix M(l) = M0 + sum l_j f_j f_j', where f_j are the features and c_j the cost of
- * candidate j.
+ * information matrix M(l) = M0 + sum l_j f_j f_j', where f_j are the features and c_j is the cost
+ * of candidate j.
  */
 #ifndef HM_PROGRAMME_H
 #define HM_PROGRAMME_H
@@ -24,14 +24,15 @@ struct hm_programme {
 
 /*
  * Returns the value of the criterion for the given shares: trace(M^-1) for A, -log det M for D,
- * g'M^-1 g for I, where M is the information matrix and g the target. INFINITY if M is singular.
+ * g'M^-1 g for I, where M is the information matrix and g is the target. The value is INFINITY if M
+ * is singular.
  */
 double hm__programme_value(const struct hm_programme *programme, const double *shares);
 
 /*
- * Finds the optimal shares, usually up to rounding. *ret_gap is an upper bound of the distance of
- * *ret_value from the optimum. The information
- * matrix must be invertible if all shares are 1.
+ * Finds the optimal shares, usually up to rounding errors. *ret_gap is an upper bound on the
+ * distance of *ret_value from the optimum. The information matrix must be invertible if all shares
+ * are 1.
  */
 int hm__programme_solve(const struct hm_programme *programme, double *shares, double *ret_value,
                         double *ret_gap, struct hm_err *err);

@@ -4,8 +4,8 @@
  * Each component of the time that the sheet predicts (compute, and every communication step) is a
  * term whose factor is 1 if the sheet is correct. Three terms that a sheet does not contain are
  * added, as fractions of the time t1 of one worker: evenly divided work (in case the sheet assumes
- * an imbalance that does not exist), a part that grows with ln n, and a part that each additional
- * worker adds. All factors have normal priors, truncated at 0:
+ * an imbalance that does not exist), a part that grows with ln n, and a part that grows with each
+ * additional worker. All factors have normal priors, truncated at 0:
  *
  *     part         1 +- width   (0.5: right within a factor of about 1.5)
  *     t1 / n       0 +- width
@@ -14,7 +14,7 @@
  *
  * Without runs, the fit equals the sheet. A few runs on few workers correct the factors that they
  * determine; the others widen the interval at larger n. If steps are modelled by operations, the
- * interval is also widened by the drift: how far the relative error of a sheet changes with n on
+ * interval is also widened by the drift: how much the relative error of a sheet changes with n on
  * measured curves (sheet_spread.h). If communication overlaps with computation, the overlap is
  * evaluated with the corrected parts (overlap.h). Limit: runs may differ from the sheet only in
  * size, batch, latency and bandwidth.
@@ -33,17 +33,18 @@ enum { EXTRAS = HM_SHEET_EXTRAS, VARIANTS_MAX = 4096 };
 
 struct hm_sheet {
     const struct hm_job *job; /* The job; borrowed from the caller. */
-    /* The hardware; borrowed. NULL if the job consists of formulas only. */
+    /* The hardware, borrowed; NULL if the job consists of formulas only. */
     const struct hm_cluster *cluster;
-    struct hm_step_table *table; /* Table of the times of steps, shared by all models; borrowed. May
-                                    be NULL. */
+    /* Table of step times, shared by all models, borrowed; may be NULL. */
+    struct hm_step_table *table;
     bool weak;
     /*
-     * Seconds that the specification sheet predicts without corrections, on one worker and on the
-     * job's reference number of workers.
+     * Times in seconds that the specification sheet predicts without corrections, on one worker and
+     * on the job's reference number of workers.
      */
     double one_s, reference_s;
-    double work_s;  /* Seconds of compute that the specification sheet predicts on one worker. */
+    double work_s;  /* Computation time in seconds that the specification sheet predicts on one
+                       worker. */
     bool size_by_n; /* True if the column `size` of the runs is proportional to n (weak scaling). */
 };
 
@@ -150,7 +151,7 @@ int hm__basis_eval_model(const struct hm_basis *basis, const struct hm_model *mo
 }
 
 /*
- * Returns the changes to the specification sheet at configuration i: the amount of work, the
+ * Returns the changes to the specification sheet for configuration i: the amount of work, the
  * latency and the bandwidth, if the runs have a column for them.
  */
 static struct hm_variant sheet_variant_at(const struct hm_basis *basis,
@@ -162,11 +163,11 @@ static struct hm_variant sheet_variant_at(const struct hm_basis *basis,
     int latency = hm__basis_find(basis, "latency"), bandwidth = hm__basis_find(basis, "bandwidth");
     const struct hm_link *link = sheet->cluster ? &sheet->cluster->fabric : NULL;
 
-    /* An unknown value (NaN) leaves the job as it is. */
+    /* An unknown value (NaN) leaves the job unchanged. */
     if (size >= 0 && !isnan(columns[size][i]))
         variant.work *= columns[size][i] / (sheet->weak && sheet->size_by_n ? columns[0][i] : 1);
-    /* In runs, a batch has the samples of all workers; in a job with weak scaling, those of one
-     * worker. */
+    /* In runs, a batch contains the samples of all workers; in a job with weak scaling, it contains
+     * the samples of one worker. */
     if (batch >= 0 && sheet->job->batch > 0 && !isnan(columns[batch][i]))
         variant.work *= columns[batch][i] / (sheet->weak ? columns[0][i] : 1) / sheet->job->batch;
     if (latency >= 0 && link && link->latency_s > 0 && !isnan(columns[latency][i]))
@@ -182,8 +183,8 @@ static bool variant_equal(const struct hm_variant *a, const struct hm_variant *b
 }
 
 /*
- * Computes the terms at all configurations that have the same variant of the specification sheet as
- * configuration `first`, and marks them in done[].
+ * Computes the terms for all configurations that have the same variant of the specification sheet
+ * as configuration `first`, and marks them in done[].
  */
 static int sheet_eval_alike(const struct hm_basis *basis, const double *const *columns,
                             size_t count, size_t first, bool *done, double *n, double *part_x,
@@ -275,7 +276,7 @@ static int basis_name_parts(struct hm_basis *basis, struct hm_arena *arena,
     basis->count = parts;
     basis->overlaps = hm__model_overlap(model) != HM_OVERLAP_NONE && parts > 1;
     /*
-     * With overlap, the additional work of this term could not hide communication as the work of
+     * With overlap, the additional work in this term could not hide communication as the work of
      * the job does, so a narrow prior keeps its factor near 0.
      */
     basis_add_overhead(basis, basis->sheet->weak ? "t1" : "t1/n",
@@ -283,7 +284,7 @@ static int basis_name_parts(struct hm_basis *basis, struct hm_arena *arena,
     basis_add_overhead(basis, "t1*ln(n)", width / 50);
     /*
      * The model by operations includes the costs of collectives on many nodes, and measured steps
-     * show hardly any additional cost of each worker, so the prior is narrow.
+     * show hardly any additional cost per worker, so the prior is narrow.
      */
     basis_add_overhead(basis, "t1*(n-1)", operations ? width / 5000 : width / 200);
     return 0;

@@ -2,21 +2,21 @@
  * Shrinks predictions beyond the runs towards the typical loss of parallel efficiency.
  *
  * The loss at a doubling of n is ln(T(2n) / T(n)), plus ln 2 if the work is divided among the
- * workers: 0 is perfect scaling. On published curves, the loss beyond the runs differs little from
- * that in the runs, per doubling (docs/explain/accuracy.md), but sets of terms that fit small n
- * equally well differ much in it. Each draw therefore counts with the probability of the change
- * that it predicts between the last quarter of the runs' range of n and eight times their largest
- * n. The change divided by its typical size, weak_turn or strong_turn + turn_share |loss in the
- * runs|, has Student's distribution with few degrees of freedom, so that a change of several times
- * the typical size is unlikely but possible. The draws are then selected with these weights by
- * systematic resampling (Kitagawa 1996).
+ * workers: 0 is perfect scaling. On published curves, the loss per doubling beyond the runs differs
+ * little from the loss within the runs (docs/explain/accuracy.md), but sets of terms that fit small
+ * n equally well predict very different losses. Therefore, each draw is weighted by the probability
+ * of the change that it predicts between the last quarter of the runs' range of n and eight times
+ * their largest n. The change divided by its typical size, weak_turn or strong_turn + turn_share
+ * |loss in the runs|, has Student's distribution with few degrees of freedom, so that a change of
+ * several times the typical size is unlikely but possible. The draws are then selected with these
+ * weights by systematic resampling (Kitagawa 1996).
  *
  * If the loss already grows inside the runs, and most sets of terms agree that it does, the typical
- * size of the change is larger by a multiple of this growth: such curves do turn upwards.
+ * size of the change is larger by a multiple of this growth, because such curves do turn upwards.
  *
- * Limit: runs at n that are all within a factor of two of each other show no loss per doubling;
- * their draws are left as they are, and so are those of runs whose predictions need another
- * quantity.
+ * Limit: if all values of n in the runs are within a factor of two of each other, the runs show no
+ * loss per doubling, and their draws are not changed. The same holds for runs whose predictions
+ * need another quantity.
  */
 #include <math.h>
 #include <string.h>
@@ -32,13 +32,13 @@ enum { FREE = 4 };
 static const double RECENT = 4, BEYOND = 8;
 
 /*
- * A cost per worker (a term proportional to n) doubles its share of the time at each doubling of n.
- * Over the three doublings beyond the runs, the loss therefore grows by up to 8 times its growth at
- * the last doubling inside the runs.
+ * A cost per worker (a term proportional to n) doubles its share of the time with each doubling of
+ * n. Over the three doublings beyond the runs, the loss therefore grows by up to 8 times its growth
+ * at the last doubling inside the runs.
  */
 static const double SHRINK_GROWTH = 8;
-/* The growth of the loss that is used is this quantile over the draws, so that most draws show at
- * least this growth. */
+/* The growth of the loss is this quantile over the draws, so that most draws show at least this
+ * growth. */
 static const double DOUBT = 0.2;
 
 /*
@@ -55,7 +55,9 @@ static double draw_loss(const struct hm_fit *fit, const double *x, const double 
     return (log(ratio) + (fit->weak ? 0 : more)) * log(2) / more;
 }
 
-/* Returns the typical change of the loss of efficiency beyond the runs; 0 if none is expected. */
+/*
+ * Returns the typical change of the loss of efficiency beyond the runs; 0 if no change is expected.
+ */
 static double usual_turn(const struct hm_fit *fit)
 {
     const struct hm__fit *f = fit->inside;
@@ -65,8 +67,8 @@ static double usual_turn(const struct hm_fit *fit)
 
 /*
  * Returns the growth of the loss of efficiency, in the last quarter of the runs' range, on which
- * most draws agree. It is 0 if the loss does not grow or the draws differ. `growths` is memory for
- * one number per draw.
+ * most draws agree. It is 0 if the loss does not grow or the draws differ. `growths` is a buffer
+ * for one number per draw.
  */
 static double agreed_growth(const struct hm_fit *fit, const double *x, const double *n,
                             double *growths)
@@ -94,10 +96,7 @@ static double draws_weigh(const struct hm_fit *fit, const double *x, const doubl
         double beyond = draw_loss(fit, x, n, LAST, FAR, d);
         double z = (beyond - inside) / (usual + f->rule.turn_share * fabs(inside));
         double weight = pow(1 + z * z / FREE, -(FREE + 1) / 2.0);
-        /*
-         * The loss of a draw is not defined if one of its times is 0; such a draw gets the weight
-         * 0.
-         */
+        /* The loss of a draw is not defined if one of its times is 0; such a draw has weight 0. */
         weights[d] = isfinite(weight) ? weight : 0;
         sum += weights[d];
     }
@@ -106,7 +105,8 @@ static double draws_weigh(const struct hm_fit *fit, const double *x, const doubl
 
 /*
  * Resamples the draws in proportion to their weights; their number stays the same. The weights are
- * placed one after another on a line, and evenly spaced points with one random offset select draws.
+ * placed one after another on a line, and evenly spaced points with a common random offset select
+ * the draws.
  */
 static void draws_select(struct hm__fit *f, const struct hm_draw *before, const double *weights,
                          double sum, double offset)

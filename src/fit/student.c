@@ -1,7 +1,7 @@
 /*
- * Computes tail probabilities of Student's t and Fisher's F by the incomplete beta function, which
- * is evaluated as a continued fraction (Lentz's method; Press et al., Numerical Recipes, section
- * 6.4). Quantiles are found by bisection, which needs no starting guess.
+ * Computes tail probabilities of Student's t and Fisher's F distributions with the incomplete beta
+ * function, which is evaluated as a continued fraction (Lentz's method; Press et al., Numerical
+ * Recipes, section 6.4). Quantiles are found by bisection, which needs no starting guess.
  */
 #include "student.h"
 
@@ -88,8 +88,8 @@ double hm__fisher_tail(double d1, double d2, double x)
 }
 
 /*
- * Partitions the values only around the wanted position (Hoare's FIND algorithm) instead of sorting
- * all of them.
+ * Partitions the values only around the required position (Hoare's FIND algorithm) instead of
+ * sorting all of them.
  */
 double hm__quantile(double *values, size_t count, double fraction)
 {

@@ -1,10 +1,10 @@
 /*
  * Builds the compiled form of a formula node by node, checks dimensions and folds constants.
  *
- * Rules for dimensions: the operands of +, -, comparisons, min, max and the two results of ?: must
- * have the same dimension, except that a literal 0 fits every dimension. Multiplication adds the
- * exponents of the units, and division subtracts them. Logarithms, exp, conditions and exponents
- * need plain numbers. A power of a quantity with a unit needs a constant whole exponent.
+ * Rules for dimensions: the operands of +, -, comparisons, min and max and the two results of ?:
+ * must have the same dimension, except that a literal 0 fits every dimension. Multiplication adds
+ * the exponents of the units, and division subtracts them. Logarithms, exp, conditions and
+ * exponents need plain numbers. A power of a quantity with a unit needs a constant whole exponent.
  */
 #include "program.h"
 
@@ -101,7 +101,7 @@ double hm__apply(enum hm__op op, double a, double b, double c)
         return floor(a);
     case HM__OP_ABS:
         return fabs(a);
-    case HM__OP_MIN: /* The minimum and the maximum are NaN if one of the two operands is NaN. */
+    case HM__OP_MIN: /* The minimum and the maximum are NaN if either operand is NaN. */
         return isnan(a) || a < b ? a : b;
     case HM__OP_MAX:
         return isnan(a) || a > b ? a : b;
@@ -149,8 +149,8 @@ int hm__build_symbol(struct hm_formula *f, int symbol, struct hm_dim dim, bool v
 }
 
 /*
- * Adds the unit exponents of `b`, multiplied by `times`, to those of `a`; false if an exponent is
- * out of range.
+ * Adds the unit exponents of `b`, multiplied by `times`, to the exponents of `a`; returns false if
+ * an exponent is out of range.
  */
 static bool dim_combine(struct hm_dim a, struct hm_dim b, int times, struct hm_dim *dim)
 {
@@ -217,8 +217,8 @@ static int sqrt_dim(const struct hm__node *x, struct hm_dim *dim, struct hm_err 
 }
 
 /*
- * Computes the dimension of the result of an operation; fails if the operands have dimensions that
- * do not fit together, such as seconds + bytes.
+ * Computes the dimension of the result of an operation; fails if the dimensions of the operands are
+ * incompatible, as in seconds + bytes.
  */
 static int result_dim(enum hm__op op, const struct hm__node *a, const struct hm__node *b,
                       const struct hm__node *c, struct hm_dim *dim, struct hm_err *err)

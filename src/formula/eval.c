@@ -15,7 +15,7 @@
 
 enum { BLOCK = 256 };
 
-/* Returns the array of BLOCK values that belongs to a node in the workspace of an evaluation. */
+/* Returns the array of BLOCK values for a node in the workspace of an evaluation. */
 static double *node_row(double *space, int node)
 {
     return space + (size_t)node * BLOCK;
@@ -76,7 +76,8 @@ static double scale_of(const struct hm_formula *f, const struct hm__node *node,
 }
 
 /*
- * Returns the value of a node that does not depend on n, so that one evaluation suffices for all n.
+ * Returns the value of a node that does not depend on n, so that a single evaluation suffices for
+ * all n.
  */
 static double node_constant(const struct hm_formula *f, const struct hm__node *node, double *space,
                             const double *symbols, const struct hm_scaled *scaled)

@@ -1,5 +1,5 @@
 /*
- * Implements the public functions of formulas: they compile a formula over named variables, and
+ * Implements the public functions for formulas: they compile a formula over named variables, and
  * evaluate it for one set of values at a time.
  */
 #include "formula.h"

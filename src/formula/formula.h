@@ -1,6 +1,7 @@
 /*
- * Compiles formulas over n and named quantities once, and evaluates them for many n at a time. The
- * language is described in docs/reference/formulas.md. It has no loops, so every evaluation ends.
+ * Compiles formulas over n and named quantities once, and evaluates them for many values of n at a
+ * time. The language is described in docs/reference/formulas.md. It has no loops, so every
+ * evaluation ends.
  */
 #ifndef HM_FORMULA_H
 #define HM_FORMULA_H
@@ -32,7 +33,7 @@ struct hm_scope {
     const char *source; /* Name of the file for error messages; may be NULL. */
     const struct hm_symbol *symbols;
     size_t symbol_count;
-    /* Definitions from `where:`; a definition hides a symbol of the same name. */
+    /* Definitions from `where:`; a definition hides a symbol with the same name. */
     const struct hm_definition *definitions;
     size_t definition_count;
     /*
@@ -57,8 +58,8 @@ void hm__formula_free(struct hm_formula *formula);
 bool hm__formula_is_over(const struct hm_formula *formula, const struct hm_symbol *symbols,
                          size_t count);
 /*
- * Compile every definition of a scope, also those that no formula uses, so that errors in them are
- * found.
+ * Compile every definition in a scope, including definitions that no formula uses, so that errors
+ * in them are found.
  */
 int hm__scope_check(const struct hm_scope *scope, struct hm_err *err);
 /* Returns whether a string can be the name of a quantity. */
@@ -100,10 +101,10 @@ int hm__formula_eval_columns(const struct hm_formula *formula, const double *con
                              size_t count, double *values, struct hm_err *err);
 
 /*
- * Computes the value at one n and its derivative by forward differentiation. The derivative is
- * taken with respect to the definition or symbol q called `name` or, if `relative` is true, to its
- * relative change (q * df/dq). Steps (ceil, floor, comparisons) have derivative 0; min, max and abs
- * have the derivative of the operand that they return.
+ * Computes the value at one n and its derivative by forward differentiation. The derivative is with
+ * respect to the definition or symbol q called `name` or, if `relative` is true, with respect to
+ * its relative change (q * df/dq). Step functions (ceil, floor, comparisons) have derivative 0;
+ * min, max and abs have the derivative of the operand that they return.
  */
 int hm__formula_derive(const struct hm_formula *formula, const double *symbols, double n,
                        const char *name, bool relative, double *ret_value, double *ret_derivative,

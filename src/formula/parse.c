@@ -4,8 +4,8 @@
  *     a ? b : c    ||    &&    == !=    < <= > >=    + -    * /    unary - !    ^    ( ) f(x) names
  *
  * ^ is right associative and binds more tightly than unary minus: -2^2 is -4. A number may have a
- * unit ("64 bit", "1 Gbit/s"). A name is a definition of the scope, which is compiled once at its
- * first use, or a symbol.
+ * unit ("64 bit", "1 Gbit/s"). A name refers to a definition in the scope, which is compiled once
+ * at its first use, or to a symbol.
  */
 #include "program.h"
 
@@ -25,8 +25,8 @@ struct parser {
     const struct hm_scope *scope;
     struct hm_formula *formula;
     /*
-     * Index of the node that holds each definition; -1: not used yet, -2: being compiled now, which
-     * detects definitions that use themselves.
+     * Index of the node that holds each definition; -1 if not used yet, and -2 while it is being
+     * compiled, which detects definitions that use themselves.
      */
     int *nodes;
     int depth;
@@ -106,7 +106,7 @@ static int find_symbol(const struct hm_scope *scope, const char *at, size_t leng
     return -1;
 }
 
-/* Compile the text of a definition, and return to the position in the formula that uses it. */
+/* Compile the text of a definition, and then return to the position in the formula that uses it. */
 static int parse_definition(struct parser *p, int index)
 {
     const struct hm_definition *d = &p->scope->definitions[index];
@@ -216,8 +216,8 @@ static int parse_name(struct parser *p)
 
 /*
  * Returns whether a name after a slash, as in "1 Gbit/s", belongs to the unit. /s and /h always do.
- * Another unit of time is read as a definition if `where:` has a definition of the same name, such
- * as d in "1 GB/d".
+ * Another unit of time is read as a definition if `where:` contains a definition with the same
+ * name, such as d in "1 GB/d".
  */
 static bool is_per_time(const struct parser *p, const char *at, size_t length, double *factor)
 {
@@ -433,8 +433,8 @@ static int check_result(const struct hm_formula *f, const char *text, struct hm_
 }
 
 /*
- * Adds the text of the formula to an error message about units, unless the message quotes it
- * already.
+ * Adds the text of the formula to an error message about units, unless the message already quotes
+ * it.
  */
 static void quote_formula(const struct parser *p, int code)
 {

@@ -9,8 +9,8 @@ enum hm__op {
     HM__OP_CONST,
     HM__OP_SYMBOL,
     /*
-     * Value of a named definition: the value of operand 0, times a factor if the evaluation has one
-     * for this name.
+     * Value of a named definition: the value of operand 0, multiplied by a factor if the evaluation
+     * has one for this name.
      */
     HM__OP_DEFINE,
     HM__OP_NEG,
@@ -85,7 +85,7 @@ int hm__build_symbol(struct hm_formula *formula, int symbol, struct hm_dim dim, 
  * the name is unknown.
  */
 int hm__function_find(const char *name, size_t length, int *ret_arity);
-/* Returns the name of function `i`; NULL after the last. */
+/* Returns the name of function `i`; NULL after the last function. */
 const char *hm__function_name(const void *unused, size_t i);
 
 /* Returns the result of one operation of a formula. */

@@ -3,9 +3,9 @@
  *
  * Vertex ids may be sparse and in any order. If the largest id is not much larger than the number
  * of edges, a table indexed by id renumbers the vertices; otherwise the ids are sorted. Repeated
- * edges (in either direction: SNAP lists undirected graphs in both) are found by collecting the
- * edges in one row per vertex and sorting each row. The work is linear except for sorting the rows.
- * Limit: 2^32 - 1 vertices.
+ * edges (in either direction, because SNAP lists undirected graphs in both) are found by collecting
+ * the edges in one row per vertex and sorting each row. The running time is linear except for
+ * sorting the rows. Limit: there are at most 2^32 - 1 vertices.
  */
 #include "graph_build.h"
 
@@ -46,7 +46,7 @@ static int compare_ids(const void *a, const void *b)
 
 /*
  * Renumbers the vertices with a table indexed by id: each id that occurs is marked with 1, and then
- * the mark is replaced by the rank of the id.
+ * each mark is replaced by the rank of the id.
  */
 static int number_by_table(struct hm_edge_list *list, uint64_t largest, uint64_t *vertices,
                            struct hm_err *err)
@@ -109,8 +109,8 @@ static int compare_ends(const void *a, const void *b)
 }
 
 /*
- * Writes one row for each vertex v: its neighbours with larger numbers, from rows[starts[v + 1]]
- * on.
+ * Writes one row for each vertex v: its neighbours with larger numbers, starting at rows[starts[v +
+ * 1]].
  */
 static void fill_rows(const struct hm_edge_list *list, uint64_t *starts, uint64_t vertices,
                       uint32_t *rows)
@@ -125,7 +125,7 @@ static void fill_rows(const struct hm_edge_list *list, uint64_t *starts, uint64_
     for (size_t i = list->count; i-- > 0;) {
         uint64_t a = list->ids[2 * i], b = list->ids[2 * i + 1];
         /*
-         * Each row is filled from its end, so that starts[v + 1] is finally the index of the first
+         * Each row is filled from its end, so that finally starts[v + 1] is the index of the first
          * entry of row v.
          */
         if (a != b)

@@ -18,7 +18,7 @@ void hm__edge_list_release(struct hm_edge_list *list);
 
 /*
  * Builds a graph from a list: renumbers the vertices in the order of their ids and removes
- * self-loops and repeated edges. With dense > 0 the ids are 0..dense-1 already, and vertices
+ * self-loops and repeated edges. With dense > 0, the ids are already 0..dense-1, and vertices
  * without an edge are kept.
  */
 int hm__graph_from_edges(struct hm_edge_list *list, double dense, const char *name,

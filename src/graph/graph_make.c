@@ -1,14 +1,15 @@
 /*
  * Generates graphs from a recipe.
  *
- * Power law, for V vertices and E edges: a vertex has degree d with probability proportional to
- * d^-g, for d from 1 to the maximum, where g is chosen so that the mean degree is 2E/V. The counts
- * are rounded so that there are V vertices and 2E edge ends, and the largest degree occurs at least
- * once. The ends are then joined at random (the configuration model, Bollobas 1980); self-loops and
- * repeated edges are repaired by exchanging ends with other edges, and those that remain are
- * removed and counted. Random: E distinct pairs of vertices with equal probability (Erdos and
- * Renyi's G(V, E)). Grid: rows and columns as equal as possible, each vertex joined to its right
- * and lower neighbour. Limits: at most 1e9 vertices and 2e9 edges.
+ * In a power-law graph with V vertices and E edges, a vertex has degree d with probability
+ * proportional to d^-g, for d from 1 to the maximum, where g is chosen so that the mean degree is
+ * 2E/V. The counts are rounded so that there are V vertices and 2E edge ends, and the largest
+ * degree occurs at least once. The ends are then joined at random (the configuration model,
+ * Bollobas 1980); self-loops and repeated edges are repaired by exchanging ends with other edges,
+ * and those that remain are removed and counted. A random graph has E distinct pairs of vertices,
+ * chosen with equal probability (Erdos and Renyi's G(V, E)). In a grid, the numbers of rows and
+ * columns are as equal as possible, and each vertex is joined to its right and lower neighbours.
+ * Limits: there are at most 1e9 vertices and 2e9 edges.
  */
 #include <math.h>
 #include <stdio.h>
@@ -24,8 +25,8 @@
 enum { CHECK_EVERY = 4096 }; /* Number of edges between two checks of the limits of the request. */
 
 /*
- * Returns the mean degree if degrees 1..most have probabilities proportional to d^-g; logs[d] is ln
- * d.
+ * Returns the mean degree if the degrees 1..most have probabilities proportional to d^-g; logs[d]
+ * is ln d.
  */
 static double mean_degree(double g, double most, const double *logs)
 {
@@ -39,7 +40,7 @@ static double mean_degree(double g, double most, const double *logs)
     return sum / mass;
 }
 
-/* Finds the exponent g of the power law by bisection; the mean degree falls as g grows. */
+/* Finds the exponent g of the power law by bisection; the mean degree decreases as g grows. */
 static double find_exponent(double mean, double most, const double *logs)
 {
     double low = -20, high = 60;
@@ -57,8 +58,8 @@ static double find_exponent(double mean, double most, const double *logs)
 }
 
 /*
- * Sets counts[d], the number of vertices of degree d, for d in 1..most, as near to the power law as
- * whole numbers allow. In total there are V vertices and 2E edge ends.
+ * Sets counts[d], the number of vertices with degree d, for d in 1..most, as close to the power law
+ * as whole numbers allow. In total there are V vertices and 2E edge ends.
  */
 static void fill_degree_counts(const struct hm_recipe *r, double *counts)
 {
@@ -109,7 +110,7 @@ enum { FREE = 0, GONE = 1 };
 static int edge_set_init(struct edge_set *set, size_t edges, struct hm_err *err)
 {
     set->mask = 1;
-    /* The table is large enough to hold deleted entries as well. */
+    /* The table is large enough to also hold deleted entries. */
     while (set->mask < 4 * edges)
         set->mask = set->mask << 1 | 1;
     set->keys = hm__calloc(set->mask + 1, sizeof(*set->keys));
@@ -148,7 +149,7 @@ static bool edge_set_add(struct edge_set *set, uint32_t a, uint32_t b)
 
 /*
  * Repairs edge i, which is a self-loop or a repeated edge: exchanges ends with a random edge k so
- * that both become new edges. Returns false when no suitable edge k is found.
+ * that both become valid new edges. Returns false if no suitable edge k is found.
  */
 static bool repair_edge(struct edge_set *set, uint32_t *ends, size_t edges, const bool *bad,
                         size_t i, struct hm_random *random)
@@ -207,7 +208,7 @@ static int repair_edges(uint32_t *ends, size_t edges, struct hm_random *random, 
     return rc;
 }
 
-/* Joins the edge ends of the vertices at random: shuffles the ends and takes pairs. */
+/* Joins the edge ends of the vertices at random: shuffles the ends and pairs them up. */
 static int join_ends(const struct hm_recipe *r, const double *counts, struct hm_random *random,
                      struct hm_edge_list *list, struct hm_err *err)
 {
@@ -255,7 +256,7 @@ static int make_power_law(const struct hm_recipe *r, struct hm_random *random,
 }
 
 /*
- * Draws pairs until there are enough distinct edges. For a nearly complete graph most draws are
+ * Draws pairs until there are enough distinct edges. For a nearly complete graph, most draws are
  * rejected.
  */
 static int make_random(const struct hm_recipe *r, struct hm_random *random,

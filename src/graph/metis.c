@@ -1,7 +1,8 @@
 /*
- * Partitions a graph with METIS (k-way, Karypis and Kumar 1998), weighted by degree, so that parts
- * have about equal numbers of edge ends and few edges between them. This is the only file that uses
- * METIS. Limits: 32-bit indices, and at least ten vertices for each part on average.
+ * Partitions a graph with METIS (k-way, Karypis and Kumar 1998), with vertices weighted by degree,
+ * so that the parts have about equal numbers of edge ends and there are few edges between them.
+ * This is the only file that uses METIS. Limits: 32-bit indices, and at least ten vertices for each
+ * part on average.
  */
 #include "split.h"
 
@@ -16,8 +17,8 @@
 #include "memory.h"
 
 /*
- * The largest ratio of parts to vertices. With smaller parts METIS tries to bisect empty graphs and
- * prints messages about them on standard output.
+ * The largest ratio of parts to vertices. With smaller parts, METIS tries to bisect empty graphs
+ * and prints messages about them on standard output.
  */
 #define HM__METIS_VERTICES 0.1
 
@@ -28,7 +29,7 @@
  */
 static pthread_mutex_t metis_mutex = PTHREAD_MUTEX_INITIALIZER;
 
-/* A graph in the form that METIS_PartGraphKway takes; costs may be NULL. */
+/* A graph in the form that METIS_PartGraphKway expects; costs may be NULL. */
 struct metis_graph {
     idx_t vertices, *starts, *rows, *weights, *costs;
 };
@@ -40,9 +41,9 @@ static int metis_split(struct metis_graph *g, uint32_t n, idx_t seed, idx_t *par
 
     sigset_t raised, before;
 
-    /* METIS leaves its functions by raising SIGABRT or SIGTERM in this thread when memory runs out,
-     * and catches the signal; if it were blocked, METIS would continue without memory. A SIGTERM
-     * for the process goes to the main thread, which waits for it. */
+    /* When memory runs out, METIS leaves its functions by raising SIGABRT or SIGTERM in this thread
+     * and catching the signal; if the signal were blocked, METIS would continue without memory. A
+     * SIGTERM for the process goes to the main thread, which waits for it. */
     sigemptyset(&raised);
     sigaddset(&raised, SIGABRT);
     sigaddset(&raised, SIGTERM);
@@ -117,7 +118,7 @@ int hm__metis(const struct hm_graph *g, const struct hm_adjacency *r, uint32_t n
     return rc;
 }
 
-/* Scales a weight to an integer of 1 to 10000; `most` is the largest weight. */
+/* Scales a weight to an integer between 1 and 10000; `most` is the largest weight. */
 static idx_t metis_weight(double weight, double most)
 {
     return (idx_t)fmax(1, most > 0 ? round(1e4 * weight / most) : 1);

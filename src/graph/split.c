@@ -1,16 +1,16 @@
 /*
  * Splits a graph among n workers, from its degrees alone.
  *
- * The number of edges of a worker is the sum of the degrees of its vertices, minus the number of
- * edges between two of its own vertices, which the sum counts twice. With V vertices and E edges,
- * the number of edges inside a worker is estimated as
+ * The number of edges on a worker is the sum of the degrees of its vertices, minus the number of
+ * edges between two of its own vertices, because the sum counts these edges twice. With V vertices
+ * and E edges, the number of edges inside a worker is estimated as
  *     1/2 (V/n - 1) (V/n) E / (V (V-1) / 2)
  * (Ulanov et al. 2016, Section IV-B). If the edges are known, the numbers are exact instead.
  *
  * Vertices of one degree are interchangeable, so the computation time grows with the number of
  * distinct degrees, not with the number of vertices:
  *
- * - dealt: vertices are assigned round robin in the order of degree. In a whole round every worker
+ * - dealt: vertices are assigned round robin in the order of degree. In a whole round, every worker
  *   gets one vertex, and the remainder goes to consecutive workers by a difference array.
  * - random: the vertices of a degree are distributed by a multinomial distribution, drawn exactly
  *   as a chain of binomials (or one by one if there are few vertices).
@@ -32,8 +32,8 @@
 #include "random.h"
 
 /*
- * Computes the loads of workers that get vertices in turn (round robin); marks is a buffer of n + 1
- * entries.
+ * Computes the loads of workers that receive vertices in turn (round robin); marks is a buffer of n
+ * + 1 entries.
  */
 static void deal_vertices(const struct hm_graph *g, uint32_t n, double *loads, double *marks)
 {
@@ -102,8 +102,8 @@ static double room_below(const double *loads, uint32_t k, double degree)
 /*
  * Has the same effect as giving `count` vertices of one degree, one after another, to the least
  * loaded worker. As many of the least loaded workers as possible are raised to a common load; after
- * that their loads differ by less than one degree, and they get vertices in turn. Loads are sorted
- * before and after.
+ * that, their loads differ by less than one degree, and they receive vertices in turn. Loads are
+ * sorted before and after the call.
  */
 static void fill_least_loaded(double degree, double count, uint32_t n, double *loads)
 {
@@ -166,7 +166,7 @@ static double expected_replicas(const struct hm_graph *g, double n)
     return sum / g->vertices;
 }
 
-/* Performs one random trial of a split from the degrees alone; returns the number of edges of the
+/* Performs one random trial of a split from the degrees alone; returns the number of edges on the
  * most loaded worker. */
 static double try_degrees(const struct hm_graph *g, enum hm_split split, double seed,
                           uint32_t trial, uint32_t n, double *loads)
@@ -209,8 +209,8 @@ static double sorted_percentile(const double *sorted, size_t count, double share
 
 /* Buffers for the trials, reused for every number of workers. */
 struct split_space {
-    /* `found` has the result of each trial; `loads` has the load of each worker, followed by the
-     * difference array of the loads. */
+    /* `found` holds the result of each trial; `loads` holds the load of each worker, followed by
+     * the difference array of the loads. */
     double *found, *loads;
     uint32_t *owner;          /* Worker of each vertex, if the edges are known. */
     struct hm_adjacency rows; /* Neighbours of each vertex, if the edges are known. */

@@ -29,16 +29,19 @@ int hm__measure_vertices(const struct hm_graph *graph, const struct hm_adjacency
  */
 int hm__split_edges(const struct hm_graph *graph, enum hm_split split, double seed, uint32_t trial,
                     uint32_t n, struct hm_parts *parts, struct hm_err *err);
-/* Checks that METIS can split the graph into n parts; HM_E_UNSUPPORTED in a build without METIS. */
+/*
+ * Checks that METIS can split the graph into n parts; returns HM_E_UNSUPPORTED in a build without
+ * METIS.
+ */
 int hm__metis_check(const struct hm_graph *graph, uint32_t n, struct hm_err *err);
 /*
- * Assigns each vertex to a worker, owner[vertex], by METIS k-way; HM_E_UNSUPPORTED in a build
- * without METIS.
+ * Assigns each vertex to a worker, owner[vertex], with METIS k-way; returns HM_E_UNSUPPORTED in a
+ * build without METIS.
  */
 int hm__metis(const struct hm_graph *graph, const struct hm_adjacency *rows, uint32_t n,
               double seed, uint32_t *owner, struct hm_err *err);
 
-/* An edge with a weight between two vertices. */
+/* A weighted edge between two vertices. */
 struct hm_weighted_edge {
     uint32_t from, to;
     double weight;
@@ -46,8 +49,8 @@ struct hm_weighted_edge {
 
 /*
  * Assigns each of `count` vertices to one of n parts of about equal weight with few edges between
- * them, by METIS; HM_E_UNSUPPORTED in a build without METIS, HM_E_LIMIT if there are fewer than ten
- * vertices for each part.
+ * them, using METIS. Returns HM_E_UNSUPPORTED in a build without METIS, and HM_E_LIMIT if there are
+ * fewer than ten vertices for each part.
  */
 int hm__metis_weighted(size_t count, const double *weights, const struct hm_weighted_edge *edges,
                        size_t edge_count, uint32_t n, uint32_t *owner, struct hm_err *err);

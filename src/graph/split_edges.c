@@ -5,8 +5,9 @@
  *
  * HDRF (Petroni, Querzoni, Daudjee, Kamali, Iacoboni: HDRF: stream-based partitioning for power-law
  * graphs, CIKM 2015): an edge goes to the worker with the best score. The score prefers workers
- * that already hold the ends of the edge, above all the end that has the lower degree so far, and
- * workers with fewer edges. Limit: vertices times workers / 64 must not exceed 1e9.
+ * that already hold the ends of the edge, especially the end that has the lower degree so far, and
+ * workers with fewer edges. Limit: the number of vertices times the number of workers, divided by
+ * 64, must not exceed 1e9.
  */
 #include <math.h>
 
@@ -27,8 +28,8 @@ int hm__adjacency_init(struct hm_adjacency *r, const struct hm_graph *g, struct 
         return hm__fail_nomem(err);
     }
     /*
-     * Degrees are counted at index v + 2 and rows are filled at index v + 1, so that in the end
-     * starts[v] is the start of row v.
+     * Degrees are counted at index v + 2 and rows are filled at index v + 1, so that starts[v] is
+     * the start of row v at the end.
      */
     for (size_t i = 0; i < 2 * edges; i++)
         r->starts[g->ends[i] + 2]++;
@@ -76,7 +77,7 @@ static uint32_t *order_by_degree(const struct hm_graph *g, const struct hm_adjac
     return order;
 }
 
-/* Restores the heap of workers, ordered by load, after loads[heap[0]] has grown. */
+/* Restores the heap of workers, ordered by load, after loads[heap[0]] has increased. */
 static void heap_sink(uint32_t *heap, const double *loads, uint32_t n)
 {
     for (uint32_t i = 0;;) {
@@ -247,13 +248,13 @@ int hm__measure_vertices(const struct hm_graph *g, const struct hm_adjacency *r,
 struct hdrf {
     struct holders holders;
     uint32_t *seen; /* Degree of each vertex among the edges read so far. */
-    double *sizes;  /* Number of edges of each worker. */
+    double *sizes;  /* Number of edges on each worker. */
     double most;
 };
 
 /*
- * Chooses the worker with the best score: the replication score plus the balance score, with weight
- * lambda = 1, as in the HDRF paper.
+ * Chooses the worker with the best score, which is the replication score plus the balance score
+ * with weight lambda = 1, as in the HDRF paper.
  */
 static uint32_t hdrf_choose(const struct hdrf *s, uint32_t n, uint32_t u, uint32_t v)
 {

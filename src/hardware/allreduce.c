@@ -3,19 +3,20 @@
  * node.
  *
  * The workers of a node add up their messages over the links inside it, each sending 2(g-1)/g M
- * bytes; the nodes exchange the sums through their ports, 2(N-1)/N M bytes each. Both stages run as
- * one pipeline, so that the slower of them is the transfer time x. If the switch of a node adds up
- * the messages itself (NVLink SHARP), the links of a single node carry fewer bytes. Small messages
- * take a start cost, a hop from each worker of a node to the next, and a tree of nodes:
+ * bytes; the nodes exchange the sums through their ports, sending 2(N-1)/N M bytes each. Both
+ * stages run as one pipeline, so the transfer time x is the time of the slower stage. If the switch
+ * of a node adds up the messages itself (NVLink SHARP), the links of a single node carry fewer
+ * bytes. The time of small messages consists of a start cost, a hop from each worker of a node to
+ * the next, and a tree of nodes:
  *
  *     start + 2 (g-1) link latency + 2 ceil(log2 N) fabric latency
  *
- * Larger ones are sent with a protocol that reaches the full bandwidth and synchronises more often
- * (NCCL calls it Simple), which costs up to `floor` seconds more (half of that at M = `half`). The
- * floor has a constant component for the links, which a switch that adds up does not need, and
- * several fabric latencies for each hop between nodes. Until the pipeline is full another fill *
- * x/(fill+x) seconds are lost; between nodes the pipeline holds a constant number of bytes, so that
- * slow ports take longer to fill.
+ * Larger messages are sent with a protocol that reaches the full bandwidth and synchronises more
+ * often (NCCL calls it Simple), which costs up to `floor` seconds more (half of that at M =
+ * `half`). The floor has a constant component for the links, which is not needed if a switch adds
+ * up the messages, and several fabric latencies for each hop between nodes. Until the pipeline is
+ * full, another fill * x/(fill+x) seconds are lost; between nodes, the pipeline holds a constant
+ * number of bytes, so that slow ports take longer to fill.
  *
  * Limits: only one collective runs at a time, and the fabric is ideal except that each doubling of
  * the nodes loses a share of the bandwidth.
@@ -37,7 +38,7 @@ static struct hm_allreduce allreduce_staged(double n, const struct hm_wires *w,
     double inside = fmin(n, w->per_node), nodes = ceil(n / w->per_node);
     double link = w->link.bandwidth_bytes_per_s * k->coll_link;
     /* In a mesh, a worker uses only its links to workers that take part in the all-reduce, so the
-     * other links of a node that is partly used carry nothing. */
+     * other links of a partly used node carry nothing. */
     if (w->link.mesh && inside > 1)
         link *= (inside - 1) / (w->per_node - 1);
     bool adds = w->link.reduces && inside > 4 && nodes == 1;

@@ -24,15 +24,20 @@ size_t hm__calibration_cpu_ops(bool quick, double cores, struct hm_timing rows[H
  */
 size_t hm__calibration_sizes(bool quick, double ret_bytes[32]);
 
-/* Returns the floating-point operations of a timed operation; 0 if it has no matrix products. */
+/*
+ * Returns the number of floating-point operations in a timed operation; 0 if it has no matrix
+ * products.
+ */
 double hm__timing_flop(const struct hm_timing *timing);
 
 /*
- * Returns the time in seconds of one round of an operation: the first quartile of the samples,
+ * Returns the time of an operation in one round, in seconds: the first quartile of the samples,
  * since interruptions only add time. Sorts the samples.
  */
 double hm__samples_quartile(double *samples, size_t count);
-/* Set seconds and spread of an operation from the seconds of several rounds. Sorts the rounds. */
+/*
+ * Set the time and the spread of an operation from its times in several rounds. Sorts the rounds.
+ */
 void hm__timing_set(struct hm_timing *timing, double *rounds, size_t count);
 
 /* Results of a calibration. */
@@ -40,7 +45,7 @@ struct hm_calibrated {
     struct hm_node node;   /* The worker; its rates are known if operations were timed. */
     struct hm_link fabric; /* Link between nodes; its bandwidth is NaN if it was not measured. */
     bool timed;            /* True if operations of a worker were timed, not only messages. */
-    bool gpu;              /* True if workers are GPUs, whose all-reduces are those of NCCL. */
+    bool gpu; /* True if the workers are GPUs, whose all-reduces are performed by NCCL. */
     /*
      * Text that names the values that were not measured and are not from a data sheet; NULL if
      * there is none.
@@ -48,13 +53,13 @@ struct hm_calibrated {
     const char *assumed;
     /* Median relative error of the model on the timed operations; NaN if none were timed. */
     double model_error;
-    double
-        link_error; /* Median relative error of the model on all-reduces; NaN if none were timed. */
+    /* Median relative error of the model on all-reduces; NaN if none were timed. */
+    double link_error;
 };
 
 /*
  * Find the rates and latencies of a machine. `sheet` is the entry of the accelerator in the
- * catalog; NULL if it is not known. Fails if the times do not determine them.
+ * catalog; NULL if not known. Fails if the times do not determine the rates and latencies.
  */
 int hm__calibrate(const struct hm_timings *timings, const struct hm_node *sheet,
                   struct hm_calibrated *ret_machine, struct hm_err *err);
@@ -66,7 +71,7 @@ double hm__calibrated_time(const struct hm_calibrated *machine, const struct hm_
 
 /*
  * Write the description of the machine as YAML. `accelerator` is the name of its entry in the
- * catalog; NULL if it has none.
+ * catalog; NULL if it has no entry.
  */
 void hm__calibration_yaml(struct hm_text *out, const struct hm_timings *timings,
                           const struct hm_calibrated *machine, const char *accelerator);

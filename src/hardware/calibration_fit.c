@@ -1,20 +1,20 @@
 /*
  * Computes the rates and bandwidths of a worker from the times of its operations.
  *
- * On a GPU the model of operations (device.c) is inverted: the time of a small kernel is measured
+ * On a GPU, the model of operations (device.c) is inverted: the time of a small kernel is measured
  * directly; the memory bandwidth is the median of bytes / (time - kernel) over kernels that move
- * many bytes; for each precision, the rate of the largest matrix products is the one for which the
- * median of ln(model / measured) over all timed matrix products is 0, and the speed of convolutions
- * likewise. Because of the median, a few shapes with bad kernels have little effect.
+ * many bytes; for each precision, the rate of the largest matrix products is chosen so that the
+ * median of ln(model / measured) over all timed matrix products is 0. The speed of convolutions is
+ * found in the same way. Because of the median, a few shapes with slow kernels have little effect.
  *
  * A CPU is described by its cores, by the memory bandwidth of all threads and of one thread, and by
- * one rate for each precision, which is that of the fastest matrix product. The rate of the largest
- * matrix products inverts the model of CPUs (cpu.c) in the same way. Jobs that have no layers use
- * the median fraction of the rate that matrix products with the sizes of layers reach.
+ * one rate for each precision, which is the rate of the fastest matrix product. The rate of the
+ * largest matrix products inverts the model of CPUs (cpu.c) in the same way. Jobs that have no
+ * layers use the median fraction of the rate that matrix products with the sizes of layers reach.
  *
  * The uncertainty is the root mean square of the spreads of all operations; a spread is the
- * relative distance between the fastest round and the median. It says how well a measurement
- * repeats, not how well the model fits: model_error is the median of |model / measured - 1|.
+ * relative distance between the fastest round and the median. It says how well a measurement can be
+ * repeated, not how well the model fits: model_error is the median of |model / measured - 1|.
  */
 #include "calibration.h"
 
@@ -32,8 +32,8 @@
  */
 static const double TYPICAL_REACH = 0.75;
 /*
- * Kernels that move fewer bytes are not used for the bandwidth: they run in the cache or wait for
- * their launch.
+ * Kernels that move fewer bytes are not used to determine the bandwidth: they run in the cache or
+ * wait for their launch.
  */
 static const double GPU_LARGE = 1 << 26;
 
@@ -81,13 +81,13 @@ static double conv_time(const struct hm_device *d, const struct hm_timing *t)
                                                             : HM_PASS_WEIGHT);
 }
 
-/* Returns the time in seconds of an operation on a GPU; NaN if the node has no rate for it. */
+/* Returns the time of an operation on a GPU in seconds; NaN if the node has no rate for it. */
 static double gpu_time(const struct hm_node *node, const struct hm_timing *t)
 {
     struct hm_device d;
     enum hm_math math = t->math == HM_MATH_AUTO ? HM_MATH_FP32 : t->math;
     /* The model of eager software includes a change of the memory layout around convolutions, which
-     * a single timed convolution does not have. Therefore convolutions are modelled as compiled
+     * a single timed convolution does not need. Therefore, convolutions are modelled as compiled
      * software. */
     enum hm_software software = is_conv(t->what) ? HM_SOFTWARE_COMPILED : HM_SOFTWARE_EAGER;
 
@@ -102,7 +102,7 @@ static double gpu_time(const struct hm_node *node, const struct hm_timing *t)
                                         : NAN;
 }
 
-/* Returns the time in seconds of an operation on a CPU; NaN if no model covers it. */
+/* Returns the time of an operation on a CPU in seconds; NaN if no model covers it. */
 static double cpu_time(const struct hm_node *node, const struct hm_timing *t)
 {
     double rate = t->math == HM_MATH_FP64 ? node->flops_64 : node->flops_32;
@@ -119,8 +119,8 @@ static double cpu_time(const struct hm_node *node, const struct hm_timing *t)
 }
 
 /*
- * State of the search for a rate of a node with which the model best predicts the measured times of
- * one kind of operation in one precision.
+ * State of the search for the rate of a node with which the model best predicts the measured times
+ * of one kind of operation in one precision.
  */
 struct figure_search {
     const struct hm_timings *timings;
@@ -155,9 +155,9 @@ static double search_error(const struct figure_search *g, double x)
 }
 
 /*
- * Finds the rate with which the model is correct in the median, by bisection of its logarithm: the
+ * Finds the rate for which the median error of the model is 0, by bisection of its logarithm: the
  * faster the machine, the shorter the time. Sets the rate to 0 if the operations were not timed, or
- * if no rate gives their times, because memory traffic limits them.
+ * if no rate reproduces their times because memory traffic limits them.
  */
 static void search_solve(const struct figure_search *g, double low, double high)
 {
@@ -210,7 +210,7 @@ static double fastest_product(const struct hm_timings *t, enum hm_math math, dou
     return best;
 }
 
-/* Returns the median time in seconds of one kind of operation; 0 if it was not timed. */
+/* Returns the median time of one kind of operation in seconds; 0 if it was not timed. */
 static double median_seconds(const struct hm_timings *t, enum hm_timed what)
 {
     double values[HM_CALIBRATION_OPS];
@@ -223,8 +223,8 @@ static double median_seconds(const struct hm_timings *t, enum hm_timed what)
 }
 
 /*
- * Returns the bytes per second of the kernels that move at least `least` bytes; 0 if there are
- * none.
+ * Returns the bandwidth in bytes per second of the kernels that move at least `least` bytes; 0 if
+ * there are none.
  */
 static double stream_rate(const struct hm_timings *t, double least, double workers, double kernel)
 {
@@ -241,7 +241,7 @@ static double stream_rate(const struct hm_timings *t, double least, double worke
 }
 
 /*
- * Sets the peak rates: those of the data sheet, or typical ones derived from the timed matrix
+ * Sets the peak rates: the rates of the data sheet, or typical rates derived from the timed matrix
  * products.
  */
 static void set_peaks(const struct hm_timings *t, const struct hm_node *sheet,
@@ -369,7 +369,7 @@ static void set_errors(const struct hm_timings *t, struct hm_calibrated *m)
 }
 
 /*
- * Checks that the rates are those of a possible machine, because recorded times may have any value.
+ * Checks that the rates are possible for a real machine, because recorded times may have any value.
  */
 static int check_machine(const struct hm_calibrated *m, struct hm_err *err)
 {

@@ -1,11 +1,11 @@
 /*
- * Finds the latency a and the seconds per byte b of links from messages: the time of a message of M
+ * Finds the latency a and the time per byte b of links from messages: the time of a message of M
  * bytes is a + b M. Both are found by least squares of the relative errors, so that short and long
  * messages have the same weight; neither is negative.
  *
  * If only all-reduces were timed (nccl-tests), the model of all-reduces (allreduce.c) is inverted.
- * The bandwidth is the one for which the model is correct in the median of the largest quarter of
- * the messages, the latency the one for which it is correct for the smallest quarter.
+ * The bandwidth is chosen so that the median error of the model is 0 for the largest quarter of the
+ * messages, and the latency so that it is 0 for the smallest quarter.
  *
  * Limits: MPI changes its protocol with the size of a message, and one straight line does not
  * describe this.
@@ -33,7 +33,7 @@ static int compare_bytes(const void *a, const void *b)
     return x->shape[0] < y->shape[0] ? -1 : x->shape[0] > y->shape[0];
 }
 
-/* Gathers the messages of one kind: those inside a node, or those between nodes. */
+/* Collects the messages of one kind: the messages inside a node, or the messages between nodes. */
 static void gather_rows(const struct hm_timings *t, enum hm_timed what, bool between,
                         struct link_rows *ret)
 {
@@ -99,8 +99,8 @@ double hm__links_time(const struct hm_calibrated *m, const struct hm_timing *t)
     return allreduce_time(m, t);
 }
 
-/* Returns the median of ln(model / measured) over the messages with the indices first .. first +
- * count - 1. */
+/* Returns the median of ln(model / measured) over the messages with indices first .. first + count
+ * - 1. */
 static double rows_error(const struct hm_calibrated *m, const struct link_rows *r, size_t first,
                          size_t count)
 {
@@ -114,7 +114,7 @@ static double rows_error(const struct hm_calibrated *m, const struct link_rows *
 /*
  * Finds the latency or bandwidth of a link, in [low, high], with which the median error of the
  * model is 0 over the messages with the indices first .. first + count - 1. `falls` is true if the
- * time falls as the value grows.
+ * time decreases as the value grows.
  */
 static void solve_figure(struct hm_calibrated *m, const struct link_rows *r, size_t first,
                          size_t count, double *figure, double low, double high, bool falls)
@@ -129,8 +129,8 @@ static void solve_figure(struct hm_calibrated *m, const struct link_rows *r, siz
 }
 
 /*
- * Finds the latency and the bandwidth of a link from all-reduces, by fitting one of them while the
- * other is fixed, in alternation.
+ * Finds the latency and the bandwidth of a link from all-reduces, by alternately fitting one of
+ * them while the other is fixed.
  */
 static void fit_allreduce(struct hm_calibrated *m, const struct link_rows *r, struct hm_link *link)
 {

@@ -1,8 +1,8 @@
 /*
  * Lists the operations that a calibration times. Matrix products have the shapes of layers: square
- * ones, those of transformers and of fully connected layers, gradients of the weights (few rows,
- * long sums) and small ones, so that fast and slow shapes are included. Convolutions are those of
- * ResNet-50.
+ * shapes, the shapes of transformers and of fully connected layers, gradients of the weights (few
+ * rows, long sums) and small shapes, so that fast and slow shapes are included. Convolutions have
+ * the shapes of ResNet-50.
  */
 #include <math.h>
 

@@ -18,7 +18,9 @@ static void put_quantity(struct hm_text *out, double value, const char *unit)
     bool time = strcmp(unit, "s") == 0;
     size_t i = time ? ONE : 0;
 
-    /* Seconds have no prefix for values above 1, and other units have none for values below 1. */
+    /*
+     * Seconds have no prefix for values above 1, and other units have no prefix for values below 1.
+     */
     while (i < (time ? LAST : ONE) && value < prefixes[i].factor * 0.99995)
         i++;
     hm__text_addf(out, "%.4g %s%s", value / prefixes[i].factor, prefixes[i].name, unit);
@@ -33,7 +35,7 @@ static void put_line(struct hm_text *out, const char *key, double value, const c
     hm__text_add(out, "\n");
 }
 
-/* Writes a string in quotes, because a recording may contain any characters. */
+/* Writes a string in quotes, because the string in a recording may contain any characters. */
 static void put_text(struct hm_text *out, const char *key, const char *text)
 {
     hm__text_addf(out, "%s: ", key);

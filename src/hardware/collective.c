@@ -1,6 +1,6 @@
 /*
  * Computes the times of collective operations in the latency-bandwidth model: a message of M bytes
- * takes a + M*b seconds on a link of latency a and 1/b bytes per second.
+ * takes a + M*b seconds on a link with latency a and bandwidth 1/b.
  *
  *     linear              (n-1)(a + Mb)                  one master, which is also a worker
  *     tree                ceil(log2 n)(a + Mb)           binomial tree, one direction
@@ -21,13 +21,13 @@
  *                         M/g between nodes, all g workers at once through the node's one port
  *
  * With g > 1 workers in a node, one node uses only its inner link. Several nodes use the fabric.
- * When all workers of a node send at once, they share the node's port, so Mb is multiplied by g. Mb
- * is not multiplied for a ring (also of gossip), which crosses each port once, nor for a master,
- * which is one machine.
+ * When all workers of a node send at the same time, they share the node's port, so Mb is multiplied
+ * by g. Mb is not multiplied for a ring (including gossip-ring), which crosses each port once, or
+ * for a master, which is one machine.
  *
  * If servers run on the nodes of the workers, a worker sends (s-1)/s of a message through its port,
- * and a server receives the messages of all workers except those of its own node, (n-g) Mb/s; a
- * port sends and receives at the same time.
+ * and a server receives the messages of all workers except the workers on its own node, (n-g) Mb/s;
+ * a port sends and receives at the same time.
  *
  * Limits: congestion inside the fabric and the arithmetic of reductions are not modelled.
  *
@@ -37,7 +37,7 @@
 
 #include <math.h>
 
-/* Returns ceil(log2 n) of a whole number n >= 1. */
+/* Returns ceil(log2 n) for a whole number n >= 1. */
 static double ceil_log2(double n)
 {
     unsigned long long below = (unsigned long long)n - 1;

@@ -4,8 +4,8 @@
 
 #include "howmany.h"
 
-/* The connections of workers: `per_node` workers share a node, its inner link and its port to the
- * fabric. */
+/* The connections between workers: `per_node` workers share a node, its inner link and its port to
+ * the fabric. */
 struct hm_wires {
     struct hm_link fabric; /* The port that connects a node to the other nodes. */
     struct hm_link link;   /* The link between workers of one node; unused when per_node is 1. */
@@ -18,7 +18,7 @@ struct hm_wires {
     bool outside;
 };
 
-/* A time in seconds, split into the time due to latency and the time due to bandwidth. */
+/* A time in seconds, split into a part due to latency and a part due to bandwidth. */
 struct hm_wire_time {
     double latency_s, bandwidth_s;
 };
@@ -29,13 +29,13 @@ struct hm_wire_time {
  */
 struct hm_wire_time hm__collective_eval(enum hm_scheme scheme, double n, double bytes,
                                         const struct hm_wires *wires);
-/* Seconds that a message between workers and servers takes in one direction, at the ports of both
- * sides. */
+/* Time in seconds that a message between workers and servers takes in one direction, at the ports
+ * of both sides. */
 struct hm_server_load {
     double latency_s;
-    double worker_s; /* Seconds that the port of a worker's node needs for the transfer. */
-    double server_s; /* Seconds that the network port of a server needs to transfer the messages of
-                        all n workers. */
+    double worker_s; /* Time in seconds that the port of a worker's node needs for the transfer. */
+    double server_s; /* Time in seconds that the network port of a server needs to transfer the
+                        messages of all n workers. */
 };
 
 struct hm_server_load hm__collective_server(double n, double bytes, const struct hm_wires *wires);

@@ -1,9 +1,8 @@
 /*
  * Defines the constants of the model of a training step on an accelerator. They describe software
  * (kernels, frameworks, collective libraries) and are the same for all accelerators; rates and
- * sizes that differ between accelerators are in the catalog. The constants were fitted with
- * cross-validation over the tables in data/ with tools/fit_step.c; docs/explain/accuracy.md has the
- * errors.
+ * sizes that differ between accelerators are in the catalog. tools/fit_step.c fitted the constants
+ * to the tables in data/, with cross-validation; docs/explain/accuracy.md lists the errors.
  */
 #ifndef HM_CONSTANTS_H
 #define HM_CONSTANTS_H
@@ -11,7 +10,7 @@
 #include "cpu.h"
 #include "framework.h"
 
-/* Columns: name, value, smallest and largest sensible value, meaning. "Of the bandwidth" means a
+/* Columns: name, value, smallest and largest reasonable value, meaning. "Of the bandwidth" means a
  * fraction of the memory bandwidth of the accelerator; the rate of slow kernels depends on the
  * number of processors instead. Times are in microseconds. */
 /* clang-format off */

@@ -4,16 +4,16 @@
  * A matrix product takes the time of its arithmetic, at a fraction of the peak rate of the threads
  * in use, or the time to move its operands, whichever is longer. Small dimensions lower the
  * fraction, and a matrix product with few blocks of 64 x 64 results occupies few threads. Bytes
- * that fit in the cache move at the rate of the cache; the others at the rate of the memory, of
- * which one thread reaches only a part.
+ * that fit in the cache move at the rate of the cache; the others move at the rate of the memory,
+ * of which a single thread reaches only a part.
  *
  * Belief propagation reads and writes both messages of an edge and reads its two ends and its
- * weight, in order. The product of messages of the first end stays in the cache because edges are
- * sorted by it; that of the second end is a random access, which moves a cache line in both
- * directions unless the products of all vertices fit in the cache.
+ * weight, in order. The product of messages of the first end stays in the cache, because edges are
+ * sorted by their first end. The product of the second end is a random access, which moves a cache
+ * line in both directions unless the products of all vertices fit in the cache.
  *
- * Limits: all cores are equal, hyperthreads add nothing, and memory of several sockets is one
- * memory. Sources: docs/explain/accuracy.md.
+ * Limits: all cores are equal, hyperthreads add nothing, and the memory of several sockets is
+ * treated as one memory. Sources: docs/explain/accuracy.md.
  */
 #include "cpu.h"
 
@@ -21,13 +21,13 @@
 
 static const double BLOCK =
     64; /* Number of rows and columns in the block of results that one thread computes. */
-/* Bytes of cache of each core if the node does not give them. */
+/* Size of the cache of each core in bytes, if the node does not give it. */
 static const double CACHE_OF_CORE = 2e6;
-static const double CACHE_LINE = 64; /* Bytes of a cache line. */
+static const double CACHE_LINE = 64; /* Size of a cache line in bytes. */
 /* Number of additional operations for each state of an edge, measured with this project's belief
  * propagation. */
 static const double STATE_OPERATIONS = 90;
-/* Bytes of the two vertex numbers of an edge, and bytes of its weight. */
+/* Size of the two vertex numbers of an edge, and size of its weight, in bytes. */
 static const double ENDS_BYTES = 8 + 8;
 
 #define HM_CPU_CONSTANT_VALUE(name, value, low, high, doc) .name = (value),
@@ -123,8 +123,8 @@ double hm__cpu_edge(const struct hm_node *node, double rate, double flop, double
 
     if (2 * vertices * values * value_bytes > node_cache(node))
         bytes += 2 * fmax(CACHE_LINE, 2 * values * value_bytes);
-    /* With more than two states, each product of messages has an exponent of its own, which needs
-     * more operations. */
+    /* With more than two states, each product of messages has its own exponent, which needs more
+     * operations. */
     double work = flop + (states > 2 ? STATE_OPERATIONS * states : 0);
     return fmax(work / (rate * share * c->graph), bytes / bandwidth);
 }

@@ -8,9 +8,9 @@
 #include "howmany.h"
 
 /*
- * Columns: name, value, smallest and largest sensible value, meaning. The values were fitted to
- * data/platforms.csv by tools/fit_platform.c, with cross-validation; docs/explain/accuracy.md has
- * the errors. Times are in microseconds.
+ * Columns: name, value, smallest and largest reasonable value, meaning. tools/fit_platform.c fitted
+ * the values to data/platforms.csv, with cross-validation; docs/explain/accuracy.md lists the
+ * errors. Times are in microseconds.
  */
 /* clang-format off */
 #define HM_CPU_CONSTANT_MAP(X)                                                                     \
@@ -42,20 +42,20 @@ extern const struct hm_cpu_constants hm__cpu_constants;
 
 /* The cores that compute in one worker. */
 struct hm_cpu {
-    /* Constants; borrowed. NULL if the worker is an accelerator. */
+    /* Constants, borrowed; NULL if the worker is an accelerator. */
     const struct hm_cpu_constants *k;
     double threads, cores; /* Number of threads, and number of cores that they occupy. */
     double rate;           /* Peak flop/s of the occupied cores. */
     double reach;          /* Fraction of the peak that the largest matrix products reach. */
-    double bandwidth;      /* Bytes/s that the threads move to and from memory. */
-    double cache;          /* Bytes of the cache that the threads share. */
-    double value_bytes;    /* Bytes of one number in the precision of the job. */
+    double bandwidth;      /* Rate in bytes/s at which the threads move data to and from memory. */
+    double cache;          /* Size in bytes of the cache that the threads share. */
+    double value_bytes;    /* Size in bytes of one number in the precision of the job. */
     double algebra;        /* Speed of the framework's matrix products relative to a tuned BLAS. */
 };
 
 /*
  * Initialises the cores from a node; `rate` is the peak flop/s of the whole node. Measured rates of
- * the node replace those of its data sheet and the constants. Returns false if the cores or the
+ * the node replace the rates of its data sheet and the constants. Returns false if the cores or the
  * memory bandwidth of the node are unknown.
  */
 bool hm__cpu_init(struct hm_cpu *cpu, const struct hm_node *node, double rate, double value_bytes,
@@ -63,7 +63,7 @@ bool hm__cpu_init(struct hm_cpu *cpu, const struct hm_node *node, double rate, d
 
 /*
  * Returns the time in seconds of `batch` matrix products of an m x k matrix and a k x n matrix, at
- * a fraction `efficiency` of the typical speed.
+ * the fraction `efficiency` of the typical speed.
  */
 double hm__cpu_gemm(const struct hm_cpu *cpu, double m, double n, double k, double batch,
                     double efficiency);
@@ -75,10 +75,10 @@ double hm__cpu_stream(const struct hm_cpu *cpu, double bytes);
  */
 double hm__cpu_loop(const struct hm_cpu *cpu, double flop, double fraction, double bytes);
 
-/* Returns the time, in seconds, in which one worker processes one edge of a graph in belief
+/* Returns the time in seconds that one worker needs to process one edge of a graph in belief
  * propagation with `states` states: scalar arithmetic or memory traffic, whichever takes longer.
- * `vertices` is the number of vertices in the graph, `value_bytes` the bytes of a value, `rate` the
- * peak flop/s of the worker in 64 bits. */
+ * `vertices` is the number of vertices in the graph, `value_bytes` is the size of a value in bytes,
+ * and `rate` is the peak flop/s of the worker with 64 bits. */
 double hm__cpu_edge(const struct hm_node *node, double rate, double flop, double states,
                     double vertices, double value_bytes);
 

@@ -3,12 +3,13 @@
  *
  * A matrix product is divided into tiles; each multiprocessor computes one tile at a time, so the
  * product takes a whole number of waves (tile and wave quantisation), and a small inner dimension k
- * leaves the pipeline partly empty. The time of a matrix product is that of the best of several
- * tile sizes, or the time to move the operands, whichever is longer. Sides that are not multiples
- * of 16 bytes prevent the fastest kernels. A convolution is modelled as a matrix product with its
- * own efficiency, plus the changes of memory layout that an eager framework makes. Other operations
- * move bytes at a fraction of the memory bandwidth. Limits: caches are not modelled, and all
- * kernels that a library may choose have the same efficiency. Sources: docs/explain/accuracy.md.
+ * leaves the pipeline partly empty. The time of a matrix product is the time with the best of
+ * several tile sizes, or the time to move the operands, whichever is longer. Sides that are not
+ * multiples of 16 bytes prevent the fastest kernels. A convolution is modelled as a matrix product
+ * with its own efficiency, plus the changes of memory layout that an eager framework makes. Other
+ * operations move bytes at a fraction of the memory bandwidth. Limits: caches are not modelled, and
+ * all kernels that a library may choose have the same efficiency. Sources:
+ * docs/explain/accuracy.md.
  */
 #include "device.h"
 
@@ -19,7 +20,7 @@ const struct hm_constants hm__constants = {
     HM_CONSTANT_MAP(HM_CONSTANT_VALUE).cpu = &hm__cpu_constants, .frameworks = hm__framework_costs};
 #undef HM_CONSTANT_VALUE
 
-/* Returns the bytes of an activation in the number format. */
+/* Returns the size in bytes of an activation in the number format. */
 static double math_bytes(enum hm_math math)
 {
     return math == HM_MATH_FP64 ? 8 : math == HM_MATH_FP32 || math == HM_MATH_TF32 ? 4 : 2;
@@ -81,7 +82,9 @@ double hm__rate_of(const struct hm_rates *rates, enum hm_math math)
     return all[math];
 }
 
-/* Replaces rates from constants and data sheets by those that were measured on the machine. */
+/*
+ * Replaces rates from constants and data sheets with the rates that were measured on the machine.
+ */
 static void device_set_measured(struct hm_device *d, const struct hm_calibration *m)
 {
     double flops = hm__rate_of(&m->flops, d->math), speed = hm__rate_of(&m->convolutions, d->math);
@@ -179,8 +182,8 @@ static const struct tile {
              {128, 64, 0.8}, {64, 128, 0.8}, {64, 64, 0.6}};
 
 /*
- * Returns the time in seconds of the arithmetic of a matrix product with the best tile size and the
- * best split of the inner dimension k.
+ * Returns the time in seconds that the arithmetic of a matrix product takes with the best tile size
+ * and the best split of the inner dimension k.
  */
 static double tiles_time(const struct hm_device *d, double m, double n, double k, double batch,
                          double efficiency)
@@ -218,8 +221,7 @@ double hm__device_gemm(const struct hm_device *d, double m, double n, double k, 
 {
     if (d->cpu.k)
         return hm__cpu_gemm(&d->cpu, m, n, k, batch, 1);
-    /* Rows of the operands and of the result have n or k values, so the alignment of both
-     * matters. */
+    /* Rows of the operands and of the result have n or k values, so both alignments matter. */
     return product_time(d, m, n, k, batch, fmin(align_factor(d, n), align_factor(d, k)));
 }
 
@@ -260,7 +262,7 @@ static double conv_efficiency(const struct hm_device *d, const struct hm_conv *c
     return efficiency * d->conv_speed;
 }
 
-/* Returns the time in seconds of one pass of a convolution on the cores of a CPU. */
+/* Returns the time in seconds that one pass of a convolution takes on the cores of a CPU. */
 static double cpu_conv_time(const struct hm_cpu *cpu, const struct hm_conv *c, enum hm_pass pass)
 {
     double places = c->batch * c->out_places, part = cpu->k->conv;

@@ -17,12 +17,12 @@ struct hm_device {
     double bandwidth;   /* Peak bytes/s of the memory. */
     double processors;  /* Number of multiprocessors that share a matrix product. */
     double value_bytes; /* Size of one activation in bytes. */
-    double kernel_s;    /* Seconds of a small kernel from its start to its end. */
-    /* Peak and reached fraction with 16 bits, in which convolutions run if `math` is fp8, for which
-     * frameworks have no convolutions. */
+    double kernel_s;    /* Time in seconds of a small kernel from its start to its end. */
+    /* Peak and reached fraction with 16 bits. Convolutions run with 16 bits if `math` is fp8,
+     * because frameworks have no convolutions in fp8. */
     double wide_rate, wide_reach;
-    double conv_speed; /* Measured speed of convolutions relative to the speed that the constants
-                          give. */
+    double conv_speed; /* Measured speed of convolutions relative to the speed that follows from the
+                          constants. */
     bool matrix_units; /* True if matrix products run on matrix units, which need aligned rows. */
     const struct hm_constants *k;
     /* The cores of a worker without an accelerator; cpu.k is NULL if the worker has an
@@ -32,9 +32,10 @@ struct hm_device {
 
 /*
  * Returns the peak flop/s of a worker for the number format `math`; NaN if no rate is known.
- * *ret_math is the format in use. HM_MATH_AUTO is decided by the bits of a parameter, and at 32
- * bits by whether the worker has matrix units for mixed precision. If the worker lacks a format,
- * bf16 and fp8 fall back to the other 16-bit format and then to fp32, and TF32 falls back to fp32.
+ * *ret_math is the format in use. The format for HM_MATH_AUTO depends on the bits of a parameter
+ * and, for 32 bits, on whether the worker has matrix units for mixed precision. If the worker lacks
+ * a format, bf16 and fp8 fall back to the other 16-bit format and then to fp32, and TF32 falls back
+ * to fp32.
  */
 double hm__node_rate(const struct hm_node *node, enum hm_math math, double bits,
                      enum hm_math *ret_math);
@@ -51,8 +52,8 @@ double hm__rate_of(const struct hm_rates *rates, enum hm_math math);
 
 /* Returns the time in seconds of `batch` matrix products of an m x k matrix and a k x n matrix. */
 double hm__device_gemm(const struct hm_device *d, double m, double n, double k, double batch);
-/* Returns the time, in seconds, in which one kernel moves `bytes` bytes at a fraction of the memory
- * bandwidth. */
+/* Returns the time in seconds that one kernel needs to move `bytes` bytes at a fraction of the
+ * memory bandwidth. */
 double hm__device_stream(const struct hm_device *d, double bytes, double fraction);
 /* Same as hm__device_stream, for a slow kernel: each processor moves at most `rate` GB/s. */
 double hm__device_stream_slow(const struct hm_device *d, double bytes, double rate);
@@ -62,8 +63,8 @@ enum hm_pass { HM_PASS_FORWARD, HM_PASS_DATA, HM_PASS_WEIGHT };
 /* A convolution of `batch` images. */
 struct hm_conv {
     double batch, in, out;        /* Numbers of images, input channels and output channels. */
-    double in_places, out_places; /* Number of positions (pixels) in an input channel, and number in
-                                     an output channel. */
+    double in_places, out_places; /* Number of positions (pixels) in an input channel, and number of
+                                     positions in an output channel. */
     double window;                /* Number of positions in the kernel window. */
     double groups;
     double stride;
@@ -79,13 +80,13 @@ double hm__device_norm(const struct hm_device *d, double values, double channels
  * projections. */
 double hm__device_attention(const struct hm_device *d, double batch, double heads, double length,
                             double width, bool backward);
-/* Returns the share of the element-wise memory traffic that remains after fusion of kernels. */
+/* Returns the share of the element-wise memory traffic that remains after kernels are fused. */
 double hm__device_kept_traffic(const struct hm_device *d);
 
 /*
- * Returns the bytes of a worker's memory that tensors of a job can take: the driver keeps 1.2 % of
- * the memory, the context of the framework 0.6 GB, and fragments between tensors 3 %. The result is
- * at least 1, because 0 bytes mean that the memory is unknown.
+ * Returns the number of bytes of a worker's memory that the tensors of a job can use: the driver
+ * uses 1.2 % of the memory, the context of the framework uses 0.6 GB, and fragments between tensors
+ * use 3 %. The result is at least 1, because 0 bytes mean that the memory is unknown.
  */
 double hm__usable_memory(double memory_bytes);
 

@@ -1,9 +1,10 @@
 /*
  * Computes the costs of frameworks. Each framework has a few constants, fitted with
  * cross-validation to the rows of data/platforms.csv (tools/fit_platform.c);
- * docs/explain/accuracy.md has the errors, and docs/reference/platforms.md says what each constant
- * means. A driver schedules two stages in an iteration, one that computes gradients and one that
- * adds them up. A server handles the messages of its workers one after another, in both directions.
+ * docs/explain/accuracy.md lists the errors, and docs/reference/platforms.md explains the meaning
+ * of each constant. A driver schedules two stages in an iteration, one that computes gradients and
+ * one that adds them up. A server handles the messages of its workers one after another, in both
+ * directions.
  *
  * Limits: the constants describe versions of the frameworks from 2015 to 2017, and there is one set
  * of constants for all machines, so the speed of the processor that runs a driver or a server does

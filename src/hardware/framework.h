@@ -7,7 +7,7 @@
 
 #include "howmany.h"
 
-/* Columns: name, smallest and largest sensible value, meaning. Times are in microseconds. */
+/* Columns: name, smallest and largest reasonable value, meaning. Times are in microseconds. */
 /* clang-format off */
 #define HM_FRAMEWORK_COST_MAP(X)                                                                   \
     X(algebra, 0.01, 1, "speed of linear algebra on a CPU relative to a tuned BLAS")               \
@@ -29,7 +29,7 @@ struct hm_framework_costs {
 /* The costs of this version, one element for each enum hm_framework. */
 extern const struct hm_framework_costs hm__framework_costs[HM_FRAMEWORK_COUNT];
 
-/* Returns the time, in seconds, in which a worker converts `values` input values with `threads`
+/* Returns the time in seconds that a worker needs to convert `values` input values with `threads`
  * threads. */
 double hm__framework_input_time(const struct hm_framework_costs *costs, double values,
                                 double threads);
@@ -43,11 +43,12 @@ double hm__framework_message_time(const struct hm_framework_costs *costs, double
 double hm__framework_driver_time(const struct hm_framework_costs *costs, double n, double tasks);
 
 /*
- * Returns the time, in seconds, in which each of n workers completes one iteration if they share a
- * server that serves one worker at a time. A worker spends `apart_s` without the server and
+ * Returns the time in seconds that each of n workers needs to complete one iteration if they share
+ * a server that serves one worker at a time. A worker spends `apart_s` without the server and
  * occupies the server for `served_s`. This is the mean value analysis of a closed queue with
  * Schweitzer's approximation: a worker that arrives finds (n - 1)/n of the mean queue, so the time
- * R at the server obeys R (Z + R) = S (Z + R) + (n - 1) S R, where S is served_s and Z is apart_s.
+ * R at the server satisfies R (Z + R) = S (Z + R) + (n - 1) S R, where S is served_s and Z is
+ * apart_s.
  */
 double hm__framework_queue_time(double n, double apart_s, double served_s);
 

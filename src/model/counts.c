@@ -1,20 +1,20 @@
 /*
  * Counts parameters, multiply-adds and values of a network, layer by layer, for one sample.
  *
- * Fully connected: in*out weights (+ out biases) and as many multiply-adds as weights, at every
- * step of a sequence. Convolution: c = (l - k + b) div s + 1 positions on a side of length l, where
- * k is the kernel size, s the stride and b the total border (padding); maps*(kh*kw*d + bias)
- * weights and maps*kh*kw*d*c*c multiply-adds, where d is the number of input channels that a filter
- * reads, and maps the number of output channels. Attention on t steps of width w: four w*w
- * projections, and 2*t*t*w multiply-adds for the scores and the weighted sum of values (all
- * positions, not halved for causal attention). To another sequence of u steps of width x, keys and
- * values have x*w weights, and there are 2*t*u*w multiply-adds. Recurrent, with h units and inputs
- * of width x: g gates of h*(x + h) weights, at every step. Conditions on a vector of x values: (x +
- * 1) weights for each channel. Interaction of t vectors of width w with one more: (t + 1)^2*w
- * multiply-adds.
+ * A fully connected layer has in*out weights (+ out biases) and as many multiply-adds as weights,
+ * at every step of a sequence. A convolution has c = (l - k + b) div s + 1 positions on a side of
+ * length l, where k is the kernel size, s is the stride and b is the total border (padding). It has
+ * maps*(kh*kw*d + bias) weights and maps*kh*kw*d*c*c multiply-adds, where d is the number of input
+ * channels that a filter reads, and maps is the number of output channels. Attention over t steps
+ * of width w has four w*w projections, and 2*t*t*w multiply-adds for the scores and the weighted
+ * sum of values (all positions, not halved for causal attention). For attention to another sequence
+ * of u steps of width x, keys and values have x*w weights, and there are 2*t*u*w multiply-adds. A
+ * recurrent layer with h units and inputs of width x has g gates of h*(x + h) weights, at every
+ * step. A condition on a vector of x values has (x + 1) weights for each channel. The interaction
+ * of t vectors of width w with another vector has (t + 1)^2*w multiply-adds.
  *
  * Normalisation, activation, pooling and joining move values but have no multiply-adds; published
- * counts are made in the same way. Limits: at most 10000 unrolled layers, and attention kernels
+ * counts are computed in the same way. Limits: at most 10000 unrolled layers, and attention kernels
  * that recompute scores are not modelled. Source: Ulanov et al. 2016, Section V-A; checked against
  * the parameter counts of torchvision and GPT-2 in tests/unit/test_counts.c.
  */
@@ -35,8 +35,8 @@ struct counter {
     struct hm_counts *counts;
     size_t room;
     /*
-     * Number of layers visited so far, including those without a row in the table; it limits nested
-     * repeats.
+     * Number of layers visited so far, including layers without a row in the table; it limits
+     * nested repeats.
      */
     size_t visits;
     double side; /* Number of values in the output of the most recent side layers; 0 if there were
@@ -117,7 +117,7 @@ static int slide_window(struct counter *c, const struct hm_layer *l, struct hm_s
 }
 
 /* Returns the output side of a transposed convolution, (l - 1) s + k - b, where l is the input
- * side, s the stride, k the kernel size and b the total border. */
+ * side, s is the stride, k is the kernel size and b is the total border. */
 static int spread_window(struct counter *c, const struct hm_layer *l, struct hm_shape *shape)
 {
     if (shape->kind != HM_SHAPE_IMAGE)
@@ -168,7 +168,7 @@ static void count_dense(const struct hm_layer *l, struct hm_shape *shape, struct
 }
 
 /* Counts attention. Queries and outputs have the positions t and the width w of the input; keys and
- * values have those of another sequence if there is one. */
+ * values have the positions and the width of the other sequence, if there is one. */
 static int count_attention(struct counter *c, const struct hm_layer *l, struct hm_shape *shape,
                            struct hm_count *row)
 {
@@ -253,8 +253,8 @@ static int count_embedding(struct counter *c, const struct hm_layer *l, struct h
 }
 
 /*
- * Counts a layer that has no child layers, and changes *shape from the shape of its input to that
- * of its output.
+ * Counts a layer that has no child layers, and changes *shape from the shape of its input to the
+ * shape of its output.
  */
 static int count_simple(struct counter *c, const struct hm_layer *l, struct hm_shape *shape)
 {
@@ -299,7 +299,7 @@ static int count_simple(struct counter *c, const struct hm_layer *l, struct hm_s
         break;
     case HM_LAYER_FLATTEN:
         *shape = (struct hm_shape){HM_SHAPE_VECTOR, 1, 1, shape_size(shape)};
-        return 0; /* Flattening moves no values, so it gets no row in the table. */
+        return 0; /* Flattening moves no values, so it has no row in the table. */
     default:
         break;
     }
@@ -321,8 +321,8 @@ static bool same_shape(const struct hm_shape *a, const struct hm_shape *b)
 }
 
 /*
- * Counts a residual block. Both branches start from the same input; adding them is one more pass
- * over the values.
+ * Counts a residual block. Both branches start from the same input; adding them requires another
+ * pass over the values.
  */
 static int count_residual(struct counter *c, const struct hm_layer *l, struct hm_shape *shape)
 {
@@ -430,7 +430,7 @@ static int count_layers(struct counter *c, const struct hm_layer *layers, size_t
 {
     int rc = 0;
 
-    /* An empty list of layers counts as a visit, so that repeating it reaches the limit too. */
+    /* An empty list of layers counts as a visit, so that repeating it also reaches the limit. */
     if (count == 0)
         c->visits++;
 

@@ -2,15 +2,15 @@
  * Models the times of dataflow platforms such as Spark (Zaharia et al. 2012; Zhang, Alqahtani and
  * Demirbas 2017).
  *
- * The data set has P partitions, and a stage has one task for each. n workers have S slots
- * together. Tasks run in ceil(P / S) waves, so computation takes ceil(P / S) S / P times as long as
- * with slots that are always busy. If the largest partition is `skew` times the mean, its task may
- * end last. The driver starts the tasks one after another. A speculative copy starts when a task
- * has taken `speculation` times the usual time, and takes the usual time itself, so a slow worker
- * delays a task by a factor of at most speculation + 1; a copy of a task with a large partition
- * takes as long, so the effect of skew remains.
+ * The data set has P partitions, and a stage has one task for each partition. The n workers have S
+ * slots in total. Tasks run in ceil(P / S) waves, so computation takes ceil(P / S) S / P times as
+ * long as with slots that are always busy. If the largest partition is `skew` times the mean, its
+ * task may end last. The driver starts the tasks one after another. A speculative copy starts when
+ * a task has taken `speculation` times the usual time, and itself takes the usual time, so a slow
+ * worker delays a task by a factor of at most speculation + 1; a copy of a task with a large
+ * partition takes as long, so the effect of skew remains.
  *
- * Limits: all work of an iteration is in one stage; copies take no slots; tasks read their
+ * Limits: all work of an iteration is in one stage; copies occupy no slots; tasks read their
  * partitions from memory on their own worker.
  */
 #include "dataflow_time.h"
@@ -19,13 +19,13 @@
 
 #include "slowness.h"
 
-/* The large task is tried in each wave of tasks or, if there are more waves than this number, in
- * this many waves at equal distances. */
+/* The large task is tried in each wave of tasks or, if there are more waves than this, in this many
+ * evenly spaced waves. */
 enum { WAVES_TRIED = 64 };
 
 /*
- * Returns the number of equal tasks that end by the time t, if one slot runs the large task, which
- * takes `large`, from the time `start` on. Times are in units of an equal task.
+ * Returns the number of equal tasks that have ended by the time t, if one slot starts the large
+ * task, which takes `large`, at the time `start`. Times are in units of an equal task.
  */
 static double tasks_done(double t, double slots, double start, double large)
 {

@@ -9,8 +9,8 @@
 
 /*
  * Returns the time of `tasks` tasks on `slots` slots, in units of the mean time of a task. One task
- * takes `skew` times the mean and is at a random place in the order; the others are equal. A slot
- * takes the next task of the list when it is free, so equal tasks take ceil(tasks / slots).
+ * takes `skew` times the mean and is at a random position in the order; the others are equal. A
+ * slot takes the next task in the list when it is free, so equal tasks take ceil(tasks / slots).
  */
 double hm__dataflow_makespan(double tasks, double slots, double skew);
 
@@ -21,11 +21,12 @@ struct hm_dataflow_loss {
     double lineage,
         checkpoint; /* Shares of the time that recovery with lineage and with checkpoints adds; the
                        latter is INFINITY if the time of a checkpoint is unknown. */
-    double every_s; /* Seconds between two checkpoints for which `checkpoint` is smallest. */
+    /* Time in seconds between two checkpoints for which `checkpoint` is smallest. */
+    double every_s;
 };
 
 /*
- * Returns the expected losses by failures of n workers, as shares of the time. compute_s is the
+ * Returns the expected losses due to failures of n workers, as shares of the time. compute_s is the
  * part of an iteration, in seconds, that the other workers can repeat in parallel. With lineage, a
  * lost worker costs the restart and `lineage` iterations of its partitions, which the other n - 1
  * workers repeat (a single worker repeats them alone). With checkpoints, it costs the restart and
@@ -35,13 +36,13 @@ struct hm_dataflow_loss {
 struct hm_dataflow_loss hm__dataflow_loss(const struct hm_dataflow *dataflow, double n,
                                           double compute_s);
 /* Returns the share of the time that recovery adds, with the method that the job names or, if it
- * names none, with the one that adds less. */
+ * names none, with the method that adds less. */
 double hm__dataflow_recovery(const struct hm_dataflow *dataflow,
                              const struct hm_dataflow_loss *loss);
 
 /* Properties of one iteration of a dataflow platform on n workers. */
 struct hm_dataflow_parts {
-    double tasks, slots; /* Number of tasks of a stage, and number of slots of all workers. */
+    double tasks, slots; /* Number of tasks in a stage, and total number of slots of all workers. */
     double waves;        /* Number of waves of tasks, rounded up. */
     double even;         /* Ratio, at most 1, of the computation time with all slots always busy to
                             the actual computation time. */

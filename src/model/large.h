@@ -1,8 +1,8 @@
 /*
- * Models one training step of a transformer for any layout: the time in seconds of computation and
- * communication, and the memory of the fullest worker, each split by cause. Everything is computed
- * from the sizes of the network and the data sheet of the device; only the constants in struct
- * hm_large_constants are fitted to published measurements. All functions are pure.
+ * Models one training step of a transformer for any layout: the time of computation and
+ * communication in seconds, and the memory of the fullest worker, each split by cause. Everything
+ * is computed from the sizes of the network and the data sheet of the device; only the constants in
+ * struct hm_large_constants are fitted to published measurements. All functions are pure.
  */
 #ifndef HM_LARGE_H
 #define HM_LARGE_H
@@ -25,8 +25,8 @@ double hm__large_flop(const struct hm_transformer *network, double sequence, dou
 double hm__large_flop_again(const struct hm_transformer *network, double sequence, double share);
 
 /*
- * Numbers of parameters of one layer: those in `dense` are split over tensor-parallel workers,
- * those in `expert` are not.
+ * Numbers of parameters of one layer: parameters in `dense` are split over tensor-parallel workers,
+ * while parameters in `expert` are not.
  */
 struct hm_large_layer_count {
     double dense, expert;
@@ -36,15 +36,15 @@ struct hm_large_layer_count hm__large_layer_count(const struct hm_transformer *n
                                                   const struct hm_layout *layout, bool expert);
 
 /*
- * Returns the parameters outside of layers and vocabulary: the position table, and parameters that
- * no other key describes.
+ * Returns the number of parameters outside of layers and vocabulary: the position table, and
+ * parameters that no other key describes.
  */
 double hm__large_extra(const struct hm_transformer *network);
 
 /* Widths of the attention in one layer, in values per token. */
 struct hm_large_widths {
-    double qkv;  /* Width of queries, keys and values together. */
-    double out;  /* Width of the output of all heads together. */
+    double qkv;  /* Total width of queries, keys and values. */
+    double out;  /* Total width of the output of all heads. */
     double kv;   /* Width of the keys and values that context parallelism exchanges. */
     double core; /* Mean width of a head in the two matrix products of the attention core. */
 };
@@ -58,13 +58,15 @@ enum hm_large_family {
     HM_FAMILY_AMPERE,
     HM_FAMILY_HOPPER,
     HM_FAMILY_BLACKWELL,
-    /* A generation without measurements; its constants are the means of those of the other
-     * generations. */
+    /* A generation without measurements; its constants are the means over the other generations. */
     HM_FAMILY_OTHER,
     HM_FAMILIES
 };
 
-/* Values that a cluster does not give, so that those of its devices' generation are assumed. */
+/*
+ * Values that a cluster may not give; the typical values of its devices' generation are then
+ * assumed.
+ */
 enum {
     HM_LARGE_ASSUMED_FABRIC = 1,
     HM_LARGE_ASSUMED_LINK = 2,
@@ -72,24 +74,24 @@ enum {
     HM_LARGE_ASSUMED_MEMORY = 8
 };
 
-/* The rates and sizes that the model uses: those of one worker, its node and the network. */
+/* The rates and sizes of one worker, its node and the network that the model uses. */
 struct hm_large_device {
     enum hm_large_family family;
     double flops_16, flops_8, flops_4; /* Peak flop/s with 16, 8 and 4 bits; 0 if not supported. */
     double bandwidth_bytes_per_s;      /* Memory bandwidth of one worker. */
-    double memory_bytes;               /* Bytes of the memory of one worker that tensors can use. */
-    double processors;                 /* Number of streaming multiprocessors of one worker. */
+    double memory_bytes; /* Size in bytes of the part of a worker's memory that tensors can use. */
+    double processors;   /* Number of streaming multiprocessors of one worker. */
     double link_bytes_per_s;    /* Bandwidth of a worker to other workers of the node, one way. */
     double per_node;            /* Number of workers in one node. */
     double network_bytes_per_s; /* Network bandwidth of one node, one way. */
     /*
-     * Lengths of the axes of a torus that links the workers of a node, such as those of a TPU pod;
-     * all 0: every worker reaches every other one at the full bandwidth of its links.
+     * Lengths of the axes of a torus that links the workers of a node, such as in a TPU pod. If all
+     * are 0, every worker reaches every other worker at the full bandwidth of its links.
      */
     double torus[HM_TORUS_AXES];
     double machine_workers; /* Number of workers that are rented together; per_node or less. */
     double host_bytes;      /* Memory of the host of machine_workers workers; NaN if unknown. */
-    /* Rate of matrix products relative to that of the typical device of its generation; 0 means the
+    /* Rate of matrix products relative to the typical device of the same generation; 0 means the
      * typical rate. */
     double speed;
     double price_per_s; /* Price per second of one node; NaN if unknown. */
@@ -100,21 +102,21 @@ struct hm_large_device {
 };
 
 /*
- * Set a device from a cluster. This is the only function through which data of the catalog enter
- * the model of large networks. If a cluster gives only rates, the values that it does not give are
- * those of the most similar generation.
+ * Set a device from a cluster. This is the only function through which data from the catalog enter
+ * the model of large networks. If a cluster gives only rates, the most similar generation supplies
+ * the other values.
  */
 int hm__large_device_set(const struct hm_cluster *cluster, struct hm_large_device *ret_device,
                          struct hm_err *err);
-/* Returns the bytes per second of a copy between a worker and its host, one way. */
+/* Returns the bandwidth in bytes per second of a copy between a worker and its host, one way. */
 double hm__large_host_link(const struct hm_large_device *device);
 
 /* ---- constants ------------------------------------------------------------------------------- */
 
-/* X(name, value before fitting, smallest, largest): efficiencies and fixed costs. Three of them are
- * bytes of activation memory that eager software uses in gated networks: eager_logits for each
- * logit, eager_kept for each hidden value, and cast_kept for each hidden value in addition if the
- * weights have more than 16 bits. */
+/* X(name, value before fitting, smallest, largest) lists efficiencies and fixed costs. Three of
+ * them are bytes of activation memory that eager software uses in gated networks: eager_logits for
+ * each logit, eager_kept for each hidden value, and, additionally, cast_kept for each hidden value
+ * if the weights have more than 16 bits. */
 #define HM_LARGE_CONSTANT_MAP(X)                                                                   \
     X(gemm_volta, .80, .3, 1)                                                                      \
     X(gemm_ampere, .87, .3, 1)                                                                     \
@@ -167,14 +169,14 @@ struct hm_large_constants {
 };
 enum { HM_LARGE_CONSTANTS = sizeof(struct hm_large_constants) / sizeof(double) };
 
-/* Returns the constants that are fitted to all measured steps. */
+/* Returns the constants that were fitted to all measured steps. */
 const struct hm_large_constants *hm__large_fitted(void);
-/* Returns the constants that are fitted to all rows except those of a source, for cross-validation;
- * NULL if there is no such source. */
+/* Returns the constants that were fitted to all rows except the rows of one source, for
+ * cross-validation; NULL if there is no such source. */
 const struct hm_large_constants *hm__large_without(const char *source);
 
-/* Constants with the name of the source that they were fitted without. The first entry is fitted to
- * all sources and has the name "all"; the last entry has no name. */
+/* Constants with the name of the source that they were fitted without. The first entry was fitted
+ * to all sources and has the name "all"; the last entry has no name. */
 struct hm_large_set {
     const char *source;
     struct hm_large_constants constants;
@@ -193,18 +195,21 @@ enum hm_large_group {
 enum hm_large_group hm__large_group(const struct hm_large_device *device,
                                     const struct hm_large_work *work);
 /*
- * The ends of the interval of ln(measured/predicted), each a sum of components that depend on what
- * is uncertain about a step. `experts` is added for mixtures of experts. `recent` is added for
- * dense networks with tuned software on devices since Hopper, whose software still becomes faster.
- * `waiting` is multiplied by the share of the step in which workers wait for messages, for the
- * pipeline or for the host.
+ * The ends of the interval for ln(measured/predicted). Each is a sum of components that depend on
+ * what is uncertain about a step. `experts` is added for mixtures of experts. `recent` is added for
+ * dense networks with tuned software on Hopper and later devices, whose software is still becoming
+ * faster. `waiting` is multiplied by the share of the step in which workers wait for messages, for
+ * the pipeline or for the host.
  */
 struct hm_large_spread {
     double high, high_experts, high_recent, high_waiting;
-    /* Components that add up to the distance of the interval's lower end below 0. */
+    /* Components whose sum is the distance of the interval's lower end below 0. */
     double low, low_experts, low_recent;
 };
-/* A spread that was estimated from all measured steps, or from all except those of one source. */
+/*
+ * A spread that was estimated from all measured steps, or from all steps except those of one
+ * source.
+ */
 struct hm_large_spread_set {
     /* Source and network whose measured steps were left out; NULL if all were used. */
     const char *source, *network;
@@ -219,11 +224,11 @@ extern const struct hm_large_spread_set hm__large_spreads[];
  * source.
  */
 const struct hm_large_spread *hm__large_spread_without(const char *source, const char *network);
-/* Factors on a predicted time that give the interval in which 90 % of the measurements lie. */
+/* Factors that convert a predicted time to the interval that contains 90 % of the measurements. */
 struct hm_large_interval {
     double low, high;
 };
-/* Returns the interval of a step; if the step is NULL, the interval of a step in which no worker
+/* Returns the interval for a step; if the step is NULL, the interval for a step in which no worker
  * waits. */
 struct hm_large_interval hm__large_interval(const struct hm_large_spread *spread,
                                             const struct hm_large_device *device,
@@ -237,24 +242,26 @@ extern const struct hm_large_constants hm__large_reference;
 
 /* ---- time ------------------------------------------------------------------------------------ */
 
-/* Seconds of one layer on one worker for one micro-batch, without recomputation. */
+/* Times in seconds of one layer on one worker for one micro-batch, without recomputation. */
 struct hm_large_layer {
     double share; /* Share of the layers that are of this kind (dense, or with experts); 0 if there
                      are none. */
     double forward, backward; /* Time in seconds for which the device computes, in each pass. */
     /*
-     * Seconds of the forward pass in the linear layers of attention, and in the feed-forward layer.
+     * Time in seconds of the forward pass in the linear layers of attention, and in the
+     * feed-forward layer.
      */
     double maps, mlp;
-    double core, core_backward; /* Seconds of the attention core (scores and weighted values),
-                                   forward and backward. */
-    double traffic;             /* Forward seconds of operations that memory bandwidth limits. */
+    double core, core_backward; /* Time in seconds of the attention core (scores and weighted
+                                   values), forward and backward. */
+    double traffic; /* Time in seconds of the operations in the forward pass that are limited by
+                       memory bandwidth. */
     double host_forward, host_backward; /* Time in seconds that the host needs to launch kernels. */
     /* Time in seconds that the host needs to launch kernels if it is as slow as with eager
      * software. */
     double slow_forward, slow_backward;
-    double tensor; /* Seconds of the all-reduces of tensor parallelism in one pass. */
-    double expert; /* Seconds of the exchange of tokens with experts in one pass. */
+    double tensor; /* Time in seconds of the all-reduces of tensor parallelism in one pass. */
+    double expert; /* Time in seconds to exchange tokens with experts in one pass. */
     double context_forward, context_backward;
 };
 
@@ -263,8 +270,8 @@ struct hm_large_layer {
  * sequence_parallel of a layout.
  */
 struct hm_large_times {
-    struct hm_large_layer layers[2]; /* layers[0] has the times of dense layers, layers[1] those of
-                                        layers with experts. */
+    struct hm_large_layer layers[2]; /* layers[0] holds the times of dense layers, and layers[1] the
+                                        times of layers with experts. */
     double head_forward, head_backward, embed_forward, embed_backward;
 };
 
@@ -274,18 +281,19 @@ struct hm_large_case {
     const struct hm_large_work *work;
     const struct hm_large_constants *constants;
     /*
-     * Measured steps that corrected device and constants (large_correct.h); NULL if there is none.
+     * Measured steps that corrected the device and the constants (large_correct.h); NULL if there
+     * are none.
      */
     const struct hm_large_correction *correction;
 };
 
 /*
- * Returns the time in seconds of a matrix product of an m x k and a k x n matrix on a device with a
+ * Returns the time in seconds of a product of an m x k matrix and a k x n matrix on a device with a
  * peak of `peak` flop/s.
  */
 double hm__large_gemm(const struct hm_large_case *x, double peak, double m, double n, double k);
-/* Returns the bytes per second of a collective of `ranks` ranks, of which `per_node` are in each
- * node. */
+/* Returns the bandwidth in bytes per second of a collective of `ranks` ranks, of which `per_node`
+ * are in each node. */
 double hm__large_collective(const struct hm_large_case *x, double ranks, double per_node,
                             double bytes, double passes);
 /* Compute the times of single layers for a layout, in seconds. */
@@ -302,8 +310,8 @@ void hm__large_memory(const struct hm_large_case *x, const struct hm_layout *lay
                       struct hm_large_memory *ret_memory);
 
 /*
- * Number of layers in the last pipeline stage and in each other stage, if the output head takes as
- * long as head_in_layers layers.
+ * Number of layers in the last pipeline stage and in each of the other stages, if the output head
+ * takes as long as head_in_layers layers.
  */
 struct hm_large_stages {
     double last, other;

@@ -38,7 +38,7 @@ const struct hm_large_spread *hm__large_spread_without(const char *source, const
     return &hm__large_spreads[0].spread;
 }
 
-/* Returns the share of a step in which workers wait, which widens its interval. */
+/* Returns the share of a step during which workers wait, which widens its interval. */
 static double waiting_share(const struct hm_large_step *s)
 {
     return (s->tensor_s + s->context_s + s->message_s + s->data_s + s->bubble_s + s->host_s) /

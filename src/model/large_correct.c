@@ -1,28 +1,29 @@
 /*
- * Corrects the model of large networks by measured steps; see large_correct.h.
+ * Corrects the model of large networks with measured steps; see large_correct.h.
  *
  * Two factors are estimated: one on computation and memory traffic (clocks, power limits, kernels),
- * and one on the time of the host, which limits a layer whose time does not fall with the
+ * and one on the time of the host, which limits a layer whose time does not decrease with the
  * micro-batch. They minimise the sum of squared errors of the logarithms, with normal priors around
- * 1. The prior for computation has the spread of published measurements, and that for the host is
- * wide. The interval of a corrected time has two parts: the remaining uncertainty of the factors,
- * and the spread of layouts of one job around the model, which runs of other layouts do not show.
+ * one. The prior for computation has the spread of published measurements, and the prior for the
+ * host is wide. The interval for a corrected time has two parts: the remaining uncertainty of the
+ * factors, and the spread of layouts of one job around the model, which runs of other layouts do
+ * not show.
  */
 #include "large_correct.h"
 
 #include <math.h>
 
-/* Quantile of the normal distribution for intervals of 90 %. */
+/* Quantile of the normal distribution for 90 % intervals. */
 static const double LARGE_NORMAL_90 = 1.6449;
 /* Standard deviation of the prior for the logarithm of the factor on the host's time. */
 static const double HOST_SPREAD = .5;
 
 /*
- * Standard deviations of ln(measured/predicted) by group of jobs: between layouts of one job, and
- * between runs of one layout with other numbers of workers and batches. The rest of the error is
- * common to all layouts of a job; it includes the differences between sources. The deviations
- * follow from the correlations between the errors of rows of data/large.csv that have the same
- * network and device, with the same layout or with different ones.
+ * Standard deviations of ln(measured/predicted) for each group of jobs: between layouts of one job,
+ * and between runs of one layout with different numbers of workers and batches. The rest of the
+ * error is common to all layouts of a job; it includes the differences between sources. The
+ * deviations follow from the correlations between the errors of rows of data/large.csv that have
+ * the same network and device, with the same layout or with different ones.
  */
 static const struct {
     double layout, run;
@@ -43,7 +44,7 @@ void hm__large_apply(const struct hm_large_correction *c, struct hm_large_device
     constants->call_s *= c->host;
 }
 
-/* Returns ln(measured/predicted) of a measured step if the factors are applied to the model. */
+/* Returns ln(measured/predicted) for a measured step if the factors are applied to the model. */
 static double row_error(const struct hm_large_case *x, const struct hm_large_measured *row,
                         const struct hm_large_correction *c)
 {
@@ -138,7 +139,7 @@ void hm__large_correct(const struct hm_large_case *x, const struct hm_large_meas
 }
 
 /* Returns whether two layouts run the same operations in a layer: they differ only in the number of
- * workers, the interleaving, and the stage of ZeRO, which changes messages but no operation. */
+ * workers, the interleaving, and the stage of ZeRO, which changes messages but not operations. */
 static bool same_layout(const struct hm_layout *a, const struct hm_layout *b)
 {
     return a->tensor == b->tensor && a->pipeline == b->pipeline && a->context == b->context &&
@@ -156,8 +157,8 @@ double hm__large_known(const struct hm_large_correction *c, const struct hm_layo
             sum += c->errors[i];
             count++;
         }
-    /* Variance of the error of this layout after its runs were measured. Before that, the error is
-     * normally distributed with the variance `layout`. */
+    /* Variance of the error of this layout after its runs have been measured. Before that, the
+     * error is normally distributed with the variance `layout`. */
     double left = 1 / (1 / c->layout + count / c->run);
     *ret_narrower = fmin(1, sqrt((c->common + left + c->run) / c->all));
     return exp(left * sum / c->run);

@@ -1,4 +1,4 @@
-/* Corrects the model of large networks by measured steps: the rates of the device and the time of
+/* Corrects the model of large networks with measured steps: the rates of the device and the time of
  * the host are scaled so that the model agrees with the measured times. */
 #ifndef HM_LARGE_CORRECT_H
 #define HM_LARGE_CORRECT_H
@@ -10,14 +10,13 @@ struct hm_large_measured {
     double n; /* Number of workers. */
     /*
      * The layout of the step. Before hm__large_plan completes it, unknown numbers are NaN and an
-     * unknown recomputation is HM_RECOMPUTES; they are then taken from the job or from the best
-     * layout.
+     * unknown recomputation is HM_RECOMPUTES; the job or the best layout then supplies them.
      */
     struct hm_layout layout;
-    /* Number of sequences in one step, and number of tokens in a sequence; NaN means those of the
-     * job. */
+    /* Number of sequences in one step, and number of tokens in a sequence; NaN means the numbers of
+     * the job. */
     double batch, sequence;
-    double time_s; /* Measured seconds of one step. */
+    double time_s; /* Measured time of one step in seconds. */
 };
 
 enum { HM_LARGE_MEASURED_MOST = 64 };
@@ -27,14 +26,14 @@ enum { HM_LARGE_MEASURED_MOST = 64 };
  * layouts.
  */
 struct hm_large_correction {
-    double compute; /* Factor on the time of computation and of memory traffic. */
-    double host;    /* Factor on the time in which the host launches kernels. */
+    double compute; /* Factor on the time of computation and memory traffic. */
+    double host;    /* Factor on the time that the host needs to launch kernels. */
     size_t rows;    /* Number of measured steps. */
     struct hm_layout layouts[HM_LARGE_MEASURED_MOST];
     double errors[HM_LARGE_MEASURED_MOST]; /* ln(measured/corrected) of each measured step. */
     /*
-     * Variances of the logarithm of a time: of the error that all layouts share, of the error of a
-     * layout, and of the error of a run.
+     * Variances of the logarithm of a time: of the error that all layouts share, of the error of
+     * one layout, and of the error of one run.
      */
     double common, layout, run;
     double all; /* Variance of the error if no step was measured. */
@@ -55,7 +54,7 @@ void hm__large_apply(const struct hm_large_correction *correction, struct hm_lar
  */
 double hm__large_known(const struct hm_large_correction *correction, const struct hm_layout *layout,
                        double *ret_narrower);
-/* Returns the value of *ret_narrower that hm__large_known would give for a layout after one
+/* Returns the value of *ret_narrower that hm__large_known would return for a layout after one
  * measured step of this layout. */
 double hm__large_after_run(const struct hm_large_case *x, const struct hm_layout *layout);
 

@@ -1,10 +1,10 @@
 /*
  * Counts the parameters, the active parameters and the model flop of a transformer.
  *
- * Let h be the hidden size, a the number of heads of width d, g the number of heads of keys and
- * values, and f the width of the feed-forward layer. A layer has h d (2a + 2g) parameters for
- * attention, (3 if gated, else 2) h f for the feed-forward layer, and norms. With E experts, the
- * feed-forward layer is replaced by E routed ones, a shared one, and h E parameters of the router.
+ * Let h be the hidden size, a the number of heads of width d, g the number of key and value heads,
+ * and f the width of the feed-forward layer. A layer has h d (2a + 2g) parameters for attention, (3
+ * if gated, else 2) h f for the feed-forward layer, and norms. With E experts, the feed-forward
+ * layer is replaced by E routed experts, a shared expert, and h E parameters of the router.
  * Multi-head latent attention (DeepSeek-V2) has h rq + rq a (dn + dr) + h (rk + dr) + rk a (dn +
  * dv) + a dv h parameters, with the ranks rq of queries and rk of keys and values, and the widths
  * dn (without rotary positions), dr (with them) and dv (values) of a head. The model flop per token
@@ -25,7 +25,7 @@ static double attention_count(const struct hm_transformer *x)
            l->rank_kv * x->heads * (l->dim_nope + l->dim_v) + x->heads * l->dim_v * x->hidden;
 }
 
-/* Returns the parameters of the norms inside latent attention. */
+/* Returns the number of parameters in the norms inside latent attention. */
 static double latent_norms(const struct hm_transformer *x)
 {
     return x->latent.rank_q + x->latent.rank_kv;
@@ -41,7 +41,7 @@ static double maps_count(const struct hm_transformer *x, double width)
     return (x->gated ? 3 : 2) * x->hidden * width;
 }
 
-/* Returns the number of biases of a layer with a feed-forward layer of width `ffn`; experts have no
+/* Returns the number of biases in a layer with a feed-forward layer of width `ffn`; experts have no
  * biases. */
 static double bias_count(const struct hm_transformer *x, double ffn)
 {
@@ -54,7 +54,7 @@ static double bias_count(const struct hm_transformer *x, double ffn)
     return qkv + 2 * x->hidden + (x->gated ? 2 : 1) * ffn;
 }
 
-/* Returns the parameters of the norms and biases of one layer. */
+/* Returns the number of parameters in the norms and biases of one layer. */
 static double layer_details(const struct hm_transformer *x, double ffn)
 {
     return x->norms * norm_count(x) + (x->qk_norm ? 2 * x->head_dim : 0) + latent_norms(x) +
@@ -88,7 +88,7 @@ double hm__large_active(const struct hm_transformer *x)
 }
 
 /*
- * Returns the forward flop of the two matrix products of attention in all layers for one token,
+ * Returns the forward flop for one token in the two matrix products of attention in all layers,
  * with the full attention matrix.
  */
 static double core_flop(const struct hm_transformer *x, double sequence)

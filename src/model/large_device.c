@@ -1,8 +1,8 @@
 /*
  * Converts a cluster to a device of the model of large networks. The catalog describes the rates,
  * processors, memory and generation of accelerators. A cluster that gives rates without a
- * generation is compared with the typical devices of each generation. Rates are those of the data
- * sheets without sparsity; memory is the amount that tensors can occupy.
+ * generation is compared with the typical devices of each generation. Rates come from the data
+ * sheets, without sparsity; memory is the amount that tensors can occupy.
  */
 #include "large.h"
 
@@ -15,10 +15,10 @@
 
 /*
  * The typical rates and sizes of the devices of a generation, for clusters that give only rates;
- * cards are described in the catalog. Columns: generation, flop/s with 16 bits, flop/s with 8 and 4
- * bits relative to that, memory bandwidth, memory, processors, bandwidth of a link, bandwidth of a
- * worker's share of the network (in the vendor's servers: half a port of 100 Gbit/s, then one of
- * 200 or 400 Gbit/s).
+ * cards are described in the catalog. Columns: generation; flop/s with 16 bits; flop/s with 8 and 4
+ * bits relative to that; memory bandwidth; memory; processors; bandwidth of a link; bandwidth of a
+ * worker's share of the network (in the vendor's servers, half a port of 100 Gbit/s, later a port
+ * of 200 or 400 Gbit/s).
  */
 static const struct usual {
     enum hm_large_family family;
@@ -38,7 +38,7 @@ double hm__large_host_link(const struct hm_large_device *device)
                                                                                          : 25.2e9;
 }
 
-/* Returns the distance between a machine and the typical one of a generation: the sum of the
+/* Returns the distance between a machine and the typical device of a generation: the sum of the
  * logarithms of the ratios of their rates and bandwidths. */
 static double usual_distance(const struct usual *usual, const struct hm_node *node)
 {
@@ -85,7 +85,7 @@ static enum hm_large_family generation_family(enum hm_generation generation)
     }
 }
 
-/* Returns the typical device of the generation of a node, or the most similar one. */
+/* Returns the typical device of the generation of a node, or of the most similar generation. */
 static const struct usual *nearest_usual(const struct hm_node *node)
 {
     const struct usual *best = &usuals[0];
@@ -101,18 +101,18 @@ static const struct usual *nearest_usual(const struct hm_node *node)
 }
 
 /*
- * Returns a device with the rates of a node. Values that the node does not give are those of its
- * generation, or of the most similar one; a machine that differs much from all generations has an
- * unknown generation.
+ * Returns a device with the rates of a node. Values that the node does not give are typical of its
+ * generation, or of the most similar generation; a machine that differs greatly from all
+ * generations has an unknown generation.
  */
 static struct hm_large_device node_device(const struct hm_node *node)
 {
     /* Largest distance from the typical device of a generation at which a machine of unknown
-     * generation counts as one of that generation. */
+     * generation is considered to belong to that generation. */
     static const double SAME = .25;
-    /* Largest distance at which a device counts as one on which steps were measured: these are the
-     * devices of data centres with the fastest links. Their cheaper relatives of the same
-     * generation, such as an RTX 3090 or an H100 for PCIe, are farther away. */
+    /* Largest distance at which a device counts as one on which steps were measured. These are
+     * data-centre devices with the fastest links; cheaper devices of the same generation, such as
+     * an RTX 3090 or an H100 for PCIe, are farther away. */
     static const double LIKE = .5;
     const struct usual *usual = nearest_usual(node);
     const bool same = usual_distance(usual, node) <= SAME;
@@ -132,8 +132,8 @@ static struct hm_large_device node_device(const struct hm_node *node)
     d.unmeasured = d.family == HM_FAMILY_OTHER || usual_distance(usual, node) > LIKE;
     if (!hm__is_given(node->processors))
         return d;
-    /* The description of a machine that has the number of processors also has the rates of all
-     * supported formats, so a missing rate means that the format is not supported. */
+    /* A description that states the number of processors also states the rates of all supported
+     * formats, so a missing rate means that the format is not supported. */
     d.processors = node->processors;
     d.flops_8 = hm__is_given(node->flops_fp8) ? node->flops_fp8 : 0;
     d.flops_4 = hm__is_given(node->flops_fp4) ? node->flops_fp4 : 0;

@@ -1,13 +1,13 @@
 /*
  * Computes the time in seconds that one transformer layer takes on one worker for one micro-batch.
  *
- * A matrix product takes the time of its arithmetic with the best tile size, or that of its memory
- * traffic, whichever is longer. Each processor computes one tile at a time, so the tiles are
+ * A matrix product takes the time of its arithmetic with the best tile size, or the time of its
+ * memory traffic, whichever is longer. Each processor computes one tile at a time, so the tiles are
  * computed in waves; the constant k0 is added to the inner dimension, so that matrix products with
  * a small inner dimension are less efficient. Flash attention is limited by its flop, and
- * operations between matrix products by the memory bandwidth. Small layers are limited by the host,
- * which launches kernels one by one: a layer takes the time of the device or of the host, whichever
- * is longer.
+ * operations between matrix products are limited by the memory bandwidth. Small layers are limited
+ * by the host, which launches kernels one by one: a layer takes the time of the device or of the
+ * host, whichever is longer.
  */
 #include "large.h"
 
@@ -76,14 +76,15 @@ double hm__large_gemm(const struct hm_large_case *x, double peak, double m, doub
     return fmax(best, 2 * (m * k + k * n + m * n) / bandwidth);
 }
 
-/* Seconds of the forward pass and of the backward pass. */
+/* Time in seconds of the forward pass and of the backward pass. */
 struct pair {
     double forward, backward;
 };
 
 /*
  * Returns the time in seconds of a linear layer that maps k values to n values, for `rows` tokens:
- * one matrix product forward, two backward. Weights that are not trained need no gradient.
+ * one matrix product in the forward pass, and two in the backward pass. Weights that are not
+ * trained need no gradient.
  */
 static struct pair linear_time(const struct hm_large_case *x, double peak, double rows, double n,
                                double k)
@@ -118,14 +119,15 @@ static double linear_peak(const struct hm_large_case *x)
 /*
  * Returns the time in seconds of a linear layer of attention or of a feed-forward layer, with its
  * adapter. The products of an adapter are small, so memory traffic limits it. In the forward pass,
- * the adapter writes its output, scales it and adds it to that of the layer: 6 passes over n
- * values, and one over the k inputs. The backward pass takes 4 passes over n values and 5 over k.
- * Fused kernels need about half of them.
+ * the adapter writes its output, scales it and adds it to the output of the layer; this takes 6
+ * passes over n values, and one pass over the k inputs. The backward pass takes 4 passes over n
+ * values and 5 passes over k values. Fused kernels need about half as many passes.
  */
 static struct pair map_time(const struct hm_large_case *x, double rows, double n, double k)
 {
     struct pair time = linear_time(x, linear_peak(x), rows, n, k);
-    const double value = 2 * rows / memory_rate(x); /* Seconds of one value of each token. */
+    const double value =
+        2 * rows / memory_rate(x); /* Time in seconds to process one value of each token. */
     const double passes = x->work->software == HM_SOFTWARE_EAGER ? 1 : .5;
 
     if (x->work->adapters) {
@@ -206,7 +208,7 @@ static struct pair attention_maps(const struct hm_large_case *x, const struct hm
 }
 
 /*
- * Returns the time in seconds of the matrix products of a feed-forward layer of `width` values; a
+ * Returns the time in seconds of the matrix products in a feed-forward layer of `width` values; a
  * gate doubles the first product.
  */
 static struct pair mlp_maps(const struct hm_large_case *x, double rows, double width)
@@ -219,8 +221,8 @@ static struct pair mlp_maps(const struct hm_large_case *x, double rows, double w
 }
 
 /*
- * Returns the factor on the number of operators. Without fused kernels, a gated network has more of
- * them, for norms, rotary positions and the gate.
+ * Returns the factor on the number of operators. Without fused kernels, a gated network has more
+ * operators, for norms, rotary positions and the gate.
  */
 static double gated_factor(const struct hm_large_case *x)
 {
@@ -258,8 +260,8 @@ static struct pair expert_maps(const struct hm_large_case *x, const struct hm_la
     return sum;
 }
 
-/* Returns the time in seconds of the forward pass of the operations between matrix products, which
- * memory traffic limits. */
+/* Returns the time in seconds of the operations between matrix products in the forward pass, which
+ * are limited by memory traffic. */
 static double traffic_time(const struct hm_large_case *x, const struct hm_layout *l, double rows,
                            double split, bool expert)
 {
@@ -324,8 +326,8 @@ static void layer_compute(const struct hm_large_case *x, const struct hm_layout 
     layer->slow_backward = slow.backward;
 }
 
-/* Returns the communication time of tensor parallelism in one pass: two all-reduces, or one in a
- * layer with experts. */
+/* Returns the communication time in seconds of tensor parallelism in one pass: two all-reduces, or
+ * one in a layer with experts. */
 static double tensor_time(const struct hm_large_case *x, const struct hm_layout *l, double rows,
                           bool expert)
 {
@@ -336,7 +338,10 @@ static double tensor_time(const struct hm_large_case *x, const struct hm_layout 
            (x->work->overlap_tensor ? 1 - x->constants->overlap_tensor : 1);
 }
 
-/* Returns the time of one pass to send tokens to their experts and to collect the results. */
+/*
+ * Returns the time in seconds, in one pass, to send tokens to their experts and to collect the
+ * results.
+ */
 static double expert_time(const struct hm_large_case *x, const struct hm_layout *l, double rows,
                           double split)
 {
@@ -355,7 +360,7 @@ static double expert_time(const struct hm_large_case *x, const struct hm_layout 
     return 2 * (fmax(across, spread) + 2 * c->link_s);
 }
 
-/* Returns the time in seconds of the exchange of keys and values that do not overlap with the
+/* Returns the time in seconds of exchanging keys and values that does not overlap with the
  * attention core. */
 static double context_shown(double exchange, double core)
 {

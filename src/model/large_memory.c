@@ -2,11 +2,11 @@
  * Computes the memory of the fullest worker: states (weights, gradients, optimizer) after sharding,
  * activations that are kept for the backward pass, logits and buffers.
  *
- * Each layer keeps per token, with hidden size h: 4 h bytes for inputs of norms, 4 h for their
- * outputs (2 h in 8 bits) and 2 h for dropout masks, which tensor parallelism does not split; and
- * queries, keys, values, the output of attention, the feed-forward layer and, without a fused
- * kernel, the scores, which it does split. A pipeline stage holds as many micro-batches as there
- * are stages after it.
+ * With hidden size h, each layer keeps the following bytes per token: 4 h for the inputs of norms,
+ * 4 h for their outputs (2 h with 8 bits) and 2 h for dropout masks, all of which tensor
+ * parallelism does not split. It also keeps the queries, keys, values, the output of attention, the
+ * feed-forward layer and, without a fused kernel, the scores, all of which tensor parallelism
+ * splits. A pipeline stage holds as many micro-batches as there are stages after it.
  */
 #include <math.h>
 
@@ -82,11 +82,11 @@ static struct kept layer_kept(const struct hm_large_case *x, const struct hm_lay
 }
 
 /*
- * Numbers of parameters on the fullest worker: in the layers of its pipeline stage, and in
+ * Numbers of parameters on the fullest worker: in the layers of its pipeline stage, and in the
  * embedding tables.
  */
 struct held {
-    /* Parameters of all layers of the stage, outside of experts and in experts. */
+    /* Numbers of parameters in all layers of the stage, outside of experts and in experts. */
     double dense, expert;
     double one; /* Number of parameters in one layer. */
     double tables;
@@ -135,8 +135,8 @@ static void add_states(struct hm_large_memory *m, const struct hm_large_work *w,
 /*
  * Removes the states that the host keeps: optimizer states, gradients if they are sharded
  * (ZeRO-Offload sends them to the host as they are computed), and weights. The gradients and
- * weights of two layers, and the weights of tables, remain on the device. `own_weights` are the
- * bytes of the worker's own weights, without those that are gathered.
+ * weights of two layers, and the weights of tables, remain on the device. `own_weights` is the size
+ * in bytes of the worker's own weights, without gathered weights.
  */
 static void offload_states(const struct hm_large_work *w, const struct hm_layout *l,
                            const struct held *held, double own_weights, struct hm_large_memory *m)
@@ -174,8 +174,8 @@ static void set_activations(const struct hm_large_case *x, const struct hm_layou
                        : 0;
     bool plain = w->software == HM_SOFTWARE_EAGER && net->gated;
     /*
-     * Bytes of a logit: 16 bits, a copy with 32 bits, and the gradient unless it overwrites the
-     * copy.
+     * Size of a logit in bytes: 16 bits, a copy with 32 bits, and the gradient unless it overwrites
+     * the copy.
      */
     double bytes = w->fused_loss ? 6 : plain ? x->constants->eager_logits : 10;
     double logits = net->encoder ? 0 : bytes * rows * net->vocabulary / l->tensor;
@@ -195,7 +195,7 @@ static void set_activations(const struct hm_large_case *x, const struct hm_layou
 
 /*
  * On one worker without accumulation over micro-batches, PyTorch allocates the gradients of a layer
- * when the backward pass frees its activations, so that only the larger of both counts. Other
+ * when the backward pass frees its activations, so that only the larger of the two counts. Other
  * software and data parallelism keep buffers of all gradients.
  */
 static void share_gradients(const struct hm_large_work *w, const struct hm_layout *l,

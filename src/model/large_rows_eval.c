@@ -7,13 +7,13 @@
 #include "err.h"
 
 /* A run in a sweep of at least SWEEP_ROWS layouts is not compared if its speed is below this share
- * of the speed of the fastest run. */
+ * of the fastest run's speed. */
 enum { SWEEP_ROWS = 10 };
 static const double HEALTHY_SHARE = .4;
 
 /*
  * Network bandwidth of a node, in bytes per second, for rows that do not state it: 3,200 Gbit/s, as
- * in most clusters with H100; 33 of the 43 rows on several nodes are from such clusters.
+ * in most clusters with H100; 33 of the 43 rows with several nodes come from such clusters.
  */
 static const double UNSTATED_NETWORK = 400e9;
 

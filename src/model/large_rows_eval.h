@@ -12,8 +12,8 @@ int hm__large_row_prepare(struct hm_large_row *row, struct hm_large_device *ret_
 /* Predict the time of the step that a row of the table describes, split by cause. */
 void hm__large_row_eval(const struct hm_large_row *row, const struct hm_large_device *device,
                         const struct hm_large_constants *constants, struct hm_large_step *ret_step);
-/* Mark the measured steps whose time is used for comparison. A run that is far slower than the
- * fastest run of the same network, device and number of workers is assumed to be defective.
+/* Mark the measured steps whose time is used for comparison. A run that is much slower than the
+ * fastest run with the same network, device and number of workers is assumed to be defective.
  * ret_healthy has one entry per row. */
 void hm__large_rows_healthy(const struct hm_large_rows *rows, bool *ret_healthy);
 

@@ -2,38 +2,40 @@
  * Computes the time of one training step: the slots of the pipeline, the communication of data
  * parallelism and sharding that does not overlap with computation, and the optimizer.
  *
- * pipe = m w + (sum of all stages - w)/v + messages, where w is the time of the slowest stage, m
- * the number of micro-batches and v the number of chunks per stage. With ZeRO-3, computation (F
- * seconds) and gathering weights (AG seconds) overlap partly and take (F^g + AG^g)^(1/g); g = 1 is
- * no overlap. step = (pipe + data + optimizer + fixed) (1 + jitter log2 nodes), where data is the
- * communication of data parallelism that is not hidden, fixed a constant time of each step, and
- * jitter the slowdown for each doubling of the nodes.
+ * pipe = m w + (sum of all stages - w)/v + messages, where w is the time of the slowest stage, m is
+ * the number of micro-batches and v is the number of chunks per stage. With ZeRO-3, computation (F
+ * seconds) and gathering weights (AG seconds) overlap partly and take (F^g + AG^g)^(1/g), where g =
+ * 1 means no overlap. step = (pipe + data + optimizer + fixed) (1 + jitter log2 nodes), where data
+ * is the communication of data parallelism that is not hidden, fixed is a constant time for each
+ * step, and jitter is the slowdown for each doubling of the nodes.
  */
 #include <math.h>
 
 #include "large.h"
 
 /*
- * Bytes per second that the optimizer reaches on the memory of a host, from the latencies of
- * CPU-Adam in the ZeRO-Offload paper (Ren et al. 2021): 0.22 to 0.26 s for a billion parameters.
+ * Rate in bytes per second at which the optimizer processes the memory of a host, from the
+ * latencies of CPU-Adam in the ZeRO-Offload paper (Ren et al. 2021): 0.22 to 0.26 s for a billion
+ * parameters.
  */
 static const double HOST_BYTES_PER_S = 115e9;
 
-/* Seconds that one hop between neighbours of a torus adds to a collective. */
+/* Time in seconds that one hop between neighbours in a torus adds to a collective. */
 static const double TORUS_HOP_S = 1e-6;
 
-/* Seconds of one micro-batch in a layer, as a mean over all layers. */
+/* Times in seconds of one micro-batch in a layer, as means over all layers. */
 struct mean_layer {
     double forward, backward; /* Time in seconds for which the device computes or the host launches
                                  kernels, whichever takes longer. */
-    double comm_forward, comm_backward; /* Seconds of communication that computation does not
-                                           hide. */
-    double attention, traffic, host;    /* Components of the forward and backward seconds. */
-    double slow; /* Additional seconds of forward + backward if the host is slow. */
-    double tensor, expert, context; /* Seconds of communication in both passes, by kind. */
+    double comm_forward,
+        comm_backward; /* Communication time in seconds that computation does not hide. */
+    double attention, traffic, host; /* Components of the forward and backward times in seconds. */
+    double slow; /* Additional time in seconds of the forward and backward passes if the host is
+                    slow. */
+    double tensor, expert, context; /* Communication time in seconds in both passes, by kind. */
 };
 
-/* Returns the time in seconds of the recomputation in the backward pass. */
+/* Returns the time in seconds of recomputation in the backward pass. */
 static double again_time(const struct hm_large_layer *a, enum hm_recompute recompute)
 {
     switch (recompute) {
@@ -52,7 +54,7 @@ static double again_time(const struct hm_large_layer *a, enum hm_recompute recom
     }
 }
 
-/* Returns the time, in seconds, in which the host launches a backward pass, with its
+/* Returns the time in seconds that the host needs to launch a backward pass, including its
  * recomputation. */
 static double host_back(double forward, double backward, enum hm_recompute recompute)
 {
@@ -62,9 +64,9 @@ static double host_back(double forward, double backward, enum hm_recompute recom
 }
 
 /*
- * Returns the time, in seconds, in which the gradients of one layer are added to their sum over
+ * Returns the time in seconds needed to add the gradients of one layer to their sum over
  * micro-batches, if this is not part of a fused matrix product: the gradients are read, and the sum
- * is read and written. Weights in 32 bits are converted before each pass. With ZeRO-3, the sum is
+ * is read and written. Weights with 32 bits are converted before each pass. With ZeRO-3, the sum is
  * sharded.
  */
 static double accumulate_time(const struct hm_large_case *x, const struct hm_layout *l,
@@ -109,8 +111,7 @@ static void add_layer(struct mean_layer *mean, const struct hm_large_layer *a,
 }
 
 /*
- * Number of parameters of one kind on one worker, and the number of workers that hold copies of
- * them.
+ * Number of parameters of one kind on one worker, and number of workers that hold copies of them.
  */
 struct group {
     double count, ranks, per_node;
@@ -277,11 +278,12 @@ static double in_node_gather(const struct hm_large_case *x, const struct group *
 }
 
 /*
- * Returns the time in seconds of further gradient sums that do not overlap if stage 2 of ZeRO
- * shards gradients under a pipeline. A chunk of an interleaved pipeline runs as many micro-batches
- * in a row as there are stages, and its gradients are summed after them; without interleaving they
- * are summed after each micro-batch. `sum` are the seconds of one sum of all gradients, `back`
- * those of the backward pass of a chunk that may overlap with it.
+ * Returns the time in seconds of the additional gradient sums that do not overlap if stage 2 of
+ * ZeRO shards gradients in a pipeline. A chunk of an interleaved pipeline runs as many
+ * micro-batches in a row as there are stages, and its gradients are summed after them; without
+ * interleaving, they are summed after each micro-batch. `sum` is the time in seconds of one sum of
+ * all gradients, and `back` is the time in seconds of a chunk's backward pass, which may overlap
+ * with it.
  */
 static double further_sums(const struct hm_large_case *x, const struct hm_layout *l, double batches,
                            double sum, double back)
@@ -321,8 +323,8 @@ static double data_time(const struct hm_large_case *x, const struct hm_layout *l
 
 /*
  * Returns the time in seconds of an optimizer that the host runs on the states of `own` parameters
- * of each worker. The host reads and writes 28 bytes of memory per parameter. New weights with 16
- * bits are copied to the device; gradients are copied to the host during the backward pass.
+ * of each worker. The host reads and writes 28 bytes of memory per parameter. New 16-bit weights
+ * are copied to the device; gradients are copied to the host during the backward pass.
  */
 static double host_optimizer_time(const struct hm_large_case *x, const struct hm_layout *l,
                                   double own)
@@ -333,7 +335,7 @@ static double host_optimizer_time(const struct hm_large_case *x, const struct hm
 }
 
 /*
- * Returns the time in seconds for copying weights from the host, in both passes of all
+ * Returns the time in seconds spent copying weights from the host, in both passes of all
  * micro-batches, that does not overlap with computation.
  */
 static double fetch_time(const struct hm_large_case *x, const struct hm_layout *l,
@@ -362,17 +364,17 @@ static double optimizer_time(const struct hm_large_case *x, const struct hm_layo
     }
     if (l->offload != HM_OFFLOAD_NONE)
         return x->work->trained * host_optimizer_time(x, l, own);
-    /* The bytes that the reference counts are those of states in 32 bits, 12 or more for each
-     * parameter. Smaller states, such as those of weights in bf16 without a copy in 32 bits, move
-     * fewer bytes in proportion. */
+    /* The reference counts the bytes of 32-bit states, which are 12 or more bytes per parameter.
+     * Smaller states, such as bf16 weights without a 32-bit copy, move proportionally fewer
+     * bytes. */
     double states = fmin(1, (x->work->weight_bytes + x->work->optimizer_bytes) / 12);
     return x->work->trained * states * (34 * own + 6 * all) /
            (x->device->bandwidth_bytes_per_s * x->constants->memory);
 }
 
 /*
- * Sets the components of the step that belong to the pipeline; returns the time in seconds of the
- * pipeline.
+ * Sets the components of the step that belong to the pipeline; returns the time of the pipeline in
+ * seconds.
  */
 static double pipeline_time(const struct hm_large_case *x, const struct hm_layout *l,
                             const struct hm_large_times *t, const struct mean_layer *mean,

@@ -108,7 +108,7 @@ static size_t visit_layers(struct visitor *v, const struct hm_layer *layers, siz
     return input;
 }
 
-/* Divides the rows of the counts into units. A unit ends after row r if no row after r reads the
+/* Divides the rows of the counts into units. A unit ends after row r if no later row reads the
  * output of a row before r. */
 static int graph_set_units(struct hm_layer_graph *g, struct hm_err *err)
 {

@@ -15,12 +15,12 @@ struct hm_layer_edge {
 struct hm_layer_graph {
     struct hm_layer_edge *edges; /* Edges in ascending order of `to`; owned. */
     size_t edge_count, row_count;
-    /* Index after the last row of each unit; owned. A unit passes one tensor to the next unit. */
+    /* Index after the last row of each unit, owned. A unit passes one tensor to the next unit. */
     size_t *ends;
     size_t unit_count;
 };
 
-/* Makes the graph of a network that has layers; the rows are those of its counts. */
+/* Builds the graph of a network that has layers; its rows are the rows of the network's counts. */
 int hm__layer_graph_init(struct hm_layer_graph *graph, const struct hm_network *network,
                          const struct hm_counts *counts, struct hm_err *err);
 void hm__layer_graph_release(struct hm_layer_graph *graph);

@@ -1,15 +1,15 @@
 /*
  * Lists the operations of a layer, forward and backward, as frameworks run them: matrix products
- * and convolutions with their shapes, and the bytes that normalisations, activations, residual
- * additions, pooling, look-ups, conversions of precision and the loss move. The host launches
- * operations one after another; each kind of layer has a number of operations, counted from traces
- * of PyTorch, in units of a simple element-wise operation.
+ * and convolutions with their shapes, and the bytes moved by normalisations, activations, residual
+ * additions, pooling, look-ups, precision conversions and the loss. The host launches operations
+ * one after another; each kind of layer has a number of operations, counted from traces of PyTorch,
+ * in units of a simple element-wise operation.
  *
  * Mixed precision (autocast) keeps 32-bit weights: each matrix product converts its weights, and
  * the gradient of the weights is converted back. Normalisations and residual sums of sequences stay
- * in 32 bits. Limits: the kernels are those of one library version, and the traffic of fused
- * software is a fixed share of that of eager software. The sizes are those of one sample; b samples
- * are computed together.
+ * in 32 bits. Limits: the kernels describe one library version, and the memory traffic of fused
+ * software is a fixed share of the traffic of eager software. Sizes are given for one sample; b
+ * samples are computed together.
  */
 #include "layer_ops.h"
 
@@ -21,13 +21,14 @@ struct ops {
     const struct hm_device *d;
     const struct hm_count *l;
     const struct hm_layer_place *place;
-    double b;       /* Number of samples that are computed together. */
-    double in, out; /* Number of values that b samples read, and number that they write. */
-    double a;       /* Size of one activation in bytes. */
-    double wide;    /* Bytes of one value that stays in 32 bits. */
-    bool mixed;     /* True if weights have more bits than activations. */
-    double forward_ops, backward_ops, casts; /* Numbers of operations that the host launches: in
-                                                each pass, and for conversions of precision. */
+    double b; /* Number of samples that are computed together. */
+    double in,
+        out;     /* Number of values that b samples read, and number of values that they write. */
+    double a;    /* Size of one activation in bytes. */
+    double wide; /* Size in bytes of a value that stays in 32 bits. */
+    bool mixed;  /* True if weights have more bits than activations. */
+    double forward_ops, backward_ops, casts; /* Numbers of operations that the host launches in each
+                                                pass and for precision conversions. */
     struct hm_layer_step step;
 };
 
@@ -139,7 +140,8 @@ static void ops_norm(struct ops *o)
     double kept = hm__device_kept_traffic(o->d), share = o->d->k->layer_norm;
     o->step.forward_s += hm__device_stream(o->d, 2 * o->out * o->wide * kept, share);
     /*
-     * One kernel computes the gradient of the input, another one the gradients of scale and shift.
+     * One kernel computes the gradient of the input, and another one computes the gradients of
+     * scale and shift.
      */
     o->step.backward_s += hm__device_stream(o->d, 3 * o->out * o->wide * kept, share) +
                           hm__device_stream(o->d, 2 * o->out * o->wide * kept, share / 2);
@@ -148,8 +150,9 @@ static void ops_norm(struct ops *o)
 }
 
 /*
- * The approximation of GELU by tanh is written as arithmetic (GPT-2): an eager framework runs each
- * operation as a kernel on 32-bit values, 8 forward and 11 backward, and keeps four results.
+ * The tanh approximation of GELU is written as arithmetic (GPT-2): an eager framework runs each
+ * operation as a kernel on 32-bit values, with 8 kernels in the forward pass and 11 in the backward
+ * pass, and keeps four results.
  */
 static void ops_gelu_tanh(struct ops *o)
 {
@@ -234,7 +237,7 @@ static void ops_attention(struct ops *o)
 
     if (o->l->in.kind == HM_SHAPE_IMAGE)
         length *= o->l->in.width;
-    /* Side of a square matrix with the same number of scores. */
+    /* Side of a square matrix that has the same number of scores. */
     double side = cross ? sqrt(length * layer->context) : length;
     ops_linear(o, o->b * length, width, cross ? width : 3 * width, bias);
     if (cross)
@@ -254,8 +257,8 @@ static void ops_attention(struct ops *o)
 }
 
 /*
- * Adds a linear layer of a vector whose result is added to all positions of each channel; its
- * gradient is a sum over these positions.
+ * Adds a linear layer applied to a vector, whose result is added to all positions of each channel;
+ * its gradient is a sum over these positions.
  */
 static void ops_condition(struct ops *o)
 {
@@ -293,8 +296,8 @@ static void ops_embedding(struct ops *o)
 }
 
 /*
- * Adds a recurrent layer: the inputs of all steps are multiplied at once, but the matrix products
- * with the state are computed step by step, because each waits for the previous one.
+ * Adds a recurrent layer: the inputs of all steps are multiplied together, but the matrix products
+ * with the state are computed step by step, because each one waits for the previous one.
  */
 static void ops_recurrent(struct ops *o)
 {
@@ -402,8 +405,8 @@ double hm__layer_tensors(const struct hm_count *l)
 double hm__update_time(const struct hm_device *d, enum hm_optimizer optimizer, double parameters)
 {
     bool eager = d->software == HM_SOFTWARE_EAGER;
-    /* Bytes moved per parameter: with one kernel for each arithmetic operation (eager), or with a
-     * single fused kernel. */
+    /* Number of bytes moved per parameter: with one kernel for each arithmetic operation (eager),
+     * or with a single fused kernel. */
     double bytes = optimizer == HM_OPTIMIZER_SGD        ? 12
                    : optimizer == HM_OPTIMIZER_MOMENTUM ? (eager ? 32 : 20)
                                                         : (eager ? 90 : 28);

@@ -11,7 +11,7 @@
 struct hm_layer_step {
     double forward_s, backward_s; /* Time in seconds for which the device computes in each pass. */
     double forward_host_s, backward_host_s;
-    double kept_bytes; /* Bytes that the layer keeps for the backward pass. */
+    double kept_bytes; /* Number of bytes that the layer keeps for the backward pass. */
 };
 
 /* Properties of a layer's position in the network that change its operations. */
@@ -30,7 +30,7 @@ struct hm_layer_step hm__layer_ops(const struct hm_device *device, const struct 
 double hm__update_time(const struct hm_device *device, enum hm_optimizer optimizer,
                        double parameters);
 double hm__update_host_time(const struct hm_device *device, double tensors);
-/* Returns the number of parameter tensors of a layer. */
+/* Returns the number of parameter tensors in a layer. */
 double hm__layer_tensors(const struct hm_count *layer);
 
 #endif

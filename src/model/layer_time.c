@@ -2,12 +2,12 @@
  * Computes the time of a network's computation on one worker.
  *
  * Without a memory bandwidth, a layer takes flop / F seconds on a worker that reaches F flop per
- * second. With a memory bandwidth, one pass over b samples takes the longer of its matrix products
- * and its memory traffic, plus the overhead of a kernel launch: max(flop * b / F, (values * b +
- * weights) / bandwidth) + overhead (the roofline model of Williams, Waterman, Patterson 2009).
- * Training passes three times over a layer with matrix products (forward, gradient of the input,
- * gradient of the weights) and twice over other layers. Limits: every layer reaches the same F, and
- * caches and fused kernels are not modelled.
+ * second. With a memory bandwidth, one pass over b samples takes the time of its matrix products or
+ * of its memory traffic, whichever is longer, plus the overhead of a kernel launch: max(flop * b /
+ * F, (values * b + weights) / bandwidth) + overhead (the roofline model of Williams, Waterman,
+ * Patterson 2009). Training makes three passes over a layer with matrix products (forward, gradient
+ * of the input, gradient of the weights) and two passes over other layers. Limits: every layer
+ * reaches the same F, and caches and fused kernels are not modelled.
  */
 #include "layer_time.h"
 

@@ -6,13 +6,13 @@
 
 /* Cost of one layer on one worker. */
 struct hm_layer_cost {
-    double flop_s;   /* Seconds of matrix products for one sample and one pass. */
-    double moved_s;  /* Seconds to move activations for one sample and one pass; 0 without a
+    double flop_s;   /* Time in seconds of the matrix products for one sample and one pass. */
+    double moved_s;  /* Time in seconds to move activations for one sample and one pass; 0 without a
                         roofline. */
-    double weight_s; /* Seconds of reading the weights once; 0 without a roofline. */
-    double start_s;  /* Seconds of kernel launches in one pass. */
+    double weight_s; /* Time in seconds to read the weights once; 0 without a roofline. */
+    double start_s;  /* Time in seconds of kernel launches in one pass. */
     double backward; /* Number of backward passes: 2 with matrix products, 1 without. */
-    double bytes;    /* Bytes of the gradient that the layer sends. */
+    double bytes;    /* Size in bytes of the gradient that the layer sends. */
     double times;    /* Number of equal layers that this entry represents. */
 };
 
@@ -22,11 +22,11 @@ struct hm_layer_cost {
  * max(flop_s * b, moved_s * b + weight_s) + linear_s * b + constant_s seconds.
  */
 struct hm_stage {
-    /* Seconds of all backward passes of the layer that has a gradient; a stage has one such
+    /* Time in seconds of all backward passes of the layer that has a gradient; a stage has one such
      * layer. */
     double flop_s, moved_s, weight_s;
     double linear_s, constant_s;
-    double bytes; /* Bytes of the gradient; 0 in the last stage, which has none. */
+    double bytes; /* Size of the gradient in bytes; 0 in the last stage, which has no gradient. */
 };
 
 struct hm_layer_costs {
@@ -47,8 +47,8 @@ int hm__layer_costs_init(struct hm_layer_costs *costs, const struct hm_counts *c
 void hm__layer_costs_release(struct hm_layer_costs *costs);
 
 /*
- * Computes the time in seconds of the forward pass and of forward plus backward, for `count` cases
- * with b[i] samples.
+ * Computes the time in seconds of the forward pass, and of the forward and backward passes
+ * together, for `count` cases with b[i] samples.
  */
 void hm__layer_costs_eval(const struct hm_layer_costs *costs, const double *b, size_t count,
                           double *ret_forward_s, double *ret_both_s);
@@ -56,8 +56,8 @@ void hm__layer_costs_eval(const struct hm_layer_costs *costs, const double *b, s
 /*
  * Computes the time in seconds from the start of the backward pass until the last gradient has been
  * reduced. Each layer's all-reduce starts when its gradient is ready and the previous all-reduce
- * has ended. `count` cases are evaluated at once: case i has b[i] samples, and a message of M bytes
- * takes latency_s[i] + M * per_byte_s[i].
+ * has ended. `count` cases are evaluated together: case i has b[i] samples, and a message of M
+ * bytes takes latency_s[i] + M * per_byte_s[i].
  */
 void hm__layer_costs_overlap(const struct hm_layer_costs *costs, const double *b,
                              const double *latency_s, const double *per_byte_s, size_t count,

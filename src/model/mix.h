@@ -18,10 +18,11 @@ struct hm_mix {
 /* The mix of machines for each number of workers. */
 struct hm_mixes {
     const struct hm_cluster *cluster; /* The mixed cluster; borrowed. */
-    /* Times of steps on each kind of machine, or NULL; owned by the creator of this struct. */
+    /* Step times on each kind of machine, or NULL; owned by the creator of this struct. */
     struct hm_step_table *tables[HM_KINDS_MAX];
-    struct hm_mix *at; /* at[n] is the mix of n workers; all numbers are 0 if there is none. */
-    size_t count;      /* Number of elements of `at`. */
+    /* at[n] is the mix of n workers; all its numbers are 0 if there is no such mix. */
+    struct hm_mix *at;
+    size_t count; /* Number of elements in `at`. */
 };
 
 /* Returns the number of workers in a mix that uses all workers of its machines. */

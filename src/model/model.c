@@ -4,12 +4,13 @@
  *
  * compute is the job's formula, or the flop of the local batch divided by the rate that a worker
  * reaches (with a roofline if the memory bandwidth is known), or, for a graph, the work of the
- * worker with the most edges. communicate is the sum of the communication steps. Overlap is one of:
- * none; the p-norm (a^p + b^p)^(1/p) of Pollux (OSDI 2021); layer by layer. Strong scaling divides
- * the batch among the workers, weak scaling gives each worker the whole batch.
+ * worker with the most edges. communicate is the sum of the communication steps. There are three
+ * kinds of overlap: none; the p-norm (a^p + b^p)^(1/p) of Pollux (OSDI 2021); and layer by layer.
+ * Strong scaling divides the batch among the workers; weak scaling gives each worker the whole
+ * batch.
  *
- * Limits: no contention between jobs, and one batch per iteration. model_mix.c evaluates clusters
- * of several kinds of machines by the models of their kinds.
+ * Limits: there is no contention between jobs, and there is one batch per iteration. model_mix.c
+ * evaluates clusters with several kinds of machines, using a model of each kind.
  */
 #include "model.h"
 
@@ -53,7 +54,10 @@ enum hm_math hm__model_math(const struct hm_job *job)
     return job->math == HM_MATH_AUTO && job->precision == 32 && !counted ? HM_MATH_TF32 : job->math;
 }
 
-/* Sets the flop per second that a worker reaches: peak at the job's precision times efficiency. */
+/*
+ * Sets the flop per second that a worker reaches: the peak at the job's precision times the
+ * efficiency.
+ */
 static int set_flops(struct hm_model *m, struct hm_err *err)
 {
     const struct hm_node *node = &m->cluster->node;
@@ -102,7 +106,7 @@ static bool model_needs_flops(const struct hm_model *m)
     return needs;
 }
 
-/* Adds a note that the rates of the machine were measured, and how uncertain they are. */
+/* Adds a note that says that the rates of the machine were measured, and how uncertain they are. */
 static void note_measured(struct hm_model *m)
 {
     const struct hm_calibration *c = &m->cluster->node.measured;
@@ -141,9 +145,7 @@ static int set_hardware(struct hm_model *m, struct hm_err *err)
     return rc;
 }
 
-/*
- * Sets the counts of the layers of the network; they are those of a shared table if there is one.
- */
+/* Sets the counts of the network's layers, using the counts of a shared table if there is one. */
 static int set_counts(struct hm_model *m, struct hm_err *err)
 {
     if (m->variant.table) {
@@ -206,7 +208,7 @@ static void set_symbols(struct hm_model *m)
     }
 }
 
-/* Sets the communication steps; those of a platform replace those of the job. */
+/* Sets the communication steps; the steps of a platform replace the steps of the job. */
 static int set_steps(struct hm_model *m, struct hm_err *err)
 {
     m->steps = m->job->communicate;
@@ -275,18 +277,19 @@ void hm__model_free(struct hm_model *m)
 
 /* Work arrays of one evaluation; each has `count` values, one for each point. */
 struct eval_space {
-    /* Number of workers; samples of one forward pass of a worker; number of passes of a worker. */
+    /* Number of workers; number of samples in one forward pass of a worker; number of passes of a
+     * worker. */
     double *n, *batch, *passes;
     double *scratch; /* Buffer for the values of a formula. */
-    double *forward; /* Seconds of the forward pass, if the layers are known. */
+    double *forward; /* Time of the forward pass in seconds, if the layers are known. */
     /* Latency and transfer time in seconds of the messages that overlap with the backward pass. */
     double *latency, *bandwidth;
     double *used; /* Number of workers whose gradients are used. */
-    /* With servers: seconds of a message in one direction, at the port of a worker and at the port
-     * of a server. */
+    /* With servers: time of a message in one direction, in seconds, at the port of a worker and at
+     * the port of a server. */
     double *worker, *server;
-    double *finish; /* Seconds of a step whose buckets of gradients overlap with the backward pass;
-                       0 without buckets. */
+    double *finish; /* Time in seconds of a step whose buckets of gradients overlap with the
+                       backward pass; 0 without buckets. */
     double factor;  /* Factor by which the time of all communication is multiplied. */
     size_t count;
 };
@@ -314,14 +317,17 @@ static int eval_formula(const struct hm_model *m, const struct hm_formula *f, co
     return rc;
 }
 
-/* Returns the split of the graph for n workers; every n that is evaluated has one. */
+/* Returns the split of the graph for n workers; there is one for every n that is evaluated. */
 static const struct hm_parts *model_parts_at(const struct hm_model *m, double n)
 {
     assert(n >= 1 && n <= (double)m->variant.part_count);
     return &m->variant.parts[(size_t)n - 1];
 }
 
-/* Computes the time for a graph: the time of one edge times the edges of the most loaded worker. */
+/*
+ * Computes the time for a graph: the time per edge times the number of edges on the most loaded
+ * worker.
+ */
 static int eval_graph(const struct hm_model *m, const struct eval_space *space,
                       struct hm_point *points, struct hm_err *err)
 {
@@ -384,10 +390,8 @@ static bool step_is_by_layers(const struct hm_model *m, const struct hm_transfer
            t->what == HM_PAYLOAD_GRADIENTS && hm_scheme_is_allreduce(step_scheme(m, t));
 }
 
-/*
- * Returns the links (wires) for a step, with the number of its servers: at most one server per node
- * if servers are colocated with workers.
- */
+/* Returns the links (wires) for a step, with the number of its servers: at most one server per node
+ * if servers are colocated with workers. */
 static struct hm_wires step_wires(const struct hm_model *m, const struct hm_transfer *t, double n)
 {
     struct hm_wires wires = m->wires;
@@ -396,10 +400,8 @@ static struct hm_wires step_wires(const struct hm_model *m, const struct hm_tran
     return wires;
 }
 
-/*
- * Returns the time in seconds of a step and the scheme used. The step is one message, or one
- * message per layer; each message has its own latency.
- */
+/* Returns the time of a step in seconds, and the scheme used. The step is one message, or one
+ * message per layer; each message has its own latency. */
 static struct hm_wire_time step_message_time(const struct hm_model *m, const struct hm_transfer *t,
                                              double n, double bytes, enum hm_scheme *ret_scheme)
 {
@@ -480,7 +482,7 @@ static void eval_layer_overlap(const struct hm_model *m, const struct eval_space
 {
     double messages = (double)m->costs.messages;
 
-    /* The communication that does not overlap follows after the backward pass. */
+    /* The communication that does not overlap takes place after the backward pass. */
     for (size_t i = 0; i < space->count; i++) {
         points[i].time_s =
             space->forward[i] + points[i].communicate_s - space->latency[i] - space->bandwidth[i];
@@ -512,10 +514,8 @@ static void combine_overlap(const struct hm_model *m, struct hm_point *p)
 
     switch (m->overlap) {
     case HM_OVERLAP_NONE:
-    /*
-     * The time is the sum of computation and communication. If messages are sent layer by layer,
-     * eval_layer_overlap replaces the sum later.
-     */
+    /* The time is the sum of computation and communication. If messages are sent layer by layer,
+     * eval_layer_overlap replaces the sum later. */
     case HM_OVERLAP_LAYERS:
     case HM_OVERLAP_BUCKETS:
     case HM_OVERLAP_AUTO:
@@ -550,7 +550,7 @@ static int eval_memory(const struct hm_model *m, const struct eval_space *space,
     return rc;
 }
 
-/* Sets the samples of one forward pass of a worker, and the number of passes. */
+/* Sets the number of samples in one forward pass of a worker, and the number of passes. */
 static void eval_space_batch(const struct hm_model *m, struct eval_space *space, size_t i)
 {
     const double local = m->variant.weak ? m->batch : m->batch / space->used[i];
@@ -635,10 +635,8 @@ static int eval_servers(const struct hm_model *m, const struct eval_space *space
     return rc;
 }
 
-/*
- * Returns whether latency and bandwidth components of the time are known, which requires that no
- * step is given as a formula of its time.
- */
+/* Returns whether the latency and bandwidth components of the time are known; this requires that no
+ * step is given as a formula for its time. */
 static bool steps_are_split(const struct hm_model *m)
 {
     for (size_t i = 0; i < m->step_count; i++)
@@ -693,8 +691,7 @@ static int eval_one_step(const struct hm_model *m, const struct hm_transfer *t,
     struct eval_space space = {0};
     int rc = 0;
 
-    /* The links of a mixed cluster depend on n, so each point is evaluated with a model of its
-     * own. */
+    /* The links of a mixed cluster depend on n, so each point is evaluated with its own model. */
     for (size_t i = 0; m->mixes && count > 1 && i < count && rc == 0; i++)
         rc = eval_one_step(m, t, &points[i], 1, err);
     if (m->mixes && (count > 1 || (rc = hm__model_mix_links(m, points[0].n, &mixed, err))))
@@ -763,8 +760,8 @@ int hm__model_parts(const struct hm_model *m, const double *n, size_t count, dou
     int rc = hm__model_eval(m, points, count, err);
     for (size_t i = 0; rc == 0 && i < count; i++) {
         parts[i] = points[i].compute_s;
-        /* Seconds of communication that do not overlap; without overlap, the loop below replaces
-         * this value. */
+        /* Communication time in seconds that does not overlap; without overlap, the loop below
+         * replaces this value. */
         if (part_count > 1)
             parts[count + i] = points[i].time_s - points[i].compute_s;
     }

@@ -11,8 +11,8 @@
 struct hm_model;
 
 /*
- * Makes a model. job and cluster are borrowed and must outlive the model; cluster may be NULL when
- * the job has only formulas.
+ * Creates a model. job and cluster are borrowed and must outlive the model; cluster may be NULL
+ * when the job has only formulas.
  */
 int hm__model_new(const struct hm_job *job, const struct hm_cluster *cluster,
                   const struct hm_variant *variant, struct hm_model **ret_model,
@@ -24,7 +24,8 @@ int hm__model_eval_slowed(const struct hm_model *model, struct hm_point *points,
                           double factor, struct hm_err *err);
 /*
  * Fills points[i] for n = points[i].n: nodes, time_s, compute_s, wait_s, communicate_s, latency_s,
- * bandwidth_s, server_share, memory_bytes, scheme, fits. Fails if a formula gives no valid time.
+ * bandwidth_s, server_share, memory_bytes, scheme, fits. Fails if a formula does not give a valid
+ * time.
  */
 static inline int hm__model_eval(const struct hm_model *model, struct hm_point *points,
                                  size_t count, struct hm_err *err)
@@ -42,7 +43,7 @@ size_t hm__model_part_count(const struct hm_model *model);
  * or "communicate".
  */
 void hm__model_part_name(const struct hm_model *model, size_t part, char *text, size_t room);
-/* Sets parts[k * count + i] to the time in seconds of component k on n[i] workers. */
+/* Sets parts[k * count + i] to the time of component k on n[i] workers, in seconds. */
 int hm__model_parts(const struct hm_model *model, const double *n, size_t count, double *parts,
                     struct hm_err *err);
 
@@ -50,8 +51,8 @@ int hm__model_parts(const struct hm_model *model, const double *n, size_t count,
  * HM_OVERLAP_AUTO. */
 enum hm_overlap hm__model_overlap(const struct hm_model *model);
 /*
- * Returns the work factor of the variant that the model was made with: the factor on the samples of
- * an iteration.
+ * Returns the work factor of the model's variant: the factor on the number of samples in an
+ * iteration.
  */
 double hm__model_work(const struct hm_model *model);
 
@@ -62,11 +63,11 @@ double hm__model_work(const struct hm_model *model);
 int hm__model_dominant(const struct hm_model *model, double n, enum hm_scheme *ret_scheme);
 /* Returns a communication step of the job or, if a platform is given, of the platform. */
 const struct hm_transfer *hm__model_step(const struct hm_model *model, size_t step);
-/* Returns the i-th note about the model's assumptions, or NULL after the last one. Borrowed. */
+/* Returns the i-th note about the model's assumptions, borrowed, or NULL after the last one. */
 const char *hm__model_note(const struct hm_model *model, size_t i);
 /*
- * Computes the elasticity of the time on n workers: the relative change of the time t per relative
- * change of a quantity q, d ln t / d ln q.
+ * Computes the elasticity of the time on n workers: the relative change of the time t divided by
+ * the relative change of a quantity q, d ln t / d ln q.
  */
 int hm__model_elasticity(const struct hm_model *model, double n, const char *quantity,
                          double *ret_elasticity, struct hm_err *err);

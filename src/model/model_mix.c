@@ -1,13 +1,14 @@
 /*
  * Computes the time of an iteration on machines of several kinds.
  *
- * Each kind k has a model of its own. With equal shares every worker has batch/n samples. With
- * shares by speed a worker of kind k has the share v_k / sum_j w_j v_j of the batch, where w_j is
- * the number of workers of kind j, and v_j is the inverse of their computation time with equal
- * shares. Messages among the workers move at the slowest link of the mix: the smallest bandwidth,
- * the largest latency, and the fewest workers in a node of all kinds in use. A synchronous step
- * takes as long as its slowest worker; the time is that of the slowest kind. Asynchronous workers
- * do not wait: n gradients take n / sum_j (w_j / t_j) seconds. Their shares are equal.
+ * Each kind k has its own model. With equal shares, every worker has batch/n samples. With shares
+ * by speed, a worker of kind k has the share v_k / sum_j w_j v_j of the batch, where w_j is the
+ * number of workers of kind j, and v_j is the inverse of their computation time with equal shares.
+ * Messages among the workers move at the slowest link of the mix: the smallest bandwidth, the
+ * largest latency, and the smallest number of workers per node among the kinds in use. A
+ * synchronous step takes as long as its slowest worker, so its time is the time of the slowest
+ * kind. Asynchronous workers do not wait: n gradients take n / sum_j (w_j / t_j) seconds. Their
+ * shares are equal.
  *
  * The price is the sum of the prices of all machines (Anwar et al.). Servers and a driver run on
  * machines of the first kind. Limits: the order in which slow and fast workers are joined by a
@@ -93,8 +94,8 @@ static struct hm_wires mix_wires(const struct hm_model *m, const struct hm_mix *
 }
 
 /*
- * Copies the model of one kind of machines with other links; its share of the batch is multiplied
- * by `share`.
+ * Copies the model of one kind of machine with other links; its share of the batch is multiplied by
+ * `share`.
  */
 static void kind_model(const struct hm_model *kind, const struct hm_wires *wires, double share,
                        struct hm_model *ret_model)
@@ -124,8 +125,8 @@ static int kind_eval(const struct hm_model *m, size_t k, const struct hm_wires *
 }
 
 /*
- * Sets the share of each kind of machines relative to an equal share, from the computation times
- * with equal shares. A kind that computes in no time has an equal share.
+ * Sets the share of each kind of machine relative to an equal share, from the computation times
+ * with equal shares. A kind whose computation takes no time has an equal share.
  */
 static int mix_shares(const struct hm_model *m, const double *workers, const struct hm_wires *wires,
                       double n, double factor, double *shares, struct hm_err *err)
@@ -211,7 +212,7 @@ int hm__mix_eval(const struct hm_model *m, const struct hm_mix *mix, double fact
     return 0;
 }
 
-/* Finds the mix of n workers; fails if there is none. */
+/* Finds the mix of n workers; fails if there is no such mix. */
 static int mix_find(const struct hm_model *m, double n, const struct hm_mix **ret_mix,
                     struct hm_err *err)
 {

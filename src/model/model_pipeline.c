@@ -1,13 +1,13 @@
 /*
  * Places the layers of a network on several workers (model parallelism), which form a pipeline. n
- * workers are divided into n/k pipelines of k stages; each pipeline has an equal part of the batch,
- * in micro-batches of a power of two samples. For each k that divides n and each micro-batch, the
- * layers are placed by dynamic programming (place.h); the best one is then compared with the
- * placement that METIS finds for the graph of layers, which may cut inside a block. Gradients of a
- * stage are summed over the pipelines after the last micro-batch.
+ * workers are divided into n/k pipelines of k stages; each pipeline processes an equal part of the
+ * batch, in micro-batches whose number of samples is a power of two. For each k that divides n and
+ * each micro-batch, the layers are placed by dynamic programming (place.h). The best placement is
+ * then compared with the one that METIS finds for the graph of layers, which may cut a block in
+ * two. Gradients of a stage are summed over the pipelines after the last micro-batch.
  *
- * Limits: at most HM_STAGES_MAX stages; stages of one pipeline are all in one node or all use the
- * fabric; nothing overlaps with the sums of gradients.
+ * Limits: there are at most HM_STAGES_MAX stages; the stages of one pipeline are all in one node or
+ * all use the fabric; nothing overlaps with the sums of gradients.
  */
 #include "model_pipeline.h"
 
@@ -58,7 +58,7 @@ void hm__pipeline_free(struct hm_pipeline *p)
     hm__free(p);
 }
 
-/* Returns the bytes of a value that a stage sends to the next. */
+/* Returns the size in bytes of a value that a stage sends to the next. */
 static double value_bytes(const struct hm_model *m)
 {
     enum hm_math math = m->table ? hm__step_table_device(m->table)->math : HM_MATH_FP32;
@@ -97,7 +97,7 @@ static void rows_time(const struct hm_model *m, double b, struct row_times *rows
 }
 
 /* If the rows together keep fewer bytes than a step of the whole network, increases the bytes of
- * each row by the same factor, so that both are equal. */
+ * each row by the same factor, so that the totals are equal. */
 static void rows_keep(const struct hm_model *m, double b, struct row_times *rows)
 {
     double kept = 0;
@@ -108,7 +108,7 @@ static void rows_keep(const struct hm_model *m, double b, struct row_times *rows
         rows->kept_bytes[i] *= kept > 0 ? fmax(1, m->memory_per_sample * b / kept) : 1;
 }
 
-/* Returns the bytes that each worker needs in addition to those of its layers. */
+/* Returns the number of bytes that each worker needs in addition to the bytes of its layers. */
 static double worker_bytes(const struct hm_model *m)
 {
     double per = hm__need_parameter_bytes(m->job->optimizer, m->job->precision);
@@ -116,7 +116,7 @@ static double worker_bytes(const struct hm_model *m)
     return fmax(0, m->memory_fixed - per * m->counts->parameters);
 }
 
-/* Returns the bytes that are available on a worker for its layers, at least 1; NaN if unknown. */
+/* Returns the number of bytes available for the layers of a worker, at least 1; NaN if unknown. */
 static double layer_bytes(const struct hm_model *m)
 {
     bool known = m->cluster && m->cluster->node.memory_bytes > 0;
@@ -124,7 +124,7 @@ static double layer_bytes(const struct hm_model *m)
     return known ? fmax(hm__model_memory_limit(m) - worker_bytes(m), 1) : NAN;
 }
 
-/* Returns the times for micro-batches of 2^size samples, which are computed at the first call. */
+/* Returns the times for micro-batches of 2^size samples; the first call computes them. */
 static const struct row_times *pipeline_rows(const struct hm_model *m, size_t size,
                                              struct hm_err *err)
 {
@@ -177,7 +177,7 @@ static void case_units(const struct hm_model *m, const struct pipeline_case *c,
     }
 }
 
-/* Returns a lower bound of the time over all placements of the units (layers or blocks of
+/* Returns a lower bound on the time over all placements of the units (layers or blocks of
  * layers). */
 static double units_least(const struct hm_place_unit *units, size_t count,
                           const struct pipeline_case *c)
@@ -192,8 +192,8 @@ static double units_least(const struct hm_place_unit *units, size_t count,
 }
 
 /*
- * Returns the time in seconds of summing the gradients of the largest stage over all pipelines, and
- * of the update.
+ * Returns the time in seconds of the update, and of summing the gradients of the largest stage over
+ * all pipelines.
  */
 static double case_finish(const struct hm_model *m, const struct pipeline_case *c,
                           double parameters)
@@ -266,9 +266,9 @@ static int case_chain(const struct hm_model *m, const struct pipeline_case *c,
     return 0;
 }
 
-/* Evaluates a placement of single rows, where stage[row] is the stage of a row, from 0; returns
- * false if an edge goes back to an earlier stage. `last` has room for one number per row. A tensor
- * that several later stages read is sent over all links in between. */
+/* Evaluates a placement of single rows, where stage[row] is the stage of a row, counted from 0;
+ * returns false if an edge goes back to an earlier stage. `last` has room for one number per row. A
+ * tensor that several later stages read is sent over all links in between. */
 static bool case_rows(const struct hm_model *m, const struct pipeline_case *c,
                       const struct row_times *rows, const uint32_t *stage, uint32_t *last,
                       struct hm_pipeline_choice *choice)
@@ -351,8 +351,8 @@ static bool choice_better(const struct hm_pipeline_choice *a, const struct hm_pi
     return a->fits != b->fits ? a->fits : a->time_s < b->time_s;
 }
 
-/* Replaces a placement by that of METIS if the latter is better; builds without METIS keep the
- * placement of the chain. */
+/* Replaces a placement with the one that METIS finds if that one is better; builds without METIS
+ * keep the placement of the chain. */
 static int choice_try_metis(const struct hm_model *m, const struct pipeline_case *c,
                             struct hm_pipeline_choice *best, struct hm_err *err)
 {
@@ -370,8 +370,8 @@ static int choice_try_metis(const struct hm_model *m, const struct pipeline_case
     return rc == HM_E_NOMEM ? hm__fail_nomem(err) : 0;
 }
 
-/* Initialises the case of k stages on n workers; returns the number of samples of one pipeline in a
- * step. */
+/* Initialises the case of k stages on n workers; returns the number of samples that one pipeline
+ * processes in a step. */
 static double case_init(const struct hm_model *m, double n, double stages, double factor,
                         struct pipeline_case *c)
 {

@@ -12,9 +12,9 @@ struct hm_pipeline_choice {
                                           micro-batches in a step. */
     double busy_s;       /* Time in seconds for which a worker computes, averaged over the
                             stages. */
-    double send_s;       /* Seconds of messages between stages and among replicas. */
-    double time_s;       /* Seconds of one training step. */
-    double memory_bytes; /* Bytes of memory of the fullest stage. */
+    double send_s;       /* Time in seconds of messages between stages and among replicas. */
+    double time_s;       /* Time of one training step in seconds. */
+    double memory_bytes; /* Memory of the fullest stage in bytes. */
     bool fits;
     bool metis; /* True if METIS found the placement; false if it was found by dynamic programming
                    over the chain of units. */

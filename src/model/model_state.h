@@ -22,8 +22,8 @@ struct hm_model {
     /* Times of the layers; empty when only totals of the network are known. */
     struct hm_layer_costs costs;
     /*
-     * Times of steps by their operations; NULL if layers are timed by `costs`. own_table is NULL if
-     * the table is shared.
+     * Step times computed from operations; NULL if `costs` gives the times of layers. own_table is
+     * NULL if the table is shared.
      */
     struct hm_step_table *table, *own_table;
     /* Kind of overlap between computation and communication; never HM_OVERLAP_AUTO. */
@@ -40,10 +40,10 @@ struct hm_model {
                                   copies; used if the job has a dataflow. */
     double symbols[HM_SYMBOL_COUNT];
     double flops;        /* Flop per second that one worker reaches. */
-    double batch;        /* Samples of an iteration, multiplied by the work factor. */
+    double batch;        /* Number of samples in an iteration, multiplied by the work factor. */
     double compute_work; /* Factor on the time of a compute formula that does not use the batch. */
     double gradient_bytes;
-    /* Bytes of memory of a worker: a fixed number, and a number for each sample; NaN if unknown. */
+    /* Memory of a worker in bytes: a fixed number, and a number for each sample; NaN if unknown. */
     double memory_fixed, memory_per_sample;
     char notes[NOTES_MAX][NOTE_TEXT];
     size_t note_count;
@@ -56,11 +56,11 @@ struct hm_model {
     struct hm_model *kinds[HM_KINDS_MAX];
 };
 
-/* Makes the model of a mixed cluster; `variant` must contain the mixes of machines. */
+/* Creates the model of a mixed cluster; `variant` must contain the mixes of machines. */
 int hm__model_new_mixed(const struct hm_job *job, const struct hm_cluster *cluster,
                         const struct hm_variant *variant, struct hm_model **ret_model,
                         struct hm_err *err);
-/* Same as hm__model_eval_slowed, for a model of one kind of machines. */
+/* Same as hm__model_eval_slowed, but for a model of one kind of machine. */
 int hm__model_eval_kind(const struct hm_model *m, struct hm_point *points, size_t count,
                         double factor, struct hm_err *err);
 /*
@@ -79,32 +79,32 @@ void hm__model_add_note(struct hm_model *m, const char *text);
 enum hm_math hm__model_math(const struct hm_job *job);
 int hm__model_fail_missing(const struct hm_model *m, const char *field, const char *message,
                            const char *hint, struct hm_err *err);
-/* Checks that formulas have the quantities they use, and that communication has its links. */
+/* Checks that formulas have the quantities that they use, and that communication has its links. */
 int hm__model_check_formulas(const struct hm_model *m, struct hm_err *err);
 
 /* Sets the links of a TensorFlow strategy; fails if the machine cannot run it. */
 int hm__model_set_strategy(struct hm_model *m, struct hm_err *err);
-/* Sets the table of stragglers of the cluster, and adds a note that it is used. */
+/* Sets the straggler table of the cluster, and adds a note that says that it is used. */
 int hm__model_set_stragglers(struct hm_model *m, struct hm_err *err);
 /* Returns the time in seconds that one edge of a graph takes if the job has no formula for it: flop
- * divided by the rate; for a CPU in the catalog, the time of its scalar arithmetic or of its memory
- * traffic. */
+ * divided by the rate or, for a CPU in the catalog, the time of its scalar arithmetic or of its
+ * memory traffic. */
 double hm__model_edge_time(const struct hm_model *m);
 /* Decides whether steps are modelled by their operations, and how computation and communication
  * overlap. */
 int hm__model_set_table(struct hm_model *m, struct hm_err *err);
 /* Returns whether a step is an all-reduce of gradients that is sent in buckets. */
 bool hm__model_in_buckets(const struct hm_model *m, const struct hm_transfer *t);
-/* Returns the bytes of memory of a worker that training can use; NaN if unknown. */
+/* Returns the number of bytes of a worker's memory that training can use; NaN if unknown. */
 double hm__model_memory_limit(const struct hm_model *m);
-/* Computes the time in seconds of a step, without communication, on the slowest of n workers, and
- * the memory of a worker. Each worker performs `passes` forward and backward passes with b samples
- * each. */
+/* Computes the time of a step on the slowest of n workers, in seconds and without communication,
+ * and the memory of a worker. Each worker performs `passes` forward and backward passes with b
+ * samples each. */
 int hm__model_table_compute(const struct hm_model *m, double n, double b, double passes,
                             double *ret_s, double *ret_bytes, struct hm_err *err);
 /* Computes the communication of all buckets among n workers that perform `passes` passes with b
  * samples each. end_s is the time of the whole step if its last backward pass overlaps with the
- * communication. All communication takes `factor` times as long as the links alone require. */
+ * communication. All communication takes `factor` times as long as on the links alone. */
 int hm__model_table_send(const struct hm_model *m, double n, double b, double passes, double factor,
                          enum hm_scheme scheme, const struct hm_wires *wires,
                          struct hm_step_sent *ret_sent, struct hm_err *err);

@@ -1,7 +1,7 @@
 /*
- * Models a job whose steps are timed by their operations: a network with layers on an accelerator
- * that the catalog describes. Jobs that state flops or an efficiency themselves are timed by their
- * layers at that rate (layer_time.c).
+ * Models a job whose step times are computed from operations: a network with layers on an
+ * accelerator that the catalog describes. For jobs that state flops or an efficiency themselves,
+ * the times of layers at that rate are used (layer_time.c).
  */
 #include "model_step.h"
 

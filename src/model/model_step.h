@@ -1,12 +1,12 @@
-/* Makes tables of step times that models of one job on one cluster can share. */
+/* Creates tables of step times that models of one job on one cluster can share. */
 #ifndef HM_MODEL_STEP_H
 #define HM_MODEL_STEP_H
 
 #include "step_time.h"
 
-/* Makes the table of step times that models of this job on this cluster can share; the result is
- * NULL if steps are not modelled by their operations. Job and cluster are borrowed and must outlive
- * the table. */
+/* Creates the table of step times that models of this job on this cluster can share; the result is
+ * NULL if steps are not modelled by their operations. The job and the cluster are borrowed and must
+ * outlive the table. */
 int hm__model_table_new(const struct hm_job *job, const struct hm_cluster *cluster,
                         const struct hm_constants *constants, struct hm_step_table **ret_table,
                         struct hm_err *err);

@@ -1,7 +1,7 @@
 /*
  * Models the TensorFlow strategies (tf.distribute) and checks what they need from a machine. Most
- * strategies are other names of platforms. Central storage keeps the variables in the memory of the
- * host: each accelerator sends its gradients to the host and fetches the variables, through PCI
+ * strategies are other names for platforms. Central storage keeps the variables in the memory of
+ * the host: each accelerator sends its gradients to the host and fetches the variables, through PCI
  * Express or through the link of the machine if that is slower, and the host is modelled as a
  * server whose port is such a link. Limit: a host with several PCI Express root complexes is faster
  * than this.
@@ -12,7 +12,10 @@
 
 #include "model_state.h"
 
-/* Returns the bytes per second of an accelerator's PCI Express link, at 80 % of its rate. */
+/*
+ * Returns the bandwidth in bytes per second of an accelerator's PCI Express link, at 80 % of its
+ * rate.
+ */
 static double host_bandwidth(const struct hm_node *node)
 {
     switch (node->generation) {

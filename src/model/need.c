@@ -2,11 +2,12 @@
  * Computes the memory that one worker needs for training.
  *
  * With 32 or 64 bits, a worker keeps each parameter, its gradient, and the states of the optimizer
- * (momentum: one, Adam: two) in that precision. 16 bits mean mixed precision (Micikevicius et al.,
- * ICLR 2018): the parameter and its gradient in 16 bits, and a copy of the parameter and the states
- * in 32 bits, so Adam needs 2 + 2 + 4 + 8 = 16 bytes a parameter. Activations grow with the samples
- * of one forward pass. If a worker's samples do not fit, it performs several passes and adds their
- * gradients (gradient accumulation). Limit: nothing is recomputed or divided among workers.
+ * (one for momentum, two for Adam) in that precision. 16 bits mean mixed precision (Micikevicius et
+ * al., ICLR 2018): the parameter and its gradient have 16 bits, and a copy of the parameter and the
+ * states have 32 bits, so Adam needs 2 + 2 + 4 + 8 = 16 bytes per parameter. Activations grow with
+ * the number of samples in one forward pass. If a worker's samples do not fit, it performs several
+ * passes and adds their gradients (gradient accumulation). Limit: nothing is recomputed or divided
+ * among workers.
  */
 #include "need.h"
 

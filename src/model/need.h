@@ -8,8 +8,8 @@
 #include "howmany_inputs.h"
 
 /*
- * Returns the bytes that a worker keeps for each parameter: the parameter, its gradient and the
- * optimizer's states.
+ * Returns the number of bytes that a worker keeps for each parameter: the parameter, its gradient
+ * and the optimizer's states.
  */
 double hm__need_parameter_bytes(enum hm_optimizer optimizer, double precision);
 

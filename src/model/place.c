@@ -2,12 +2,13 @@
  * Places a chain of layers on devices (model parallelism) so that the pipeline takes the shortest
  * time.
  *
- * The time of a step with m micro-batches is sum(t_s) + sum(c_s) + (m - 1) max(t_s, c_s), with t_s
- * the time of stage s and c_s that of the link after it. sum(t_s) does not depend on the placement.
- * For each value M that max(t_s, c_s) can have, in ascending order, a dynamic program over the
- * units finds the smallest sum(c_s) of placements whose stages and links take at most M. The search
- * ends when no placement with a larger M can be better than the best one so far. A stage s of k
- * keeps the activations of min(m, k - s) micro-batches (forward and backward passes alternate).
+ * The time of a step with m micro-batches is sum(t_s) + sum(c_s) + (m - 1) max(t_s, c_s), where t_s
+ * is the time of stage s and c_s is the time of the link after it. sum(t_s) does not depend on the
+ * placement. For each value M that max(t_s, c_s) can have, in ascending order, a dynamic program
+ * over the units finds the smallest sum(c_s) of placements whose stages and links take at most M.
+ * The search ends when no placement with a larger M can be better than the best one so far. Stage s
+ * of k keeps the activations of min(m, k - s) micro-batches (forward and backward passes
+ * alternate).
  */
 #include "place.h"
 
@@ -19,7 +20,7 @@
 #include "memory.h"
 #include "order.h"
 
-/* Sums over the first units of the chain; the sums of a stage are differences of these. */
+/* Sums over the first units of the chain; the sums over a stage are differences of these. */
 struct place_sums {
     double *time_s, *fixed, *kept;
 };
@@ -121,7 +122,7 @@ static size_t list_times(const struct place_search *s, double *times)
     return count;
 }
 
-/* Takes the placement that search_fill has found if it is faster than the best one so far. */
+/* Adopts the placement that search_fill has found if it is faster than the best one so far. */
 static void search_take(struct place_search *s, struct hm_placement *best)
 {
     struct hm_placement found = {0};
@@ -136,7 +137,7 @@ static void search_run(struct place_search *s, const double *times, size_t count
                        struct hm_placement *best)
 {
     const double total = s->sums.time_s[s->count];
-    /* Lower bound of the sum of link times: the smallest sum if stages may take any time. */
+    /* Lower bound on the sum of link times: the smallest sum if stages may take any time. */
     const double links = search_fill(s, times[count - 1]);
     size_t low = 0, high = count - 1;
 

@@ -1,8 +1,8 @@
 /*
- * Makes predictions for comparison with measurements. The bounds of the interval of an all-reduce
+ * Makes predictions for comparison with measurements. The bounds of the interval for an all-reduce
  * are the 5th and 95th percentiles of measured / predicted time over the rows whose source was held
- * out when the constants were chosen (tools/fit_step.c prints them); intervals of steps are in
- * sheet_spread.c.
+ * out when the constants were chosen (tools/fit_step.c prints them); sheet_spread.c has the
+ * intervals for steps.
  */
 #include "predict.h"
 

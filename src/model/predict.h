@@ -17,7 +17,7 @@ int hm__predict_step(const struct hm_job *job, const struct hm_way *way, double 
 double hm__predict_allreduce(const struct hm_cluster *cluster, double n, double bytes,
                              const struct hm_constants *constants);
 
-/* Returns the 90 % interval of an all-reduce, from errors on held-out sources. */
+/* Returns the 90 % interval for an all-reduce, from errors on held-out sources. */
 struct hm_interval hm__predict_allreduce_interval(void);
 
 #endif

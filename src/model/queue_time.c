@@ -1,5 +1,6 @@
 /*
- * Computes the time of workers that queue at the links of servers; queue_time.h has the equations.
+ * Computes the time of workers that queue at the links of servers; queue_time.h gives the
+ * equations.
  */
 #include "queue_time.h"
 
@@ -31,15 +32,15 @@ static double queue_residual(const struct queue *q, double time_s)
 }
 
 /*
- * Finds the root by regula falsi with the Illinois rule, between a time that is too short and one
- * that is too long.
+ * Finds the root by regula falsi with the Illinois rule, starting from a time that is too short and
+ * a time that is too long.
  */
 static double queue_solve(const struct queue *q, double low, double high)
 {
     double below = queue_residual(q, low), above = queue_residual(q, high), middle = low;
     /*
-     * End of the bracket that the last step kept: -1 the upper end, 1 the lower end, 0 before the
-     * first step.
+     * End of the bracket that the last step kept: -1 for the upper end, 1 for the lower end, 0
+     * before the first step.
      */
     int kept = 0;
 

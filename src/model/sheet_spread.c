@@ -2,26 +2,26 @@
  * Estimates the errors of the predictions of a specification sheet by comparison with measured
  * steps.
  *
- * The table has, for each kind of job and hardware, mean and standard deviation of r = ln(measured
- * / predicted) over the measurements in data/steps.csv and data/platforms.csv. The predictions are
- * made with constants that were fitted without the source of the row, or without its network for
- * CPUs and frameworks (column held_out_s), so the spread is that of a source that the model has not
- * seen. `howmany validate --steps` estimates these values again from the tables, and
- * docs/explain/accuracy.md reports how often the intervals contain the measurement.
+ * For each kind of job and hardware, the table contains the mean and standard deviation of r =
+ * ln(measured / predicted) over the measurements in data/steps.csv and data/platforms.csv. The
+ * predictions are made with constants that were fitted without the source of the row, or without
+ * its network for CPUs and frameworks (column held_out_s), so the spread applies to a source that
+ * the model has not seen. `howmany validate --steps` estimates these values again from the tables,
+ * and docs/explain/accuracy.md reports how often the intervals contain the measurement.
  *
- * Every source has the same weight, however many rows it has. With k sources of means m_s, the mean
- * is m = sum m_s / k, the variance of a row is v, the mean over the sources of the mean of (r -
- * m)^2 in a source, and a row of another source has the variance v (1 + 1/k), since m is uncertain
- * too. One to four sources do not determine v, so the deviation is then scaled to the 90 % interval
- * of Student's distribution with k degrees of freedom. For a kind that has a single source,
- * networks were held out instead of sources, and the deviation is not scaled.
+ * Every source has the same weight, regardless of its number of rows. With k sources of means m_s,
+ * the mean is m = sum m_s / k. The variance v of a row is the mean over the sources of the mean of
+ * (r - m)^2 within a source. A row of another source has the variance v (1 + 1/k), since m is also
+ * uncertain. One to four sources do not determine v, so the deviation is then scaled to the 90 %
+ * interval of Student's distribution with k degrees of freedom. For a kind that has a single
+ * source, networks were held out instead of sources, and the deviation is not scaled.
  *
- * Steps of one job on different n have much of their error in common. The difference of their
+ * Steps of one job on different n have much of their error in common. The difference between their
  * errors grows with the ratio of their n, and is larger if one n is inside a node and the other
  * needs several nodes. If the row on the fewest workers is known, the median error of 114 rows
- * falls from 13 % to 3 %.
+ * decreases from 13 % to 3 %.
  *
- * Limits: few sources, and one distribution for all networks of a kind.
+ * Limits: there are few sources, and there is one distribution for all networks of a kind.
  */
 #include "sheet_spread.h"
 
@@ -54,7 +54,7 @@ static const double NORMAL_90 = 1.645;
  */
 static const double student_90[] = {6.314, 2.920, 2.353, 2.132};
 
-/* Returns whether the rate of the job's number format is at least twice that of fp32. */
+/* Returns whether the rate of the job's number format is at least twice the rate of fp32. */
 static bool job_uses_matrix_units(const struct hm_job *job, const struct hm_node *node)
 {
     double rate = hm__node_rate(node, job->math, job->precision, NULL);
@@ -87,7 +87,7 @@ enum hm_sheet_kind hm__sheet_kind(const struct hm_job *job, const struct hm_clus
 }
 
 /*
- * The interval always contains the prediction, because a few measurements that all lie on one side
+ * The interval always contains the prediction, because a few measurements that are all on one side
  * of it do not exclude the other side.
  */
 struct hm_interval hm__sheet_interval(const struct hm_sheet_error *e)

@@ -8,11 +8,11 @@
 #include "howmany.h"
 
 /*
- * Kinds of predictions, each with its own distribution of errors. Accelerators are those in the
+ * Kinds of predictions, each with its own distribution of errors. Accelerators are entries in the
  * catalog.
  */
 enum hm_sheet_kind {
-    HM_SHEET_DEVICE,    /* Prediction for a network on one accelerator of the catalog. */
+    HM_SHEET_DEVICE,    /* Prediction for a network on one accelerator in the catalog. */
     HM_SHEET_NODE,      /* Prediction for a network on several accelerators in one node. */
     HM_SHEET_NODES,     /* Prediction for a network on the accelerators of several nodes. */
     HM_SHEET_COMPILED,  /* Prediction for a network on any number of accelerators, with compiled
@@ -26,7 +26,9 @@ enum hm_sheet_kind {
     HM_SHEET_CPU,       /* Prediction for a network on CPUs whose cores are known. */
     HM_SHEET_RATES,     /* Prediction for a network on hardware with known rates and no other known
                            properties. */
-    /* Same as HM_SHEET_RATES, but with matrix units, whose rate is at least twice that of fp32. */
+    /*
+     * Same as HM_SHEET_RATES, but with matrix units, whose rate is at least twice the rate of fp32.
+     */
     HM_SHEET_MATRIX,
     HM_SHEET_FORMULA, /* Prediction for a job given by formulas, totals or a graph. */
     HM_SHEET_KIND_COUNT
@@ -41,7 +43,7 @@ struct hm_sheet_error {
 
 extern const struct hm_sheet_error hm__sheet_errors[HM_SHEET_KIND_COUNT];
 
-/* Interval of a time, given as factors on the predicted time. */
+/* Interval for a time, given as factors on the predicted time. */
 struct hm_interval {
     double low, high;
 };
@@ -59,8 +61,8 @@ struct hm_interval hm__sheet_interval(const struct hm_sheet_error *error);
 
 /*
  * Standard deviation of ln(measured / predicted) for other n after a job was measured on one n:
- * HM_SHEET_DRIFT for each doubling of n beyond the measured one, HM_SHEET_CROSSING if n needs
- * several nodes and the measured n was inside one node. Both were fitted to the curves of
+ * HM_SHEET_DRIFT for each doubling of n beyond the measured n, and HM_SHEET_CROSSING if n needs
+ * several nodes and the measured n was inside one node. Both were fitted to the curves in
  * data/steps.csv.
  */
 #define HM_SHEET_DRIFT 0.02
@@ -81,9 +83,9 @@ struct hm_sheet_row {
 };
 
 /*
- * Estimates the distribution from the measurements of one kind, leaving out those of the source
- * `without`, which may be NULL. Returns the number of sources; if it is below 2, the spread is that
- * of one source.
+ * Estimates the distribution from the measurements of one kind, leaving out the source `without`,
+ * which may be NULL. Returns the number of sources; if it is below 2, the spread describes a single
+ * source.
  */
 size_t hm__sheet_estimate(const struct hm_sheet_row *rows, size_t count, const char *without,
                           struct hm_sheet_error *ret_error);

@@ -15,8 +15,10 @@ struct hm_slow {
      */
     double chance, slow;
     /* A class holds the workers with the same permanent factor on their time. Each distinct speed
-     * has two classes: an even one for ordinary nodes and the following odd one for slow nodes. */
-    double *speeds;   /* Speeds of the nodes that the cluster lists, rounded if there are many. */
+     * has two classes: an even class for ordinary nodes and the following odd class for slow
+     * nodes. */
+    double *speeds;   /* Speeds of the nodes that the cluster lists; they are rounded if there are
+                         many. */
     double *distinct; /* Distinct speeds in ascending order. */
     size_t *classes;  /* Class of speed of each listed node. */
     size_t class_count, ordinary;
@@ -26,8 +28,8 @@ struct hm_slow {
      * iteration.
      */
     bool tabulated;
-    /* `pause` and `certain` are relative to the time of an iteration; the integrand is 1 up to
-     * `certain`. */
+    /* `pause` is the length of a pause, and `certain` is the time before which no worker has
+     * finished, so that the integrand is 1. Both are relative to the time of an iteration. */
     double pause, certain;
     double *edges, *weights, *q, *log_done;
     size_t node_count;
@@ -35,7 +37,7 @@ struct hm_slow {
     double *mass;
     /*
      * Random draws for the recursion: the factor on the time of an iteration, and 1 if the
-     * iteration has a pause, else 0.
+     * iteration has a pause, 0 otherwise.
      */
     double *bank, *paused;
     double *ends, *factors;

@@ -1,11 +1,11 @@
 /*
  * Computes the mean time of an iteration when workers need not wait for each other at every step.
  *
- * Async: each worker runs on its own, so n workers finish n iterations in n / sum_i(1 / t_i)
- * seconds, where t_i is the mean time of worker i. SSP (Ho et al. 2013): the fastest worker is at
- * most `staleness` iterations ahead of the slowest; this has no closed form, so the recursion
- * x_i(c) = max(x_i(c-1), max_j x_j(c-1-staleness)) + d_i(c) is run on a stored array of random
- * draws. The length of that array is prime, so that a worker does not meet the same draws
+ * With async, each worker runs independently, so n workers finish n iterations in n / sum_i(1 /
+ * t_i) seconds, where t_i is the mean time of worker i. With SSP (Ho et al. 2013), the fastest
+ * worker is at most `staleness` iterations ahead of the slowest; this has no closed form, so the
+ * recursion x_i(c) = max(x_i(c-1), max_j x_j(c-1-staleness)) + d_i(c) is run on a stored array of
+ * random draws. The length of that array is prime, so that a worker does not see the same draws
  * periodically. Limits: draws are independent, and more than 2048 workers are extrapolated.
  */
 #include <math.h>
@@ -21,16 +21,21 @@
 
 enum {
     BANK = 65521,
-    /* Largest number of workers that is simulated; more are extrapolated over log2(n). */
+    /*
+     * Largest number of workers that are simulated; larger numbers are extrapolated over log2(n).
+     */
     WORKERS = 2048,
     FEWEST = 400, /* Smallest number of iterations that are simulated. */
-    /* Number of draws of all workers together, unless FEWEST iterations need more. */
+    /* Total number of draws of all workers, unless FEWEST iterations need more. */
     DRAWS = 200000,
     PER_STALENESS = 16, /* Smallest number of iterations that are simulated for each unit of
                            staleness. */
 };
 
-/* Returns the expected time in seconds of an iteration on the given worker, counted from 0. */
+/*
+ * Returns the expected time of an iteration on the given worker in seconds; workers are counted
+ * from 0.
+ */
 static double mean_seconds(const struct hm_slow *w, double worker, double n, double seconds)
 {
     const struct hm_slowness *s = w->slowness;
@@ -114,14 +119,16 @@ static int draw_bank_fill(struct hm_slow *w, struct hm_err *err)
 }
 
 /*
- * Runs the recursion for n <= WORKERS and returns the mean time of an iteration; the first fifth of
+ * Runs the recursion for n <= WORKERS and returns the mean time of an iteration. The first fifth of
  * the iterations is not counted.
  */
 static double ssp_recursion(struct hm_slow *w, size_t n, size_t staleness, double seconds,
                             double extra)
 {
     double front[HM_SLOW_STALENESS + 1] = {
-        /* Time at which all workers had ended iteration c, stored at index c % (staleness + 1). */
+        /*
+         * Time at which all workers had finished iteration c, stored at index c % (staleness + 1).
+         */
         0};
     size_t rounds = DRAWS / n > FEWEST ? DRAWS / n : FEWEST, at = 0;
     double began = 0, ended = 0, pause = w->slowness->pause_s;
@@ -135,7 +142,9 @@ static double ssp_recursion(struct hm_slow *w, size_t n, size_t staleness, doubl
     for (size_t c = 0; c < rounds; c++) {
         if (hm__budget_spent("staleness"))
             break;
-        /* Time at which all workers ended the iteration that is staleness + 1 before this one. */
+        /*
+         * Time at which all workers finished the iteration that is staleness + 1 before this one.
+         */
         double gate = front[c % (staleness + 1)];
         ended = 0;
         for (size_t i = 0; i < n; i++, at = at + 1 == BANK ? 0 : at + 1) {

@@ -2,21 +2,21 @@
  * Computes order statistics of the times of slowed iterations by quadrature.
  *
  * An iteration of one second takes T = F e^(s Z) on a worker, or F f e^(s Z) + pause with
- * probability p (slowness.h), where F is the permanent factor of the worker, f the factor of a slow
- * iteration, s the spread and Z a standard normal variable. Workers with the same F form a class.
- * With q_g(t) = P(T > t) in class g,
+ * probability p (slowness.h), where F is the permanent factor of the worker, f is the factor of a
+ * slow iteration, s is the spread and Z is a standard normal variable. Workers with the same F form
+ * a class. With q_g(t) = P(T > t) in class g,
  *     E X_(n-k) = integral over t of P(more than k workers are unfinished at t),
  * where X_(n-k) is the time at which all but k of n workers have finished. The number of unfinished
- * workers is a sum of binomials, one for each class; for k = 0 the integrand is 1 - prod_g (1 -
- * q_g)^(n_g). The integrand falls from 1 to 0 in steps around F and F f + pause. The range is cut
- * at multiples of the spread around each step, and each piece is integrated over ln t by 8-point
- * Gauss-Legendre quadrature. Without spread the integrand is constant between the steps and the sum
- * is exact. The tables of q are the same for every n, unless a pause makes them depend on the
- * seconds.
+ * workers is a sum of binomials, one for each class; for k = 0, the integrand is 1 - prod_g (1 -
+ * q_g)^(n_g). The integrand decreases from 1 to 0 in steps around F and F f + pause. The range is
+ * divided at multiples of the spread around each step, and each piece is integrated over ln t with
+ * 8-point Gauss-Legendre quadrature. Without spread, the integrand is constant between the steps
+ * and the sum is exact. The tables of q are the same for every n, unless a pause makes them depend
+ * on the seconds.
  *
  * Limits: iterations and workers are independent. With random draws, more than MANY_SPEEDS distinct
- * speeds are rounded to that many, evenly spaced in the logarithm. Reference: David and Nagaraja,
- * Order Statistics, 2003, chapter 5.
+ * speeds are rounded to that many speeds, evenly spaced on a logarithmic scale. Reference: David
+ * and Nagaraja, Order Statistics, 2003, chapter 5.
  */
 #include "slow_time.h"
 
@@ -114,7 +114,7 @@ static void count_classes(struct hm_slow *w, double n)
 /* ---- tables ---------------------------------------------------------------------------------- */
 
 /*
- * Returns P(e^(spread Z) > ratio) for a standard normal Z; without spread, this falls from 1 to 0
+ * Returns P(e^(spread Z) > ratio) for a standard normal Z; without spread, this drops from 1 to 0
  * at ratio 1.
  */
 static double lognormal_above(double ratio, double spread)
@@ -262,8 +262,8 @@ static double prob_few_late(struct hm_slow *w, size_t node, size_t late)
 }
 
 /*
- * Returns the factor on the time of the slowest worker that is waited for, if there are no random
- * draws.
+ * Returns the factor on the time of the slowest worker that the others wait for, if there are no
+ * random draws.
  */
 static double steady_order(struct hm_slow *w, double late)
 {

@@ -1,9 +1,10 @@
 /*
- * Computes the time of a training step: forward, backward, update. The device runs the operations
- * of the layers one after another; the host launches them. Both work at the same time, so a step
- * takes the time of the host or of the device, whichever is longer. Gradients are collected in
- * buckets in the order of the backward pass; the all-reduce of a bucket starts when it is full and
- * the previous one has ended (PyTorch's DistributedDataParallel, Li et al. 2020).
+ * Computes the time of a training step, which consists of the forward pass, the backward pass and
+ * the update. The device runs the operations of the layers one after another; the host launches
+ * them. The host and the device work at the same time, so a step takes as long as the slower of the
+ * two. Gradients are collected in buckets in the order of the backward pass; the all-reduce of a
+ * bucket starts when it is full and the previous one has ended (PyTorch's DistributedDataParallel,
+ * Li et al. 2020).
  *
  * Times are computed for batches of 2^k and 3*2^k samples and interpolated linearly between them.
  */
@@ -19,7 +20,7 @@
 enum { NODES_MAX = 128, STEP_LOOK_BACK = 64 };
 
 static const double WORKSPACE_BYTES = 75e6;
-/* Bytes of the first bucket, which is smaller than the others in PyTorch. */
+/* Size in bytes of the first bucket, which is smaller than the others in PyTorch. */
 static const double FIRST_BUCKET = 1 << 20;
 
 /* A kind of layer: equal layers share one kind, whose times are computed once for each batch. */
@@ -41,8 +42,8 @@ struct hm_step_table {
     double tensors;
     struct hm_layer_step *steps; /* Times of the kinds of layers for one batch; owned. */
     /*
-     * Components of the step for each tabulated batch; an entry is NULL until it is first needed.
-     * Owned.
+     * Components of the step for each tabulated batch, owned; an entry is NULL until it is first
+     * needed.
      */
     struct hm_step_parts *nodes[NODES_MAX];
     struct hm_step_parts between; /* Components of the step for the last interpolated batch. */
@@ -72,9 +73,7 @@ static bool place_equal(const struct step_kind *a, const struct hm_count *l,
            kept;
 }
 
-/*
- * Finds layers that are equal; the repetitions of a block refer to the same layer of the network.
- */
+/* Finds equal layers; the repetitions of a block refer to the same layer of the network. */
 static void table_find_kinds(struct hm_step_table *t)
 {
     const struct hm_counts *c = t->counts;
@@ -102,7 +101,7 @@ static void table_fill_buckets(struct hm_step_table *t, double limit)
     double weight = t->job->precision / 8;
     double room = limit > 0 ? fmin(limit, FIRST_BUCKET) : 0;
 
-    /* The limit of bytes is raised if there would be more than HM_BUCKETS_MAX buckets. */
+    /* The limit on bytes is raised if there would be more than HM_BUCKETS_MAX buckets. */
     limit = fmax(limit, t->counts->parameters * weight / (HM_BUCKETS_MAX / 2));
     for (size_t i = t->counts->layer_count; i-- > 0;) {
         double bytes = t->counts->layers[i].parameters * weight;
@@ -187,7 +186,7 @@ const struct hm_counts *hm__step_table_counts(const struct hm_step_table *t)
 
 /* Returns the peak memory for b samples: weights, the optimizer's state, workspaces of libraries,
  * the input, converted weights, and values that operations keep. Gradients of the last layers exist
- * before the values of the first layers are freed, so a part of the gradients is included. */
+ * before the values of the first layers are freed, so part of the gradients is included. */
 static double table_memory(const struct hm_step_table *t, double b, double kept)
 {
     const struct hm_shape *in = &t->job->network->input;
@@ -276,7 +275,7 @@ static const struct hm_step_parts *table_node(struct hm_step_table *t, size_t i)
 
 /*
  * Interpolates the components of a step between the entries p and q of the table, at the fraction x
- * of the way to q.
+ * of the distance to q.
  */
 static void table_interpolate(struct hm_step_table *t, const struct hm_step_parts *p,
                               const struct hm_step_parts *q, double x)

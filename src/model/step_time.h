@@ -14,30 +14,31 @@ enum { HM_BUCKETS_MAX = 256 };
 /* The components of a step for one batch. They add up to the time of a step on one worker. */
 struct hm_step_parts {
     double forward_s, backward_s, update_s;
-    /* Total seconds of the host and of the device; a step takes the larger one. */
+    /* Total times of the host and of the device in seconds; a step takes the larger of the two. */
     double host_s, device_s;
-    double memory_bytes; /* Peak bytes of memory, without the context of the framework. */
-    double ready_s[HM_BUCKETS_MAX]; /* Seconds from the step's start until each bucket is full. */
+    double memory_bytes; /* Peak memory in bytes, without the context of the framework. */
+    double ready_s[HM_BUCKETS_MAX]; /* Time in seconds from the start of the step until each bucket
+                                       is full. */
 };
 
 /*
- * Times of the steps of one network on one kind of worker. Times are computed for some batches when
- * they are first needed and interpolated between them, so a table must not be shared by threads.
+ * Step times of one network on one kind of worker. Times are computed for some batches when they
+ * are first needed and interpolated between them, so threads must not share a table.
  */
 struct hm_step_table;
 
 /*
- * Makes a table for a job whose network has layers. The job is borrowed and must outlive the table.
- * bucket_bytes is the size at which a bucket of gradients is sent; 0 means one bucket for each
- * layer.
+ * Creates a table for a job whose network has layers. The job is borrowed and must outlive the
+ * table. bucket_bytes is the size at which a bucket of gradients is sent; 0 means one bucket for
+ * each layer.
  */
 int hm__step_table_new(const struct hm_job *job, const struct hm_device *device,
                        double bucket_bytes, struct hm_step_table **ret_table, struct hm_err *err);
 void hm__step_table_free(struct hm_step_table *table);
 
-/* Returns the device that the table was made for; borrowed. */
+/* Returns the device for which the table was created; borrowed. */
 const struct hm_device *hm__step_table_device(const struct hm_step_table *table);
-/* Returns the counts of the network that the table was made for; borrowed. */
+/* Returns the counts of the network for which the table was created; borrowed. */
 const struct hm_counts *hm__step_table_counts(const struct hm_step_table *table);
 /*
  * Finds the components of a step for a batch of b samples; less than one sample counts as one. They
@@ -50,7 +51,8 @@ int hm__step_table_eval(struct hm_step_table *table, double b,
 struct hm_step_sent {
     /* Latency and transfer time in seconds, summed over the messages of all buckets. */
     double latency_s, bandwidth_s;
-    double end_s; /* Seconds from the start of the step until the last bucket has been reduced. */
+    double end_s; /* Time in seconds from the start of the step until the last bucket has been
+                     reduced. */
     enum hm_scheme scheme;
 };
 

@@ -1,4 +1,4 @@
-/* Changes to a job and a cluster that what-if questions and alternatives ask for. */
+/* Describes the changes to a job and a cluster that what-if questions and alternatives ask for. */
 #ifndef HM_VARIANT_H
 #define HM_VARIANT_H
 
@@ -18,17 +18,16 @@ struct hm_variant {
     struct hm_scaled quantity;    /* Factor on one quantity of the section `where:` of the job. */
     const struct hm_parts *parts; /* Splits of a graph for n = 1..part_count; borrowed. */
     size_t part_count;
-    bool balanced;     /* True if each worker gets the mean number of edges. */
+    bool balanced;     /* True if each worker has the mean number of edges. */
     struct hm_way way; /* Platform and consistency of the model. */
-    /* Straggler table of the cluster; borrowed. NULL means that the model makes its own. */
+    /* Straggler table of the cluster, borrowed; if NULL, the model creates its own. */
     struct hm_stragglers *stragglers;
-    /*
-     * Times of steps of the job on the cluster; borrowed. NULL means that the model makes its own.
-     */
+    /* Step times of the job on the cluster, borrowed; if NULL, the model computes its own. */
     struct hm_step_table *table;
     bool steady;   /* True if the cluster's stragglers are ignored. */
-    bool by_speed; /* True if each worker gets a share of the batch in proportion to its speed. */
-    const struct hm_mixes *mixes; /* Mix of machines for each n; NULL if not mixed. Borrowed. */
+    bool by_speed; /* True if each worker's share of the batch is proportional to its speed. */
+    /* Mix of machines for each n, borrowed; NULL if the cluster is not mixed. */
+    const struct hm_mixes *mixes;
 };
 
 /* clang-format off */

@@ -2,14 +2,14 @@
  * Models platforms: their communication steps, their synchronisation, and the limits of the
  * servers' links.
  *
- * BSP waits for all workers but the backups (Chen et al. 2016); with SSP and async, workers may be
- * in different iterations (Ho et al. 2013, Recht et al. 2011). Workers that perform local steps
+ * BSP waits for all workers except the backups (Chen et al. 2016); with SSP and async, workers may
+ * be in different iterations (Ho et al. 2013, Recht et al. 2011). Workers that perform local steps
  * send their model once in local_steps iterations (McMahan et al. 2017); workers that gossip are
- * assumed to wait for the slowest of all, though they wait for their neighbours only. Stale workers
- * queue at the servers' links (queue_time.h); with SSP, the wait at the links is taken from
- * asynchronous workers and added to every iteration of the recursion. Limits: the pace (the factor
- * by which stragglers slow an iteration) is interpolated linearly over ln n between two evaluated
- * n, and messages of different workers do not collide at a worker's port.
+ * assumed to wait for the slowest worker of all, although they wait only for their neighbours.
+ * Stale workers queue at the servers' links (queue_time.h); with SSP, the wait at the links is
+ * computed as for asynchronous workers and added to every iteration of the recursion. Limits: the
+ * pace (the factor by which stragglers slow an iteration) is interpolated linearly over ln n
+ * between two evaluated n, and messages of different workers do not collide at a worker's port.
  */
 #include "way_time.h"
 
@@ -35,8 +35,8 @@ struct pace_cached {
 struct hm_stragglers {
     struct pace_cached cache[CACHE_SIZE];
     /*
-     * The slowness that is modelled. If work is distributed by speed, permanent differences between
-     * workers are removed from it.
+     * The slowness that is modelled. If work is distributed by speed, it does not include permanent
+     * differences between workers.
      */
     struct hm_slowness slowness;
     struct hm_slow *slow; /* Tables of the times of workers with the slowness `slowness`. */
@@ -125,13 +125,13 @@ int hm__way_steps(const struct hm_way *way, const struct hm_job *job, struct hm_
     for (size_t i = 0; i < *ret_count; i++) {
         steps[i] = *message;
         steps[i].scheme = schemes[way->platform][i];
-        /* In a distributed model, workers join the partitions of the model with those of the data,
-         * which is a shuffle. */
+        /* In a distributed model, workers join the partitions of the model with the partitions of
+         * the data, which is a shuffle. */
         if (way->platform == HM_PLATFORM_DRIVER && job->dataflow && job->dataflow->distributed)
             steps[i].scheme = HM_SCHEME_SHUFFLE;
         steps[i].servers = way->platform == HM_PLATFORM_SERVER ? way->servers : 1;
         steps[i].times = 1 / fmax(1, way->local_steps);
-        /* Averages of parameters do not overlap with the backward pass, whereas gradients do. */
+        /* Averages of parameters do not overlap with the backward pass, but gradients do. */
         bool averages = way->platform > HM_PLATFORM_SERVER || way->local_steps > 1;
         if (((i == 0 && *ret_count > 1) || averages) && !message->bytes)
             steps[i].what = HM_PAYLOAD_PARAMETERS;
@@ -181,8 +181,8 @@ static double worker_share_s(const struct hm_stragglers *p, const struct hm_poin
 }
 
 /*
- * A request for the pace, that is, the factor by which stragglers slow an iteration: of synchronous
- * steps with backups (`together`), or of stale workers with a staleness bound.
+ * A request for the pace, that is, the factor by which stragglers slow an iteration: for
+ * synchronous steps with backups (`together`), or for stale workers with a staleness bound.
  */
 struct pace_request {
     bool together;
@@ -192,7 +192,10 @@ struct pace_request {
     const double *queue_s;
 };
 
-/* Returns the time, in seconds, in which a worker sends and receives, after it has computed. */
+/*
+ * Returns the time in seconds that a worker needs to send and receive messages after it has
+ * computed.
+ */
 static double worker_extra_s(const struct pace_request *request, const struct hm_point *points,
                              size_t i)
 {
@@ -201,8 +204,8 @@ static double worker_extra_s(const struct pace_request *request, const struct hm
 }
 
 /*
- * Returns the time in seconds of an iteration of a worker that waits for no other; the pace of SSP
- * is relative to this time. p may be NULL.
+ * Returns the time in seconds of an iteration of a worker that does not wait for others; the pace
+ * of SSP is relative to this time. p may be NULL.
  */
 static double worker_alone_s(const struct hm_stragglers *p, const struct pace_request *request,
                              const struct hm_point *points, size_t i)
@@ -214,7 +217,7 @@ static double worker_alone_s(const struct hm_stragglers *p, const struct pace_re
 }
 
 /*
- * Finds the time of an iteration at a point, in seconds, from the cache if this point was evaluated
+ * Finds the time of an iteration at a point in seconds, using the cache if this point was evaluated
  * before.
  */
 static int pace_seconds_at(struct hm_stragglers *p, const struct pace_request *request,
@@ -264,8 +267,8 @@ static double pace_exact_limit(const struct hm_stragglers *p, bool together)
 
 /*
  * Computes the pace at every point: the time of an iteration, relative to steady workers (BSP) or
- * to workers that wait for no other (SSP). It is interpolated linearly over ln n between the points
- * that are evaluated.
+ * to workers that do not wait for others (SSP). It is interpolated linearly over ln n between the
+ * evaluated points.
  */
 static int pace_eval(struct hm_stragglers *p, const struct pace_request *request,
                      const struct hm_point *points, size_t count, double *paces, struct hm_err *err)

@@ -16,14 +16,14 @@ enum { HM_WAY_STEPS = 2 };
 struct hm_stragglers;
 
 /*
- * Makes the straggler table of a cluster. slowness is borrowed. With by_speed, each worker gets
- * work in proportion to its speed.
+ * Creates the straggler table of a cluster. slowness is borrowed. With by_speed, the work of each
+ * worker is proportional to its speed.
  */
 int hm__stragglers_new(const struct hm_slowness *slowness, bool by_speed,
                        struct hm_stragglers **ret_stragglers, struct hm_err *err);
 void hm__stragglers_free(struct hm_stragglers *stragglers);
 
-/* Returns the number of nodes that a platform needs in addition to those of the workers. */
+/* Returns the number of nodes that a platform needs in addition to the workers' nodes. */
 double hm__way_nodes(const struct hm_way *way);
 /* Returns the number of workers out of n whose gradients are used. */
 double hm__way_used(const struct hm_way *way, double n);
@@ -41,15 +41,15 @@ int hm__way_steps(const struct hm_way *way, const struct hm_job *job, struct hm_
 
 /*
  * Adds the wait for stragglers to synchronous workers: compute_s, given for a worker without
- * delays, becomes the expected time until all workers but the backups have finished; wait_s is the
- * increase.
+ * delays, becomes the expected time until all workers except the backups have finished; wait_s is
+ * the increase.
  */
 int hm__stragglers_wait(struct hm_stragglers *stragglers, const struct hm_way *way,
                         struct hm_point *points, size_t count, struct hm_err *err);
 
 /*
- * Seconds of a message in one direction, at the port of a worker's node and at the port of a server
- * for all workers; one value for each point.
+ * Time in seconds of a message in one direction, at the port of a worker's node, and at the port of
+ * a server for all workers; one value for each point.
  */
 struct hm_ports {
     const double *worker, *server;
@@ -59,15 +59,16 @@ struct hm_ports {
  * Computes the times with stale workers. An iteration is the time in which n gradients are applied,
  * including the time in which messages queue at the servers' links. Each worker computes, sends and
  * receives in turn; messages of different workers overlap, and a link carries both directions at
- * once. All times of the points except the totals are set. stragglers may be NULL when all workers
- * are equally fast and steady.
+ * the same time. All times of the points except the totals are set. stragglers may be NULL when all
+ * workers are equally fast and steady.
  */
 int hm__stragglers_apart(struct hm_stragglers *stragglers, const struct hm_way *way,
                          const struct hm_ports *ports, struct hm_point *points, size_t count,
                          struct hm_err *err);
 
 /*
- * Returns the fraction of an iteration in which a server's link is busy, in the busier direction.
+ * Returns the fraction of an iteration during which a server's link is busy, in the busier
+ * direction.
  */
 double hm__way_server_share(const struct hm_way *way, const struct hm_ports *ports, size_t i,
                             double time_s);

@@ -22,8 +22,8 @@ enum { CANDIDATE_COLUMNS = 22 };
 
 /*
  * Lists the quantities of a candidate in the order of JSON keys and CSV columns. All answers use
- * the same names: the ends of the interval of time_s are low_s and high_s; those of any other
- * quantity have its name, such as cost_low and cost_high.
+ * the same names: the ends of the interval for time_s are low_s and high_s; for any other quantity,
+ * they contain its name, such as cost_low and cost_high.
  */
 static void candidate_list_columns(const struct hm_candidate *c,
                                    struct candidate_column columns[CANDIDATE_COLUMNS])

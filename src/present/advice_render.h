@@ -1,6 +1,6 @@
 /*
- * Renders advice (which algorithm to use on how many workers), and declares phrases that both its
- * text and the report of a study use.
+ * Renders advice (which algorithm to use on how many workers), and declares functions for phrases
+ * that are used both in its text and in the report of a study.
  */
 #ifndef HM_ADVICE_RENDER_H
 #define HM_ADVICE_RENDER_H
@@ -32,8 +32,8 @@ bool hm__advice_is_first(const struct hm_advice *advice, size_t i);
 /* Appends the algorithm and the number of workers, such as "cocoa on 4 workers". */
 void hm__say_candidate(struct hm_text *out, const struct hm_candidate *candidate);
 /*
- * Appends the time to the target loss and the iterations, such as "24.3 ms to 1e-4 (21.0 ms to 29.0
- * ms), 9.4 iterations of 2.58 ms".
+ * Appends the time to the target loss and the number of iterations, such as "24.3 ms to 1e-4 (21.0
+ * ms to 29.0 ms), 9.4 iterations of 2.58 ms".
  */
 void hm__say_outcome(struct hm_text *out, const struct hm_advice *advice,
                      const struct hm_candidate *candidate);
@@ -60,15 +60,15 @@ void hm__say_sure(struct hm_text *out, const struct hm_advice *advice);
  */
 void hm__say_leads(struct hm_text *out, const struct hm_advice *advice);
 /*
- * Appends the best schedule (which number of workers to use until which iteration), if the question
+ * Appends the best schedule (the number of workers to use up to each iteration), if the question
  * asks for one.
  */
 void hm__say_schedule(struct hm_text *out, const struct hm_advice *advice);
 /* Appends the run that is expected to improve the advice most. */
 void hm__say_next_run(struct hm_text *out, const struct hm_advice *advice);
 /*
- * Appends how far the recommended candidate lies outside the measured range; appends nothing if it
- * lies inside.
+ * Appends how far the recommended candidate is outside the measured range; appends nothing if it is
+ * inside.
  */
 void hm__say_beyond(struct hm_text *out, const struct hm_advice *advice);
 

@@ -11,7 +11,7 @@
 
 /*
  * The spread of the times of single iterations is shown if the 95th percentile is more than this
- * multiple of the 5th.
+ * multiple of the 5th percentile.
  */
 static const double SPREAD_SHOWN = 1.02;
 
@@ -119,8 +119,8 @@ static void advice_add_rivals(struct hm_text *out, const struct hm_advice *a,
 }
 
 /*
- * Returns the smallest number of workers, larger than `above`, with which the algorithm never
- * reaches the target loss; INFINITY if there is none.
+ * Returns the smallest number of workers larger than `above` with which the algorithm never reaches
+ * the target loss; INFINITY if there is none.
  */
 static double advice_next_never(const struct hm_advice *a, const char *algorithm, double above)
 {

@@ -1,4 +1,4 @@
-/* Writes phrases about advice that both its text and the report of a study use. */
+/* Writes phrases about advice that are used both in its text and in the report of a study. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -112,7 +112,10 @@ void hm__say_value(struct hm_text *out, const struct hm_advice *a, const struct 
         hm__text_add(out, isfinite(c->time_s) ? hm__show_time(c->time_s, shown) : "never");
 }
 
-/* Writes a ratio below 10 with two decimals, and any other with three digits: 1.72, 0.60, 12.5. */
+/*
+ * Writes a ratio below 10 with two decimals, and any other ratio with three digits: 1.72, 0.60,
+ * 12.5.
+ */
 static const char *advice_show_ratio(double ratio, char *text)
 {
     snprintf(text, HM_SHOWN, ratio < 9.995 ? "%.2f" : "%.3g", ratio);

@@ -12,8 +12,8 @@
 #include "format.h"
 
 /*
- * A warning is added if the recommended configuration needs more than this many times the
- * machine-hours of the knee.
+ * A warning is added if the recommended configuration needs more than this many times as many
+ * machine-hours as the knee.
  */
 static const double COSTLY = 2;
 
@@ -110,7 +110,7 @@ static void answer_say_speedup(struct hm_text *out, const struct hm_answer *a,
                       reference);
 }
 
-/* Appends the time of an iteration in seconds, followed by the words in `what`, such as " an
+/* Appends the time of an iteration in seconds, followed by the text in `what`, such as " an
  * iteration". */
 static void answer_say_iteration_time(struct hm_text *out, const struct hm_answer *a,
                                       const struct hm_point *p, const char *what)
@@ -133,8 +133,8 @@ static const char *show_rate_rounded(double rate, char *text)
 }
 
 /*
- * Appends the rate at a point of the curve, in samples or tokens per second like the runs, with its
- * interval.
+ * Appends the rate at a point of the curve, in samples or tokens per second as in the runs, with
+ * its interval.
  */
 static void answer_say_unit_rate(struct hm_text *out, const struct hm_answer *a,
                                  const struct hm_point *p)
@@ -148,7 +148,7 @@ static void answer_say_unit_rate(struct hm_text *out, const struct hm_answer *a,
     answer_say_speedup(out, a, p);
 }
 
-/* Returns the words that follow a time and say what was timed, such as " an iteration". */
+/* Returns the text that follows a time and says what was timed, such as " an iteration". */
 static const char *answer_unit_text(const struct hm_answer *a)
 {
     return a->unit && a->unit[0] == 'e' ? " an epoch" : " an iteration";
@@ -353,7 +353,7 @@ void hm__answer_say_best(struct hm_text *out, const struct hm_answer *a,
 /* ---- uncertainty without runs ---------------------------------------------------------------- */
 
 /*
- * Writes the interval of a time, relative to the time itself, as "about ±30 %" or, if it is wide,
+ * Writes the interval for a time, relative to the time itself, as "about ±30 %" or, if it is wide,
  * as "within a factor of 2.1".
  */
 static void say_width(struct hm_text *out, const struct hm_style *style, double low, double high)

@@ -8,8 +8,8 @@
 void hm__answer_say_time(struct hm_text *out, const struct hm_answer *answer,
                          const struct hm_point *point);
 /*
- * Appends the first sentence of an answer. This function and those below may be called only if the
- * answer has a recommended point.
+ * Appends the first sentence of an answer. This function and the functions below may be called only
+ * if the answer has a recommended point.
  */
 void hm__answer_say_recommended(struct hm_text *out, const struct hm_answer *answer);
 
@@ -25,10 +25,10 @@ void hm__answer_say_memory(struct hm_text *out, const struct hm_answer *answer,
                            const struct hm_style *style);
 void hm__answer_say_alternatives(struct hm_text *out, const struct hm_answer *answer,
                                  const struct hm_style *style);
-/* Appends the best point of the curve, if it is not the recommended one. */
+/* Appends the best point of the curve if it is not the recommended point. */
 void hm__answer_say_best(struct hm_text *out, const struct hm_answer *answer,
                          const struct hm_style *style);
-/* Appends the interval of a plan without runs, and the runs that would narrow this interval. */
+/* Appends the interval for a plan without runs, and the runs that would narrow this interval. */
 void hm__answer_say_sheet(struct hm_text *out, const struct hm_answer *answer,
                           const struct hm_style *style);
 

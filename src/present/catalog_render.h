@@ -23,7 +23,7 @@ void hm__render_fabric_json(struct hm_json *json, const struct hm_link *link);
 
 /*
  * The functions below render a neural network. `counts` is NULL if the catalog does not give the
- * shape of the input, so that a job must give it.
+ * shape of the input, in which case a job must give it.
  */
 void hm__render_network_line(struct hm_text *out, const char *name, const struct hm_counts *counts,
                              const char *title);
@@ -32,7 +32,8 @@ void hm__render_network_json(struct hm_json *json, const struct hm_counts *count
 /* Sizes of a transformer in the catalog. */
 struct hm_transformer_size {
     const struct hm_transformer *network;
-    double parameters, active; /* All parameters, and those that each token uses. */
+    double parameters,
+        active; /* Total number of parameters, and number of parameters that each token uses. */
 };
 
 /* The functions below render a transformer. */

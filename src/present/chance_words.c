@@ -1,6 +1,6 @@
 /*
- * Writes phrases about probabilities: how sure a recommendation is, and how probable it is that it
- * meets a deadline or a budget. No phrase says 100 %.
+ * Writes phrases about probabilities: how certain a recommendation is, and how likely it is to meet
+ * a deadline or a budget. No phrase says 100 %.
  */
 #include "chance_words.h"
 

@@ -11,8 +11,8 @@
 struct hm_limits_met {
     double deadline_s; /* Deadline in seconds; NaN or 0 if there is no deadline. */
     double budget;     /* Largest cost of the job; NaN if there is no budget. */
-    double meets;      /* Probability that deadline and budget are met; NaN if unknown. */
-    /* Required probability that deadline and budget are met. */
+    double meets;      /* Probability that the deadline and the budget are met; NaN if unknown. */
+    /* Required probability that the deadline and the budget are met. */
     double certainty;
 };
 
@@ -28,7 +28,7 @@ const char *hm__show_chance(double probability, char *text);
 void hm__say_limits_met(struct hm_text *out, const struct hm_limits_met *limits);
 
 /*
- * How certain it is that the recommended number of workers is good, and the interval of the best
+ * How certain it is that the recommended number of workers is good, and the interval for the best
  * number.
  */
 struct hm_near_best {

@@ -14,9 +14,9 @@
 #include "render.h"
 
 /*
- * Returns whether the table shows point `i` of the curve. The table of a long curve has the first
- * points, then points at growing distances, and always the best point, the knee, the reference and
- * the last point.
+ * Returns whether the table shows point `i` of the curve. The table of a long curve contains the
+ * first points, then points at increasing distances, and always the best point, the knee, the
+ * reference and the last point.
  */
 static bool point_in_table(const struct hm_answer *a, size_t i, double last)
 {
@@ -193,7 +193,7 @@ static void canvas_set_axes(struct canvas *c, const struct hm_answer *a)
 }
 
 /*
- * Marks a point of the curve, if the answer has it, and adds the mark and the name of the point to
+ * Marks a point of the curve, if the answer has one, and adds the mark and the name of the point to
  * the title.
  */
 static void chart_mark(struct canvas *c, const struct hm_answer *a, size_t at, const char *mark,

@@ -14,7 +14,7 @@
 #include "plot_style.h"
 
 /*
- * Begins a plot: sets the output file, the ranges of both axes, and the label of the vertical axis.
+ * Starts a plot: sets the output file, the ranges of both axes, and the label of the vertical axis.
  */
 static int plot_begin(struct hm_text *out, const char *file, const struct hm_plot_span *x,
                       const struct hm_plot_span *y, const char *y_label, struct hm_err *err)

@@ -1,8 +1,8 @@
 /*
  * Renders g(i, n), the loss after i iterations on n workers, as JSON. The file format of stored
  * fits is the same JSON with curves, random draws and times per iteration;
- * src/inputs/specs/read_convergence.c reads it. Each curve and each draw is on a line of its own,
- * so that error messages of the reader can name a line.
+ * src/inputs/specs/read_convergence.c reads it. Each curve and each draw is on its own line, so
+ * that error messages of the reader can name a line.
  */
 #include <math.h>
 #include <stdio.h>
@@ -11,8 +11,8 @@
 #include "convergence.h"
 
 /*
- * Writes rows of numbers with nine digits. This is more than the accuracy of the random draws, and
- * the file has half the size that it would have with all digits.
+ * Writes rows of numbers with nine digits. This is more precise than the random draws, and the file
+ * is half as large as with all digits.
  */
 static void json_draws(struct hm_json *json, const double *values, size_t count, size_t columns)
 {

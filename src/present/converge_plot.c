@@ -10,8 +10,8 @@
 #include "plot_style.h"
 
 /*
- * Returns how many different numbers of workers in the plot of an algorithm are smaller than `m`.
- * This rank selects the colour.
+ * Returns the number of different numbers of workers in the plot of an algorithm that are smaller
+ * than `m`. This rank selects the colour.
  */
 static size_t plot_rank(const struct hm_g *g, const struct hm_plot_curve *curves, size_t count,
                         size_t algorithm, double m)

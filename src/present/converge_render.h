@@ -25,8 +25,9 @@ size_t hm__g_points(const struct hm_g *g);
 struct hm_plot_curve {
     size_t algorithm; /* Index of the algorithm in the fit (struct hm_convergence). */
     double m;
-    const double *x, *y; /* Iterations (`x`), and loss minus optimal loss P - P* (`y`). */
-    /* Ends of the interval around `y`, drawn as a band; NULL if no band is to be drawn. */
+    const double *x,
+        *y; /* Iterations (`x`), and excess loss P - P* (`y`), the loss minus the optimal loss. */
+    /* Ends of the interval for `y`, drawn as a band; NULL if no band is drawn. */
     const double *low, *high;
     size_t count; /* Number of elements in each of the arrays. */
 };

@@ -1,7 +1,7 @@
 /*
  * Renders g(i, m), the loss after i iterations on m workers, as human-readable text: P*, the
- * optimal loss; for each algorithm the form of g, its error and its parameters; the errors for
- * numbers of workers that were held out of the fit; notes.
+ * optimal loss; for each algorithm, the form of g, its error and its parameters; the errors for
+ * held-out numbers of workers; and notes.
  */
 #include <math.h>
 #include <stdio.h>
@@ -175,7 +175,10 @@ static void cost_add_bounds(struct hm_text *line, const struct hm_g_stale *stale
         hm__text_addf(line, " to %.10g", last);
 }
 
-/* Writes the interval of a cost, such as "1.00 to 1.20"; an empty string if both ends are equal. */
+/*
+ * Writes the interval for a cost, such as "1.00 to 1.20", or an empty string if both ends are
+ * equal.
+ */
 static const char *cost_interval(const struct hm_stale_cost *c, char *text)
 {
     char from[HM_SHOWN], to[HM_SHOWN];
@@ -288,8 +291,8 @@ static void holdout_add_left_out(struct hm_text *out, const struct hm_holdout *h
 }
 
 /*
- * Appends a summary of the errors for numbers of workers that were held out, such as "cocoa+:
- * inside 0.11, 128 from 1..64 0.07".
+ * Appends a summary of the errors for held-out numbers of workers, such as "cocoa+: inside 0.11,
+ * 128 from 1..64 0.07".
  */
 static void holdout_add_summary(struct hm_text *out, const struct hm_g_holdout *h,
                                 const struct hm_style *style)

@@ -6,9 +6,9 @@
 
 /*
  * Write a platform with `nodes` machines of a cluster, in which each worker of a machine is a core.
- * A message between two nodes passes two links, each with half of the latency, so that it takes
+ * A message between two nodes crosses two links, each with half of the latency, so that it takes
  * latency + bytes / bandwidth as in the models of `plan`. The speed of a core is the efficiency
- * times the peak rate for numbers of 32 bits or, if that is unknown, of 16 or 64 bits. Free
+ * times the peak rate for 32-bit numbers or, if that is unknown, for 16-bit or 64-bit numbers. Free
  * *ret_text with hm_text_free.
  */
 int hm__emit_simgrid(const struct hm_cluster *cluster, double nodes, char **ret_text,

@@ -10,7 +10,7 @@
 
 enum { ROWS_MOST = 64 };
 
-/* State of the writer that writes the events of one row of the trace in order. */
+/* State of the writer, which writes the events of one row of the trace in order. */
 struct emit_row {
     struct hm_json *json;
     int pid;
@@ -112,7 +112,7 @@ int hm__emit_trace(const struct hm_answer *a, char **ret_text, struct hm_err *er
 
 /*
  * Writes the row of one pipeline stage. The last stage waits for the first micro-batch and then
- * works without gaps; the first stage starts at once and waits between its micro-batches.
+ * works without gaps; the first stage starts immediately and waits between its micro-batches.
  */
 static void put_stage(struct emit_row *row, const struct hm_large_step *s, double place)
 {

@@ -10,9 +10,9 @@
 #include "large_job.h"
 
 /*
- * Write the iteration that is predicted for the recommended number of workers, with one row for
- * each of at most 64 workers. Communication that overlaps with computation is drawn at the end of
- * the iteration. Free *ret_text with hm_text_free.
+ * Write the predicted iteration for the recommended number of workers, with one row for each of at
+ * most 64 workers. Communication that overlaps with computation is drawn at the end of the
+ * iteration. Free *ret_text with hm_text_free.
  */
 int hm__emit_trace(const struct hm_answer *answer, char **ret_text, struct hm_err *err);
 /*

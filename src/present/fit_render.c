@@ -77,7 +77,7 @@ static void json_fit_alternatives(struct hm_json *json, const struct hm_fit *fit
 }
 
 /*
- * Returns the source of the fitted times, such as runs or a specification sheet; answers of the
+ * Returns the source of the fitted times, such as runs or a specification sheet; answers to the
  * verb `plan` use the same names.
  */
 static const char *fit_provenance(const struct hm_fit *fit)

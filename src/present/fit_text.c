@@ -163,8 +163,8 @@ static void fit_add_alternatives(struct hm_text *out, const struct hm_fit *fit)
 }
 
 /*
- * Returns the words that follow a time and say what was timed: " an iteration", or " a sample, 5650
- * samples/s".
+ * Returns the text that follows a time and says what was timed: " an iteration", or " a sample,
+ * 5650 samples/s".
  */
 static const char *fit_show_unit(const struct hm_fit *fit, double seconds, char *text, size_t room)
 {

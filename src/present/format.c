@@ -82,8 +82,8 @@ struct scale {
 };
 
 /*
- * Writes a value in a unit from the list `scales`: the first whose `from` is not larger than the
- * value.
+ * Writes a value in a unit from the list `scales`: the first unit whose `from` is not larger than
+ * the value.
  */
 static const char *show_scaled(double value, const struct scale *scales, char *text)
 {
@@ -202,7 +202,7 @@ void hm__json_put_known(struct hm_json *json, const char *key, double value)
 
 /*
  * Escapes a string for XML. Control characters that XML forbids, and bytes that are not UTF-8, are
- * replaced by U+FFFD.
+ * replaced with U+FFFD.
  */
 void hm__xml_text(struct hm_text *out, const char *text)
 {

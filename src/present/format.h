@@ -11,8 +11,8 @@
 enum { HM_SHOWN = 48, HM_SHOWN_RANGE = 2 * HM_SHOWN + 8 };
 
 /*
- * Each function hm__show_… formats a value into `text`, which has HM_SHOWN bytes unless its comment
- * says otherwise, and returns `text`.
+ * Each function hm__show_… formats a value into `text`, which has HM_SHOWN bytes unless the comment
+ * on the function says otherwise, and returns `text`.
  */
 /* Formats a number with three significant digits, such as 12.7 or 1024. */
 const char *hm__show_number(double value, char *text);
@@ -35,8 +35,8 @@ const char *hm__show_byte_rate(double bytes_per_s, char *text);
 /* Formats a computing rate, such as "312 Tflop/s". */
 const char *hm__show_flops(double flops, char *text);
 /*
- * Writes a range such as "21.0 ms to 29.0 ms" into text[HM_SHOWN_RANGE]; an empty string if an end
- * of the range is unknown (not finite).
+ * Writes a range such as "21.0 ms to 29.0 ms" into text[HM_SHOWN_RANGE], or an empty string if an
+ * end of the range is unknown (not finite).
  */
 const char *hm__show_range(const char *(*show)(double value, char *text), double low, double high,
                            char *text);
@@ -56,7 +56,7 @@ const char *hm__plural(double count);
 void hm__json_open_answer(struct hm_json *json);
 /* Closes the JSON object of an answer and adds a line break. */
 void hm__json_close_answer(struct hm_json *json);
-/* Writes a quantity that cannot be negative as JSON; null if it is unknown (NaN or negative). */
+/* Writes a quantity that cannot be negative as JSON, or null if it is unknown (NaN or negative). */
 void hm__json_put_known(struct hm_json *json, const char *key, double value);
 
 /*
@@ -65,7 +65,7 @@ void hm__json_put_known(struct hm_json *json, const char *key, double value);
  */
 void hm__xml_text(struct hm_text *out, const char *text);
 
-/* Appends a CSV field, in quotes if necessary; an empty field for NULL. */
+/* Appends a CSV field, in quotes if necessary; NULL gives an empty field. */
 void hm__csv_text(struct hm_text *out, const char *text);
 /* Appends a comma and a number to a CSV row; the field is empty if the number is not finite. */
 void hm__csv_number(struct hm_text *out, double value);

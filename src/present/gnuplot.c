@@ -119,7 +119,7 @@ static void plot_speedup(struct hm_text *out, const struct hm_answer *a)
 }
 
 /*
- * Plots the time in seconds of computation and communication as stacked areas. If the range of n is
+ * Plots the computation and communication times in seconds as stacked areas. If the range of n is
  * wide, plots them as lines on logarithmic axes, and omits communication that takes less than a
  * thousandth of the step.
  */

@@ -1,5 +1,5 @@
 /*
- * Renders a graph and its splits over workers: the number of edges of the most loaded worker, the
+ * Renders a graph and its splits among workers: the number of edges on the most loaded worker, the
  * imbalance, the cut edges and the copies of vertices.
  */
 #include "graph_render.h"
@@ -64,7 +64,7 @@ void hm__render_graph_text(struct hm_text *out, const struct hm_graph *graph,
 /* ---- JSON --------------------------------------------------------------------------------------
  */
 
-/* Writes a count as JSON; null if it is unknown (negative or NaN). */
+/* Writes a count as JSON, or null if it is unknown (negative or NaN). */
 static void put_count(struct hm_json *json, const char *key, double value)
 {
     hm__json_put_number(json, key, value >= 0 ? value : NAN);

@@ -12,7 +12,7 @@
 #include "format.h"
 
 /*
- * State that the functions that write a layout share: the output, the job, the layout, and numbers
+ * State shared by the functions that write a layout: the output, the job, the layout, and numbers
  * derived from them.
  */
 struct emitter {
@@ -333,7 +333,7 @@ static int emit_torchtitan(const struct emitter *e, struct hm_err *err)
     return 0;
 }
 
-/* Appends the lines of an accelerate configuration for sharding by DeepSpeed. */
+/* Appends the lines of an accelerate configuration for sharding with DeepSpeed. */
 static void emit_accelerate_deepspeed(const struct emitter *e)
 {
     const struct hm_layout *l = &e->choice->layout;
@@ -345,8 +345,8 @@ static void emit_accelerate_deepspeed(const struct emitter *e)
                   l->offload == HM_OFFLOAD_ALL ? "cpu" : "none");
 }
 
-/* Appends the lines of an accelerate configuration for sharding by FSDP and for other parallelism.
- */
+/* Appends the lines of an accelerate configuration for sharding with FSDP and for other
+ * parallelism. */
 static void emit_accelerate_fsdp(const struct emitter *e)
 {
     const struct hm_layout *l = &e->choice->layout;

@@ -1,7 +1,7 @@
 /*
  * Explains a layout rank by rank: how ranks are numbered, which ranks form groups, and which ranks
- * and pipeline stages are on each node. Ranks are numbered as in Megatron: tensor parallelism
- * innermost, then context, then data, pipeline outermost.
+ * and pipeline stages are on each node. Ranks are numbered as in Megatron: tensor parallelism is
+ * innermost, followed by context and data parallelism, and pipeline parallelism is outermost.
  */
 #include <math.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /*
- * Renders plans of transformers as gnuplot scripts: tokens per second and the time of the job
+ * Renders plans for transformers as gnuplot scripts: tokens per second and the time of the job
  * against the number of workers, with one curve for each machine.
  */
 #include <math.h>
@@ -9,8 +9,8 @@
 #include "plot_style.h"
 
 /*
- * Returns the hours of the whole job or, if the length of the job is not given, the time in seconds
- * of one step.
+ * Returns the time of the whole job in hours or, if the length of the job is not given, the time of
+ * one step in seconds.
  */
 static double choice_time(const struct hm_large_choice *c)
 {
@@ -18,8 +18,9 @@ static double choice_time(const struct hm_large_choice *c)
 }
 
 /*
- * Writes data rows for one machine: n, rate, time, and the ends of the interval of the time. If
- * `fits` is true, these are the configurations that fit in memory, otherwise those that do not.
+ * Writes data rows for one machine: n, rate, time, and the ends of the interval for the time. If
+ * `fits` is true, writes the configurations that fit in memory; otherwise, writes the
+ * configurations that do not.
  */
 static size_t add_block(struct hm_text *out, const struct hm_large_answer *a, int machine,
                         bool fits)
@@ -59,8 +60,8 @@ static void add_title(struct hm_text *out, const struct hm_large_answer *a)
 }
 
 /*
- * Appends the curves of all machines to the plot; column 2 of the data is the rate, column 3 the
- * time.
+ * Appends the curves of all machines to the plot; column 2 of the data is the rate, and column 3 is
+ * the time.
  */
 static void add_lines(struct hm_text *out, const struct hm_large_answer *a, const size_t *fitting,
                       const size_t *unfit, int column)

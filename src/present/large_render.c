@@ -1,4 +1,4 @@
-/* Renders plans of transformers (large networks); see large_render.h. */
+/* Renders plans for transformers (large networks); see large_render.h. */
 #include "large_render.h"
 
 #include <math.h>
@@ -170,7 +170,7 @@ static void put_choice(struct hm_json *json, const char *key, const struct hm_la
     hm__json_close(json);
 }
 
-/* Writes null for each of the keys; they exist in every plan but do not apply to transformers. */
+/* Writes null for each of the keys, which exist in every plan but do not apply to transformers. */
 static void put_nulls(struct hm_json *json, const char *const *keys)
 {
     for (; *keys; keys++)
@@ -209,7 +209,7 @@ static void put_limit(struct hm_json *json, const struct hm_large_answer *a,
     hm__json_close(json);
 }
 
-/* Writes the point with the index `at`; null if there is no such point. */
+/* Writes the point with the index `at`, or null if there is no such point. */
 static void put_point_at(struct hm_json *json, const char *key, const struct hm_large_answer *a,
                          size_t at)
 {

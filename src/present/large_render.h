@@ -1,4 +1,4 @@
-/* Renders plans of transformers (large networks) as text, JSON or CSV. */
+/* Renders plans for transformers (large networks) as text, JSON or CSV. */
 #ifndef HM_LARGE_RENDER_H
 #define HM_LARGE_RENDER_H
 
@@ -22,8 +22,8 @@ enum { HM_LARGE_PARTS = 11 };
 void hm__large_list_parts(const struct hm_large_step *step,
                           struct hm_large_part parts[HM_LARGE_PARTS]);
 /*
- * Returns what would make a component of the recommended step shorter. For matrix products, this
- * is a lower precision only if the devices have units for one.
+ * Returns what would make a component of the recommended step shorter. For matrix products, this is
+ * a lower precision only if the devices support one.
  */
 const char *hm__large_part_help(const struct hm_large_answer *answer,
                                 const struct hm_large_part *part);
@@ -37,8 +37,9 @@ void hm__large_change_value(const struct hm_large_change *change, char *text, si
 const char *hm__large_breaks_part(const struct hm_large_answer *answer);
 
 /*
- * Returns the point to which speedups are relative: among the points of the recommended machine
- * that fit in memory, the one with the fewest workers. If none fits, returns the recommended point.
+ * Returns the point to which speedups are relative: the point with the fewest workers among the
+ * points of the recommended machine that fit in memory. If none fits, returns the recommended
+ * point.
  */
 const struct hm_large_choice *hm__large_first_fitting(const struct hm_large_answer *answer);
 

@@ -1,5 +1,5 @@
 /*
- * Renders plans of transformers as human-readable text, in the same form as other plans: first the
+ * Renders plans for transformers as human-readable text, in the same form as other plans: first the
  * machines with the time and the cost of the whole job, then labelled lines, then tables of
  * layouts.
  */
@@ -14,8 +14,8 @@
 enum { LAYOUT_TEXT = 160, BAR_WIDTH = 40 };
 
 /*
- * A warning is added if the recommended configuration needs more than this many times the
- * machine-hours of the knee.
+ * A warning is added if the recommended configuration needs more than this many times as many
+ * machine-hours as the knee.
  */
 static const double LARGE_COSTLY = 2;
 
@@ -53,7 +53,10 @@ static void say_needs(struct hm_text *out, const struct hm_large_choice *c)
         hm__text_addf(out, ", %s", hm__show_money(c->cost, money));
 }
 
-/* Returns the ratio of the machine-hours at one point to those at another, for the same work. */
+/*
+ * Returns the ratio of the machine-hours at one point to the machine-hours at another, for the same
+ * work.
+ */
 static double hours_ratio(const struct hm_large_choice *c, const struct hm_large_choice *other)
 {
     return c->nodes * c->step.time_s / (other->nodes * other->step.time_s);
@@ -184,7 +187,7 @@ static void add_figures(struct hm_text *out, const struct hm_large_answer *a,
     hm__render_taken_line(out, style, "whole job", &line);
 }
 
-/* Appends the probability that the limits are met, and the interval of the time. */
+/* Appends the probability that the limits are met, and the interval for the time. */
 static void add_sure(struct hm_text *out, const struct hm_large_answer *a,
                      const struct hm_style *style)
 {

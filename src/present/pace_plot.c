@@ -1,5 +1,5 @@
 /*
- * Renders f(m), the time in seconds of an iteration on m workers, as a gnuplot script: the mean,
+ * Renders f(m), the time of an iteration on m workers in seconds, as a gnuplot script: the mean,
  * with bars from the 5th to the 95th percentile of single iterations, and one curve for each
  * algorithm and consistency. Figure 1a of the Hemingway paper has this form.
  */
@@ -26,8 +26,8 @@ static void pace_add_name(struct hm_text *out, const struct hm_pace *p)
 }
 
 /*
- * Extends the ranges of both axes so that they include all numbers of workers of a curve, and its
- * seconds with their percentiles.
+ * Extends the ranges of both axes to include all numbers of workers of a curve, and its times with
+ * their percentiles.
  */
 static void pace_widen(const struct hm_pace *p, struct hm_plot_span *workers,
                        struct hm_plot_span *seconds)

@@ -52,7 +52,7 @@ int hm__gnuplot_output(struct hm_text *out, const char *file, double width, doub
                        struct hm_err *err)
 {
     /*
-     * Curves differ in the shapes of their points too, so that no information depends on colour
+     * Curves also differ in the shapes of their points, so that no information depends on colour
      * alone.
      */
     static const int marks[HM_PALETTE_SIZE] = {7, 5, 9, 13, 11, 2, 6, 4};
@@ -87,7 +87,7 @@ bool hm__span_is_wide(const struct hm_plot_span *span)
 
 /*
  * Appends at most nine ticks at powers of two, and one at the largest number. A power of two is
- * omitted if its label would touch that of the largest number.
+ * omitted if its label would touch the label of the largest number.
  */
 static void add_powers(struct hm_text *out, const struct hm_plot_span *span)
 {

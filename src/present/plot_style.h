@@ -15,13 +15,13 @@
  * palette.
  */
 enum {
-    HM_PLOT_MODEL = 1, /* Line type of the predictions of a model or a fit. */
+    HM_PLOT_MODEL = 1, /* Line type for the predictions of a model or a fit. */
     HM_PLOT_COMMUNICATE = 2,
     HM_PLOT_COMPUTE = 3,
     HM_PLOT_KNEE = 4,
     HM_PLOT_MEASURED = 6,
     HM_PLOT_BEST = 8,
-    /* Line type of the ideal line, and of numbers of workers that are impossible. */
+    /* Line type for the ideal line, and for numbers of workers that are impossible. */
     HM_PLOT_GREY = 9,
 };
 /* Fill style of a band that shows an interval; it is written after `with filledcurves`. */
@@ -40,7 +40,7 @@ int hm__gnuplot_output(struct hm_text *out, const char *file, double width, doub
                        struct hm_err *err);
 
 /*
- * Range of the positive values that were added with hm__span_add; both ends are 0 if there were
+ * Range of the positive values that were added with hm__span_add; both ends are 0 if there are
  * none.
  */
 struct hm_plot_span {

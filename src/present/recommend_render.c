@@ -41,7 +41,7 @@ static void json_recommended_rows(struct hm_json *json, const struct hm_recommen
 
 /*
  * Writes the run that would improve the recommendation most as JSON, such as
- * {"n":3,"batch":6400,…}; null if there is none.
+ * {"n":3,"batch":6400,…}, or null if there is none.
  */
 static void json_recommended_next(struct hm_json *json, const struct hm_recommendation *r)
 {

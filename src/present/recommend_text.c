@@ -55,7 +55,9 @@ static void recommendation_say_headline(struct hm_text *out, const struct hm_rec
 
 enum { OTHERS_SHOWN = 5 };
 
-/* Appends the best candidate if it is not the recommended one, such as "4 workers 8.21 min". */
+/*
+ * Appends the best candidate if it is not the recommended candidate, such as "4 workers 8.21 min".
+ */
 static void recommendation_say_best(struct hm_text *out, const struct hm_recommendation *r)
 {
     if (r->best >= r->candidate_count || r->best == r->recommended)
@@ -166,8 +168,8 @@ static void recommendation_say_sure(struct hm_text *out, const struct hm_recomme
 }
 
 /*
- * Appends the probability that the recommended candidate meets the limits; if no candidate is
- * recommended, the probability for the one that comes nearest to them.
+ * Appends the probability that the recommended candidate meets the limitsor, if no candidate is
+ * recommended, the probability for the one that comes closest to them.
  */
 static void recommendation_say_limits(struct hm_text *out, const struct hm_recommendation *r)
 {

@@ -46,7 +46,10 @@ struct point_field {
     double value;
 };
 
-/* Number of quantities that every point has, and largest number that point_extra_fields adds. */
+/*
+ * Number of quantities that every point has, and largest number of quantities that
+ * point_extra_fields adds.
+ */
 enum { POINT_FIELDS = 19, POINT_EXTRA_FIELDS = 2 };
 
 /* Lists the quantities of a point of the curve, in the order of JSON keys and CSV columns. */
@@ -121,7 +124,7 @@ static void json_point(struct hm_json *json, const char *key, const struct hm_an
     hm__json_close(json);
 }
 
-/* Writes the point of the curve with the given index; null if the answer has no such point. */
+/* Writes the point of the curve with the given index, or null if the answer has no such point. */
 static void json_point_at(struct hm_json *json, const char *key, const struct hm_answer *a,
                           const struct hm_point *points, size_t index)
 {
@@ -132,7 +135,7 @@ static void json_point_at(struct hm_json *json, const char *key, const struct hm
 }
 
 /*
- * Writes a quantity as JSON; null if it is 0 or less, which means that it is unknown or that the
+ * Writes a quantity as JSON, or null if it is 0 or less, which means that it is unknown or that the
  * question does not ask for it.
  */
 static void json_positive(struct hm_json *json, const char *key, double value)
@@ -140,7 +143,7 @@ static void json_positive(struct hm_json *json, const char *key, double value)
     hm__json_put_number(json, key, value > 0 ? value : NAN);
 }
 
-/* Writes the keys that describe a platform; nothing if the question names no platform. */
+/* Writes the keys that describe a platform, or nothing if the question names no platform. */
 static void json_way(struct hm_json *json, const struct hm_way *way, double samples_per_s,
                      double saturates_n, double servers_enough)
 {
@@ -199,7 +202,7 @@ static void json_head(struct hm_json *json, const struct hm_answer *a)
 
 /*
  * Writes the points of the curve that the question asks for. If no point meets the limits, writes
- * the point that comes nearest to them.
+ * the point that comes closest to them.
  */
 static void json_answer_chosen(struct hm_json *json, const struct hm_answer *a)
 {
@@ -234,7 +237,7 @@ static void json_answer_alternatives(struct hm_json *json, const struct hm_answe
     hm__json_close(json);
 }
 
-/* Writes the runs that would narrow the interval of a plan without runs. */
+/* Writes the runs that would narrow the interval for a plan without runs. */
 static void json_advised(struct hm_json *json, const struct hm_answer *a)
 {
     bool any = a->advised_count > 0;

@@ -56,7 +56,7 @@ void hm__render_notes(struct hm_text *out, const char *const *notes, size_t coun
 /*
  * hm__render_taken works like hm__render_wrapped, but also ends the line; hm__render_taken_line
  * works like hm__render_line. Both release `text`. If an allocation failed while `text` was built,
- * they mark `out` as failed too.
+ * they also mark `out` as failed.
  */
 void hm__render_taken(struct hm_text *out, const struct hm_style *style, struct hm_text *text,
                       size_t indent);
@@ -65,12 +65,12 @@ void hm__render_taken_line(struct hm_text *out, const struct hm_style *style, co
 /* Appends the first sentence of an answer, in bold, and releases `text`. */
 void hm__render_headline(struct hm_text *out, const struct hm_style *style, struct hm_text *text);
 /*
- * Appends one cell of a table, `width` columns wide: a short string is padded, a long one is
+ * Appends one cell of a table, `width` columns wide: a short string is padded, and a long string is
  * truncated.
  */
 void hm__render_cell(struct hm_text *out, const char *text, size_t width);
 /*
- * Returns the escape sequence that switches bold or dim type on or off; an empty string if the
+ * Returns the escape sequence that switches bold or dim type on or off, or an empty string if the
  * style has no colour.
  */
 const char *hm__render_bold(const struct hm_style *style, bool on);

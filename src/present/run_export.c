@@ -12,7 +12,10 @@
 
 /* ---- MLLOG ----------------------------------------------------------------------------------- */
 
-/* Converts a time such as "2026-11-15T10:13:48Z" to milliseconds since 1970; 0 if it is unknown. */
+/*
+ * Converts a time such as "2026-11-15T10:13:48Z" to milliseconds since 1970; returns 0 if it is
+ * unknown.
+ */
 static double time_ms(const char *text)
 {
     int year, month, day, hour, minute, second;
@@ -21,8 +24,8 @@ static double time_ms(const char *text)
         sscanf(text, "%4d-%2d-%2dT%2d:%2d:%2d", &year, &month, &day, &hour, &minute, &second) != 6)
         return 0;
     /*
-     * Days since 1970-01-01 in the Gregorian calendar. Years are counted from March, so that a leap
-     * day is the last day of its year.
+     * The number of days since 1970-01-01 follows from the Gregorian calendar. Years are counted
+     * from March, so that a leap day is the last day of its year.
      */
     double y = month <= 2 ? year - 1 : year, m = month <= 2 ? month + 9 : month - 3;
     double days = 365 * y + floor(y / 4) - floor(y / 100) + floor(y / 400) +
@@ -108,8 +111,8 @@ void hm__export_mllog(struct hm_text *out, const struct hm_stored *run)
 /* ---- OSU ------------------------------------------------------------------------------------- */
 
 /*
- * Copies the value of a member of the run's field `more`, without quotes; false if there is no such
- * member.
+ * Copies the value of a member of the run's field `more`, without quotes; returns false if there is
+ * no such member.
  */
 static bool get_member(const struct hm_stored *run, const char *wanted, char *text, size_t room)
 {

@@ -53,7 +53,7 @@ static bool stored_any_has(const struct hm_stored *runs, size_t count, size_t k)
 /* ---- text ------------------------------------------------------------------------------------ */
 
 /*
- * Returns the text of a table cell; an empty string if the value is unknown. Long strings are
+ * Returns the text of a table cell, or an empty string if the value is unknown. Long strings are
  * truncated.
  */
 static const char *stored_cell(const struct hm_stored *run, size_t k, char text[CELL_SIZE])
@@ -196,7 +196,7 @@ void hm__render_stored_json(struct hm_text *out, const struct hm_stored *run)
 
 /* ---- CSV ------------------------------------------------------------------------------------- */
 
-/* The functions below parse `more`, a flat JSON object that the store has checked already. */
+/* The functions below parse `more`, a flat JSON object that the store has already checked. */
 static const char *json_skip_text(const char *at)
 {
     for (at++; *at && *at != '"'; at++)

@@ -21,7 +21,7 @@ void hm__render_stored_json(struct hm_text *out, const struct hm_stored *run);
  */
 void hm__render_stored_csv(struct hm_text *out, const struct hm_stored *runs, size_t count);
 /*
- * Finds the next member of `more`, a flat JSON object; `at` points at its "{" or at the "," before
+ * Finds the next member of `more`, a flat JSON object; `at` points to its "{" or to the "," before
  * the member. Returns the end of the member, or NULL after the last one.
  */
 const char *hm__stored_member(const char *at, const char **name, size_t *name_length,

@@ -1,6 +1,6 @@
 /*
  * Draws the charts of a study. The time of a point is its number of iterations times the measured
- * seconds of an iteration on the same number of workers, so no model is needed.
+ * time of an iteration on the same number of workers, so no model is needed.
  */
 #include <math.h>
 #include <stdio.h>
@@ -20,8 +20,8 @@ static void *page_alloc(struct hm_page *page, size_t count, size_t size)
 }
 
 /*
- * Makes a label such as "name, m = 8" (m is the number of workers) in the arena of the page; NULL
- * if memory runs out.
+ * Creates a label such as "name, m = 8" (m is the number of workers) in the arena of the page;
+ * returns NULL if memory runs out.
  */
 static const char *page_curve_label(struct hm_page *page, const char *algorithm, double m)
 {
@@ -38,8 +38,8 @@ static const char *algorithm_label(const char *algorithm)
 }
 
 /*
- * Begins a chart with its caption. Returns false, and adds nothing, if the chart has no points or
- * an allocation failed earlier.
+ * Starts a chart with its caption. Returns false, and adds nothing, if the chart has no points or
+ * an allocation has failed.
  */
 static bool page_begin_figure(struct hm_page *page, struct hm_svg_chart *chart)
 {
@@ -59,7 +59,7 @@ static void page_end_figure(struct hm_page *page)
 }
 
 /*
- * Begins a table with the numbers of a chart, which the page shows only after the reader has opened
+ * Starts a table with the numbers of a chart, which the page shows only after the reader has opened
  * it.
  */
 static void details_begin(struct hm_text *out, const char *title, const char *const *columns)
@@ -75,8 +75,8 @@ static void details_end(struct hm_text *out)
 }
 
 /*
- * Appends a chart of loss curves, with a table that the reader can open. The table has at most
- * about ROWS_SHOWN points of each curve, including the last one.
+ * Appends a chart of loss curves, with a table that the reader can open. The table contains at most
+ * about ROWS_SHOWN points of each curve, including the last point.
  */
 static void page_add_curves(struct hm_page *page, struct hm_svg_chart *chart, const char *x_name,
                             const char *const *labels)
@@ -104,7 +104,7 @@ static void page_add_curves(struct hm_page *page, struct hm_svg_chart *chart, co
     page_end_figure(page);
 }
 
-/* Returns P - P* (loss minus optimal loss) at each point of a curve, in the arena of the page. */
+/* Returns the excess loss P - P* at each point of a curve, in the arena of the page. */
 static double *curve_losses(struct hm_page *page, const struct hm_convergence *c,
                             const struct hm_g_curve *curve)
 {
@@ -116,8 +116,8 @@ static double *curve_losses(struct hm_page *page, const struct hm_convergence *c
 }
 
 /*
- * Returns how many different numbers of workers of the algorithm are smaller than `m`. This rank
- * selects colour and shape.
+ * Returns the number of different numbers of workers of the algorithm that are smaller than `m`.
+ * This rank selects the colour and the shape.
  */
 static size_t curve_rank(const struct hm_g *g, double m)
 {
@@ -177,7 +177,10 @@ void hm__chart_iterations(struct hm_page *page, const struct hm_convergence *c, 
 
 /* ---- loss against time ----------------------------------------------------------------------- */
 
-/* Returns the measured seconds of one iteration on m workers; NaN if there is no measurement. */
+/*
+ * Returns the measured time of one iteration on m workers in seconds; NaN if there is no
+ * measurement.
+ */
 static double pace_seconds(const struct hm_paces *paces, const char *algorithm, double m)
 {
     double found = NAN;
@@ -202,8 +205,8 @@ static const struct hm_g_curve *curve_find(const struct hm_g *g, double m)
 }
 
 /*
- * Finds a trace of the number of workers that the advice ranks best among those with both a trace
- * and a measured time; NULL if there is none.
+ * Finds a trace on the number of workers that the advice ranks best among the numbers that have
+ * both a trace and a measured time; returns NULL if there is none.
  */
 static const struct hm_g_curve *curve_find_best(const struct hm_convergence *c,
                                                 const struct hm_advice *a, const struct hm_g *g,
@@ -241,8 +244,8 @@ static bool series_add_times(struct hm_page *page, const struct hm_convergence *
 }
 
 /*
- * Returns the index that selects colour and shape of an algorithm. It is the algorithm's rank in
- * the advice, so that the algorithm looks the same in all charts.
+ * Returns the index that selects the colour and the shape of an algorithm. It is the algorithm's
+ * rank in the advice, so that the algorithm looks the same in all charts.
  */
 static size_t algorithm_look(const struct hm_advice *a, const char *algorithm)
 {
@@ -350,8 +353,8 @@ void hm__chart_paces(struct hm_page *page, const struct hm_paces *paces,
 /* ---- candidates ------------------------------------------------------------------------------ */
 
 /*
- * Finds the candidate of an algorithm with the smallest number of workers above `above`; NULL if
- * there is none.
+ * Finds the candidate of an algorithm with the smallest number of workers above `above`; returns
+ * NULL if there is none.
  */
 static const struct hm_candidate *candidate_next(const struct hm_advice *a, const char *algorithm,
                                                  double above)
@@ -394,7 +397,7 @@ static bool series_add_candidates(struct hm_page *page, const struct hm_advice *
 
 /*
  * Appends the chart of all candidates. A table of all candidates follows it in the report, so the
- * chart has none.
+ * chart has no table of its own.
  */
 void hm__chart_candidates(struct hm_page *page, const struct hm_advice *a)
 {
@@ -432,7 +435,7 @@ void hm__chart_candidates(struct hm_page *page, const struct hm_advice *a)
 
 /*
  * Appends the chart of predicted and measured times of the check runs. The table of these runs
- * precedes it in the report, so the chart has none.
+ * precedes it in the report, so the chart has no table of its own.
  */
 void hm__chart_checks(struct hm_page *page, const struct hm_study *s)
 {

@@ -1,7 +1,7 @@
 /*
  * Renders the report of a study: one HTML file that loads no other files. The advice comes first,
- * then the runs and fits that it is based on. The same study gives a report with the same bytes at
- * any time and on any machine.
+ * then the runs and fits that it is based on. The same study always produces a report with the same
+ * bytes, on any machine.
  */
 #include "study_render.h"
 #include "chance_words.h"
@@ -167,7 +167,7 @@ static void study_add_candidate(struct hm_text *out, const struct hm_advice *a,
 
 /*
  * Appends a table of all candidates, or of the best candidate of each algorithm with the reason why
- * it is worse than the recommended one.
+ * it is worse than the recommended candidate.
  */
 static void study_add_candidates(struct hm_text *out, const struct hm_advice *a, bool all)
 {

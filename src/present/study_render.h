@@ -1,5 +1,5 @@
 /*
- * Writes the sections of HTML reports, both of studies and of trainings that `howmany steer`
+ * Writes the sections of HTML reports, both for studies and for trainings that `howmany steer`
  * controls.
  */
 #ifndef HM_STUDY_RENDER_H
@@ -17,19 +17,19 @@ struct hm_page {
 };
 
 /*
- * Begins a report: adds the CSS rules that all reports share, and the title as a heading inside
+ * Starts a report: adds the CSS rules that all reports share, and the title as a heading inside
  * <main>.
  */
 void hm__report_head(struct hm_text *out, const char *title);
 /*
- * Begins a table. The list `columns` ends with NULL; a name that begins with "*" marks a column of
+ * Starts a table. The list `columns` ends with NULL; a name that begins with "*" marks a column of
  * numbers.
  */
 void hm__table_begin(struct hm_text *out, const char *caption, const char *const *columns);
-/* Begins a row of a table; its first cell is the heading `head`. */
+/* Starts a row of a table; its first cell is the heading `head`. */
 void hm__table_row(struct hm_text *out, const char *head);
 void hm__table_text(struct hm_text *out, const char *text);
-/* Appends a cell whose text is aligned to the right, as for numbers. */
+/* Appends a right-aligned cell, as for numbers. */
 void hm__table_number(struct hm_text *out, const char *text);
 void hm__table_row_end(struct hm_text *out);
 void hm__table_end(struct hm_text *out);

@@ -1,7 +1,7 @@
 /*
- * Draws charts as SVG. A drawing is 480 units wide and about 340 high, and is scaled to the
- * available width; text has a height of 14 units, so that it is legible on a phone. A label that
- * would touch the previous one is omitted.
+ * Draws charts as SVG. A drawing is 480 units wide and about 340 units high, and is scaled to the
+ * available width; text is 14 units high, so that it is legible on a phone. A label that would
+ * touch the previous one is omitted.
  */
 #include "svg.h"
 
@@ -69,7 +69,10 @@ static bool point_is_drawn(const struct axis *x, const struct axis *y,
     return axis_shows(x, s->x[i]) && axis_shows(y, s->y[i]);
 }
 
-/* Determines the ranges of both axes from all points and error bars; false if there is no point. */
+/*
+ * Determines the ranges of both axes from all points and error bars; returns false if there is no
+ * point.
+ */
 static bool chart_find_axes(const struct hm_svg_chart *c, struct axis *x, struct axis *y)
 {
     *x = (struct axis){c->x_scale, INFINITY, -INFINITY, LEFT, WIDTH - RIGHT};
@@ -122,7 +125,7 @@ static size_t axis_linear_ticks(const struct axis *a, double *ticks)
 
 /*
  * Sets ticks at the powers of `base`. If there would be more than `most` ticks, only every second,
- * third, … power gets one.
+ * third, … power has one.
  */
 static size_t axis_power_ticks(const struct axis *a, double base, double most, double *ticks)
 {
@@ -225,7 +228,7 @@ static void svg_add_mark(struct hm_text *out, size_t look, double x, double y)
     };
     /*
      * After all colours have been used once, the shapes are shifted, so that a colour appears with
-     * another shape the second time.
+     * a different shape the second time.
      */
     size_t shape = (look + look / HM_PALETTE_SIZE) % (sizeof(shapes) / sizeof(shapes[0]));
 

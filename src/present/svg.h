@@ -26,7 +26,7 @@ struct hm_svg_chart {
     const char *x_label, *y_label;
     enum hm_scale x_scale, y_scale;
     bool diagonal; /* True if both axes have the same range and the line x = y is drawn. */
-    /* True if each series is shifted sideways a little, so that error bars do not overlap. */
+    /* True if each series is shifted sideways slightly, so that error bars do not overlap. */
     bool apart;
     const struct hm_svg_series *series;
     size_t count;

@@ -35,7 +35,7 @@ static int table_check(size_t index, const struct hm_ps_table *table, struct hm_
         rc = table_check_size(index, "columns", table->columns, HM_PS_MAX_COLUMNS, err);
     if (rc)
         return rc;
-    /* If `staleness` is NaN, the comparison is false, so NaN is rejected too. */
+    /* If `staleness` is NaN, the comparison is false, so NaN is also rejected. */
     if (table->staleness >= 0 && floor(table->staleness) == table->staleness)
         return 0;
     hm__fail(err, HM_E_RANGE,
@@ -83,7 +83,7 @@ int hm__ps_check(const struct hm_ps_settings *settings, hm_ps_worker_fn *worker,
     return HM_E_RANGE;
 }
 
-/* Returns a hash of the settings, by which ranks with different settings are detected. */
+/* Returns a hash of the settings, which is used to detect ranks with different settings. */
 static double settings_number(const struct hm_ps_settings *settings)
 {
     uint64_t sum = (uint64_t)settings->servers;

@@ -4,7 +4,7 @@
  *
  * A message is a header, often followed by a body of doubles; both are sent as non-blocking
  * messages. A worker that waits for replies accepts them in any order, and a server never waits
- * until a reply has been received, so that no cycle of waiting ranks can arise.
+ * until a reply has been received, so that ranks never wait for each other in a cycle.
  */
 #ifndef HM_PS_H
 #define HM_PS_H
@@ -14,13 +14,13 @@
 
 enum hm_ps_kind {
     /*
-     * The body has increments: a sequence of records, each with the number of a table, the number
-     * of a row, and the values to add.
+     * The body contains increments: a sequence of records, each with the number of a table, the
+     * number of a row, and the values to add.
      */
     HM_PS_PUSH,
-    /* The body has the numbers of the requested rows. The reply is a HM_PS_ROWS message. */
+    /* The body contains the numbers of the requested rows. The reply is a HM_PS_ROWS message. */
     HM_PS_GET,
-    HM_PS_ROWS, /* The body has the values of the requested rows. */
+    HM_PS_ROWS, /* The body contains the values of the requested rows. */
     HM_PS_DONE, /* The function of the worker has returned; there is no body. */
 };
 
@@ -50,7 +50,7 @@ struct hm_ps_layout {
     const struct hm_ps_table *tables;
     size_t table_count;
     int workers, servers;
-    size_t widest; /* Largest number of columns that any table has. */
+    size_t widest; /* Largest number of columns in any table. */
 };
 
 /* Check the settings of a run with `ranks` ranks. */
@@ -71,8 +71,8 @@ void hm__ps_server_free(struct hm_ps_server *server);
 int hm__ps_client_new(struct hm_comm *world, const struct hm_ps_layout *layout,
                       struct hm_ps **ret_ps, struct hm_err *err);
 /*
- * Send the increments that were not sent yet, if `push` is true, and notify the servers that this
- * worker has returned.
+ * Send the increments that have not been sent yet, if `push` is true, and notify the servers that
+ * this worker has returned.
  */
 void hm__ps_client_end(struct hm_ps *ps, bool push);
 void hm__ps_client_free(struct hm_ps *ps);

@@ -17,7 +17,7 @@ struct ps_link {
     struct hm_ps_header out, in;
     double *body; /* Body of the next message to the server. */
     size_t used, room;
-    size_t wanted; /* Number of rows that were requested and not received yet. */
+    size_t wanted; /* Number of rows that have been requested and not received yet. */
 };
 
 struct hm_ps {
@@ -336,9 +336,7 @@ static void client_receive_rows(struct hm_ps *ps, size_t table, size_t k)
     link->wanted = 0;
 }
 
-/*
- * Send a request to each server from which rows are needed, and receive the replies in any order.
- */
+/* Send a request to each server that stores needed rows, and receive the replies in any order. */
 static void client_request(struct hm_ps *ps, size_t table, double needed, bool all)
 {
     size_t servers = (size_t)ps->layout->servers, left = 0;
@@ -379,7 +377,7 @@ static void client_request(struct hm_ps *ps, size_t table, double needed, bool a
 }
 
 /*
- * Request rows, beginning with rows[first], until all stale rows are requested or a message is
+ * Request rows, starting with rows[first], until all stale rows have been requested or a message is
  * full. Returns the index of the first row that was not requested, or HM_NONE if memory runs out
  * even for a single row.
  */
@@ -452,7 +450,7 @@ int hm_ps_get(struct hm_ps *ps, size_t table, size_t row, double *ret_values, st
     return hm_ps_get_batch(ps, table, &row, 1, ret_values, err);
 }
 
-/* Make a list with the numbers of all rows of a table. */
+/* Create a list with the numbers of all rows of a table. */
 static int client_list_rows(struct hm_ps *ps, size_t table, struct hm_err *err)
 {
     size_t rows = ps->layout->tables[table].rows;

@@ -13,7 +13,7 @@ struct hm_ps_rows {
     uint32_t *place;
     size_t count, room;
     uint32_t *row; /* Numbers of the stored rows; `count` elements. */
-    /* Clock of each stored row; its meaning depends on the owner of the rows. `count` elements. */
+    /* Clock of each stored row, `count` elements; its meaning depends on the owner of the rows. */
     double *version;
     double *values; /* Values of the stored rows; count * columns elements. */
 };
@@ -23,7 +23,7 @@ void hm__ps_rows_release(struct hm_ps_rows *rows);
 /* Returns the index at which a row is stored; HM_NONE if it is not stored. */
 size_t hm__ps_rows_find(const struct hm_ps_rows *rows, size_t row);
 /*
- * Allocate memory for `more` additional rows, so that the next `more` calls of hm__ps_rows_add
+ * Allocate memory for `more` additional rows, so that the next `more` calls to hm__ps_rows_add
  * cannot fail. Returns HM_E_NOMEM if memory runs out.
  */
 int hm__ps_rows_reserve(struct hm_ps_rows *rows, size_t more);

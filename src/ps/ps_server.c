@@ -22,7 +22,7 @@ struct kept_push {
     double body[];
 };
 
-/* The state of one worker, as far as the server knows it. */
+/* What the server knows about the state of one worker. */
 struct ps_peer {
     double clock; /* Number of clocks that the worker has finished; INFINITY if it has returned. */
     bool waits;   /* True if the worker waits for a reply to its request `asked`. */
@@ -144,9 +144,9 @@ static double *server_row(const struct hm_ps_server *s, size_t table, size_t row
 }
 
 /*
- * Add the increments in a message body: those of tables with staleness bound 0 if `exact` is true,
- * otherwise those of the other tables. Returns whether the body also has increments that were not
- * added.
+ * Add increments in a message body: the increments of tables with staleness bound 0 if `exact` is
+ * true, otherwise the increments of the other tables. Returns whether the body also contains
+ * increments that were not added.
  */
 static bool server_add(struct hm_ps_server *s, const double *body, size_t count, bool exact)
 {
@@ -211,8 +211,8 @@ static void server_reply(struct hm_ps_server *s, size_t to)
     void **sends[2] = {&s->requests[workers + to], &s->requests[2 * workers + to]};
 
     /*
-     * The worker sent this request after it received the previous reply, so waiting for the sends
-     * of that reply ends at once.
+     * The worker sent this request after it received the previous reply, so the wait for the sends
+     * of that reply ends immediately.
      */
     hm__comm_wait_all(s->world, sends[0], 1);
     hm__comm_wait_all(s->world, sends[1], 1);

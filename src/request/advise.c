@@ -1,5 +1,5 @@
 /*
- * The verb advise: finds which algorithm to use on how many workers, for a target loss, a time
+ * The verb advise: determines which algorithm to use on how many workers, for a target loss, a time
  * limit or a budget.
  */
 #include <math.h>
@@ -104,7 +104,9 @@ struct advice_parts {
     struct hm_paces *paces[PACES_MAX];
     size_t pace_count;
     double price_per_s; /* Price of a worker per second; NaN if unknown. */
-    /* Seconds per iteration of a transformer, whose loss follows published scaling laws. */
+    /*
+     * Time per iteration of a transformer in seconds, if its loss follows published scaling laws.
+     */
     struct hm_advise_paces large;
     struct hm_advice *advice;
 };
@@ -156,8 +158,8 @@ static int split_source(struct hm_call *call, const struct advice_parts *p,
 }
 
 /*
- * Checks for which algorithms a source gives times. Times without the name of an algorithm apply to
- * all algorithms. At least one algorithm that has traces must have times.
+ * Checks for which algorithms a source provides times. Times without the name of an algorithm apply
+ * to all algorithms. At least one algorithm that has traces must have times.
  */
 static int check_times(const struct advice_parts *p, const char *file, struct hm_paces *paces,
                        struct hm_err *err)
@@ -179,8 +181,8 @@ static int check_times(const struct advice_parts *p, const char *file, struct hm
 }
 
 /*
- * Adds seconds per iteration from a table. If the table has a column of iterations, its rows are
- * traces, otherwise runs.
+ * Adds times per iteration from a table. If the table has a column of iterations, its rows are
+ * traces; otherwise, they are runs.
  */
 static int add_times(struct hm_call *call, const struct hm_advise_request *r,
                      const struct hm_document *d, struct advice_parts *p, struct hm_err *err)
@@ -222,8 +224,8 @@ static bool has_no_traces(const struct hm_advise_request *r)
 }
 
 /*
- * Adds the seconds per iteration of a job that trains a transformer and, if there are no traces,
- * its loss from scaling laws.
+ * Adds the times per iteration of a job that trains a transformer and, if there are no traces, its
+ * loss from scaling laws.
  */
 static int add_times_of_large(const struct hm_advise_request *r, const char *algorithm,
                               const struct hm_loaded_job *job, double max_n, struct advice_parts *p,
@@ -372,7 +374,7 @@ static int default_aim(const struct hm_traces *traces, double *ret_reach, struct
     return HM_E_MISSING;
 }
 
-/* Adds a note to the advice which says that the target loss was chosen automatically. */
+/* Adds a note to the advice that says that the target loss was chosen automatically. */
 static int note_aim(struct hm_advice *advice, double reach, struct hm_err *err)
 {
     const char **notes = hm__arena_alloc(advice->memory, advice->note_count + 1, sizeof(*notes));
@@ -463,7 +465,9 @@ static int advise_run(const void *values, struct hm_call *call, struct hm_err *e
 {
     struct hm_advise_request request = *(const struct hm_advise_request *)values, *r = &request;
     struct advice_parts p = {.price_per_s = r->price};
-    /* True if the request has no target, so that the target loss is chosen from the traces. */
+    /*
+     * True if the request has no target, in which case the target loss is chosen from the traces.
+     */
     const bool chosen = !has_aim(r);
     int rc = check_request(r, err);
 

@@ -1,6 +1,6 @@
 /*
- * Advises on jobs that train transformers: the time of an iteration comes from plans, and without
- * traces the loss comes from published scaling laws.
+ * Gives advice for jobs that train transformers: the time of an iteration comes from plans, and
+ * without traces the loss comes from published scaling laws.
  */
 #include <math.h>
 

@@ -1,4 +1,4 @@
-/* Declares functions that advise on jobs that train transformers. */
+/* Declares functions that give advice for jobs that train transformers. */
 #ifndef HM_ADVISE_LARGE_H
 #define HM_ADVISE_LARGE_H
 
@@ -7,11 +7,11 @@
 enum { HM_ADVISE_SIZES = 64 };
 
 /*
- * Numbers of workers on which a transformer fits in memory, and the time of an iteration in seconds
- * on each of them.
+ * Numbers of workers on which a transformer fits in memory, and the time of an iteration on each of
+ * them in seconds.
  */
 struct hm_advise_paces {
-    /* Seconds of an iteration on each number of workers; owned by the caller. */
+    /* Time of an iteration in seconds on each number of workers; owned by the caller. */
     struct hm_paces *paces;
     double m[HM_ADVISE_SIZES];
     size_t count;
@@ -19,22 +19,22 @@ struct hm_advise_paces {
 };
 
 /*
- * Plan a job that trains a transformer (job->large is set), and return the time in seconds of an
- * iteration on each number of workers up to `max_n`. If `max_n` is 0, the size of the cluster is
- * the limit.
+ * Plan a job that trains a transformer (job->large is set), and return the time of an iteration in
+ * seconds on each number of workers up to `max_n`. If `max_n` is 0, the size of the cluster is the
+ * limit.
  */
 int hm__advise_large_paces(const struct hm_loaded_job *job, double max_n, const char *algorithm,
                            struct hm_advise_paces *ret, struct hm_err *err);
 /*
- * Make traces from published scaling laws, and fit the loss g(i, m) after i iterations on m workers
- * to them.
+ * Create traces from published scaling laws, and fit g(i, m), the loss after i iterations on m
+ * workers, to them.
  */
 int hm__advise_laws(const struct hm_loaded_job *job, const struct hm_trace_fields *fields,
                     const struct hm_advise_paces *paces, struct hm_loaded_traces *loaded,
                     struct hm_err *err);
 /*
- * Add a note that the loss follows scaling laws, and remove the proposed next run, which would have
- * to be a measured trace.
+ * Add a note that says that the loss follows scaling laws, and remove the proposed next run, which
+ * would have to be a measured trace.
  */
 int hm__advise_laws_note(struct hm_advice *advice, struct hm_err *err);
 

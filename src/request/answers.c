@@ -1,6 +1,6 @@
 /*
  * Describes the members of every JSON answer in tables. The OpenAPI schemas and the types of the
- * web page are made from these tables, and tests check real answers against them.
+ * web page are generated from these tables, and tests check real answers against them.
  */
 #include "schemas.h"
 

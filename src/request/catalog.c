@@ -1,5 +1,5 @@
 /*
- * Implements the verbs `catalog list`, `catalog show` and `catalog import`. The catalog has
+ * Implements the verbs `catalog list`, `catalog show` and `catalog import`. The catalog contains
  * machines, fabrics and neural networks.
  */
 #include <string.h>
@@ -19,7 +19,7 @@ static const char kinds[] = "machines fabrics networks accelerators";
 
 /*
  * Counts the parameters and operations of a neural network in the catalog. *ret_counts is NULL if
- * the catalog does not give the input shape, so that a job must give it.
+ * the catalog does not give the input shape, in which case a job must give it.
  */
 static int count_network(const struct hm_catalog *catalog, const char *name,
                          struct hm_job **ret_job, struct hm_counts **ret_counts, struct hm_err *err)
@@ -281,8 +281,8 @@ static int find_entry(const struct hm_catalog *catalog, const struct hm_catalog_
         if (hm__catalog_has_similar(catalog, (enum hm_catalog_kind)k, r->name))
             best = k;
     }
-    /* Sets an error which says that there is no such entry, and suggests a similar name, if
-     * possible of the kind that has one. */
+    /* Sets an error that says that there is no such entry, and suggests a similar name, preferably
+     * of a kind that contains one. */
     if (r->kind < 0)
         return hm__catalog_unknown(catalog, (enum hm_catalog_kind)best, r->name, err);
     char kind[32] = "";

@@ -1,6 +1,6 @@
 /*
- * The verb converge: fits how the loss depends on the number of iterations and of workers, and
- * shows how accurate the fit is.
+ * The verb converge: fits how the loss depends on the number of iterations and the number of
+ * workers, and shows how accurate the fit is.
  */
 #include <math.h>
 #include <string.h>
@@ -67,8 +67,8 @@ static const struct hm_request_field fields[] = {
  */
 
 /*
- * Reads the field leave_out or leave_rows. Its value is a number of workers or rows, at most
- * `most`, or "each", for which *ret_m is 0.
+ * Reads the field leave_out or leave_rows. Its value is a number of workers or rows, which must be
+ * at most `most`, or "each", for which *ret_m is 0.
  */
 static int read_leave_out(const char *field, const char *text, double most, double *ret_m,
                           struct hm_err *err)
@@ -155,7 +155,10 @@ static int hold_out(const struct hm_converge_request *r, const struct hm_context
 
 enum { PLOT_POINTS = 60, PLOT_CURVES = 256 };
 
-/* The plotted curve of one algorithm on m workers: iterations, losses and their intervals. */
+/*
+ * The plotted curve of one algorithm on m workers: iterations, losses and the intervals for the
+ * losses.
+ */
 struct plot_points {
     double x[PLOT_POINTS], y[PLOT_POINTS], low[PLOT_POINTS], high[PLOT_POINTS];
 };

@@ -1,4 +1,6 @@
-/* The verb design: chooses a few runs whose results would reduce the uncertainty of a fit most. */
+/*
+ * The verb design: chooses a few runs whose results would reduce the uncertainty of a fit the most.
+ */
 #include <math.h>
 #include <string.h>
 
@@ -157,7 +159,7 @@ static int add_varied(struct hm_call *call, struct design_axes *a, const char *t
     return add_axis(a, "vary", name, &values, err);
 }
 
-/* Makes the table of possible runs: every combination of the given values. */
+/* Creates the table of possible runs: every combination of the given values. */
 static int make_candidates(const struct hm_design_request *r, struct hm_call *call,
                            struct hm_runs **ret_candidates, struct hm_err *err)
 {
@@ -187,8 +189,8 @@ static int make_candidates(const struct hm_design_request *r, struct hm_call *ca
  */
 
 /*
- * Reads the budget of a design, which is a cost in the units of the cost formula, machine time, or
- * money if the machine has a price.
+ * Reads the budget of a design: a cost in the units of the cost formula, machine time, or money if
+ * the machine has a price.
  */
 static int read_budget(const struct hm_design_request *r, const struct hm_loaded_job *job,
                        double *ret_budget, struct hm_err *err)

@@ -31,7 +31,10 @@ static void *member_of(const struct hm_request_field *field, void *values)
     return (char *)values + field->offset;
 }
 
-/* Appends an element to a list in the arena and returns its address; NULL if memory runs out. */
+/*
+ * Appends an element to a list in the arena and returns its address; returns NULL if memory runs
+ * out.
+ */
 static void *list_grow(struct hm_arena *arena, void *items, size_t count, size_t *room, size_t size)
 {
     if (count < *room)
@@ -96,8 +99,8 @@ static int number_read(const struct hm_request_field *f, const char *text, doubl
     bool bare = used > 0 && text[used] == '\0';
 
     /*
-     * hm__quantity_parse treats a sign as a syntax error. So a negative number is reported here, as
-     * out of range.
+     * hm__quantity_parse treats a sign as a syntax error. Therefore, a negative number is reported
+     * here, as out of range.
      */
     if (f->least >= 0 && bare && value < 0)
         return check_range(f, text, value, err);
@@ -498,8 +501,8 @@ int hm__field_document(struct hm_arena *arena, const struct hm_request_field *f,
 }
 
 /*
- * Reads a document from a field of a JSON or YAML body. If the value is a string, it is the text of
- * the document; if it is a map or a list, it is the parsed document.
+ * Reads a document from a field of a JSON or YAML body. A string is the text of the document; a map
+ * or a list is the parsed document.
  */
 static int read_document(struct hm_arena *arena, const struct hm_request_field *f, void *values,
                          struct hm_value *value, struct hm_err *err)

@@ -1,6 +1,6 @@
 /*
  * Computes the rates of the machine on which an imported trace was recorded, from the times of
- * operations in the trace. The method is that of `howmany calibrate`.
+ * operations in the trace. The method is the same as in `howmany calibrate`.
  */
 #include "calibration.h"
 #include "err.h"

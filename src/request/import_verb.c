@@ -78,8 +78,8 @@ struct importing {
 };
 
 /*
- * Stores the result of an imported file. If the file has times of operations, the machine on which
- * they were measured is described too.
+ * Stores the result of an imported file. If the file contains times of operations, the machine on
+ * which they were measured is also described.
  */
 static int keep_import(struct importing *all, struct hm_imported *im, struct hm_err *err)
 {
@@ -153,7 +153,7 @@ static int import_document(struct importing *all, const struct hm_document *d, s
  */
 
 /*
- * Returns what the verb writes: the target in the request or, if it has none, the first of runs,
+ * Returns what the verb writes: the target in the request or, if there is none, the first of runs,
  * traces and document that the files contain.
  */
 static enum import_target choose_target(const struct importing *all)

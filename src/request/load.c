@@ -66,7 +66,7 @@ static int job_overrides(struct hm_call *call, const struct hm_job_fields *f, st
     return 0;
 }
 
-/* Makes an empty job, all of whose keys come from the field `set`. */
+/* Creates an empty job, all of whose keys come from the field `set`. */
 static const struct hm_document *empty_job(struct hm_call *call)
 {
     struct hm_document *document = hm__arena_alloc(call->arena, 1, sizeof(*document));
@@ -127,7 +127,7 @@ bool hm__is_cluster_file(const char *name)
 }
 
 /*
- * Makes the tree {machine: name}, so that assignments in the field `set` can change properties of
+ * Creates the tree {machine: name}, so that assignments in the field `set` can change properties of
  * the machine.
  */
 static struct hm_value *machine_tree(struct hm_arena *arena, const char *name)
@@ -210,7 +210,7 @@ int hm__load_machine(struct hm_call *call, const struct hm_job_fields *f,
     return rc;
 }
 
-/* A property that a machine in the field `on` may take over from the cluster of the job. */
+/* A property that a machine in the field `on` may inherit from the cluster of the job. */
 struct kept_key {
     const char *name;
     enum hm_cluster_key key;
@@ -219,8 +219,8 @@ struct kept_key {
 
 /*
  * Writes the names of the properties that are set in the job's cluster, such as "price and fabric".
- * If `has` is true, only those that the machine has too are listed, otherwise only those that the
- * machine lacks.
+ * If `has` is true, only the properties that the machine also has are listed; otherwise, only the
+ * properties that the machine lacks.
  */
 static void list_keys(const struct kept_key *keys, size_t count, unsigned given, bool has,
                       char *text, size_t room)
@@ -250,8 +250,8 @@ static int keep_job_keys(struct hm_call *call, const struct hm_cluster *job, str
 {
     const struct hm_slowness *slow = &c->slowness;
     /*
-     * A single accelerator is limited to one node only because it has no fabric. So it gets the
-     * fabric of the job's cluster, even if that fabric is only a default.
+     * A single accelerator is limited to one node only because it has no fabric. Therefore, it
+     * receives the fabric of the job's cluster, even if that fabric is only a default.
      */
     const bool alone = hm__cluster_is_alone(c);
     const bool joined = alone && job->fabric.bandwidth_bytes_per_s > 0;
@@ -336,7 +336,7 @@ static bool keep_accelerators(const struct hm_job *job, const char *named,
     return true;
 }
 
-/* Writes the note that names the servers in the catalog that hold the accelerator. */
+/* Writes the note that names the servers in the catalog that contain the accelerator. */
 static int note_servers(struct hm_call *call, const char *named, const struct hm_servers *servers,
                         bool kept, struct hm_cluster *server, struct hm_err *err)
 {
@@ -352,7 +352,7 @@ static int note_servers(struct hm_call *call, const char *named, const struct hm
 }
 
 /*
- * If the user names an accelerator without a fabric, replaces it by a server in the catalog that
+ * If the user names an accelerator without a fabric, replaces it with a server in the catalog that
  * has several of these accelerators. A server without a price (the vendor's design) is preferred to
  * one that can be rented. The accelerator is not replaced if the job's cluster has a fabric, or if
  * the assignments put several accelerators into one node.
@@ -387,8 +387,8 @@ static int place_in_servers(struct hm_call *call, const struct hm_job_fields *f,
 }
 
 /*
- * Appends the note about a single accelerator to the note of the job, because plans of transformers
- * show only the note of the job.
+ * Appends the note about a single accelerator to the note of the job, because plans for
+ * transformers show only the note of the job.
  */
 static int note_transformer(struct hm_call *call, struct hm_job *job, const char *note,
                             struct hm_err *err)

@@ -45,19 +45,19 @@ int hm__load_job(struct hm_call *call, const struct hm_job_fields *fields, bool 
                  struct hm_loaded_job *ret_job, struct hm_err *err);
 /*
  * Sets *ret_name to the name of a network in the catalog if a document consists of nothing but this
- * name and there is no file of this name; otherwise to NULL.
+ * name and there is no file of this name; otherwise, sets it to NULL.
  */
 int hm__find_network(struct hm_call *call, const struct hm_document *document,
                      const char **ret_name, struct hm_err *err);
 /*
- * If the name of a job that could not be opened is similar to that of a network in the catalog,
+ * If the name of a job that could not be opened is similar to the name of a network in the catalog,
  * adds a hint to the error.
  */
 void hm__hint_network(struct hm_call *call, const struct hm_document *document, struct hm_err *err);
 /*
- * Makes the tree of a job that trains a network in the catalog with its usual batch, data set and
- * sequence, and stores it in the specification. *ret_note lists those of the usual values that the
- * user did not override.
+ * Creates the tree of a job that trains a network in the catalog with its usual batch, data set and
+ * sequence, and stores it in the specification. *ret_note lists the usual values that the user did
+ * not override.
  */
 int hm__load_network_job(struct hm_call *call, const char *name, struct hm_spec *spec,
                          const char **ret_note, struct hm_err *err);
@@ -70,11 +70,11 @@ int hm__load_machine(struct hm_call *call, const struct hm_job_fields *fields,
  * files such as n=8.
  */
 bool hm__sets_job(const struct hm_texts *set);
-/* Returns whether a name in the field `on` is a cluster file, not a machine in the catalog. */
+/* Returns whether a name in the field `on` is a cluster file and not a machine in the catalog. */
 bool hm__is_cluster_file(const char *name);
 void hm__loaded_job_release(struct hm_loaded_job *job);
 /*
- * Returns the first cluster in the field `on`; if `on` is empty, the cluster of the job; NULL if
+ * Returns the first cluster in the field `on` or, if `on` is empty, the cluster of the job; NULL if
  * there is no job either.
  */
 const struct hm_cluster *hm__loaded_cluster(const struct hm_loaded_job *job);
@@ -147,9 +147,9 @@ void hm__loaded_traces_release(struct hm_loaded_traces *loaded);
  */
 
 /*
- * Open the store at the address `record` (NULL: the default store), and close it. `rc` says whether
- * the work with the store succeeded. If the caller has no access to files, error messages do not
- * show the address.
+ * Open the store at the address `record` (NULL for the default store), and close it. `rc` says
+ * whether the operations on the store succeeded. If the caller has no access to files, error
+ * messages do not show the address.
  */
 int hm__call_store_open(struct hm_call *call, const char *record, struct hm_store **ret_store,
                         struct hm_err *err);
@@ -167,9 +167,9 @@ struct hm_call_sink {
 };
 
 /*
- * Open a destination of runs for the store at the address `record`, and close it. A caller with
- * access to files has the store for itself, so a large table may be added in one transaction. When
- * the destination is closed, `rc` says whether adding the runs succeeded.
+ * Open a destination for runs in the store at the address `record`, and close it. A caller with
+ * access to files has exclusive use of the store, so a large table may be added in one transaction.
+ * When the destination is closed, `rc` says whether adding the runs succeeded.
  */
 int hm__call_sink_open(struct hm_call *call, struct hm_call_sink *sink, const char *record,
                        struct hm_err *err);

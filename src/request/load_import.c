@@ -258,8 +258,8 @@ int hm__load_foreign_traces(struct hm_call *call, const struct hm_documents *doc
 }
 
 /*
- * Adds default values to the tree of a job, for keys that the file lacks. The note lists those of
- * the keys that the user does not set either.
+ * Adds default values to the tree of a job, for keys that the file lacks. The note lists the keys
+ * that the user does not set either.
  */
 static int add_usual(struct hm_call *call, struct hm_imported *im, const struct hm_spec *spec,
                      const char **ret_note, struct hm_err *err)
@@ -293,7 +293,7 @@ static void forget_lines(struct hm_value *value)
         forget_lines(&value->items[i]);
 }
 
-/* Parses the YAML document that an import made. Error messages name the imported file. */
+/* Parses the YAML document that an import produced. Error messages name the imported file. */
 static int take_tree(struct hm_call *call, const struct hm_imported *im, struct hm_spec *spec,
                      struct hm_err *err)
 {
@@ -337,7 +337,7 @@ static bool document_has(const struct hm_imported *im, const char *key)
 
 /*
  * Adds the network in another file to the job in a launcher's configuration. Keys that the
- * configuration has do not get default values.
+ * configuration contains do not receive default values.
  */
 static void join_launch(struct hm_imported *network, const struct hm_imported *launch)
 {
@@ -380,7 +380,7 @@ static bool join_folder(struct hm_imported *const *items, size_t count, size_t *
 
 /*
  * Imports the files of a folder. If there are exactly one network and one launcher's configuration,
- * they are joined. Otherwise the first file (by name) that contains a network or a job is used.
+ * they are joined. Otherwise, the first file (by name) that contains a network or a job is used.
  */
 static int import_folder_job(struct hm_call *call, const struct hm_document *d,
                              struct hm_imported **ret_import, const char **ret_note,

@@ -14,16 +14,16 @@ void hm__imported_text(struct hm_call *call, const struct hm_imported *im);
 void hm__imported_json(struct hm_call *call, struct hm_imported *const *all, size_t count);
 
 /*
- * Returns whether a document was written by another tool. This is decided by its contents or, if it
- * has only a name, by the contents of the file.
+ * Returns whether a document was written by another tool. The decision depends on its contents or,
+ * if it has only a name, on the contents of the file.
  */
 bool hm__is_foreign(struct hm_call *call, const struct hm_document *document);
 /* Returns whether a document is a folder or an archive, so that the files in it are imported. */
 bool hm__is_import_folder(struct hm_call *call, const struct hm_document *document);
 /*
  * Load runs, traces, a job or a cluster from files of other tools. The tree of a job or a cluster
- * is allocated in the arena of the call and stored in the specification. Keys that the file does
- * not have get default values; *ret_note lists those that the user did not override.
+ * is allocated in the arena of the call and stored in the specification. Keys that are missing in
+ * the file receive default values; *ret_note lists the values that the user did not override.
  */
 int hm__load_foreign_runs(struct hm_call *call, const struct hm_document *document,
                           struct hm_runs **ret_runs, struct hm_err *err);
@@ -35,7 +35,7 @@ int hm__load_foreign_job(struct hm_call *call, const struct hm_document *documen
 int hm__load_foreign_cluster(struct hm_call *call, const struct hm_document *document,
                              struct hm_spec *spec, struct hm_err *err);
 /*
- * If an import has times of operations and no document, makes a cluster from these times. If the
+ * If an import has times of operations and no document, creates a cluster from these times. If the
  * rates of the machine cannot be computed from them, a note says why.
  */
 int hm__import_machine(struct hm_call *call, struct hm_imported *im, struct hm_err *err);

@@ -1,8 +1,8 @@
 /*
  * Completes jobs that were read from configurations of launchers (DeepSpeed, accelerate). These
  * configurations do not name a network, so the user sets it, as in network=llama-3-8b, and the
- * catalog has its usual batch, sequence and data set. The layout in the configuration is used only
- * for transformers.
+ * catalog contains its usual batch, sequence and data set. The layout in the configuration is used
+ * only for transformers.
  */
 #include <string.h>
 
@@ -12,8 +12,8 @@
 #include "read_large_job.h"
 
 /*
- * Applies those assignments that concern the network to an empty job, to find out which network
- * they set.
+ * Applies the assignments that concern the network to an empty job, to find out which network they
+ * set.
  */
 static int probe_network(struct hm_call *call, const struct hm_spec *spec,
                          struct hm_value *ret_root, struct hm_err *err)
@@ -27,7 +27,7 @@ static int probe_network(struct hm_call *call, const struct hm_spec *spec,
     return rc;
 }
 
-/* Returns whether a job has a value for a key, either in its tree or by an assignment. */
+/* Returns whether a job has a value for a key, either in its tree or from an assignment. */
 static bool has_key(const struct hm_spec *spec, const char *key)
 {
     return hm__value_get(spec->tree, key) != NULL || hm__spec_sets(spec, key);
@@ -53,7 +53,7 @@ static int add_usual(struct hm_value_builder *b, const struct hm_spec *spec, con
 }
 
 /*
- * Makes the tree of the job from those keys of the configuration that apply to the network and, if
+ * Creates the tree of the job from the keys of the configuration that apply to the network and, if
  * the network is in the catalog, from its usual values.
  */
 static int complete_tree(struct hm_call *call, struct hm_spec *spec, bool large, const char *name,

@@ -1,7 +1,7 @@
 /*
  * Loads a job if the user gives the name of a network in the catalog instead of a job file, as in
- * "plan resnet-50". The catalog has the usual batch, data set and sequence of a network under the
- * key `usual`; the note of the job lists those of them that the request does not override.
+ * "plan resnet-50". The catalog contains the usual batch, data set and sequence of a network under
+ * the key `usual`; the note of the job lists the values that the request does not override.
  */
 #include <string.h>
 

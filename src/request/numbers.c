@@ -30,8 +30,8 @@ static int numbers_add(struct hm_arena *arena, struct hm_numbers *n, double valu
 }
 
 /*
- * Reads a number or a fraction such as "4/256". Returns the number of characters that were read; 0
- * if there is no number.
+ * Reads a number or a fraction such as "4/256". Returns the number of characters that were read, or
+ * 0 if there is no number.
  */
 static size_t fraction_read(const char *text, double *value)
 {

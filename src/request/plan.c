@@ -218,10 +218,9 @@ static int check_request(const struct hm_plan_request *r, struct hm_err *err)
 }
 
 /*
- * Estimates the work of splitting the job's graph for every n from 1 to `most`: the number of
- * vertices and edges that are assigned to workers in all splits together. METIS refines a split
- * several times, and HDRF compares all workers for each edge, so their work is counted several
- * times.
+ * Estimates the work of splitting the job's graph for every n from 1 to `most`: the total number of
+ * vertices and edges that are assigned to workers in all splits. METIS refines a split several
+ * times, and HDRF compares all workers for each edge, so their work is counted several times.
  */
 static double split_work(const struct hm_job *job, double most)
 {
@@ -238,7 +237,7 @@ static double split_work(const struct hm_job *job, double most)
 static int check_graph(const struct hm_context *context, const struct hm_job *job, double most,
                        struct hm_err *err)
 {
-    /* Without a limit in the request, a plan of a job with a graph considers up to 64 workers. */
+    /* Without a limit in the request, a plan for a job with a graph considers up to 64 workers. */
     double n = most > 0 ? most : 64;
 
     if (!job->graph || !(context->limits.split_work > 0) ||
@@ -400,7 +399,10 @@ static int solve_plan(const struct hm_plan_request *r, struct hm_call *call, str
     return rc;
 }
 
-/* Returns whether a document is, by the extension of its name (such as ".csv"), a table of runs. */
+/*
+ * Returns whether the extension of a document's name (such as ".csv") shows that it is a table of
+ * runs.
+ */
 static bool names_table(const struct hm_document *d)
 {
     static const char *const endings[] = {".csv", ".csv.gz", ".csv.zst", ".tsv", ".jsonl", ".db"};
@@ -417,7 +419,7 @@ static int plan_run(const void *values, struct hm_call *call, struct hm_err *err
     struct plan_parts p = {0};
 
     /*
-     * `plan runs.csv` is accepted too: if the first argument is a table instead of a job, it is
+     * `plan runs.csv` is also accepted: if the first argument is a table instead of a job, it is
      * read as the runs.
      */
     if (names_table(&r->job.job) && !r->runs.name) {

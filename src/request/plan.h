@@ -29,15 +29,15 @@ struct hm_plan_request {
     double alpha, beta, deadline, budget, faster, work, max_n, reference, slack, certainty;
     double loss; /* Target loss of a transformer; NaN if not given. */
     /*
-     * Number of parameters in the transformer, or "auto" if the plan chooses it; NULL means that
-     * the number of the job is used.
+     * Number of parameters in the transformer, or "auto" if the plan chooses it; if NULL, the
+     * number of the job is used.
      */
     const char *params;
     struct hm_numbers n;
     bool weak, explain_layout;
     /*
-     * Index of the chosen value of the field `emit`; -1 if not given. The choices are those of enum
-     * hm_large_emit, followed by those in plan_emit.c.
+     * Index of the chosen value of the field `emit`; -1 if not given. The choices are the values of
+     * enum hm_large_emit, followed by the values in plan_emit.c.
      */
     int emit;
     bool table, layers, no_chart, json, csv;
@@ -52,8 +52,8 @@ struct hm_plan_ways {
 };
 
 /*
- * Make the list of platforms to compare from the fields that describe platforms, consistencies and
- * the cost of staleness.
+ * Create the list of platforms to compare from the fields that describe platforms, consistencies
+ * and the cost of staleness.
  */
 int hm__plan_ways(struct hm_call *call, const struct hm_platform_fields *fields,
                   struct hm_plan_ways *ret_ways, struct hm_err *err);
@@ -67,7 +67,7 @@ int hm__load_large_runs(struct hm_call *call, const struct hm_plan_request *requ
                         const struct hm_loaded_job *loaded, struct hm_large_measured **ret_runs,
                         size_t *ret_count, struct hm_err *err);
 
-/* Plan a job that trains a transformer, and append the answer to that of the call. */
+/* Plan a job that trains a transformer, and append the answer to the answer of the call. */
 int hm__plan_large(const struct hm_plan_request *request, struct hm_call *call,
                    const struct hm_loaded_job *loaded, struct hm_err *err);
 
@@ -80,7 +80,7 @@ struct hm_large_answer;
 bool hm__plan_emits(const struct hm_plan_request *request);
 /*
  * Write the predicted step as a trace, or the cluster as a platform, depending on the request:
- * hm__plan_emit adds it to the answer of the call, hm__plan_emit_large stores it in *ret_text.
+ * hm__plan_emit adds it to the answer of the call, and hm__plan_emit_large stores it in *ret_text.
  */
 int hm__plan_emit(const struct hm_plan_request *request, const struct hm_loaded_job *loaded,
                   const struct hm_answer *answer, struct hm_call *call, struct hm_err *err);

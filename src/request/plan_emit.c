@@ -1,7 +1,7 @@
 /*
  * Implements the field `emit` of the verb plan: writes the predicted step as a Chrome trace, or the
- * cluster as a SimGrid platform. Flags and configuration files for the layout of a transformer are
- * written by present/large_emit.c.
+ * cluster as a SimGrid platform. present/large_emit.c writes flags and configuration files for the
+ * layout of a transformer.
  */
 #include <string.h>
 
@@ -12,7 +12,7 @@
 #include "large_emit.h"
 #include "plan.h"
 
-/* Values of the field `emit` that come after those in enum hm_large_emit. */
+/* Values of the field `emit` that come after the values of enum hm_large_emit. */
 enum plan_emit { PLAN_EMIT_CHROME = HM_EMITS, PLAN_EMIT_SIMGRID };
 
 bool hm__plan_emits(const struct hm_plan_request *r)

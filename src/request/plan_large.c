@@ -10,7 +10,7 @@
 #include "text.h"
 
 /*
- * Returns the name of the first field in the request that plans of transformers do not support;
+ * Returns the name of the first field in the request that plans for transformers do not support;
  * NULL if there is none.
  */
 static const char *unsupported_field(const struct hm_plan_request *r)

@@ -1,7 +1,7 @@
 /*
- * Reads runs of a job that trains a transformer from a table with columns for n, the seconds, and
- * any properties of the layout. The columns for the layout have the same names as the keys of the
- * section `parallel` of a job.
+ * Reads runs of a job that trains a transformer from a table with columns for n, the time in
+ * seconds, and any properties of the layout. The columns for the layout have the same names as the
+ * keys of the section `parallel` of a job.
  */
 #include <math.h>
 #include <string.h>
@@ -59,7 +59,7 @@ static int read_recompute(const struct hm_runs *runs, size_t row, struct hm_layo
 }
 
 /*
- * Returns the time in seconds of one iteration. If the table has seconds per token or per sample,
+ * Returns the time of one iteration in seconds. If the table has times per token or per sample,
  * they are converted.
  */
 static double step_seconds(const struct hm_runs *runs, size_t row, double batch, double sequence)

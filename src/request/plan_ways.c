@@ -1,5 +1,5 @@
 /*
- * Makes the list of platforms that a plan compares, from the fields of the request. If the field
+ * Creates the list of platforms that a plan compares, from the fields of the request. If the field
  * `consistency` is missing and the request asks for all platforms, all consistencies are compared;
  * otherwise the consistency is derived from the other fields.
  */
@@ -24,7 +24,7 @@ static bool has_choice(const struct hm_choices *choices, int index)
 /*
  * Returns whether the request names a platform. The choices of the field `platform` begin with
  * all-reduce, but the enum begins with HM_PLATFORM_JOB, so indices differ by one. The choice `all`
- * does not include gossip and federated averaging, whose steps differ from those of the other
+ * does not include gossip and federated averaging, whose steps differ from the steps of the other
  * platforms.
  */
 static bool has_platform(const struct hm_platform_fields *f, enum hm_platform platform)
@@ -46,7 +46,7 @@ static bool has_strategy(const struct hm_platform_fields *f, enum hm_strategy st
 
 /*
  * Returns whether parameter servers are to be compared with this consistency. If the request names
- * no consistency, servers use bsp, except those of TensorFlow, which are asynchronous.
+ * no consistency, servers use bsp, except for TensorFlow's servers, which are asynchronous.
  */
 static bool servers_have(const struct hm_platform_fields *f, enum hm_strategy strategy,
                          enum hm_consistency consistency)
@@ -93,7 +93,7 @@ static const char *server_field(const struct hm_platform_fields *f)
 }
 
 /* Returns whether the workers of a platform may perform several steps before they average the
- * model. */
+ * models. */
 static bool has_local_steps(enum hm_platform platform)
 {
     return platform == HM_PLATFORM_ALLREDUCE ||
@@ -144,7 +144,7 @@ static void add_way(struct hm_plan_ways *w, struct hm_way way)
 
 /*
  * Adds a platform with parameter servers for each consistency in the request; `strategy` is
- * HM_STRATEGY_NONE if the servers are not those of TensorFlow.
+ * HM_STRATEGY_NONE unless the servers belong to TensorFlow.
  */
 static void add_servers(const struct hm_platform_fields *f, enum hm_strategy strategy,
                         struct hm_plan_ways *w)
@@ -174,7 +174,7 @@ static void add_servers(const struct hm_platform_fields *f, enum hm_strategy str
         add_way(w, way);
 }
 
-/* Adds those TensorFlow strategies that the request names. */
+/* Adds the TensorFlow strategies that the request names. */
 static void add_strategies(const struct hm_platform_fields *f, struct hm_plan_ways *w)
 {
     for (int i = HM_STRATEGY_MIRRORED; i < HM_STRATEGY_COUNT; i++) {

@@ -1,6 +1,6 @@
 /*
  * Implements the public functions of requests: they set fields, read a body, check limits, run the
- * verb, and make the reply.
+ * verb, and create the reply.
  */
 #include "request.h"
 
@@ -33,7 +33,7 @@ const struct hm_verb *hm__verb_find(const char *name)
 
 /*
  * Compares the name of a field with the name that the user wrote. A dash counts as an underscore,
- * because the command line has --max-n for max_n.
+ * because the command line uses --max-n for max_n.
  */
 static bool is_name(const char *name, const char *written)
 {
@@ -212,7 +212,7 @@ int hm_request_read(struct hm_request *r, const char *text, size_t length, const
 /* ---- running -----------------------------------------------------------------------------------
  */
 
-/* Returns the number of elements in a field that is a list; 0 for any other kind of field. */
+/* Returns the number of elements in a field that is a list, and 0 for any other kind of field. */
 static size_t list_length(const struct hm_request_field *f, const void *values)
 {
     const void *member = (const char *)values + f->offset;

@@ -1,8 +1,8 @@
 /*
  * Declares the tables that describe requests. Each verb has one table of fields, and one struct
  * that stores their values. Command-line options, help, man pages, completion, HTTP keys, OpenAPI
- * and the types of the web page are all made from the tables. The value of a field is read from a
- * string or from a tree into the struct member at the offset of the field.
+ * and the types of the web page are all generated from the tables. The value of a field is read
+ * from a string or from a tree into the struct member at the offset of the field.
  */
 #ifndef HM_REQUEST_H
 #define HM_REQUEST_H
@@ -17,43 +17,60 @@
  */
 
 enum hm_request_kind {
-    HM_REQUEST_FLAG, /* The field is a flag, of type bool. */
-    /* A number of type double in the SI unit of `dim`; NaN if it is not given. */
+    HM_REQUEST_FLAG, /* The field is a flag of type bool. */
+    /* The field is a number of type double in the SI unit of `dim`; NaN if it is not given. */
     HM_REQUEST_NUMBER,
-    HM_REQUEST_WHOLE, /* A whole number of type double; NaN if it is not given. */
-    /* One of several words, stored as an int index into `choices`; -1 if it is not given. */
-    HM_REQUEST_CHOICE,
-    /* Several of the words in `choices`, or "all", stored in struct hm_choices. */
-    HM_REQUEST_CHOICES,
-    HM_REQUEST_TEXT, /* A string of type const char *; NULL if it is not given. */
+    HM_REQUEST_WHOLE, /* The field is a whole number of type double; NaN if it is not given. */
     /*
-     * A list of strings separated by commas, stored in struct hm_texts; the field may be repeated.
+     * The field is one of several words, stored as an int index into `choices`; -1 if it is not
+     * given.
+     */
+    HM_REQUEST_CHOICE,
+    /* The field is a set of the words in `choices`, or "all", stored in struct hm_choices. */
+    HM_REQUEST_CHOICES,
+    HM_REQUEST_TEXT, /* The field is a string of type const char *; NULL if it is not given. */
+    /*
+     * The field is a list of strings separated by commas, stored in struct hm_texts; it may be
+     * repeated.
      */
     HM_REQUEST_TEXTS,
-    /* Formulas separated by commas outside parentheses, stored in struct hm_texts. */
+    /*
+     * The field is a list of formulas separated by commas outside parentheses, stored in struct
+     * hm_texts.
+     */
     HM_REQUEST_TERMS,
-    /* Assignments NAME=VALUE, stored in struct hm_texts; the field may be repeated. */
+    /*
+     * The field is a list of assignments NAME=VALUE, stored in struct hm_texts; it may be repeated.
+     */
     HM_REQUEST_PAIRS,
-    /* A list of numbers such as "1..8", "4..64:4" or "1,2,4", stored in struct hm_numbers. */
+    /*
+     * The field is a list of numbers such as "1..8", "4..64:4" or "1,2,4", stored in struct
+     * hm_numbers.
+     */
     HM_REQUEST_NUMBERS,
-    /* A configuration such as "64" or "n=64,size=1", stored in struct hm_place. */
+    /* The field is a configuration such as "64" or "n=64,size=1", stored in struct hm_place. */
     HM_REQUEST_PLACE,
-    /* A number with the dimension of its unit, stored in struct hm_quantity. */
+    /* The field is a number with the dimension of its unit, stored in struct hm_quantity. */
     HM_REQUEST_QUANTITY,
-    /* A number, or a document that contains the number, stored in struct hm_factor. */
+    /* The field is a number, or a document that contains the number, stored in struct hm_factor. */
     HM_REQUEST_FACTOR,
-    /* The name of a file, or the contents of a document, stored in struct hm_document. */
+    /*
+     * The field is the name of a file, or the contents of a document, stored in struct hm_document.
+     */
     HM_REQUEST_DOCUMENT,
     /*
-     * Several documents, each with or without the name of an algorithm, stored in struct
-     * hm_documents.
+     * The field is a list of documents, each with or without the name of an algorithm, stored in
+     * struct hm_documents.
      */
     HM_REQUEST_DOCUMENTS,
-    /* Machines in the catalog or cluster files, stored in struct hm_documents. */
+    /*
+     * The field is a list of machines in the catalog or cluster files, stored in struct
+     * hm_documents.
+     */
     HM_REQUEST_MACHINES,
     /*
-     * Name of a file to write, of type const char *; it is rejected if the caller has no access to
-     * files.
+     * The field is the name of a file to write, of type const char *; it is rejected if the caller
+     * has no access to files.
      */
     HM_REQUEST_OUTPUT,
 };
@@ -73,8 +90,8 @@ struct hm_texts {
     const char **items;
     size_t count, room;
     /*
-     * Used only for lists of formulas: true if the user set the field. This is also true for the
-     * value "auto", for which the list is empty.
+     * Used only for lists of formulas: true if the user set the field. This includes the value
+     * "auto", for which the list is empty.
      */
     bool given;
 };
@@ -101,7 +118,7 @@ struct hm_quantity {
 /* A document: its contents as text or as a tree, or only the name of a file. */
 struct hm_document {
     /*
-     * Name of the document in error messages; it is also the file to open if there are no contents.
+     * Name of the document in error messages, and of the file to open if there are no contents;
      * NULL if no document is given.
      */
     const char *name;
@@ -155,8 +172,8 @@ struct hm_request_field {
      * --max-n.
      */
     const char *name;
-    const char
-        *old; /* Earlier name of the field, which is still accepted; NULL if there is none. */
+    /* Earlier name of the field, which is still accepted; NULL if there is none. */
+    const char *old;
     enum hm_request_kind kind;
     size_t offset;
     const char *help;  /* One line of help about the field. */
@@ -185,8 +202,8 @@ struct hm_verb {
     size_t size; /* Size in bytes of the struct that stores the values of the fields. */
     /*
      * Names of the fields that are set by command-line arguments without an option, separated by
-     * spaces, in the order of these arguments. The last field takes all further arguments. NULL if
-     * there are no such fields.
+     * spaces, in the order of these arguments. The last field receives all further arguments. It is
+     * NULL if there are no such fields.
      */
     const char *operand;
     /* Name of the field that is set by an HTTP body of CSV or JSON lines; NULL if there is none. */
@@ -199,7 +216,7 @@ struct hm_verb {
     /* True if an HTTP body of any media type except JSON and YAML sets the field `table`. */
     bool any_body;
     bool writes;        /* True if the verb changes the store. */
-    const char *answer; /* Name of the schema that the JSON answer of the verb has. */
+    const char *answer; /* Name of the schema of the verb's JSON answer. */
     int (*run)(const void *values, struct hm_call *call, struct hm_err *err);
 };
 
@@ -208,18 +225,18 @@ extern const struct hm_verb *const hm__verbs[];
 const struct hm_verb *hm__verb_find(const char *name);
 const struct hm_request_field *hm__verb_field(const struct hm_verb *verb, const char *name);
 /*
- * hm__request_given returns whether a field was set, and hm__request_flag whether a flag is on.
- * Both return false if the verb has no such field.
+ * hm__request_given returns whether a field was set, and hm__request_flag returns whether a flag is
+ * on. Both return false if the verb has no such field.
  */
 bool hm__request_given(const struct hm_request *request, const char *field);
 bool hm__request_flag(const struct hm_request *request, const char *field);
-/* Copy word number `i` of the list `choices` into `text`; false if the list is shorter. */
+/* Copy word number `i` of the list `choices` into `text`; returns false if the list is shorter. */
 bool hm__choice_name(const char *choices, size_t i, char *text, size_t room);
 
 /* ---- reading fields ----------------------------------------------------------------------------
  */
 
-/* Set an error that has the source "request" and names the field. Returns `code`. */
+/* Set an error with the source "request" that names the field. Returns `code`. */
 int hm__request_fail(struct hm_err *err, const char *field, int code, const char *format, ...)
     HM_PRINTF(4, 5);
 /* Set all fields of a request to their default values. */
@@ -292,11 +309,11 @@ struct hm_call {
  */
 bool hm__is_fact(const char *assignment);
 /*
- * If the limits of time or memory are exceeded (budget.h), returns the error that says so, with the
+ * If a limit on time or memory is exceeded (budget.h), returns the error that says so, with the
  * source "request" if a field of the verb caused it. Otherwise returns `rc`.
  */
 int hm__request_budget(const struct hm_verb *verb, int rc, struct hm_err *err);
-/* Get the catalog in which names are looked up. */
+/* Get the catalog used to look up names. */
 int hm__call_catalog(struct hm_call *call, const struct hm_catalog **ret_catalog,
                      struct hm_err *err);
 /*
@@ -304,10 +321,7 @@ int hm__call_catalog(struct hm_call *call, const struct hm_catalog **ret_catalog
  * type of the answer.
  */
 int hm__call_answer(struct hm_call *call, enum hm_format format, char *text, struct hm_err *err);
-/*
- * Pass the text of the answer that was written so far to the caller, if the context has the
- * function `write`.
- */
+/* Pass the text of the answer so far to the caller, if the context has the function `write`. */
 int hm__call_flush(struct hm_call *call, struct hm_err *err);
 /* Ask the caller to write a file after the verb has run. The path and the text are copied. */
 int hm__call_file(struct hm_call *call, const char *path, const char *program, const char *text,

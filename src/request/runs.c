@@ -1,6 +1,6 @@
 /*
  * Implements the verbs `runs list`, `runs show`, `runs export` and `runs delete`, which read and
- * delete runs of the store.
+ * delete stored runs.
  */
 #include <math.h>
 #include <stdio.h>
@@ -326,7 +326,7 @@ static int export_pages(struct hm_call *call, struct hm_store *store, struct hm_
     return rc;
 }
 
-/* Exports runs as CSV. All runs are read first, because the header depends on all of them. */
+/* Exports runs as CSV. All runs are read first, because the header depends on all runs. */
 static int export_csv(struct hm_call *call, struct hm_store *store, struct hm_store_filter filter,
                       struct hm_err *err)
 {

@@ -92,8 +92,8 @@ static const struct hm_request_field add_fields[] = {
 #undef T
 
 /*
- * Makes a table with one row from the fields of the request, so that names and units have the same
- * meaning as in tables of runs.
+ * Creates a table with one row from the fields of the request, so that names and units have the
+ * same meaning as in tables of runs.
  */
 static int make_row(struct hm_call *call, const struct hm_runs_add_request *r,
                     struct hm_value *ret_row, struct hm_err *err)
@@ -210,7 +210,7 @@ static bool traces_are_cut(const struct hm_traces *traces)
 
 /*
  * Adds a warning about a table that may have been truncated. A table in the body of a request is
- * always complete, so a caller without access to files gets no warning.
+ * always complete, so a caller without access to files receives no warning.
  */
 static int note_cut(struct hm_call *call, const struct hm_document *d, bool cut,
                     struct import_counts *done, struct hm_err *err)
@@ -236,7 +236,8 @@ static bool has_iterations(const struct hm_value *rows)
 }
 
 /*
- * Imports one table. If the table has a column of iterations, its rows are traces, otherwise runs.
+ * Imports one table. If the table has a column of iterations, its rows are traces; otherwise, they
+ * are runs.
  */
 static int import_document(struct hm_call *call, const struct hm_runs_import_request *r,
                            const struct hm_document *d, const struct hm_run_sink *sink,
@@ -300,7 +301,7 @@ static int import_run(const void *values, struct hm_call *call, struct hm_err *e
         return HM_E_MISSING;
     }
     /*
-     * A key applies to one table only: keys must be unique, but rows of different tables would get
+     * A key applies to one table only: keys must be unique, but rows of different tables would have
      * the same key.
      */
     if (r->key && r->runs.count > 1)
@@ -419,7 +420,7 @@ static int get_run(const void *values, struct hm_call *call, struct hm_err *err)
     return rc;
 }
 
-/* What is needed to write a list of documents, as text or JSON. */
+/* Data needed to write a list of documents as text or JSON. */
 struct document_list {
     struct hm_text *out;
     struct hm_json json;

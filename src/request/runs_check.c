@@ -62,7 +62,7 @@ static const struct hm_request_field recover_fields[] = {
     HM_ROW_RECORD(struct hm_runs_recover_request, record, 'r'),
 };
 
-/* Copies the runs with the ids from `from` to end - 1. Returns HM_E_IO if some of them cannot be
+/* Copies the runs with ids from `from` to end - 1. Returns HM_E_IO if some of them cannot be
  * read. */
 static int copy_range(struct hm_call *call, struct hm_store *store, const char *to, int64_t from,
                       int64_t end, int64_t *copied, struct hm_err *err)
@@ -87,7 +87,7 @@ static int copy_range(struct hm_call *call, struct hm_store *store, const char *
     if (rc == 0 && batch.count > 0) {
         rc = access->add(access->data, to, &batch, err);
         /*
-         * An I/O error in the new store ends the copy, because it does not come from damage of the
+         * An I/O error in the new store ends the copy, because it is not caused by damage to the
          * old store.
          */
         rc = rc == HM_E_IO ? HM_E_CONFLICT : rc;
@@ -98,7 +98,7 @@ static int copy_range(struct hm_call *call, struct hm_store *store, const char *
 }
 
 /* Copies the readable runs with the ids from `from` to end - 1. A range that cannot be read is
- * halved until single runs are left. */
+ * halved until only single runs are left. */
 static int copy_readable(struct hm_call *call, struct hm_store *store, const char *to, int64_t from,
                          int64_t end, int64_t *copied, struct hm_err *err)
 {

@@ -40,8 +40,8 @@ static void put_ref(struct hm_json *json, const char *name)
 }
 
 /*
- * Writes the schema of a field that holds a document. A job has its own schema; any other document
- * is a string or a list of rows.
+ * Writes the schema of a field that contains a document. A job has its own schema; any other
+ * document is a string or a list of rows.
  */
 static void put_document(struct hm_json *json, const struct hm_request_field *f)
 {

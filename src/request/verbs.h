@@ -13,7 +13,7 @@ extern const struct hm_verb hm__verb_plan, hm__verb_fit, hm__verb_design, hm__ve
     hm__verb_runs_check, hm__verb_runs_recover, hm__verb_documents_put, hm__verb_documents_get,
     hm__verb_documents_list, hm__verb_import;
 
-/* Largest seed, 2^53 - 1. A double represents every whole number up to this one exactly. */
+/* Largest seed, 2^53 - 1. A double represents every whole number up to this value exactly. */
 static const double HM_SEED_MAX = 9007199254740991;
 
 #define HM_VERB_FIELDS(table) .fields = table, .field_count = sizeof(table) / sizeof(table[0])
@@ -21,8 +21,8 @@ static const double HM_SEED_MAX = 9007199254740991;
 /* ---- rows of tables -------------------------------------------------------------------------- */
 
 /*
- * The arguments of each of the following macros are the type of the struct, its member and, if
- * verbs differ in it, the help text of the field.
+ * The arguments of each of the following macros are the type of the struct, its member and, if it
+ * differs between verbs, the help text of the field.
  */
 
 #define HM_ROW_FLAG(type, member, NAME, LETTER, GROUP, HELP)                                       \

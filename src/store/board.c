@@ -31,11 +31,11 @@ struct board_slot {
 struct hm_board {
     int file;
     /*
-     * Index of the slot of the file that this process has claimed; not used by the server, which
-     * only creates the file.
+     * Index of the slot of the file that this process has claimed; the server, which only creates
+     * the file, does not use it.
      */
     size_t slot;
-    uint64_t counter; /* Value of the counter at the latest write to the claimed slot. */
+    uint64_t counter; /* Value of the counter at the most recent write to the claimed slot. */
 };
 
 static off_t slot_offset(size_t slot)
@@ -161,8 +161,8 @@ struct hm_board *hm__board_join(const char *path)
             continue;
         board->slot = i;
         /*
-         * Remove the progress of an earlier command from this slot, so that no reader takes it for
-         * that of this command.
+         * Remove the progress of an earlier command from this slot, so that no reader mistakes it
+         * for the progress of this command.
          */
         if (pwrite(board->file, &empty, sizeof(empty), slot_offset(i)) == (ssize_t)sizeof(empty))
             return board;

@@ -3,7 +3,7 @@
  * progress, so that the web page of the server can show it. The server creates it when it starts
  * and keeps it open, so that a request opens no file. A command that takes a long time claims a
  * slot, writes its progress there, and holds a lock on the slot; the kernel removes the lock when
- * the command ends, also after kill -9.
+ * the command ends, even after kill -9.
  */
 #ifndef HM_BOARD_H
 #define HM_BOARD_H
@@ -14,17 +14,19 @@
 
 enum { HM_BOARD_SLOTS = 32, HM_BOARD_POINTS = 24 };
 
-/* The progress of one command. Strings end with a zero byte; longer strings are truncated. */
+/*
+ * The progress of one command. Strings are terminated by a zero byte; longer strings are truncated.
+ */
 struct hm_board_task {
     char command[16];  /* Name of the command, such as "bench". */
     char title[128];   /* Description of what the command runs, for people. */
     char message[160]; /* Latest message of the command; empty if there is none. */
-    /* Number of completed steps, and number of all steps, which is 0 if it is unknown. */
+    /* Number of completed steps, and total number of steps, which is 0 if unknown. */
     double done, total;
     double started_s; /* Time at which the command started, in seconds since 1970. */
     double updated_s; /* Time of the latest update, in seconds since 1970. */
     /*
-     * Number of elements of `n` and `seconds` that are used: the latest measurements, at most
+     * Number of used elements in `n` and `seconds`, which hold the latest measurements; at most
      * HM_BOARD_POINTS.
      */
     double point_count;
@@ -36,7 +38,7 @@ struct hm_board;
 
 /*
  * Open the board (the file with the progress of running commands); create it if it does not exist
- * or has another format.
+ * or has a different format.
  */
 int hm__board_create(const char *path, struct hm_board **ret_board, struct hm_err *err);
 /* Read the progress of all commands that are still running. Returns their number. */

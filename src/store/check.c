@@ -1,6 +1,6 @@
 /*
  * Checks runs before they are stored. Every run that passes can be read back as a row of a table of
- * runs and as a trace. Without these checks, one wrong run would make all others in the store
+ * runs and as a trace. Without these checks, one invalid run would make all other runs in the store
  * unreadable.
  */
 #include "check.h"
@@ -65,7 +65,7 @@ static int two_digits(const char *digits)
 
 /*
  * Returns whether the date and the time in a string exist (February 30 does not); the form of the
- * string must have been checked before.
+ * string must already have been checked.
  */
 static bool is_valid_time(const char *t)
 {

@@ -9,8 +9,8 @@ enum { HM_STORE_TIME = 21 };
 
 /* Fails unless a string is UTF-8 and has at most `most` bytes. */
 int hm__store_check_text(const char *field, const char *text, size_t most, struct hm_err *err);
-/* Checks a time such as 2026-11-15T10:13:48Z. If `day` is not NULL, a date without a time is
- * allowed too, and the time of day in `day` is appended to it. */
+/* Checks a time such as 2026-11-15T10:13:48Z. If `day` is not NULL, a date without a time is also
+ * allowed, and the time of day in `day` is appended to it. */
 int hm__store_check_time(const char *field, const char *text, const char *day,
                          char ret_time[HM_STORE_TIME], struct hm_err *err);
 /* Checks a run like hm_stored_check, but does not parse its JSON object `more`. */
@@ -22,7 +22,7 @@ struct hm_known_column;
  * Check a key of the JSON object `more` of a run, and its value. A key must be usable as the name
  * of a column; synonyms of the store's columns are rejected, because runs have separate fields for
  * their values. *ret_known, which is passed on as `known`, describes the column if readers of
- * tables know it; NULL for other keys.
+ * tables know it, and is NULL for other keys.
  */
 int hm__store_check_more_name(const char *key, const struct hm_known_column **ret_known,
                               struct hm_err *err);

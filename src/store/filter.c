@@ -17,7 +17,7 @@ static const char *const operators[] = {"!=", "<=", ">=", "=", "<", ">"};
 struct condition {
     const char *written; /* The condition as the user wrote it; borrowed from the filter. */
     char *name, *value;  /* Name and value in the condition; in the arena. */
-    const char *op;      /* Operator of the condition, one of `operators`. */
+    const char *op;      /* Operator of the condition, which is one of `operators`. */
 };
 
 size_t hm__statement_bind(struct hm_statement *s, struct hm_sql_value value)
@@ -94,7 +94,7 @@ static int read_number(const struct condition *c, struct hm_dim dim, double *ret
 
 /* ---- writing -------------------------------------------------------------------------------- */
 
-/* What is needed while the conditions of a filter are written as SQL. */
+/* Data needed to write the conditions of a filter as SQL. */
 struct where_state {
     const struct hm_sql *sql;
     enum hm_where how;
@@ -102,8 +102,7 @@ struct where_state {
     size_t count; /* Number of conditions that have been written. */
 };
 
-/* Returns whether a condition can be answered by the index of a column other than the sort
- * column. */
+/* Returns whether the index of a column other than the sort column can answer a condition. */
 static bool is_indexed(const struct where_state *p, const struct hm_store_column *column,
                        const char *op)
 {
@@ -111,15 +110,15 @@ static bool is_indexed(const struct where_state *p, const struct hm_store_column
 }
 
 /*
- * Returns a prefix that, written before the name of a column, keeps the database from using the
- * index of this column; "" if it may use the index.
+ * Returns a prefix for the name of a column that prevents the database from using the index of this
+ * column; "" if it may use the index.
  */
 static const char *index_prefix(const struct where_state *p, const struct hm_store_column *column,
                                 const char *op)
 {
     /*
-     * An index orders equal values by id. So for an `=` condition, the index of its column gives
-     * the matching runs in the order of their ids.
+     * An index orders equal values by id. Therefore, for an `=` condition, the index of its column
+     * gives the matching runs in the order of their ids.
      */
     bool both = op[0] == '=' && p->sort && p->sort->kind == HM_STORE_ID;
 

@@ -1,6 +1,6 @@
 /*
- * Turns a filter of runs into an SQL condition. Strings of the caller are bound as parameters and
- * are never part of the SQL.
+ * Converts a filter of runs to an SQL condition. Strings from the caller are bound as parameters
+ * and are never part of the SQL.
  */
 #ifndef HM_STORE_FILTER_H
 #define HM_STORE_FILTER_H
@@ -34,16 +34,16 @@ enum hm_where {
     HM_WHERE_WALK,
     /*
      * The database finds runs by the index of a column other than the sort column. The statement
-     * has only those conditions for which there is such an index.
+     * contains only conditions for which there is such an index.
      */
     HM_WHERE_PROBE,
 };
 
 /*
- * Adds the conditions `where`, `since` and `until` of a filter (NULL: none) to the statement, each
- * after " AND ". The arena owns the strings of the parameters. `sort` is the column by which the
- * runs are ordered, or NULL. *ret_count is set to the number of conditions, unless `ret_count` is
- * NULL.
+ * Adds the conditions `where`, `since` and `until` of a filter (NULL for no conditions) to the
+ * statement, each after " AND ". The arena owns the strings of the parameters. `sort` is the column
+ * by which the runs are ordered, or NULL. *ret_count is set to the number of conditions, unless
+ * `ret_count` is NULL.
  */
 int hm__statement_where(struct hm_statement *s, struct hm_arena *arena, const struct hm_sql *sql,
                         const struct hm_store_filter *filter, enum hm_where how,

@@ -1,7 +1,7 @@
 /*
- * Loads libpq when a store on a PostgreSQL server is opened, not at the start of the program. libpq
- * depends on twenty other libraries (such as those for TLS, Kerberos and LDAP), with which every
- * start would take several times longer.
+ * Loads libpq when a store on a PostgreSQL server is opened, not when the program starts. libpq
+ * depends on twenty other libraries (for TLS, Kerberos, LDAP and others), which would make every
+ * start several times slower.
  */
 #ifndef HM_LIBPQ_H
 #define HM_LIBPQ_H

@@ -1,9 +1,9 @@
 /*
  * Lists runs in the order of a column, page by page. A page begins after the sort value and the id
- * of the last run of the previous page, instead of after a certain number of runs. So no run is
- * repeated or skipped if runs are added between two requests, and the last page is as fast as the
- * first. Runs without a value come last in both directions. A page consists of up to three ranges
- * (parts) of runs, each of which is found by reading the index (column, id) in order:
+ * of the last run of the previous page, instead of after a certain number of runs. Therefore, no
+ * run is repeated or skipped if runs are added between two requests, and the last page is as fast
+ * as the first. Runs without a value come last in both directions. A page consists of up to three
+ * ranges (parts) of runs, each of which is found by reading the index (column, id) in order:
  *
  *     column = value and a later id;   a later value of column;   column IS NULL
  *
@@ -104,7 +104,7 @@ static bool read_hex_text(const char *hex, size_t length, char *text)
 
 /*
  * Returns the cursor `after` without its prefix, which is the name of the sort column and a dot;
- * NULL if the cursor was made for another order.
+ * NULL if the cursor belongs to another order.
  */
 static const char *skip_sort(const struct hm_order *order, const char *after)
 {

@@ -9,8 +9,8 @@ struct hm_order {
     const struct hm_store_column *column;
     bool descending;
     /*
-     * True if the page begins after a certain run, which is described by `known`, `value` and `id`;
-     * false for the first page.
+     * True if the page begins after a certain run, which `known`, `value` and `id` describe; false
+     * for the first page.
      */
     bool after;
     /* True if the run before the page has a value in the sort column; `value` is this value. */
@@ -27,8 +27,8 @@ enum hm_part { HM_PART_EQUAL, HM_PART_BEYOND, HM_PART_NULL };
 enum { HM_PARTS = 3 };
 
 /*
- * Reads the members `sort` and `after` of a filter (NULL: the default order). The arena owns the
- * string in `value`.
+ * Reads the members `sort` and `after` of a filter, which is NULL for the default order. The arena
+ * owns the string in `value`.
  */
 int hm__order_read(struct hm_arena *arena, const struct hm_store_filter *filter,
                    struct hm_order *ret_order, struct hm_err *err);
@@ -38,13 +38,13 @@ bool hm__order_needs(const struct hm_order *order, enum hm_part part);
 void hm__order_condition(struct hm_statement *s, const struct hm_order *order, enum hm_part part);
 /*
  * Adds " ORDER BY …" to a statement. `plain` is written before the names of the columns: "", or a
- * prefix that keeps the database from using the index.
+ * prefix that prevents the database from using the index.
  */
 void hm__order_by(struct hm_statement *s, const struct hm_order *order, enum hm_part part,
                   const char *plain);
 /*
- * Returns the cursor (the value of `after`) that requests the page after a run; NULL if out of
- * memory.
+ * Returns the cursor (the value of `after`) that requests the page after a run; NULL if memory runs
+ * out.
  */
 char *hm__cursor_write(struct hm_arena *arena, const struct hm_order *order,
                        const struct hm_stored *run);

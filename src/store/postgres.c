@@ -4,13 +4,13 @@
  * breaks, the call fails, and it is unknown whether the last transaction was committed; because
  * runs have keys, the client can safely add the same runs again.
  *
- * Writers exclude each other with an advisory lock. Therefore runs become visible in the order of
+ * Writers exclude each other with an advisory lock. Therefore, runs become visible in the order of
  * their ids, so that no run can appear in a page that a client has already read, and two writers
  * cannot deadlock because of their keys.
  *
  * Clients must not wait forever for a server that hangs: connecting takes at most CONNECT_S
  * seconds, and a statement fails when no byte arrives for SILENT_S seconds (SILENT_SCHEMA_S while
- * the schema is changed, because building an index of millions of runs takes minutes). The
+ * the schema is changed, because building an index over millions of runs takes minutes). The
  * connection cannot be used after such a failure.
  */
 #include <endian.h>
@@ -41,8 +41,8 @@ struct postgres {
      */
     bool hung;
     /*
-     * Password in the address of the store, which must not appear in messages; owned. It is NULL if
-     * there is none.
+     * Password in the address of the store, which must not appear in messages, owned; NULL if there
+     * is none.
      */
     char *password;
 };
@@ -214,8 +214,8 @@ static int wait_result(struct postgres *c, int silent_s, struct hm_err *err)
 }
 
 /*
- * Fetches the next result; NULL after the last one. If the server does not reply in time, returns
- * NULL and sets *ret_rc.
+ * Fetches the next result; returns NULL after the last one. If the server does not reply in time,
+ * returns NULL and sets *ret_rc.
  */
 static PGresult *next_result(struct postgres *c, int silent_s, int *ret_rc, struct hm_err *err)
 {
@@ -228,7 +228,7 @@ static PGresult *next_result(struct postgres *c, int silent_s, int *ret_rc, stru
 }
 
 /*
- * Receives all rows of a statement. libpq requires that all rows are received, even after an error.
+ * Receives all rows of a statement. libpq requires that all rows be received, even after an error.
  */
 static int fetch_rows(struct postgres *c, hm_sql_row *row, void *context, int64_t *ret_changed,
                       struct hm_err *err)
@@ -379,8 +379,8 @@ static int connect_to(struct postgres *c, const char *where, struct hm_err *err)
     if (c->pq.PQsetnonblocking(c->link, 1))
         return postgres_fail(c, NULL, err);
     /*
-     * A commit must return only after the transaction is on the disk, whatever the server's default
-     * is.
+     * A commit must return only after the transaction is on disk, regardless of the server's
+     * default.
      */
     return postgres_exec(c,
                          "SET client_encoding TO 'UTF8';"

@@ -2,7 +2,8 @@
  * Defines the tables of a store, and the steps that migrate an older store to the current version.
  *
  * A migration step is never changed after its release; a new version adds a step to the table. If
- * several programs open an old store at once, one of them migrates it while the others wait.
+ * several programs open an old store at the same time, one of them migrates it while the others
+ * wait.
  *
  * Pages of runs are found by indexes on (column, id), one for each column by which runs can be
  * sorted; see order.c. Runs are added to these indexes some time after they are added to the store;
@@ -16,14 +17,13 @@
 
 /*
  * In the SQL below, the placeholders {id}, {text}, {packed} and {,id} are replaced by the members
- * id_type, text_type, packed and index_id of struct hm_sql, because the databases write these
- * differently.
+ * id_type, text_type, packed and index_id of struct hm_sql, because these differ between databases.
  */
 /* clang-format off */
 
 /*
- * Version 0 of the schema has one row for each run, with the columns that identify the run and
- * those that a fit needs.
+ * Version 0 of the schema has one row for each run, with the columns that identify the run and the
+ * columns that a fit needs.
  */
 static const char CREATE_RUNS[] =
     "CREATE TABLE meta (version bigint NOT NULL);"
@@ -104,9 +104,9 @@ static const char ADD_SAMPLES_AND_DOCUMENTS[] =
     "CREATE INDEX runs_seed       ON runs (seed{,id});";
 
 /*
- * Since version 2, new runs are added to the indexes later and many at once, which needs far fewer
- * writes; see store_place.c. Until then their column `waiting` is 1. A separate index finds the
- * waiting runs.
+ * Since version 2, new runs are added to the indexes later and in large groups, which needs far
+ * fewer writes; see store_place.c. Until then, their column `waiting` is 1. A separate index finds
+ * the waiting runs.
  */
 static const char ADD_WAITING[] =
     "ALTER TABLE runs ADD COLUMN waiting bigint;"
@@ -274,8 +274,8 @@ int hm__store_migrate(struct hm_store *store, struct hm_err *err)
     if (rc)
         return rc;
     /*
-     * Read the version again, because another program may have migrated the store while this one
-     * waited.
+     * Read the version again, because another program may have migrated the store while this
+     * program waited.
      */
     rc = read_version(store, &version, err);
     for (size_t i = 0; rc == 0 && i < STEPS; i++)

@@ -1,8 +1,8 @@
 /*
  * Defines the interface of a database as a table of functions: SQLite (sqlite.c), PostgreSQL
  * (postgres.c), or an error in a build without them. Statements use only SQL that both databases
- * understand, with parameters $1, $2, … SQL that must differ between the databases is stored in
- * members of the table.
+ * understand, with parameters $1, $2, and so on. SQL that must differ between the databases is
+ * stored in members of the table.
  */
 #ifndef HM_SQL_H
 #define HM_SQL_H
@@ -17,7 +17,7 @@ struct hm_sql_value {
     bool null;
     int64_t integer;
     double real;
-    const char *text; /* The value if it is a string: UTF-8, ends with NUL, borrowed. */
+    const char *text; /* The value if it is a string: UTF-8, terminated by NUL, borrowed. */
 };
 
 /*
@@ -60,19 +60,16 @@ struct hm_sql {
      */
     const char *last_id;
     const char *has_meta; /* Query that returns 1 if the table `meta` exists, and 0 otherwise. */
-    /* SQL type of a row's id; an id is never reused, not even after its row was deleted. */
+    /* SQL type of a row's id; an id is never reused, even after its row has been deleted. */
     const char *id_type;
     const char *text_type; /* SQL type of a string column that is compared byte by byte. */
     /* SQL clause that makes a table smaller if its rows are found only by their key. */
     const char *packed;
-    /*
-     * SQL that is written after the columns of an index, so that the index orders equal values by
-     * id.
-     */
+    /* SQL that follows the columns of an index, so that the index orders equal values by id. */
     const char *index_id;
     /*
-     * Prefix for the name of a column that keeps the database from using the column's index; "" if
-     * not needed.
+     * Prefix for the name of a column that prevents the database from using the column's index; ""
+     * if not needed.
      */
     const char *plain;
     /*

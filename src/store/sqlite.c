@@ -1,6 +1,6 @@
 /*
  * Implements a store in a SQLite file, with a write-ahead log next to it. A commit returns after
- * the transaction was synced to the disk (synchronous=FULL). Compiled statements are cached,
+ * the transaction has been synced to disk (synchronous=FULL). Compiled statements are cached,
  * because the same few statements are used many times.
  */
 #include <errno.h>
@@ -35,9 +35,11 @@ enum {
 };
 
 struct statement {
-    char *sql; /* SQL of the statement; owned. NULL means that this entry of the cache is empty. */
+    char *sql; /* SQL of the statement, owned; NULL if this entry of the cache is empty. */
     sqlite3_stmt *compiled;
-    /* Number N of each parameter $N, in the order in which these appear in the SQL; owned. */
+    /*
+     * Number N of each parameter $N, in the order in which the parameters appear in the SQL; owned.
+     */
     int *numbers;
     int count;          /* Number of parameters in the statement. */
     unsigned long used; /* Value of the use counter `clock` at the last use of this statement. */
@@ -45,12 +47,12 @@ struct statement {
 
 struct sqlite {
     sqlite3 *db;
-    sqlite3_stmt *rollback; /* Compiled statement ROLLBACK; NULL before the file was opened. */
+    sqlite3_stmt *rollback; /* Compiled statement ROLLBACK; NULL until the file has been opened. */
     struct statement statements[STATEMENTS];
-    const char *where; /* Name of the file while it is opened, borrowed; NULL afterwards. */
+    const char *where; /* Name of the file while it is being opened, borrowed; NULL afterwards. */
     /*
-     * Number of uses of cached statements so far, by which the least recently used statement is
-     * found.
+     * Number of uses of cached statements so far, which is used to find the least recently used
+     * statement.
      */
     unsigned long clock;
     bool failed_before; /* True if the file could not be opened. */
@@ -78,8 +80,9 @@ static const char *error_reason(int code)
     }
 }
 
-/* Returns the error with which the system refuses a new file next to the store, or 0. If SQLite
- * cannot create a file, it opens it for reading and keeps only the error of this second attempt. */
+/* Returns the system error that prevents creating a new file next to the store, or 0. If SQLite
+ * cannot create a file, it opens the file for reading and keeps only the error of this second
+ * attempt. */
 static int find_refusal(const char *where)
 {
     struct hm_text name = {0};
@@ -98,7 +101,7 @@ static int find_refusal(const char *where)
     return number;
 }
 
-/* Returns the last error of the system on the file of the store, or on its log. */
+/* Returns the last system error on the file of the store, or on its log. */
 static int file_error(sqlite3 *db, int which)
 {
     sqlite3_file *file = NULL;
@@ -110,11 +113,11 @@ static int file_error(sqlite3 *db, int which)
     return number;
 }
 
-/* An error of the system that is not known: a file could not be made. */
+/* An unknown system error: a file could not be created. */
 enum { NOT_MADE = -1 };
 
-/* Returns the error of the system that SQLite met; 0 if there is none. SQLite reports EIO of a read
- * as damage. */
+/* Returns the system error that SQLite encountered; 0 if there is none. SQLite reports the error
+ * EIO on a read as damage. */
 static int error_number(const struct sqlite *c, int code)
 {
     int number = c->db ? sqlite3_system_errno(c->db) : 0;
@@ -206,7 +209,7 @@ static int compile_statement(struct sqlite *c, struct statement *s, const char *
     return rc;
 }
 
-/* Finds a statement in the cache, or compiles it in place of the least recently used one. */
+/* Finds a statement in the cache, or compiles it in place of the least recently used statement. */
 static int find_statement(struct sqlite *c, const char *sql, struct statement **ret_statement,
                           struct hm_err *err)
 {
@@ -314,8 +317,8 @@ static int sqlite_query(void *connection, const char *sql, const struct hm_sql_v
     return rc;
 }
 
-/* Ends a transaction that was begun. The statement was compiled when the file was opened, because
- * a transaction must also end if memory has run out; otherwise it would keep its lock. */
+/* Ends a transaction. The statement was compiled when the file was opened, because a transaction
+ * must also end if memory has run out; otherwise, it would keep its lock. */
 static int roll_back(struct sqlite *c)
 {
     if (sqlite3_get_autocommit(c->db) || !c->rollback)
@@ -352,8 +355,8 @@ static void close_file(void *connection)
     hm__free(c);
 }
 
-/* Switches to a write-ahead log. If two connections do so at once, SQLite returns SQLITE_BUSY
- * without waiting, so the switch is retried here. */
+/* Switches to a write-ahead log. If two connections do so at the same time, SQLite returns
+ * SQLITE_BUSY without waiting, so the switch is retried here. */
 static int enable_wal(struct sqlite *c, struct hm_err *err)
 {
     int code = SQLITE_BUSY;
@@ -411,7 +414,7 @@ static bool is_write_protected(const char *where)
 
 /*
  * Opens a file that may not be written. A write-ahead log would need a writable folder, so the file
- * is opened as immutable. This gives correct results if no log with more data exists.
+ * is opened as immutable. The results are correct if no log with more data exists.
  */
 static int open_read_only(struct sqlite *c, const char *where, struct hm_err *err)
 {

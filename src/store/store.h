@@ -10,8 +10,8 @@ struct hm_store {
     void *connection;
     char *label; /* Name of the store, as used in messages; owned. */
     /*
-     * Number of runs that have not been added to the indexes yet, as far as this connection knows;
-     * -1 if not counted yet.
+     * Number of runs that have not been added to the indexes yet, according to this connection; -1
+     * if not counted yet.
      */
     int64_t waiting;
     /*
@@ -43,15 +43,15 @@ enum { HM_STORE_WAITING = 1024 };
  */
 void hm__store_place(struct hm_store *store, size_t added);
 /*
- * Returns whether building the indexes again from all `runs` takes less time than adding `added` of
- * the runs to them.
+ * Returns whether rebuilding the indexes from all `runs` takes less time than adding `added` of the
+ * runs to them.
  */
 bool hm__store_is_rebuild_faster(int64_t added, int64_t runs);
 /* Marks all waiting runs as runs that are in the indexes, inside a transaction. */
 int hm__store_place_waiting(struct hm_store *store, struct hm_err *err);
 /*
  * Adds all waiting runs to the indexes, inside a transaction. If `rebuild` is true, the indexes are
- * built again from all runs, which is faster if most runs are waiting.
+ * rebuilt from all runs, which is faster if most runs are waiting.
  */
 int hm__store_place_all(struct hm_store *store, bool rebuild, struct hm_err *err);
 
@@ -69,7 +69,7 @@ int hm__store_query(struct hm_store *store, const char *sql, const struct hm_sql
                     size_t count, hm_sql_row *row, void *context, int64_t *ret_changed,
                     struct hm_err *err);
 /*
- * Runs a query that returns at most one row, and stores the number in this row in *ret_number;
+ * Runs a query that returns at most one row, and stores the number from this row in *ret_number;
  * without a row, *ret_number is unchanged.
  */
 int hm__store_number(struct hm_store *store, const char *sql, const struct hm_sql_value *parameters,
@@ -84,7 +84,7 @@ int hm__store_end(struct hm_store *store, int rc, struct hm_err *err);
 /*
  * Checks the store for damage; returns HM_E_IO if there is any. If `quick` is true, the time grows
  * only with the size of the file: indexes and samples are not compared with the runs, and *ret_runs
- * is not set. Otherwise *ret_runs is the number of runs.
+ * is not set. Otherwise, *ret_runs is the number of runs.
  */
 int hm__store_verify(struct hm_store *store, bool quick, int64_t *ret_runs, struct hm_err *err);
 /* Finds the largest id of a run; *ret_id is unchanged if there is no run. */

@@ -1,6 +1,6 @@
 /*
  * Adds runs, all in one transaction. If a run has the same key and the same contents as a stored
- * one, it is not added again, so a client that received no answer can send its runs again. The same
+ * run, it is not added again, so a client that received no answer can send its runs again. The same
  * key with other contents is an error.
  */
 #include <string.h>
@@ -31,13 +31,13 @@ struct adding {
 struct added_run {
     const struct hm_stored *run;
     int64_t id;  /* Id of the run; 0 if not known yet. */
-    bool is_new; /* True if the run was added, false if the store had it already. */
+    bool is_new; /* True if the run was added, false if the store already had it. */
 };
 
 /*
  * Writes "INSERT INTO runs (…) VALUES ($1, …), …" for `count` runs, with all columns except id,
- * unless this was done before. The column `waiting` is set, so that the runs are added to the
- * indexes later.
+ * unless the statement has already been written. The column `waiting` is set, so that the runs are
+ * added to the indexes later.
  */
 static void write_insert(struct hm_text *sql, size_t count)
 {
@@ -134,9 +134,9 @@ static bool value_is_same(const struct hm_sql_value *a, const struct hm_sql_valu
 }
 
 /*
- * Compares the columns of a stored run with those of the run to add; `cells` are the id, all other
- * columns, and sample_count. The time at which the run was executed is not compared, because by
- * default it is the time of adding.
+ * Compares the columns of a stored run with the columns of the run to add; `cells` are the id, all
+ * other columns, and sample_count. The time at which the run was executed is not compared, because
+ * by default it is the time of adding.
  */
 static int compare_columns(void *context, const struct hm_sql_value *cells, size_t count,
                            struct hm_err *err)
@@ -220,7 +220,7 @@ struct inserted_runs {
 
 /*
  * Stores the id of an inserted run. The database may return rows in any order, so the run is found
- * by its key; a run without a key must be the only one of its statement.
+ * by its key; a run without a key must be the only run in its statement.
  */
 static int take_inserted(void *context, const struct hm_sql_value *cells, size_t count,
                          struct hm_err *err)
@@ -239,7 +239,7 @@ static int take_inserted(void *context, const struct hm_sql_value *cells, size_t
     return 0;
 }
 
-/* Adds one run, or RUNS_AT_ONCE runs, by a single INSERT statement. */
+/* Adds one run, or RUNS_AT_ONCE runs, with a single INSERT statement. */
 static int add_runs(struct adding *a, struct added_run *runs, size_t count, struct hm_err *err)
 {
     struct hm_sql_value cells[RUNS_AT_ONCE * CELLS];
@@ -260,7 +260,7 @@ static int add_runs(struct adding *a, struct added_run *runs, size_t count, stru
     return rc;
 }
 
-/* Returns how many runs the next INSERT statement adds. */
+/* Returns the number of runs that the next INSERT statement adds. */
 static size_t group_runs(const struct added_run *runs, size_t count)
 {
     if (count < RUNS_AT_ONCE)
@@ -301,7 +301,7 @@ static int add_all(struct adding *a, struct added_run *runs, size_t count, struc
     return rc;
 }
 
-/* Makes a list of the runs of all batches; the caller frees the list. */
+/* Creates a list of the runs of all batches; the caller frees the list. */
 static struct added_run *list_runs(const struct hm_store_batch *batches, size_t count, size_t total)
 {
     struct added_run *runs = hm__calloc(total + 1, sizeof(*runs));
@@ -312,7 +312,7 @@ static struct added_run *list_runs(const struct hm_store_batch *batches, size_t 
     return runs;
 }
 
-/* Copies ids and results into the batches, after the transaction was committed. */
+/* Copies ids and results into the batches after the transaction has been committed. */
 static void report_runs(struct hm_store_batch *batches, size_t count, const struct added_run *runs)
 {
     for (size_t b = 0; b < count; b++) {
@@ -325,7 +325,7 @@ static void report_runs(struct hm_store_batch *batches, size_t count, const stru
     }
 }
 
-/* Returns whether the client of every batch will send another batch at once. */
+/* Returns whether the client of every batch will send another batch immediately. */
 static bool all_have_more(const struct hm_store_batch *batches, size_t count)
 {
     bool more = true;

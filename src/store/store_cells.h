@@ -14,7 +14,7 @@ enum {
     HM_RUN_CELLS = HM_STORE_COLUMNS,
 };
 
-/* Sets the HM_RUN_CELLS values of a run; a run without a time gets the time `now`. */
+/* Sets the HM_RUN_CELLS values of a run; a run without a time is given the time `now`. */
 void hm__run_cells(const struct hm_stored *run, const char *now, struct hm_sql_value *cells);
 
 /* Appends the names of the columns for these values, separated by commas. */

@@ -1,6 +1,6 @@
 /*
  * Adds a large table of runs in one transaction: drops all indexes of the runs, inserts the runs
- * with increasing ids, and builds the indexes by sorting. Also the index of the keys is dropped, so
+ * with increasing ids, and builds the indexes by sorting. The index of the keys is also dropped, so
  * a key that occurs twice is found only at the end; the caller must then add the table in another
  * way.
  */
@@ -31,8 +31,8 @@ static void write_load_insert(struct hm_text *sql, size_t count)
 }
 
 /*
- * Checks whether the indexes should be built again from all runs, and whether the store does not
- * have the first run of the table yet.
+ * Sets *ret_useful to true if rebuilding the indexes from all runs is faster, and the store does
+ * not yet have the first run of the table.
  */
 static int check_load(struct hm_store_load *load, size_t count, const char *first_key,
                       bool *ret_useful, struct hm_err *err)

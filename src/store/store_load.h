@@ -1,6 +1,6 @@
 /*
- * Adds a large table of runs in one transaction. The indexes are dropped at its beginning and built
- * again at its end, which takes less than half the time of adding the runs in many transactions.
+ * Adds a large table of runs in one transaction. The indexes are dropped at its beginning and
+ * rebuilt at its end, which takes less than half as long as adding the runs in many transactions.
  */
 #ifndef HM_STORE_LOAD_H
 #define HM_STORE_LOAD_H
@@ -20,7 +20,7 @@ struct hm_store_load {
 };
 
 /*
- * Begins to add about `count` runs, of which the first has the key `first_key`. *ret_begun is
+ * Starts adding about `count` runs, the first of which has the key `first_key`. *ret_begun is
  * false, and there is no transaction, if this method is not faster or not possible: the store
  * already has many more runs or a run with this key, or is not a SQLite file.
  */
@@ -36,7 +36,7 @@ int hm__store_load_add(struct hm_store_load *load, const struct hm_stored *runs,
 
 /*
  * Ends the transaction of hm__store_load_begin. If `rc` is 0, builds the indexes and commits.
- * Otherwise, and after any error, the store is as it was before. Returns `rc` or the error of this
+ * Otherwise, and after any error, the store is unchanged. Returns `rc` or the error of this
  * function, which is HM_E_CONFLICT if a key occurs twice.
  */
 int hm__store_load_end(struct hm_store_load *load, int rc, struct hm_err *err);

@@ -1,14 +1,14 @@
 /*
  * Adds waiting runs to the indexes. A commit of a few runs would change pages of all indexes, and
- * each changed page is written to the log as a whole. So new runs are committed without index
- * entries; later, many runs are added to the indexes in one transaction, in which most pages change
- * only once. Until then, queries read these waiting runs one by one, in addition to the runs that
- * they find by an index (store_runs.c).
+ * each changed page is written to the log as a whole. Therefore, new runs are committed without
+ * index entries; later, many runs are added to the indexes in one transaction, in which most pages
+ * change only once. Until then, queries read these waiting runs one by one, in addition to the runs
+ * that they find by an index (store_runs.c).
  */
 #include "store.h"
 
 /*
- * Building an index again from all runs takes a fifth of the time per run that adding single runs
+ * Rebuilding an index from all runs takes a fifth of the time per run that adding single runs
  * takes, because runs are sorted instead of searched for. With SQLite, the 22 indexes take 8 us per
  * run instead of 40 us.
  */

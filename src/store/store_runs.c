@@ -9,7 +9,7 @@
 
 /*
  * SQL conditions that select the runs in the indexes, and the runs that wait to be added to the
- * indexes. The database uses an index only if a query has the first condition.
+ * indexes. The database uses an index only if a query contains the first condition.
  */
 static const char PLACED[] = "waiting IS NULL", WAITING[] = "waiting = 1";
 
@@ -23,8 +23,8 @@ struct run_visit {
     struct hm_order order;
     bool with_samples;
     /*
-     * True if few runs match the filter. It is then fastest to find them by indexes other than that
-     * of the sort column, and to sort them.
+     * True if few runs match the filter. It is then fastest to find them with other indexes than
+     * the one of the sort column, and to sort them.
      */
     bool few;
 };
@@ -57,10 +57,10 @@ static void write_select(struct hm_text *sql)
 }
 
 /*
- * There are two methods to find a page. The first reads runs in order and tests each, which is slow
- * if few runs match. The second finds all matching runs with other indexes and sorts them, which is
- * slow if many match. SQLite does not choose well between the methods, so the matching runs are
- * counted first, up to a limit.
+ * There are two methods for finding a page. The first reads runs in order and tests each of them,
+ * which is slow if few runs match. The second finds all matching runs with other indexes and sorts
+ * them, which is slow if many match. SQLite does not choose well between the methods, so the
+ * matching runs are counted first, up to a limit.
  */
 static int estimate_matches(struct hm_store *store, const struct hm_store_filter *filter,
                             struct run_visit *e, struct hm_err *err)
@@ -103,7 +103,7 @@ static void write_limit(struct hm_statement *s, const struct hm_store_filter *fi
 }
 
 /*
- * Writes the query for one range (part) of a page, over all runs or over those that match the
+ * Writes the query for one range (part) of a page, over all runs or over the runs that match the
  * condition `rows`.
  */
 static int write_part(struct hm_store *store, struct hm_statement *s,
@@ -145,7 +145,7 @@ static int write_joined_part(struct hm_store *store, struct hm_statement *s,
 
 /*
  * Returns whether one query can return all runs in order. This is possible if an index in this
- * order contains the waiting runs too: the index of the ids, unless another index fits a condition
+ * order also contains the waiting runs: the index of the ids, unless another index fits a condition
  * better, or the index of the keys.
  */
 static bool finds_all_runs(const struct run_visit *e, const struct hm_store_filter *filter)
@@ -263,8 +263,8 @@ static int read_samples(struct hm_store *store, struct hm_arena *arena, struct h
     return rc;
 }
 
-/* Ends a page. The query reads one run more than the page holds; if that run exists, page->next is
- * set. */
+/* Finishes a page. The query reads one run more than the page holds; if that run exists, page->next
+ * is set. */
 static int end_page(struct run_list *l, const struct hm_store_filter *filter,
                     struct hm_store_page *page, struct hm_err *err)
 {
@@ -344,7 +344,7 @@ struct run_selection {
     int64_t count; /* Number of matching runs that have been counted or changed. */
 };
 
-/* Executes the statement for those runs that match both the filter and the condition `rows`. */
+/* Executes the statement for the runs that match both the filter and the condition `rows`. */
 static int select_rows(struct hm_store *store, const struct hm_store_filter *filter,
                        const char *rows, struct run_selection *w, struct hm_err *err)
 {

@@ -183,7 +183,7 @@ static void put_more_number(struct hm_json *json, const struct hm_stored *run, c
         hm__json_put_number(json, key, number);
 }
 
-/* Writes the first line of a trace, which has the properties of the run. */
+/* Writes the first line of a trace, which contains the properties of the run. */
 static void write_trace_head(struct hm_text *out, const struct hm_stored *run)
 {
     struct hm_json json = {.out = out};

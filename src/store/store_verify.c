@@ -1,6 +1,6 @@
 /*
- * Checks a store for damage. If the database has its own check, it runs first; then the number of
- * samples of each run is compared with the number that is stored with the run.
+ * Checks a store for damage. If the database has its own check, that check runs first; then the
+ * number of samples of each run is compared with the number that is stored with the run.
  */
 #include <string.h>
 

@@ -80,7 +80,7 @@ static uint64_t hash_text(uint64_t sum, const char *text)
 }
 
 /*
- * Writes a number like printf with "%.17g", but faster for the most frequent values: unknown and
+ * Writes a number like printf with "%.17g", but faster for the most common values: unknown and
  * whole numbers. Keys of stored runs are computed from this form, so it must not change.
  */
 static void write_hashed_number(char *text, size_t room, double value)
@@ -203,13 +203,13 @@ static const struct hm_store_column *find_column(const char *name)
 struct row_batch {
     const struct hm_runs *table;
     /*
-     * Column of the store for each column of the table; NULL means that the value is stored in the
-     * JSON object `more` of the run.
+     * Column of the store for each column of the table; NULL if the value is stored in the JSON
+     * object `more` of the run.
      */
     const struct hm_store_column **own;
     /*
-     * For each column of the table: whether its name was checked, and what readers of tables know
-     * about a column of this name.
+     * For each column of the table: whether its name has been checked, and what readers of tables
+     * know about a column with this name.
      */
     struct other_column {
         bool checked;
@@ -238,8 +238,8 @@ static bool is_in_more(const struct row_batch *b, size_t c, size_t row)
 }
 
 /*
- * Writes a JSON object with those columns of a row that are not columns of the store; writes
- * nothing if there are none.
+ * Writes a JSON object with the columns of a row that are not columns of the store; writes nothing
+ * if there are none.
  */
 static void gather_more(const struct row_batch *b, size_t row, struct hm_text *more)
 {
@@ -322,7 +322,7 @@ static int batch_add_row(struct row_batch *b, size_t row, struct hm_err *err)
     return more->failed ? hm__fail_nomem(err) : 0;
 }
 
-/* Makes a key for the last row of the batch, if the row has none. */
+/* Creates a key for the last row of the batch, if the row has none. */
 static void batch_make_key(struct row_batch *b, size_t row)
 {
     struct hm_stored *run = &b->runs[b->count - 1];
@@ -344,7 +344,7 @@ static int fail_row(const struct row_batch *b, size_t row, const struct hm_err *
     return why->code;
 }
 
-/* Checks those values of a row that are stored in the JSON object `more` of the run. */
+/* Checks the values of a row that are stored in the JSON object `more` of the run. */
 static int check_more_values(struct row_batch *b, size_t row, struct hm_err *err)
 {
     int rc = 0;

@@ -21,8 +21,8 @@ struct hm_run_sink {
 /* The results of adding runs. Initialise it with 0; release it with hm__added_release. */
 struct hm_added {
     size_t count; /* Number of runs that were not in the store before. */
-    double *ids;  /* Ids of all runs, including those that were in the store already. */
-    /* Number of ids in `ids`, and number of ids for which memory is allocated. */
+    double *ids;  /* Ids of all runs, including runs that were already in the store. */
+    /* Number of ids in `ids`, and number of ids that fit into the allocated memory. */
     size_t id_count, room;
 };
 
@@ -34,8 +34,8 @@ struct hm_run_sink hm__store_sink(struct hm_store *store);
 /*
  * Add all runs of a table, or all traces. The key of each run is `key` followed by the number of
  * the run; if `key` is NULL, it is computed from the values of the run. Properties that traces do
- * not have are copied from the run `like`, unless it is NULL. The results are added to those that
- * *added already contains.
+ * not have are copied from the run `like`, unless it is NULL. The results are added to the results
+ * that *added already contains.
  */
 int hm__table_add_runs(const struct hm_run_sink *sink, const struct hm_runs *runs, const char *key,
                        struct hm_added *added, struct hm_err *err);

@@ -1,6 +1,6 @@
 /*
  * Writes and reads checkpoints. A file consists of a header of text lines "name value", a line of
- * blanks, an empty line, the arrays as doubles in this machine's representation (w first), and a
+ * spaces, an empty line, the arrays as doubles in this machine's representation (w first), and a
  * checksum of 8 bytes over everything before it.
  *
  *     howmany checkpoint 1
@@ -39,7 +39,7 @@
  */
 enum { CHUNK = 1024, LINE_MAX_BYTES = 2048, PATH_MAX_BYTES = 4096 };
 
-/* Limit of iteration numbers: hm__run_random uses 40 bits for them. */
+/* Limit on iteration numbers, because hm__run_random uses 40 bits for them. */
 #define ITERATIONS 0x1p40
 /*
  * Largest number of values in all arrays together, so that positions in the file fit into a long.
@@ -74,8 +74,8 @@ struct checkpoint_contents {
     size_t count;
     double totals[HM_PARTS + 1]; /* Number of values in each array, summed over all ranks. */
     /*
-     * Number of values in the file before each array; negative if the file does not have the array.
-     * Used on rank 0 when a checkpoint is read.
+     * Number of values in the file before each array; negative if the array is missing in the file.
+     * It is used on rank 0 when a checkpoint is read.
      */
     double before[HM_PARTS + 1];
 };
@@ -287,7 +287,7 @@ struct checkpoint_header {
      * settings.
      */
     bool adopted;
-    bool missing[HM_PARTS + 1]; /* For each array of this run: true if the file does not have it. */
+    bool missing[HM_PARTS + 1]; /* For each array of this run: true if it is missing in the file. */
 };
 
 static int checkpoint_refuse(struct hm_err *err, const char *path, int line, const char *why)
@@ -426,7 +426,7 @@ static double part_saved(const struct checkpoint_contents *c, size_t part, doubl
     return c->parts[part].of_ranks ? ranks * (double)c->parts[part].count : c->totals[part];
 }
 
-/* Read the header lines that describe the arrays; they must be equal to those of this run. */
+/* Read the header lines that describe the arrays; they must be equal to the lines of this run. */
 static int header_expect_arrays(struct checkpoint_reader *reader, struct checkpoint_contents *c,
                                 const struct checkpoint_header *head, double *ret_values,
                                 struct hm_err *err)
@@ -443,7 +443,7 @@ static int header_expect_arrays(struct checkpoint_reader *reader, struct checkpo
         before += total;
     }
     *ret_values = before;
-    /* The header ends with a line of blanks and an empty line. */
+    /* The header ends with a line of spaces and an empty line. */
     for (int line = 0; rc == 0 && line < 2; line++)
         rc = reader_expect_array(reader, "", err);
     return rc;
@@ -460,8 +460,8 @@ static bool part_is_shared(const struct checkpoint_contents *c, size_t part)
 
 /*
  * Read the header lines that describe the arrays of any algorithm. For each array of this run that
- * the file has, store its position in the file. *ret_values is set to the number of values in all
- * arrays.
+ * the file contains, store its position in the file. *ret_values is set to the total number of
+ * values in all arrays.
  */
 static int header_find_arrays(struct checkpoint_reader *reader, struct checkpoint_contents *c,
                               bool same, double ranks, double *ret_values, struct hm_err *err)
@@ -495,7 +495,7 @@ static int header_find_arrays(struct checkpoint_reader *reader, struct checkpoin
 
 /*
  * Read the descriptions of the arrays of a checkpoint, which may come from another algorithm. If
- * the algorithm and the arrays are those of this run, everything is loaded.
+ * the algorithm and the arrays are the same as in this run, everything is loaded.
  */
 static int header_adopt_arrays(struct checkpoint_reader *reader, struct checkpoint_contents *c,
                                bool same, struct checkpoint_header *head, double *ret_values,

@@ -15,7 +15,8 @@ struct hm_random hm__run_random(const struct hm_run *run, unsigned use)
 {
     struct hm_random random;
     /*
-     * The number of a random stream has 40 bits for the iteration, 20 for the rank and 4 for `use`.
+     * The number of a random stream has 40 bits for the iteration, 20 bits for the rank and 4 bits
+     * for `use`.
      */
     uint64_t stream = ((uint64_t)run->iteration << 24) ^ ((uint64_t)run->comm->rank << 4) ^ use;
 

@@ -3,7 +3,7 @@
  * a table of functions in its own source file; algorithms.c lists them all.
  *
  * Each rank holds its own rows and a copy of the weights w. At the start and at the end of each
- * iteration all ranks have the same w, so that w can be evaluated and saved in between; an
+ * iteration, all ranks have the same w, so that w can be evaluated and saved in between; an
  * algorithm whose ranks have different weights sets w in its function `gather`.
  */
 #ifndef HM_RUN_H
@@ -19,16 +19,17 @@
  * default.
  */
 struct hm_train_settings {
-    double step;  /* Initial step size of the algorithm. */
-    double batch; /* Number of rows in a mini-batch, over all ranks; for local SGD, on each rank. */
+    double step; /* Initial step size of the algorithm. */
+    /* Number of rows in a mini-batch over all ranks or, for local SGD, on each rank. */
+    double batch;
     double passes;   /* Number of passes over its own rows that a rank performs in an iteration. */
     double momentum; /* [0, 1) */
     double memory;   /* Number of pairs (change of w, change of the gradient) that L-BFGS stores. */
     bool shrink;     /* True if rows whose dual variable has stopped changing are to be skipped. */
     /*
-     * For federated averaging: number of clients (0: one on each rank), fraction of the clients
-     * that take part in a round (0: all), and exponent of the clients' shares of the rows
-     * (clients.h).
+     * For federated averaging: number of clients (0 means one on each rank), fraction of the
+     * clients that take part in a round (0 means all), and exponent of the clients' shares of the
+     * rows (clients.h).
      */
     double clients, fraction, uneven;
     uint64_t seed;
@@ -45,7 +46,7 @@ struct hm_part {
      */
     bool of_rows;
     /*
-     * True if the array is this rank's own copy of w. If a run is resumed on another number of
+     * True if the array is this rank's own copy of w. If a run is resumed on a different number of
      * ranks, all copies start from w.
      */
     bool of_ranks;
@@ -114,16 +115,16 @@ struct hm_algorithm {
     /* Performs one iteration; all ranks call it. */
     void (*step)(struct hm_run *run);
     /*
-     * Returns the sum of the terms of this rank's rows in the dual objective. NULL if the algorithm
-     * has no dual problem.
+     * Returns the sum of the terms of this rank's rows in the dual objective. It is NULL if the
+     * algorithm has no dual problem.
      */
     double (*dual)(const struct hm_run *run);
     /*
      * Only for mini-batch algorithms: performs the second half of `step`, which changes w according
      * to the mean gradient in run->gradient. `weight` is the size of this update as a fraction of a
      * whole step, and `done` is the number of updates before this one. Each weight is updated
-     * independently, so that ranges of w may be on different ranks. NULL if the algorithm cannot
-     * run with parameter servers.
+     * independently, so that ranges of w may be on different ranks. It is NULL if the algorithm
+     * cannot run with parameter servers.
      */
     void (*update)(struct hm_run *run, double weight, double done);
     /*
@@ -133,7 +134,7 @@ struct hm_algorithm {
     size_t (*parts)(struct hm_run *run, struct hm_part parts[HM_PARTS]);
     /*
      * Sets w to the same values on all ranks. It is called on all ranks before evaluations and
-     * checkpoints, outside the measured time. NULL means that w always has the same values on all
+     * checkpoints, outside the measured time. It is NULL if w always has the same values on all
      * ranks.
      */
     void (*gather)(struct hm_run *run);
@@ -143,7 +144,7 @@ struct hm_algorithm {
      */
     int (*resumed)(struct hm_run *run, struct hm_err *err);
     /*
-     * Computes the objective and other members of a trace point. NULL means that the objective is
+     * Computes the objective and other members of a trace point. It is NULL if the objective is
      * P(w), which the caller computes.
      */
     void (*eval)(struct hm_run *run, struct hm_trace_point *point);
@@ -160,12 +161,11 @@ struct hm_segment {
     /* Numbers of bytes sent and of floating-point operations, summed over all ranks. */
     double bytes, flop;
     /* The members below are used only with parameter servers; otherwise they are 0. */
-    double wait_s; /* Seconds that a worker waited for the weights w; the mean over the workers. */
-    /*
-     * Number of times that workers read w, and the sum of the staleness of these reads, in clocks.
-     */
+    double wait_s; /* Time in seconds that a worker waited for the weights w; the mean over the
+                      workers. */
+    /* Number of times that workers read w, and total staleness of these reads in clocks. */
     double reads, staleness;
-    double dropped; /* Number of gradients that servers dropped because they came too late. */
+    double dropped; /* Number of gradients that servers dropped because they arrived too late. */
 };
 
 /*
@@ -218,7 +218,7 @@ double hm__run_full(struct hm_run *run, const double *w);
  * gradients in run->gradient. The floating-point operations are counted.
  */
 double hm__run_part(struct hm_run *run, const double *w, const uint32_t *list, size_t count);
-/* Like hm__run_part, but adds the gradients to those in run->gradient. */
+/* Like hm__run_part, but adds the gradients to the gradients in run->gradient. */
 double hm__run_add(struct hm_run *run, const double *w, const uint32_t *list, size_t count);
 /*
  * Convert run->gradient from a sum over `rows` rows to the mean gradient: divide by `rows` and add
@@ -229,8 +229,8 @@ void hm__run_mean(struct hm_run *run, double rows);
 /*
  * Derive dual variables from w, for an algorithm that continues a run of an algorithm without dual
  * variables: alpha_i = -l'(x_i.w), which is optimal if w is optimal and the loss l is smooth. w is
- * replaced by the w that belongs to these variables, sum_i alpha_i x_i / (lambda N). All ranks must
- * call this function.
+ * replaced with the w that belongs to these variables, sum_i alpha_i x_i / (lambda N). All ranks
+ * must call this function.
  */
 void hm__run_derive_dual(struct hm_run *run, double *alpha);
 
@@ -245,7 +245,7 @@ struct hm_batches;
 int hm__batches_new(struct hm_run *run, struct hm_batches **ret_batches, struct hm_err *err);
 void hm__batches_gradient(struct hm_run *run, struct hm_batches *batches);
 /*
- * Returns the rows of the next mini-batch that are on this rank. In each epoch every row is used
+ * Returns the rows of the next mini-batch that are on this rank. In each epoch, every row is used
  * once, in a new random order.
  */
 const uint32_t *hm__batches_next(struct hm_run *run, struct hm_batches *batches, size_t *ret_count);

@@ -92,7 +92,7 @@ static double train_segment_length(const struct hm_run *run, const struct hm_tra
     return fmax(1, length);
 }
 
-/* Returns whether the limit on iterations or on time is reached. */
+/* Returns whether the limit on iterations or on time has been reached. */
 static bool train_limit_reached(const struct hm_run *run, const struct hm_train_limits *limits,
                                 const struct hm_train_totals *totals)
 {
@@ -201,7 +201,7 @@ static struct hm_trace_point train_describe(const struct hm_run *run,
 {
     /*
      * The number of iterations since the last evaluation may be 0, because a resumed run is
-     * evaluated before its first iteration; so the divisor is at least 1.
+     * evaluated before its first iteration; therefore, the divisor is at least 1.
      */
     double count = fmax(1, since->iterations);
 

@@ -36,15 +36,17 @@ enum hm_stop {
 
 const char *hm__stop_name(enum hm_stop stop);
 
-/* One line of the trace of a run. Means are taken over the iterations since the last evaluation. */
+/*
+ * One line of the trace of a run. Means are computed over the iterations since the last evaluation.
+ */
 struct hm_trace_point {
     double iteration; /* Number of iterations finished so far. */
     double epoch;     /* Number of passes over all rows of the data so far. */
     double seconds, compute_s,
-        /* Mean time in seconds of one iteration: in total, for computation, and for
+        /* Mean time of one iteration in seconds: in total, for computation, and for
          * communication. */
         communicate_s;
-    double elapsed_s; /* Seconds of all iterations so far. */
+    double elapsed_s; /* Total time of all iterations so far, in seconds. */
     double objective;
     double suboptimality; /* Objective minus its minimum P*; NAN if P* is unknown. */
     double gap;           /* Duality gap; NAN if the algorithm has no dual problem. */
@@ -59,7 +61,7 @@ struct hm_trace_point {
     double test_error;
     double samples_per_s;
     /*
-     * Number of bytes sent and of floating-point operations in an iteration: the mean over
+     * Number of bytes sent and number of floating-point operations in an iteration: the mean over
      * iterations of the sum over all ranks.
      */
     double bytes, flop;
@@ -67,30 +69,33 @@ struct hm_trace_point {
      * This and the following members up to `dropped` are used only with parameter servers;
      * otherwise they are NAN.
      */
-    /* Seconds per iteration that a worker waits for the weights w, averaged over the workers. */
+    /*
+     * Time in seconds per iteration that a worker waits for the weights w, averaged over the
+     * workers.
+     */
     double wait_s;
     double staleness; /* Mean number of clocks by which the weights w were stale when they were
                          read. */
     double dropped;   /* Number of gradients that servers dropped since the last evaluation. */
     /*
-     * Resources that each rank has used since the last evaluation, workers first; borrowed. It is
-     * NULL if not requested.
+     * Resources that each rank has used since the last evaluation, workers first, borrowed; NULL if
+     * not requested.
      */
     const struct hm_usage *usage;
     size_t usage_count;
-    double usage_s; /* Seconds of the interval that `usage` covers. */
+    double usage_s; /* Length in seconds of the interval that `usage` covers. */
 };
 
 struct hm_train_plan {
     struct hm_train_limits limits;
-    double eval_every;      /* Number of iterations between evaluations, at least 1. */
-    double save_every;      /* Number of iterations between checkpoints; 0 means only at the end. */
-    const char *checkpoint; /* Path of the checkpoint file; borrowed. It is NULL if there are no
-                               checkpoints. */
+    double eval_every; /* Number of iterations between evaluations, at least 1. */
+    double save_every; /* Number of iterations between checkpoints; 0 means only at the end. */
+    /* Path of the checkpoint file, borrowed; NULL if there are no checkpoints. */
+    const char *checkpoint;
     /* String that identifies the problem and the data in a checkpoint; borrowed. */
     const char *identity;
-    const struct hm_rows *test; /* Test rows of this rank; NULL if there is none. */
-    double test_rows;           /* Number of test rows of all ranks. */
+    const struct hm_rows *test; /* Test rows of this rank; NULL if there are none. */
+    double test_rows;           /* Number of test rows on all ranks. */
     /* Resource usage of all ranks, which is reported at each evaluation; NULL if not reported. */
     struct hm_usages *usage;
     /* Function that is called on rank 0 after each evaluation; may be NULL. */
@@ -100,14 +105,14 @@ struct hm_train_plan {
 
 /*
  * Allocate w, the buffers and the algorithm's state; the members algorithm, comm, objective,
- * settings and arena of the run must be set. Settings that are 0 (for momentum, negative) get the
- * algorithm's defaults.
+ * settings and arena of the run must be set. Settings that are 0 (for momentum, negative) are set
+ * to the algorithm's defaults.
  */
 int hm__run_begin(struct hm_run *run, struct hm_err *err);
 /*
  * Iterate until a stopping criterion holds. All ranks must call this function. A resumed run that
  * already meets a criterion performs no iteration and reports nothing. The totals of this call are
- * added to those in *totals.
+ * added to *totals.
  */
 int hm__train(struct hm_run *run, const struct hm_train_plan *plan, struct hm_train_totals *totals,
               struct hm_trace_point *ret_last, enum hm_stop *ret_stop, struct hm_err *err);

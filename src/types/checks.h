@@ -43,7 +43,7 @@ int hm__cluster_check(const struct hm_cluster *cluster, const char *prefix, stru
  * flop. For each layer, the fields that its kind uses are checked.
  */
 int hm__network_check(const struct hm_network *network, const char *source, struct hm_err *err);
-/* Check that a graph has the data that are needed to split it. */
+/* Check that a graph has the data needed to split it. */
 int hm__graph_check(const struct hm_graph *graph, struct hm_err *err);
 /* Check that an answer of hm_plan has points, and that its indices of points are in range. */
 int hm__answer_check(const struct hm_answer *answer, struct hm_err *err);
@@ -82,13 +82,13 @@ int hm__cluster_one_kind(const struct hm_cluster *cluster, struct hm_err *err);
 /* Initialise a cluster of machines with one worker each; all other quantities are unknown. */
 void hm__cluster_init(struct hm_cluster *cluster);
 /*
- * Returns whether messages call the workers of a machine GPUs: the machine has several
- * accelerators, and its title names no other kind of chip.
+ * Returns whether messages refer to the workers of a machine as GPUs: the machine has several
+ * accelerators, and its title does not name another kind of chip.
  */
 bool hm__cluster_has_gpus(const struct hm_cluster *cluster);
 /*
  * Returns whether the accelerators run only steps that XLA or Neuron has compiled as a whole:
- * Google's TPU and Amazon's Trainium have no single kernels that eager software could call.
+ * Google's TPU and Amazon's Trainium have no individual kernels that eager software could call.
  */
 bool hm__cluster_compiles(const struct hm_cluster *cluster);
 /* Set the same defaults as hm_job_new; the job takes ownership of the arena `memory`. */

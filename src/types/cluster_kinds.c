@@ -1,4 +1,4 @@
-/* Handles mixed clusters, which have several kinds of machines: checks and copies them. */
+/* Handles mixed clusters, which have several kinds of machines: checks them and copies them. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -45,7 +45,7 @@ static bool kinds_equal(const struct hm_kind *a, const struct hm_kind *b)
     return a->machine->name && b->machine->name && strcmp(a->machine->name, b->machine->name) == 0;
 }
 
-/* Fails because a machine is not allowed in a mixed cluster. */
+/* Fails with an error that says that a machine is not allowed in a mixed cluster. */
 static int fail_kind(const char *field, const char *message, const char *name, struct hm_err *err)
 {
     hm__fail(err, HM_E_CONFLICT, "%s%s%.60s", message, name ? ": " : "", name ? name : "");

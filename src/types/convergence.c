@@ -1,6 +1,6 @@
 /*
- * Implements functions for the structs of howmany_advise.h: they return the name of each form of
- * the loss curve g(i, m) and its number of parameters, and free the structs.
+ * Implements functions for the structs of howmany_advise.h: they return the name and the number of
+ * parameters of each form of the loss curve g(i, m), and free the structs.
  */
 #include "convergence.h"
 

@@ -16,8 +16,8 @@ enum { HM_CONVERGENCE_VERSION = 2 };
 extern const char *const hm__g_form_names[HM_G_FORMS + 1];
 
 /*
- * Returns the number of parameters that a form of the loss curve has; 0 for HM_G_TERMS, whose
- * number depends on the terms.
+ * Returns the number of parameters in a form of the loss curve; 0 for HM_G_TERMS, whose number
+ * depends on the terms.
  */
 size_t hm__g_form_size(enum hm_g_form form);
 

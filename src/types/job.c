@@ -1,6 +1,6 @@
 /*
- * Makes jobs in memory: sets defaults, has the setters that need no catalog, and checks every
- * field.
+ * Creates jobs in memory: sets defaults, implements the setters that need no catalog, and checks
+ * every field.
  */
 #include <math.h>
 #include <stdio.h>
@@ -92,8 +92,8 @@ static void release_formula(void *formula)
 }
 
 /*
- * Compiles a formula over n and the quantities of a job; if the text is NULL, the result is NULL
- * too.
+ * Compiles a formula over n and the quantities of a job; if the text is NULL, the result is also
+ * NULL.
  */
 static int compile_field(struct hm_job *job, const char *text, const char *field, struct hm_dim dim,
                          struct hm_formula **ret_formula, struct hm_err *err)
@@ -286,7 +286,7 @@ static int check_enums(const struct hm_job *j, struct hm_err *err)
     return rc ? rc : hm__check_enum("split", (int)j->split, HM_SPLIT_COUNT, err);
 }
 
-/* Rejects formulas from hm_formula_new, because their variables are not those of a job. */
+/* Rejects formulas from hm_formula_new, because their variables are not the quantities of a job. */
 static int check_formula(const struct hm_formula *f, const char *field, struct hm_err *err)
 {
     if (!f || hm__formula_is_over(f, hm__job_symbols, HM_SYMBOL_COUNT))

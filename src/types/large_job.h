@@ -26,40 +26,43 @@ struct hm_large_job {
      * both cases.
      */
     bool overlap_given;
-    /* Lengths of the axes of the torus network that connects the workers; all 0: no torus. */
+    /*
+     * Lengths of the axes of the torus network that connects the workers; all 0 if there is no
+     * torus.
+     */
     double torus[HM_TORUS_AXES];
     double accumulation; /* Number of micro-batches in one step; NaN if not given. */
     double tokens;       /* Number of tokens that the whole job processes; NaN if not given. */
 };
 
-/* Seconds of one training step, in total and by component. */
+/* Times in seconds of one training step, in total and by component. */
 struct hm_large_step {
-    double time_s;    /* Seconds of the whole training step. */
-    double compute_s; /* Seconds of computation in the layers, including recomputation. */
+    double time_s;    /* Time of the whole training step in seconds. */
+    double compute_s; /* Computation time in the layers in seconds, including recomputation. */
     double matmul_s, attention_s, traffic_s,
         /*
-         * Components of compute_s, in seconds: matrix products, attention, memory traffic, and
+         * Components of compute_s in seconds: matrix products, attention, memory traffic, and
          * launches by the host.
          */
         host_s;
-    double head_s; /* Seconds for the output head and the embedding. */
+    double head_s; /* Time in seconds for the output head and the embedding. */
     double tensor_s, expert_s, context_s, bubble_s, message_s, data_s, optimizer_s;
-    double other_s; /* Seconds for fixed costs, uneven pipeline stages and jitter. */
+    double other_s; /* Time in seconds for fixed costs, uneven pipeline stages and jitter. */
     /*
-     * Additional seconds of the step if tuned software launched kernels as slowly as eager software
-     * does. They are not part of time_s, but of the upper end of its interval.
+     * Additional time of the step in seconds if tuned software launched kernels as slowly as eager
+     * software. It is not part of time_s, but it is part of the upper end of its interval.
      */
     double slow_host_s;
 };
 
-/* Bytes of memory that are used on the worker that needs the most, in total and by purpose. */
+/* Memory in bytes on the worker that uses the most, in total and by purpose. */
 struct hm_large_memory {
-    double weights, gradients,
-        optimizer; /* Bytes of weights (including gathered ones), gradients and optimizer states. */
+    double weights, gradients, optimizer; /* Size in bytes of weights (including gathered weights),
+                                             gradients and optimizer states. */
     double activations, logits, buffers;
-    double margin; /* Bytes reserved for fragmentation, and 1 GiB of fixed costs. */
+    double margin; /* Memory in bytes reserved for fragmentation, and 1 GiB of fixed costs. */
     double total;
-    /* Bytes of the offloaded training state of one worker, in the memory of its host. */
+    /* Size in bytes of the offloaded training state of one worker, in the memory of its host. */
     double host;
 };
 
@@ -69,13 +72,15 @@ struct hm_large_choice {
     double n, nodes;
     struct hm_large_step step;
     struct hm_large_memory memory;
-    /* Interval of step.time_s; it contains 90 % of the measurements of similar jobs. */
+    /* Interval for step.time_s; it contains 90 % of the measurements of similar jobs. */
     double low_s, high_s;
-    double memory_limit; /* Bytes of memory that a job may use on one worker. */
-    double host_limit;   /* Bytes of host memory that a job may use per worker; NaN if unknown. */
-    /* Ends of the interval of the whole job's time, as factors on its predicted time. */
+    double memory_limit; /* Number of bytes of memory that a job may use on one worker. */
+    double host_limit;   /* Number of bytes of host memory that a job may use per worker; NaN if
+                            unknown. */
+    /* Ends of the interval for the whole job's time, as factors on its predicted time. */
     double low_total, high_total;
-    double total_s;    /* Seconds of the whole job; NaN if the length of the job is not given. */
+    /* Time of the whole job in seconds; NaN if the length of the job is not given. */
+    double total_s;
     double cost_per_s; /* Price of one node per second; NaN if unknown. */
     /*
      * Cost of the whole job or, if the length of the job is not given, of one step; NaN if no price
@@ -85,18 +90,20 @@ struct hm_large_choice {
     double tokens_per_s;
     /* Model flop and hardware flop per second, as fractions of the 16-bit peak rate. */
     double mfu, hfu;
-    /* Fraction of the time that is left for training after failures and checkpoints. */
+    /* Fraction of the time that remains for training after failures and checkpoints. */
     double goodput;
     bool fits;
-    int machine;  /* Index of the machine in the answer's list of machines. */
-    double meets; /* Probability that deadline and budget are met; NaN if neither is given. */
+    int machine; /* Index of the machine in the answer's list of machines. */
+    /* Probability that the deadline and the budget are met; NaN if neither is given. */
+    double meets;
     /*
-     * Largest ratio of time or cost to its limit, for the upper bound of the time that holds with
-     * the required probability. It is at most 1 if the limits are met, and 0 without limits.
+     * Largest ratio of time or cost to its limit, computed with the upper bound on the time that
+     * holds with the required probability. It is at most 1 if the limits are met, and 0 without
+     * limits.
      */
     double excess;
     double per_node; /* Number of workers in one node. */
-    bool gpus;       /* True if messages call the workers of a node GPUs. */
+    bool gpus;       /* True if messages refer to the workers of a node as GPUs. */
 };
 
 enum { HM_LARGE_RUNNERS = 6, HM_LARGE_HINTS = 8, HM_LARGE_CHANGES = 8, HM_LARGE_NOTES = 10 };
@@ -115,8 +122,8 @@ struct hm_large_outlook {
     /* Smallest and largest number of tokens that reach the target loss, over all scaling laws. */
     double least_tokens, most_tokens;
     /*
-     * Number of parameters with the smallest loss for the same amount of computation, by the median
-     * law.
+     * Number of parameters with the smallest loss for the same amount of computation, according to
+     * the median law.
      */
     double optimal;
     double critical_batch; /* Critical batch size in tokens at the predicted loss. */
@@ -135,7 +142,7 @@ struct hm_large_size {
 };
 enum { HM_LARGE_SIZES = 48 };
 
-/* The effect on the rate if one setting of the job is changed. */
+/* The effect on the rate of changing one setting of the job. */
 struct hm_large_change {
     const char *what; /* Name of the changed setting, such as "batch". */
     /* Changed value of the setting; for a precision, a value of enum hm_number_format. */
@@ -171,7 +178,7 @@ struct hm_large_answer {
     /*
      * Indices into `points`: the best point, the point with the fewest workers within the slack of
      * the best, and the knee of the recommended machine. If no point meets the limits, the first
-     * two are the point that comes nearest to them, and the knee is HM_NONE.
+     * two are the point that comes closest to them, and the knee is HM_NONE.
      */
     size_t best, recommended, knee;
     /*
@@ -179,12 +186,13 @@ struct hm_large_answer {
      * unknown or no point meets the limits.
      */
     size_t cheapest, balanced, fastest;
-    bool feasible; /* True if the recommended point fits in memory and meets deadline and budget. */
+    bool feasible; /* True if the recommended point fits in memory and meets the deadline and the
+                      budget. */
     const char *missed; /* Name of the limit that no point meets, such as "deadline"; NULL if there
                            is none. */
     enum hm_goal goal;  /* Goal that the plan optimises; never HM_GOAL_AUTO. */
-    double
-        certainty; /* Probability with which the limits must be met; NaN if there are no limits. */
+    /* Probability with which the limits must be met; NaN if there are no limits. */
+    double certainty;
     double deadline_s, budget; /* Deadline and budget of the question; NaN if not given. */
     /* Other layouts at the recommended n that are nearly as fast. */
     struct hm_large_choice runners[HM_LARGE_RUNNERS];
@@ -197,7 +205,7 @@ struct hm_large_answer {
     struct hm_large_size sizes[HM_LARGE_SIZES];
     /* Number of elements in `sizes`; 0 if the job gives the number of parameters. */
     size_t size_count;
-    /* Effects of changes of settings, for the recommended n. */
+    /* Effects of changing settings, for the recommended n. */
     struct hm_large_change changes[HM_LARGE_CHANGES];
     size_t change_count;
     /*
@@ -208,20 +216,20 @@ struct hm_large_answer {
     /*
      * Two points of the recommended machine, as indices: the point with the highest rate per
      * worker, and the first point with more workers at which this rate is below 80 % of the
-     * highest. HM_NONE if there is no such point.
+     * highest. Each is HM_NONE if there is no such point.
      */
     size_t efficient, breaks;
     /*
-     * Number of measured steps by which the model was corrected (0: none), and the resulting
+     * Number of measured steps used to correct the model (0 if there are none), and the resulting
      * factors on the time of computation and on the time of the host.
      */
     size_t correction_rows;
     double correction_compute, correction_host;
     /*
      * A proposed run that would narrow the interval, if there are no measured steps: the number of
-     * workers, the predicted seconds, and half the width of the interval after the run, relative to
-     * the time. It uses the recommended layout on the fewest workers. 0 workers: no run is
-     * proposed.
+     * workers, the predicted time in seconds, and half the width of the interval after the run,
+     * relative to the time. It uses the recommended layout on the fewest workers. The number of
+     * workers is 0 if no run is proposed.
      */
     double advised_n, advised_run_s, advised_within;
     /* Sentences that the user should read together with the answer. */

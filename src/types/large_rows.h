@@ -1,6 +1,6 @@
 /*
- * Declares measured training steps of large networks: each row of a table has a layout, and the
- * measured time and memory.
+ * Declares measured training steps of large networks: each row of a table contains a layout, and
+ * the measured time and memory.
  */
 #ifndef HM_LARGE_ROWS_H
 #define HM_LARGE_ROWS_H
@@ -9,13 +9,13 @@
 
 enum hm_large_outcome {
     HM_LARGE_RAN,
-    HM_LARGE_OOM,    /* According to the source, the run failed because it exceeded the memory. */
-    HM_LARGE_FAILED, /* The run crashed, probably for lack of memory. */
+    HM_LARGE_OOM,    /* The run failed because it exceeded the memory, according to the source. */
+    HM_LARGE_FAILED, /* The run crashed, probably because it ran out of memory. */
 };
 
 struct hm_large_row {
-    const char *source;  /* Name of the publication or measurement from which the row comes. */
-    const char *model;   /* Name of the network as the source calls it. */
+    const char *source;  /* Name of the publication or measurement that the row comes from. */
+    const char *model;   /* Name that the source uses for the network. */
     const char *device;  /* Name of the accelerator in the catalog. */
     struct hm_node node; /* Properties of the accelerator, such as its rates and its memory. */
     /*
@@ -33,8 +33,8 @@ struct hm_large_row {
     struct hm_layout layout;
     /* True if the source does not say whether activations were recomputed. */
     bool recompute_unknown;
-    double time_s; /* Measured seconds of one step; NaN if not measured. */
-    /* Measured bytes of memory on the worker that uses the most; NaN if not measured. */
+    double time_s; /* Measured time of one step in seconds; NaN if not measured. */
+    /* Measured memory in bytes on the worker that uses the most; NaN if not measured. */
     double memory_bytes;
     enum hm_large_outcome outcome;
 };

@@ -24,7 +24,10 @@ double hm__layout_micro_batches(const struct hm_layout *x, double batch)
     return ceil(batch / (x->data * x->micro_batch));
 }
 
-/* Fails because a degree of parallelism is not possible for the network or the batch. */
+/*
+ * Fails with an error that says that a degree of parallelism is not possible for the network or the
+ * batch.
+ */
 static int layout_fail(const char *field, double value, struct hm_err *err, const char *reason,
                        double other, const char *hint)
 {

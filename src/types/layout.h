@@ -36,20 +36,20 @@ struct hm_large_work {
     enum hm_number_format precision;
     enum hm_attention attention;
     enum hm_software software;
-    /* Bytes per gradient value in the messages that sum gradients over workers. */
+    /* Size in bytes of a gradient value in the messages that sum gradients over workers. */
     double send_bytes;
-    double weight_bytes;    /* Bytes of memory per parameter for weights. */
-    double gradient_bytes;  /* Bytes of memory per parameter for gradients. */
-    double optimizer_bytes; /* Bytes of memory per parameter for the state of the optimizer. */
+    double weight_bytes;    /* Memory per parameter for weights, in bytes. */
+    double gradient_bytes;  /* Memory per parameter for gradients, in bytes. */
+    double optimizer_bytes; /* Memory per parameter for the state of the optimizer, in bytes. */
     double trained;         /* Fraction of the parameters that are trained, in (0, 1]. */
     /*
      * True if only low-rank adapters next to the linear layers of attention and feed-forward layers
      * are trained.
      */
     bool adapters;
-    /* True if the summation of gradients over workers overlaps with the backward pass. */
+    /* True if summing gradients over workers overlaps with the backward pass. */
     bool overlap_data;
-    /* True if the gathering of sharded weights overlaps with the forward pass. */
+    /* True if gathering sharded weights overlaps with the forward pass. */
     bool overlap_gather;
     bool overlap_tensor; /* True if tensor-parallel communication overlaps with matrix products. */
     bool overlap_pipeline; /* True if messages between pipeline stages overlap with computation. */
@@ -64,15 +64,13 @@ struct hm_large_work {
     bool graphs;
     bool dropout; /* True if dropout masks are stored for the backward pass. */
     /*
-     * True if gate and activation are computed by one kernel, so that fewer values are stored for
-     * the backward pass.
+     * True if one kernel computes both the gate and the activation, so that fewer values are stored
+     * for the backward pass.
      */
     bool fused_gate;
-    /*
-     * True if the loss is computed by one kernel, which overwrites the logits with their gradients.
-     */
+    /* True if one kernel computes the loss and overwrites the logits with their gradients. */
     bool fused_loss;
-    bool separate_sum; /* True if gradients of micro-batches are added up by separate operations. */
+    bool separate_sum; /* True if separate operations add up the gradients of micro-batches. */
     /* True if ZeRO stage 2 shards gradients even in a pipeline, so that each micro-batch sends its
      * part of the gradients for each chunk of layers. */
     bool shard_gradients;

@@ -15,14 +15,14 @@ struct hm_markov {
     const char *name; /* Name of the file from which the field was read. */
     size_t variables;
     uint32_t *states; /* Number of states of each variable, 1 to HM_MARKOV_STATES. */
-    /* Offset of each variable in `unary`, and as the last element the length of `unary`. */
+    /* Offset of each variable in `unary`, followed by the length of `unary`. */
     size_t *unary_places;
     double *unary; /* Potentials phi of single variables, scaled so that the largest potential of
                       each variable is 1. */
     size_t edges;
-    uint32_t *ends; /* Two variables per edge, the smaller one first. The edges are in ascending
-                       order, without repeats. */
-    /* Offset of each edge in `tables`, and as the last element the length of `tables`. */
+    uint32_t *ends; /* Two variables per edge, with the smaller one first. The edges are in
+                       ascending order, without repeats. */
+    /* Offset of each edge in `tables`, followed by the length of `tables`. */
     size_t *table_places;
     double *tables;   /* Potentials psi of edges, row by row (the second variable changes fastest),
                          scaled so that the largest potential of each edge is 1. */

@@ -1,4 +1,4 @@
-/* Checks networks and graphs that a caller made in memory. */
+/* Checks networks and graphs that a caller created in memory. */
 #include <math.h>
 #include <stdio.h>
 
@@ -60,7 +60,7 @@ static int check_sizes(const struct hm_layer *l, struct hm_err *err)
 }
 
 /*
- * A residual layer has one branch, and a second one if it has a shortcut; a concat layer has at
+ * A residual layer has one branch, or two branches if it has a shortcut; a concat layer has at
  * least one branch.
  */
 static int check_branches(const struct hm_layer *l, struct hm_err *err)

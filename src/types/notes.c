@@ -1,6 +1,6 @@
 /*
- * Appends notes to a result. The list first has space for 4 notes and doubles when it is full, so
- * its capacity follows from its length: 4, 8, 16, ... There are at most HM_NOTES_MAX notes of at
+ * Appends notes to a result. The list initially has space for 4 notes and doubles when it is full,
+ * so its capacity follows from its length: 4, 8, 16, ... There are at most HM_NOTES_MAX notes of at
  * most 511 bytes each.
  */
 #include "notes.h"

@@ -16,7 +16,7 @@
 enum { HM_NOTES_MAX = 64 }; /* Largest number of notes of a result; further notes are dropped. */
 
 /*
- * Note about a CSV file without a newline at its end, which may have been truncated; the text
+ * Note about a CSV file that does not end with a newline and may have been truncated; the text
  * follows the name of the file.
  */
 #define HM_NOTE_CUT                                                                                \
@@ -35,7 +35,7 @@ struct hm_notes {
     size_t *count;
 };
 
-/* Appends a note with a format string like that of printf; returns 0, or HM_E_NOMEM. */
+/* Appends a note with a format string as in printf; returns 0, or HM_E_NOMEM. */
 int hm__notes_add(struct hm_notes notes, struct hm_err *err, const char *format, ...)
     HM_PRINTF(3, 4);
 

@@ -34,7 +34,7 @@ static int check_strategy(const struct hm_way *way, struct hm_err *err)
     return 0;
 }
 
-/* Checks the settings of one platform: their ranges, and that they do not contradict each other. */
+/* Checks the settings of one platform: their ranges, and whether they contradict each other. */
 static int check_way(const struct hm_way *way, struct hm_err *err)
 {
     bool server = way->platform == HM_PLATFORM_SERVER;

@@ -41,8 +41,8 @@ static bool reserve_values(struct hm_rows *rows, size_t used, size_t more)
     while (rows->sparse && room < used + more)
         room *= 2;
     /*
-     * If one row is added, the array of a dense block is doubled; if several rows are added at
-     * once, it grows by exactly that number.
+     * If one row is added, the array of a dense block is doubled; if several rows are added
+     * together, it grows by exactly that number.
      */
     if (!rows->sparse)
         room = used + (more > rows->features ? more : more + used);

@@ -8,20 +8,20 @@
 #include "howmany.h"
 
 /*
- * A block of rows. Initialise it with {0}, set `sparse` and `features`, then add rows. The struct
- * owns all its arrays.
+ * A block of rows. Initialise it with {0}, set `sparse` and `features`, and then add rows. The
+ * struct owns all its arrays.
  */
 struct hm_rows {
     bool sparse;
     size_t count;    /* Number of rows in the block. */
     size_t features; /* Number of features of a row, which are its columns. */
     /*
-     * Values of the rows, row by row: for dense rows count x features values, for sparse rows only
-     * the stored entries.
+     * Values of the rows, row by row: count x features values for dense rows, and only the stored
+     * entries for sparse rows.
      */
     double *values;
     /*
-     * Sparse rows only: offset of each row in `values` and `columns`; count + 1 elements. NULL if
+     * Sparse rows only: offset of each row in `values` and `columns`, count + 1 elements; NULL if
      * there are no rows yet.
      */
     size_t *starts;
@@ -35,22 +35,22 @@ struct hm_rows {
 /*
  * Add a row and return the array for its values: `features` zeros for a dense row, `entries` values
  * for a sparse row. For a sparse row, *ret_columns is set to the array for the columns. Returns
- * NULL when out of memory.
+ * NULL if memory runs out.
  */
 double *hm__rows_add(struct hm_rows *rows, double label, size_t entries, uint32_t **ret_columns);
 /*
  * Allocate memory for `count` additional rows and, for sparse rows, `entries` additional entries.
- * Returns false when out of memory.
+ * Returns false if memory runs out.
  */
 bool hm__rows_reserve(struct hm_rows *rows, size_t count, size_t entries);
 /*
- * Move each row `i` to position place[i], where `place` is a permutation. Returns false when out of
- * memory; the rows are then unchanged.
+ * Move each row `i` to position place[i], where `place` is a permutation. Returns false if memory
+ * runs out; the rows are then unchanged.
  */
 bool hm__rows_reorder(struct hm_rows *rows, const uint32_t *place);
 /*
- * Add a copy of row `i` of `from`. Both sets of rows must be sparse, or both dense. Returns false
- * when out of memory.
+ * Add a copy of row `i` of `from`. Both sets of rows must be sparse, or both must be dense. Returns
+ * false if memory runs out.
  */
 bool hm__rows_copy(struct hm_rows *rows, const struct hm_rows *from, size_t i);
 /* Returns the total number of entries in all rows. */

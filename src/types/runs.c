@@ -1,6 +1,6 @@
 /*
- * Makes tables of runs from arrays or from all combinations of values; checks, searches and filters
- * such tables.
+ * Creates tables of runs from arrays or from all combinations of values; checks, searches and
+ * filters such tables.
  */
 #include <math.h>
 #include <stdio.h>
@@ -39,7 +39,7 @@ const struct hm_column *hm_runs_column(const struct hm_runs *runs, const char *n
 struct column_range {
     const char *name;
     double min;
-    bool above; /* True if values must be above the minimum, not equal to it. */
+    bool above; /* True if values must be above the minimum and not equal to it. */
 };
 
 static const struct column_range ranges[] = {

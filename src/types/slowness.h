@@ -27,8 +27,8 @@ bool hm__slowness_drawn(const struct hm_slowness *s);
 double hm__slowness_factor(const struct hm_slowness *s, double worker, double n);
 /*
  * Returns the time in seconds that an iteration with the nominal duration `seconds` takes on a
- * worker. The random draw depends only on the seed, the worker and the iteration, so platforms can
- * be compared with the same draws. `n` determines which nodes are slow.
+ * worker. The random draw depends only on the seed, the worker and the iteration, so that platforms
+ * can be compared with the same draws. `n` determines which nodes are slow.
  */
 double hm__slowness_draw(const struct hm_slowness *s, uint64_t seed, double worker, double n,
                          double iteration, double seconds);

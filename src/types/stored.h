@@ -19,12 +19,12 @@ struct hm_store_column {
     double min;
     bool above; /* True if values must be above `min`; false if `min` itself is allowed. */
     bool whole;
-    bool label; /* True if tables of runs have this column too. */
+    bool label; /* True if tables of runs also have this column. */
 };
 
 enum { HM_STORE_COLUMNS = 25 };
 
-/* The table of columns; the first column is `id`, the last is `more`. */
+/* The table of columns; the first column is `id`, and the last is `more`. */
 extern const struct hm_store_column hm__store_columns[HM_STORE_COLUMNS];
 
 /* Returns the column called `name`; NULL if there is none. */

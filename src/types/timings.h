@@ -1,6 +1,6 @@
 /*
  * Declares the times of single operations and messages, measured on one machine. `howmany
- * calibrate` measures and records such times, and can read recorded ones;
+ * calibrate` measures and records such times, and can read recorded times;
  * src/hardware/calibration_fit.c computes the rates and latencies of the machine from them.
  */
 #ifndef HM_TIMINGS_H
@@ -10,7 +10,7 @@
 
 /*
  * Columns of the list: name of the operation in files, number of dimensions of its shape, and
- * meaning. The shape of a convolution is the number of images, of input channels and of output
+ * meaning. The shape of a convolution consists of the numbers of images, input channels and output
  * channels, the width and height of the input, the side of the kernel, and the stride; the padding
  * keeps the size of the image at stride 1.
  */
@@ -47,10 +47,10 @@ struct hm_timing {
     /* Number of threads of a CPU, or number of ranks that exchange messages; 1 on a GPU. */
     double workers;
     double nodes;   /* Number of nodes on which the ranks run; 1 for operations without messages. */
-    double seconds; /* Seconds of one operation; NaN if not measured yet. */
+    double seconds; /* Time of one operation in seconds; NaN if not measured yet. */
     /*
      * Difference between the median time and the fastest time of several measurements, relative to
-     * the median; NaN if there was one measurement.
+     * the median; NaN if there was only one measurement.
      */
     double spread;
 };
@@ -59,14 +59,14 @@ struct hm_timing {
 struct hm_timings {
     bool gpu; /* True if the operations ran on a GPU, false if they ran on a CPU. */
     /*
-     * Name of the processor or accelerator, such as "NVIDIA H200"; NULL means that only messages
-     * were measured.
+     * Name of the processor or accelerator, such as "NVIDIA H200"; NULL if only messages were
+     * measured.
      */
     const char *name;
     const char *library; /* Library that ran the operations, with its version; may be NULL. */
     const char *date;    /* Date on which the times were measured; may be NULL. */
     double processors;   /* Number of multiprocessors (GPU) or cores (CPU); NaN if unknown. */
-    double memory_bytes; /* Bytes of memory of a worker; NaN if unknown. */
+    double memory_bytes; /* Memory of a worker in bytes; NaN if unknown. */
     double workers;      /* Number of identical GPUs in the machine; NaN if unknown. */
     struct hm_timing *rows;
     size_t count;

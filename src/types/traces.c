@@ -1,4 +1,4 @@
-/* Checks traces that a caller made, and frees traces. */
+/* Checks traces that a caller created, and frees traces. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

@@ -58,7 +58,7 @@ double hm__transformer_core_share(const struct hm_transformer *network)
         return 1;
     /*
      * Encoder layers, and the cross-attention of the decoder, compute the whole attention matrix;
-     * the self-attention of the decoder computes one half.
+     * the self-attention of the decoder computes half of it.
      */
     return cross > 0 ? (1 - cross) + .5 * cross + cross : .5;
 }
@@ -68,7 +68,10 @@ double hm__transformer_expert_layers(const struct hm_transformer *network)
     return network->experts > 0 ? network->layers - network->dense_layers : 0;
 }
 
-/* Fails because two fields contradict each other; `value` is the value of `field`. */
+/*
+ * Fails with an error that says that two fields contradict each other; `value` is the value of
+ * `field`.
+ */
 static int transformer_fail(const char *field, double value, const char *reason, struct hm_err *err)
 {
     hm__fail(err, HM_E_CONFLICT, "%g %s", value, reason);
@@ -76,7 +79,9 @@ static int transformer_fail(const char *field, double value, const char *reason,
     return HM_E_CONFLICT;
 }
 
-/* Fails because a number of heads does not divide another size of the network. */
+/*
+ * Fails with an error that says that a number of heads does not divide another size of the network.
+ */
 static int heads_fail(const char *field, double heads, const char *other, double size,
                       const char *hint, struct hm_err *err)
 {
@@ -123,7 +128,7 @@ static int check_transformer_sizes(const struct hm_transformer *x, struct hm_err
 
 int hm__transformer_check(const struct hm_transformer *x, struct hm_err *err)
 {
-    /* The default of head_dim is hidden / heads, so a fraction shows that heads is wrong. */
+    /* The default of head_dim is hidden / heads, so a fraction shows that `heads` is wrong. */
     if (x->heads >= 1 && x->head_dim != floor(x->head_dim) && x->head_dim == x->hidden / x->heads)
         return heads_fail("heads", x->heads, "hidden", x->hidden,
                           "use a divisor of hidden, or give head_dim", err);

@@ -112,8 +112,8 @@ static int train_check_limits(struct train_options *o)
     if (limits->gap > 0 && !(o->algorithm && o->algorithm->dual))
         return cli_complain("--gap: only cocoa, cocoa+ and mini-sdca have a duality gap");
     /*
-     * The default of 500 epochs is taken from the study of CoCoA's convergence that the
-     * documentation reproduces.
+     * The default of 500 epochs comes from the study of CoCoA's convergence that the documentation
+     * reproduces.
      */
     if (!any)
         o->epochs = o->problem == TRAIN_BP ? 0 : 500;
@@ -235,8 +235,8 @@ static const char one_label[] = "all rows have the same label; at least two labe
 static const char against_rest[] =
     "use --positive LABEL to learn one label against the rest, or --problem softmax to learn all";
 
-/* Returns the index of the third label, in the order in which labels first appear in the data. The
- * error message names this label if a problem allows only two. */
+/* Returns the index of the third label, in the order in which labels first appear in the data. If a
+ * problem allows only two labels, the error message names this one. */
 static size_t shape_third_label(const struct hm_data_shape *shape)
 {
     for (size_t i = 0; i < shape->classes; i++) {
@@ -296,7 +296,7 @@ struct hm_labels train_labels(const struct train_options *o, const struct hm_dat
 }
 
 /*
- * By default, rows are stored sparse if fewer than 30 % of the values are not 0, since a sparse
+ * By default, rows are stored sparse if fewer than 30 % of the values are nonzero, since a sparse
  * entry costs about three times as much memory and time as a dense one.
  */
 bool train_keeps_sparse(const struct train_options *o, const struct hm_data_shape *shape)

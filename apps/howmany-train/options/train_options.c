@@ -389,8 +389,8 @@ static int option_read_count(int option, const char *value, double least, double
     return rc;
 }
 
-/* Accepts an option whose value is a fraction of the rows or of the clients, or the imbalance of
- * the clients' numbers of rows. */
+/* Accepts an option whose value is a fraction of the rows or the clients, or a measure of how
+ * unequal the clients' numbers of rows are. */
 static int option_accept_share(struct train_options *o, int option, const char *value)
 {
     double *into = option == FRACTION ? &o->settings.fraction
@@ -593,7 +593,7 @@ static const char *option_applies_to(const struct train_options *o, int option)
 static const char *option_algorithms(const struct train_options *o, int option)
 {
     /*
-     * Placeholder for belief propagation, which has no algorithm: none of these options applies to
+     * Placeholder for belief propagation, which has no algorithm: none of these options apply to
      * it.
      */
     static const struct hm_algorithm none;

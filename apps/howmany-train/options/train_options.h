@@ -1,6 +1,6 @@
 /*
- * Declares the options of a training run, which are in one table. `howmany train` reads and checks
- * the options and starts the ranks; the ranks (howmany-train) read the same options again.
+ * Declares the table of the options of a training run. `howmany train` reads and checks the options
+ * and starts the ranks; the ranks (howmany-train) read the same options again.
  */
 #ifndef HM_TRAIN_OPTIONS_H
 #define HM_TRAIN_OPTIONS_H
@@ -65,7 +65,7 @@ struct train_options {
     enum train_keep keep;
     enum hm_order order;
     double sample;    /* Fraction of the rows of the data file to use; 0 for all rows. */
-    double lambda;    /* Strength of the regulariser; negative: not given. */
+    double lambda;    /* Strength of the regulariser; negative if not given. */
     double data_seed; /* Seed for generated rows (if negative, the seed of the run is used) or for
                          the choice of a sample of the rows (if negative, 1 is used). */
     struct hm_train_settings settings;
@@ -85,7 +85,7 @@ struct train_options {
     bool usage; /* True to report the CPU time, the memory and the messages of each rank at each
                    evaluation. */
     bool resume;
-    bool adopt; /* True to resume also from a checkpoint of another algorithm. */
+    bool adopt; /* True to also allow resuming from a checkpoint of another algorithm. */
     /* Settings of belief propagation, from its options. */
     double states, coupling, field, damping, tolerance;
     bool max_product;
@@ -113,13 +113,13 @@ int train_options_check(struct train_options *options);
 int train_options_refuse_unused(const struct train_options *options);
 
 /*
- * Check that platform, algorithm and the options of servers fit together; train_options_check calls
- * this function.
+ * Check that the platform, the algorithm and the options of servers can be combined;
+ * train_options_check calls this function.
  */
 int train_platform_check(struct train_options *options);
 /* Returns whether the run uses federated averaging, in which rows belong to clients. */
 bool train_has_clients(const struct train_options *options);
-/* Check that the options allow this number of workers. */
+/* Check that the options are valid for this number of workers. */
 int train_workers_check(const struct train_options *options, double workers);
 /* Check that there are not more parameter servers than parameters. */
 int train_servers_check(const struct train_options *options, const struct hm_data_shape *shape);
@@ -134,8 +134,8 @@ bool train_slowness_read(const char *text, struct hm_arena *arena, struct hm_slo
                          double *ret_flops);
 /*
  * Read --shares as cumulative fractions: ret_before[k], for k = 0..workers, is the fraction of the
- * rows on ranks before rank k. The value "speed" needs `slowness` (NULL: unknown). Returns 0, or
- * EXIT_USAGE with a message.
+ * rows on ranks before rank k. The value "speed" needs `slowness`, which is NULL if unknown.
+ * Returns 0, or EXIT_USAGE with a message.
  */
 int train_shares_read(const char *text, const struct hm_slowness *slowness, size_t workers,
                       double *ret_before);

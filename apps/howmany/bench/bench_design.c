@@ -1,7 +1,7 @@
 /*
- * Implements howmany bench --design: after a few cheap runs, the next run is always the one that,
- * per machine-second, most reduces the uncertainty of the prediction at the target. The runs end
- * when the prediction is tight enough.
+ * Implements howmany bench --design: after a few cheap runs, the next run is always the one that
+ * reduces the uncertainty of the prediction at the target most per machine-second. The benchmark
+ * ends when the prediction is precise enough.
  */
 #include <math.h>
 #include <stdio.h>
@@ -12,8 +12,8 @@
 
 enum { INITIAL_RUNS = 5, CONFIGURATIONS_MIN = 5, RUNS_MAX = 1000 };
 
-/* Returns the configuration with the smallest or largest n; among configurations with that n, the
- * one with the smallest or largest values of the other quantities. */
+/* Returns the configuration with the smallest or largest n. If several configurations have this n,
+ * returns the one with the smallest or largest values of the other quantities. */
 static size_t corner_configuration(const struct bench_session *s, bool large_n, bool large_size)
 {
     size_t best = 0;
@@ -32,7 +32,7 @@ static size_t corner_configuration(const struct bench_session *s, bool large_n, 
     return best;
 }
 
-/* Returns the number of runs that a configuration has in `runs`. */
+/* Returns the number of runs of a configuration in `runs`. */
 static size_t count_runs(const struct bench_session *s, const struct hm_runs *runs,
                          size_t configuration)
 {
@@ -115,8 +115,8 @@ static int choose_next(struct bench_session *s, const struct hm_fit *fit, size_t
     return rc;
 }
 
-/* Returns half the width of the confidence interval at the target of the prediction, relative to
- * the prediction; INFINITY while the fit has no intervals. */
+/* Returns half the width of the confidence interval at the target, relative to the prediction;
+ * INFINITY while the fit has no intervals. */
 static double target_uncertainty(const struct bench_session *s, const struct hm_fit *fit)
 {
     struct hm_at at[HM_PLACE_MAX];
@@ -140,8 +140,8 @@ static void report_progress(const struct bench_session *s, double uncertainty)
 
 /*
  * The design assumes that the chosen terms are correct, and only configurations with few runs can
- * show that they are not. So if the chosen configuration has many more runs than another one, the
- * configuration with the fewest runs is chosen instead.
+ * show that they are not. Therefore, if the chosen configuration has many more runs than another
+ * one, the configuration with the fewest runs is chosen instead.
  */
 static int prefer_untried(const struct bench_session *s, size_t *configuration)
 {

@@ -44,8 +44,8 @@ bool bench_row_matches(const struct bench_session *s, const struct hm_runs *runs
 enum { VALUE_TEXT = 40 };
 
 /*
- * Replace the placeholders in the command by the values of one configuration, and {iterations} by a
- * number of iterations. The caller releases the command.
+ * Replace the placeholders in the command with the values of one configuration, and {iterations}
+ * with a number of iterations. The caller releases the command.
  */
 static int fill_command(const struct bench_session *s, size_t configuration, double iterations,
                         struct launch_command *filled)
@@ -117,7 +117,7 @@ int bench_print_commands(const struct bench_session *s)
 }
 /* ---- runs ----------------------------------------------------------------------------------- */
 
-/* Returns half the width of the 90 % confidence interval of the mean of the times, relative to the
+/* Returns half the width of the 90 % confidence interval for the mean of the times, relative to the
  * mean; INFINITY for fewer than two times. */
 static double relative_half_width(const double *seconds, size_t count)
 {
@@ -219,8 +219,8 @@ static bool needs_repeat(const struct bench_session *s, size_t repeats, size_t d
 /*
  * Show on the terminal and in the server's list of running commands (board) which run begins, such
  * as "n = 4, run 2", and how many of all runs are done. More runs than `repeats` may be needed, but
- * their number is not known in advance. The output of the command, if it is shown, takes the place
- * of the progress.
+ * their number is not known in advance. If the output of the command is shown, it replaces the
+ * progress display.
  */
 static void show_repeat(struct bench_session *s, size_t configuration, size_t repeat,
                         size_t repeats)
@@ -288,8 +288,8 @@ static int run_all_configurations(struct bench_session *s)
     return rc;
 }
 
-/* Begin to show progress, on the terminal and on the page of the server; the title is the command
- * as the user gave it. */
+/* Start showing progress on the terminal and on the server's page; the title is the command as the
+ * user gave it. */
 static void list_session(struct bench_session *s, bool design)
 {
     struct hm_text command = {0};
@@ -396,7 +396,7 @@ int bench_prepare(struct bench_session *s)
                               s->axes.names[i]);
     rc = rc ? rc : check_lengths(s);
     rc = rc ? rc : cli_axes_cross(&s->axes, &s->configurations);
-    /* The command of the first configuration is filled in only to report placeholders that have no
+    /* The command of the first configuration is filled in only to detect placeholders that have no
      * value. */
     rc = rc ? rc : fill_commands(s, 0, &first);
     command_pair_release(&first);

@@ -11,17 +11,17 @@
 /* State of a benchmark. Zero-initialise; set record.file = -1; fill in the settings; release with
  * bench_release. */
 struct bench_session {
-    struct cli_axes
-        axes; /* Quantities that vary between the runs; bench_prepare moves n to the front. */
+    /* Quantities that vary between the runs; bench_prepare moves n to the front. */
+    struct cli_axes axes;
     struct launch_command command; /* Command to measure, with {name} placeholders. */
     double repeat, max_repeat, warmup;
     double timeout_s; /* Time limit of one run in seconds; 0 for no limit. */
-    /* Runs of a configuration are repeated until half the width of the interval of the mean is
+    /* Runs of a configuration are repeated until half the width of the interval for the mean is
      * below this share of the mean; 0 means that the number of repeats is fixed. */
     double within;
     /* The two numbers of iterations that replace {iterations}. The command runs with both, and the
-     * difference of the times is the time of the additional iterations. 0 if the command has no
-     * {iterations}. */
+     * difference between the times is the time of the additional iterations. Both are 0 if the
+     * command has no {iterations}. */
     double short_count, long_count;
     const char *file; /* File or store that records the runs; NULL if there is none. Borrowed. */
     regex_t regex;
@@ -33,18 +33,18 @@ struct bench_session {
      * relative to the prediction, is at most this value.
      */
     double tight;
-    double budget_s; /* With --design, largest number of machine-seconds of all runs; 0 for no
-                        limit. */
+    /* With --design, maximum machine-seconds of all runs together; 0 for no limit. */
+    double budget_s;
 
-    struct hm_runs
-        *configurations; /* All combinations of the values of the quantities, one per row; owned. */
+    /* All combinations of the values of the quantities, one per row; owned. */
+    struct hm_runs *configurations;
     struct launch_record record;
     size_t unmatched; /* Number of runs in whose output no line matched the regular expression. */
-    size_t
-        with_startup; /* Number of runs whose measured time includes the start-up of the command. */
+    /* Number of runs whose measured time includes the start-up of the command. */
+    size_t with_startup;
     const char *framework; /* Framework whose log lines were recognised in the output of a run; NULL
                               if there is none so far. */
-    double spent_s;        /* Machine-seconds of all runs so far. */
+    double spent_s;        /* Machine-seconds used by all runs so far. */
     struct cli_progress progress;
 };
 
@@ -70,7 +70,7 @@ bool bench_row_matches(const struct bench_session *session, const struct hm_runs
 
 /* ---- choosing runs (bench_design.c) ---- */
 
-/* Implements --design: choose and execute runs until the prediction is tight enough or the budget
+/* Implements --design: choose and execute runs until the prediction is precise enough or the budget
  * is spent. */
 int bench_run_design(struct bench_session *session);
 

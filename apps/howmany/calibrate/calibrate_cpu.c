@@ -1,6 +1,6 @@
 /*
- * Measures the CPU of this machine: matrix products by OpenBLAS, which is loaded at run time, or by
- * built-in loops, and the memory bandwidth by c = a + b over arrays that do not fit into the
+ * Measures the CPU of this machine: matrix products with OpenBLAS, which is loaded at run time, or
+ * with built-in loops, and the memory bandwidth with c = a + b over arrays that do not fit into the
  * caches. The rows of an operation are divided among threads, which wait for each other at the
  * start and at the end of the operation. OpenBLAS runs on one thread in each of these threads, so
  * that its serial and its threaded variants give the same times.
@@ -29,7 +29,8 @@ typedef void dgemm_fn(const char *, const char *, const int *, const int *, cons
                       const double *, double *, const int *, size_t, size_t);
 
 struct cpu_state {
-    sgemm_fn *sgemm; /* Matrix product of OpenBLAS; NULL means that the built-in loops are used. */
+    sgemm_fn *sgemm; /* Matrix product function of OpenBLAS; NULL means that the built-in loops are
+                        used. */
     dgemm_fn *dgemm;
     size_t cores;
     char *buffer; /* Buffer for the operands and the result of an operation; owned. */
@@ -110,8 +111,8 @@ static void cpu_stream(const struct cpu_state *cpu, size_t count, size_t first, 
         c[i] = a[i] + b[i];
 }
 
-/* Runs the share of one thread: an equal share of the rows of a matrix product, or of the values of
- * a sum of arrays. */
+/* Executes the part of one thread: an equal share of the rows of a matrix product, or of the values
+ * of a sum of arrays. */
 static void cpu_part(const struct cpu_job *job, size_t index)
 {
     const struct hm_timing *op = job->op;
@@ -133,7 +134,7 @@ static void cpu_part(const struct cpu_job *job, size_t index)
 /* ---- the device -------------------------------------------------------------------------------
  */
 
-/* Returns the bytes of the operands and the result; 0 if the CPU cannot run the operation. */
+/* Returns the total bytes of the operands and the result; 0 if the CPU cannot run the operation. */
 static double cpu_bytes(const struct hm_timing *op)
 {
     const double *s = op->shape;
@@ -167,7 +168,7 @@ static int cpu_prepare(struct calibrate_device *d, const struct hm_timing *op, s
 
     if (bytes == 0 || op->workers > (double)cpu->cores)
         return 0;
-    /* Operations that need more than half of the machine's memory are left out. */
+    /* Operations that need more than half of the machine's memory are skipped. */
     if (d->facts.memory_bytes > 0 && bytes > d->facts.memory_bytes / 2)
         return 0;
     if ((size_t)bytes > cpu->room) {
@@ -273,8 +274,8 @@ static void load_blas(struct cpu_state *cpu, char *name, size_t room)
         return;
     }
     set_threads(1);
-    /* OpenBLAS describes itself as in "OpenBLAS 0.3.21 NO_LAPACKE DYNAMIC_ARCH …"; only the name
-     * and the version are used. */
+    /* OpenBLAS describes itself with a text such as "OpenBLAS 0.3.21 NO_LAPACKE DYNAMIC_ARCH …";
+     * only the name and the version are used. */
     const char *text = config();
     size_t length = strcspn(text, " ");
     if (text[length])

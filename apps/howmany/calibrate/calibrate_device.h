@@ -1,7 +1,7 @@
 /*
  * Declares a device that a calibration measures, with a table of functions for each kind of device:
- * the CPU of this machine, a GPU that CUDA's driver controls, and a recorded device that replays
- * the times of a file.
+ * the CPU of this machine, a GPU controlled by CUDA's driver, and a recorded device that replays
+ * the times in a file.
  */
 #ifndef HM_CALIBRATE_DEVICE_H
 #define HM_CALIBRATE_DEVICE_H
@@ -12,14 +12,12 @@ struct calibrate_device;
 
 struct calibrate_ops {
     /*
-     * Prepare an operation: buffers, descriptors, one warm-up run. Returns 1 if the operation can
-     * be run, 0 if the device or its libraries do not support it, or a negative error code.
+     * Prepare an operation: set up buffers and descriptors, and do one warm-up run. Returns 1 if
+     * the operation can be run, 0 if the device or its libraries do not support it, or a negative
+     * error code.
      */
     int (*prepare)(struct calibrate_device *device, const struct hm_timing *op, struct hm_err *err);
-    /*
-     * Run the prepared operation `times` times; *ret_seconds is the time of all these runs
-     * together.
-     */
+    /* Run the prepared operation `times` times; *ret_seconds is the total time of these runs. */
     int (*run)(struct calibrate_device *device, const struct hm_timing *op, size_t times,
                double *ret_seconds, struct hm_err *err);
     void (*close)(struct calibrate_device *device);
@@ -28,8 +26,8 @@ struct calibrate_ops {
 struct calibrate_device {
     const struct calibrate_ops *ops;
     /*
-     * Properties that the device itself reports. Its rows, the times of operations, are set only
-     * for a recorded device.
+     * Properties that the device itself reports. The rows (times of operations) are set only for a
+     * recorded device.
      */
     struct hm_timings facts;
     char name[128], library[160];
@@ -45,14 +43,14 @@ int calibrate_recorded_open(struct calibrate_device *device, const char *path, s
 /* Close a device, which may also be zero-initialised and never opened. */
 void calibrate_device_close(struct calibrate_device *device);
 
-/* The effort of a calibration: how often and how long operations are measured. */
+/* The effort of a calibration: how many times and how long operations are measured. */
 struct calibrate_effort {
     size_t rounds;    /* Number of rounds; each round measures the whole list of operations. */
     size_t samples;   /* Number of samples of an operation in a round. */
     double sample_s;  /* Shortest time of one sample in seconds; the operation is repeated until the
-                         sample lasts as long. */
+                         sample lasts this long. */
     double longest_s; /* Longest time of an operation in seconds; operations that take longer are
-                         left out. */
+                         skipped. */
     /* True to use the fastest round instead of the median, because other programs can only add
      * time. */
     bool fastest;
@@ -65,9 +63,9 @@ struct calibrate_effort {
 
 /*
  * Measure the operations in `rows`, set their seconds and spread, and remove the operations that
- * the device does not support; *ret_count is the number of remaining operations. Rounds go over the
- * whole list, so that slow changes of the machine appear in the spread. Returns HM_E_CANCELLED if
- * `stopped` returned true.
+ * the device does not support; *ret_count is the number of remaining operations. Each round covers
+ * the whole list, so that slow changes of the machine appear in the spread. Returns HM_E_CANCELLED
+ * if `stopped` returned true.
  */
 int calibrate_measure(struct calibrate_device *device, const struct calibrate_effort *effort,
                       struct hm_timing *rows, size_t count, size_t *ret_count, struct hm_err *err);

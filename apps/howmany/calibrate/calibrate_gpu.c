@@ -1,10 +1,10 @@
 /*
  * Measures a GPU through CUDA's driver, which is loaded at run time. Kernels are a few lines of PTX
  * that the driver compiles: one that does nothing, one that adds two arrays, and one that fills
- * memory with random numbers, since matrix products of zeros are faster than those of other
+ * memory with random numbers, since matrix products of zeros are faster than products of other
  * numbers. Times are measured between two events on the device, after a warm-up run. Operations are
- * captured in a graph that is replayed, so that the host, which may need longer for a launch than
- * the device for the operation, is not measured.
+ * captured in a graph that is replayed, so that the host is not measured; it may need longer for a
+ * launch than the device needs for the operation.
  */
 #include <math.h>
 #include <stdio.h>
@@ -95,7 +95,8 @@ static int launch_empty(struct cuda_state *cuda)
 }
 
 /*
- * Fills memory with random numbers of a number format; their absolute values are between 0.5 and 1.
+ * Fills memory with random numbers in the given number format; their absolute values are between
+ * 0.5 and 1.
  */
 static int launch_fill(struct cuda_state *cuda, double bytes, enum hm_math math)
 {
@@ -114,7 +115,7 @@ static int launch_fill(struct cuda_state *cuda, double bytes, enum hm_math math)
                                cuda->stream, parameters, NULL);
 }
 
-/* Launches one operation without waiting for its end. */
+/* Launches one operation without waiting for it to finish. */
 static int launch_op(struct cuda_state *cuda, const struct hm_timing *op)
 {
     switch (op->what) {
@@ -130,7 +131,7 @@ static int launch_op(struct cuda_state *cuda, const struct hm_timing *op)
     }
 }
 
-/* Returns the bytes of the operands and the result of an operation. */
+/* Returns the total bytes of the operands and the result of an operation. */
 static double gpu_bytes(const struct hm_timing *op)
 {
     const double *s = op->shape;
@@ -153,8 +154,8 @@ static void drop_graph(struct cuda_state *cuda)
 
 /*
  * Captures the operation several times in a CUDA graph that runs for about a millisecond. If a
- * library does not support the capture, the operations are launched one by one; this is not an
- * error.
+ * library does not support capturing, the operations are launched one by one instead; this is not
+ * an error.
  */
 static void capture_op(struct cuda_state *cuda, const struct hm_timing *op)
 {
@@ -199,7 +200,7 @@ static int gpu_prepare(struct calibrate_device *d, const struct hm_timing *op, s
         return cuda_fail(cuda, "cuLaunchKernel", rc, err);
     for (int i = 0; rc == 0 && i < 2; i++)
         rc = launch_op(cuda, op);
-    /* An operation whose number format or shape the library does not support is left out. */
+    /* An operation whose number format or shape the library does not support is skipped. */
     bool refused = rc != 0;
     rc = cuda->driver.stream_wait(cuda->stream);
     if (rc)

@@ -71,7 +71,7 @@ static void read_links_line(void *context, const char *line, double seconds)
     hm__arena_free(arena);
 }
 
-/* Makes the command line of the launcher, with the hosts that the request names. */
+/* Builds the command line of the launcher, with the hosts that the request names. */
 static int set_launcher(struct train_launch *l, const struct calibrate_request *r,
                         struct hm_text *text)
 {
@@ -84,7 +84,7 @@ static int set_launcher(struct train_launch *l, const struct calibrate_request *
     return text->failed ? cli_complain("out of memory") : 0;
 }
 
-/* Reports why the ranks gave no results, and returns an exit code. */
+/* Reports why the ranks returned no results, and returns an exit code. */
 static int report_links(const struct launch_child *child, const char *program)
 {
     if (child->end == LAUNCH_CHILD_INTERRUPTED)

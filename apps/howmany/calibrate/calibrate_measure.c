@@ -1,9 +1,9 @@
 /*
  * Times operations. In each round an operation is prepared, its run time is estimated with one run,
- * and several samples are taken, each with enough runs to last long enough for the clock. The time
- * of a round is the first quartile of its samples. On a GPU, the time of the operation is the
- * median of its rounds, because a GPU becomes slower as it becomes warm, also in training. On a
- * CPU, it is the fastest round, because the other rounds are slower only if other programs run.
+ * and several samples are measured, each with enough runs to last long enough for the clock. The
+ * time of a round is the first quartile of its samples. On a GPU, the time of the operation is the
+ * median of its rounds, because a GPU becomes slower as it warms up, in training as well. On a CPU,
+ * it is the fastest round, because the other rounds are slower only if other programs run.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -40,7 +40,7 @@ static int estimate_run(struct calibrate_device *d, const struct calibrate_effor
 }
 
 /*
- * Measures one operation in one round. Returns 1, 0 if the operation is left out, or an error code.
+ * Measures one operation in one round. Returns 1, 0 if the operation is skipped, or an error code.
  */
 static int measure_round(struct calibrate_device *d, const struct calibrate_effort *effort,
                          const struct hm_timing *op, double *ret_seconds, struct hm_err *err)

@@ -1,8 +1,8 @@
 /*
- * Draws a calibration as a gnuplot script. The left panel shows the rate of matrix products over
- * their size, for each precision; if only messages were timed, it shows their rate over their
- * bytes. The right panel compares the times that the calibrated model predicts with the measured
- * ones.
+ * Draws a calibration as a gnuplot script. The left panel shows the rate of matrix products against
+ * their size, for each precision; if only messages were timed, it shows their rate against their
+ * size in bytes. The right panel compares the times that the calibrated model predicts with the
+ * measured ones.
  */
 #include <math.h>
 
@@ -26,7 +26,7 @@ enum { PLOT_GROUPS = sizeof(plot_groups) / sizeof(plot_groups[0]) };
 
 /*
  * Adds a gnuplot data block for each group, with rows of measured and predicted times; ret_counts
- * gets the number of rows in each group.
+ * receives the number of rows in each group.
  */
 static void add_times(struct hm_text *out, const struct calibrate_session *s,
                       size_t ret_counts[PLOT_GROUPS])

@@ -7,7 +7,7 @@
 #include "device.h"
 #include "format.h"
 
-/* Adds a measured value, and its percentage of the value in the data sheet of the accelerator. */
+/* Adds a measured value, also as a percentage of the value in the data sheet of the accelerator. */
 static void put_figure(struct hm_text *out, const char *name, double measured, double sheet,
                        const char *(*show)(double, char *))
 {
@@ -195,7 +195,7 @@ int calibrate_report(const struct calibrate_session *s)
     if (s->request->output)
         return cli_put_text(&out);
     /*
-     * The report goes to standard error, because standard output has the description of the
+     * The report goes to standard error, because standard output is used for the description of the
      * machine.
      */
     int rc = out.failed ? cli_complain("out of memory") : 0;

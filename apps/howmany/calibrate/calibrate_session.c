@@ -64,8 +64,8 @@ static int check_request(const struct calibrate_request *r)
 }
 
 /*
- * Opens the device that the request names. If it names none, opens a GPU if there is one, else the
- * CPU.
+ * Opens the device that the request names. If it names no device, opens a GPU if there is one, else
+ * the CPU.
  */
 static int open_device(struct calibrate_session *s)
 {
@@ -179,8 +179,8 @@ static void take_facts(struct calibrate_session *s)
         s->timings = *facts;
     else
         s->timings.library = s->request->fabric ? "MPI" : s->request->from;
-    /* The date of the measurement is set only if this program measured, because the outputs of
-     * other tools do not contain a date. */
+    /* The date of the measurement is set only if this program made the measurement, because the
+     * output of other tools does not contain a date. */
     if (!s->timings.date && (s->device.ops || s->request->fabric))
         s->timings.date = s->date;
     s->timings.rows = s->rows;
@@ -192,8 +192,8 @@ static void take_facts(struct calibrate_session *s)
  */
 
 /*
- * Finds the accelerator in the catalog. If the user gave the name, an unknown name is an error; if
- * the name comes from the CUDA driver, it is not.
+ * Finds the accelerator in the catalog. An unknown name is an error if the user gave it, but not if
+ * it comes from the CUDA driver.
  */
 static int find_sheet(struct calibrate_session *s)
 {

@@ -1,4 +1,4 @@
-/* Performs a calibration: from the options of the command line to the description of the
+/* Performs a calibration, from the options on the command line to the description of the
  * machine. */
 #ifndef HM_CALIBRATE_SESSION_H
 #define HM_CALIBRATE_SESSION_H
@@ -16,7 +16,7 @@ struct calibrate_request {
     bool cpu, gpu, fabric;
     bool quick, json, plain;
     const char *output, *record; /* Files to which the description of the machine and the times are
-                                    written; NULL if there is none. */
+                                    written; NULL if there are none. */
     const char *plot;            /* File to which the plot is written; NULL if there is none. */
     /* File with recorded times, used instead of a measurement; NULL if there is none. */
     const char *replay;
@@ -38,7 +38,7 @@ struct calibrate_session {
     struct hm_cluster *sheet; /* Entry of the accelerator in the catalog; NULL if not known. */
     const char *accelerator;  /* Name of the accelerator in the catalog; NULL if not known. */
     struct hm_timings timings;
-    bool nccl; /* True if the times are those of messages between GPUs, measured by nccl-tests. */
+    bool nccl; /* True if the times are for messages between GPUs, measured by nccl-tests. */
     struct hm_timing rows[2 * HM_CALIBRATION_OPS];
     struct hm_calibrated machine;
     char date[16];

@@ -1,7 +1,8 @@
 /*
  * Declares the functions and types of CUDA that a calibration uses. Nothing is linked and no header
- * of CUDA is needed: the functions are looked up in the driver, cuBLAS and cuDNN at run time. Types
- * are those of the published interfaces: handles are pointers, device memory is a 64-bit address.
+ * of CUDA is needed: the functions are looked up in the driver, cuBLAS and cuDNN at run time. The
+ * types follow the published interfaces: handles are pointers, and device memory is a 64-bit
+ * address.
  */
 #ifndef HM_CUDA_H
 #define HM_CUDA_H
@@ -46,7 +47,7 @@ struct cuda_driver {
     int (*event_elapsed)(float *milliseconds, void *from, void *to);
 };
 
-struct cuda_conv; /* State of the convolutions by cuDNN; see cuda_conv.c. */
+struct cuda_conv; /* State of the convolutions with cuDNN; see cuda_conv.c. */
 
 struct cuda_blas {
     void *handle;
@@ -65,14 +66,14 @@ struct cuda_state {
     void *context, *stream, *from, *to;
     void *empty, *add, *fill; /* Three kernels: one that does nothing, one that adds two arrays, and
                                  one that fills memory. */
-    void *graph; /* CUDA graph that repeats the prepared operation; NULL means that the operation
-                    cannot be captured. */
+    void *graph; /* CUDA graph that repeats the prepared operation; NULL if the operation cannot be
+                    captured. */
     size_t graph_ops;   /* Number of operations in the CUDA graph. */
     cuda_memory memory; /* Device memory for the operands of all operations. */
     size_t room;
     struct cuda_blas blas;
-    struct cuda_conv
-        *conv; /* State of the convolutions by cuDNN; NULL if cuDNN is not available. Owned. */
+    /* State of the convolutions with cuDNN; NULL if cuDNN is not available. Owned. */
+    struct cuda_conv *conv;
 };
 
 /* Open the first library in a list of names that ends with NULL; *ret_name is the name of the
@@ -80,14 +81,14 @@ struct cuda_state {
 int cuda_library(const char *const *names, const char *what, void **ret_library,
                  const char **ret_name, struct hm_err *err);
 
-/* Load cuBLAS and write its name with version into name[room]. */
+/* Load cuBLAS and write its name and version into name[room]. */
 int cuda_blas_open(struct cuda_state *cuda, char *name, size_t room, struct hm_err *err);
 void cuda_blas_close(struct cuda_state *cuda);
 /* Returns whether cuBLAS supports the number format of a matrix product. */
 bool cuda_blas_has(const struct cuda_state *cuda, const struct hm_timing *op);
 /* Start one matrix product. Returns 0, or an error number of cuBLAS. */
 int cuda_blas_run(struct cuda_state *cuda, const struct hm_timing *op);
-/* Returns the bytes of a value in a number format. */
+/* Returns the size in bytes of a value in a number format. */
 double cuda_value_bytes(enum hm_math math);
 
 /* Load cuDNN, which is optional, and add its version to name[room]. */

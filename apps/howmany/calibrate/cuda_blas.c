@@ -1,5 +1,5 @@
 /*
- * Multiplies matrices with cuBLAS 11 or later, loaded at run time. All formats go through
+ * Multiplies matrices with cuBLAS 11 or later, loaded at run time. All formats are computed by
  * cublasGemmEx with 32-bit sums (64-bit for fp64); 8-bit matrix products exist only in cuBLASLt,
  * where the first matrix is transposed and the result has 16 bits.
  */
@@ -30,7 +30,7 @@ enum {
 static const size_t WORKSPACE_BYTES = 32 << 20;
 
 /* Proposal of cuBLASLt for a matrix product: an opaque description of the algorithm (64 bytes), the
- * bytes of its workspace, and whether it can be used. */
+ * size of its workspace in bytes, and whether it can be used. */
 struct lt_choice {
     uint64_t algorithm[8];
     size_t workspace;

@@ -1,8 +1,8 @@
 /*
- * Implements convolutions by cuDNN 8 or later, if it is installed. The channels of a position are
- * stored together (NHWC), as matrix units need them, or one channel after another (NCHW) in fp32,
- * for which there are no matrix units. The library chooses the algorithm that it expects to be the
- * fastest.
+ * Implements convolutions with cuDNN 8 or later, if it is installed. The channels of a position are
+ * stored together (NHWC), as matrix units require. In fp32, for which there are no matrix units,
+ * one channel is stored after another (NCHW). The library chooses the algorithm that it expects to
+ * be the fastest.
  */
 #include <math.h>
 #include <stdio.h>
@@ -20,7 +20,7 @@ enum {
     DATA_FLOAT = 0,
     DATA_BFLOAT16 = 9,
     CROSS_CORRELATION = 1,
-    MATH_DEFAULT = 0, /* Math mode of cuDNN in which matrix units may use TF32. */
+    MATH_DEFAULT = 0, /* Math mode of cuDNN that allows matrix units to use TF32. */
     MATH_TENSOR = 1,
     MATH_FMA = 3
 };
@@ -59,8 +59,8 @@ struct cuda_conv {
     /* Pass and algorithm of the prepared convolution. */
     int pass, algorithm;
     size_t bytes;
-    cuda_memory data[3], memory; /* Buffers of the input, the filter and the output of the
-                                    convolution, and workspace. */
+    cuda_memory data[3], memory; /* Buffers for the input, the filter and the output of the
+                                    convolution, and the workspace. */
 };
 
 static void conv_free(struct cuda_conv *v)

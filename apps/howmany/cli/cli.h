@@ -24,7 +24,7 @@ struct cli_option {
     /* Name of the value in the help; NULL if the option is a flag without a value. */
     const char *argument;
     const char *help;
-    /* Words with which the shell completes the value, or @file, @machine, @fabric; NULL if there
+    /* Words that the shell offers to complete the value, or @file, @machine, @fabric; NULL if there
      * are none. */
     const char *values;
     const char *old; /* Earlier name of the option, still accepted; NULL if there is none. */
@@ -46,16 +46,16 @@ struct cli_command {
     const char *summary;     /* One-line summary for the help. */
     const char *description; /* Paragraphs for the man page, in the format of scdoc; may be NULL. */
     /* Commands that the help and the man page show as examples; a test runs them in the source
-     * folder. It is NULL if there is none. */
+     * folder. NULL if there are none. */
     const char *examples[3];
     const struct cli_option *options;
     size_t option_count;
     /*
-     * Headings of the help; the list ends with a heading whose title is NULL. It is NULL if there
-     * is none.
+     * Headings of the help; the list ends with a heading whose title is NULL. The list itself is
+     * NULL if there are no headings.
      */
     const struct cli_heading *headings;
-    /* Words with which the shell completes an operand, as in cli_option.values. */
+    /* Words that the shell offers to complete an operand, as in cli_option.values. */
     const char *operands;
     /* True if the operands are a command to run; `accept` is then also called for the -- before
      * them. */
@@ -69,8 +69,8 @@ struct cli_command {
         void); /* Allocates the state of the command, which is passed to the other functions. */
     void (*end)(void *state);
     /* Verbs of a command that is a request; the list ends with NULL. Such a command has no options
-     * and no functions of its own. If there are several verbs, the first operand selects one ("runs
-     * list"); the first verb is the default. NULL if the command is not a request. */
+     * or functions of its own. If there are several verbs, the first operand selects one ("runs
+     * list"); the first verb is the default. The list is NULL if the command is not a request. */
     const struct hm_verb *const *verbs;
     /* Called before the request runs; may be NULL. Returns 0, or EXIT_USAGE with a message. */
     int (*prepare)(struct cli_verb_call *call);
@@ -78,7 +78,7 @@ struct cli_command {
 
 enum { CLI_OPTIONS_MAX = 80 };
 
-/* The options of a command, made from the fields of its request or copied from its table. */
+/* The options of a command, derived from the fields of its request or copied from its table. */
 struct cli_options {
     struct cli_option items[CLI_OPTIONS_MAX];
     /* Heading above each option in the help; NULL if there is none. */
@@ -116,7 +116,7 @@ extern const struct cli_group cli_groups[];
 void cli_help(void);
 void cli_command_help(const struct cli_command *command);
 /* Print one entry of a list: a name in a column of `width` characters, and a string that is wrapped
- * at the width of the terminal, at most 80 columns. */
+ * at the width of the terminal, or at 80 columns if the terminal is wider. */
 void cli_help_entry(const char *name, size_t width, const char *text);
 const char *cli_summary(const struct cli_command *command);
 const char *cli_description(const struct cli_command *command);
@@ -130,7 +130,7 @@ void cli_option_text(const struct cli_option *option, char *text, size_t room);
 int cli_report(const struct hm_err *err);
 /*
  * Write a string to `to`. If the string names guides or examples that are not in the current
- * folder, the names are replaced by the paths of the installed files.
+ * folder, the names are replaced with the paths of the installed files.
  */
 void cli_put_guides(FILE *to, const char *text);
 /* Report a usage error. Returns EXIT_USAGE. */
@@ -156,8 +156,8 @@ struct cli_progress {
      * Times of the start and of the last output, in seconds; shown_s is 0 before the first output.
      */
     double started_s, shown_s;
-    struct cli_listing
-        *listing; /* Entry in the list of running commands; NULL if there is none. Owned. */
+    /* Entry in the list of running commands; NULL if there is none. Owned. */
+    struct cli_listing *listing;
 };
 
 struct cli_progress cli_progress_start(const char *what, size_t total);
@@ -165,8 +165,8 @@ void cli_progress_step(struct cli_progress *progress, size_t done);
 /* Show a string instead of counts, at most five times per second. */
 void cli_progress_say(struct cli_progress *progress, const char *text);
 void cli_progress_end(struct cli_progress *progress); /* Clears the line that shows progress. */
-/* Show the progress also on the web page of the server, under the name of the command. `title` says
- * what runs. cli_progress_close ends this; a call is not needed if the program ends. */
+/* Also show the progress on the server's web page, under the name of the command. `title` says what
+ * runs. cli_progress_close ends this; it need not be called when the program exits. */
 void cli_progress_list(struct cli_progress *progress, const char *title);
 void cli_progress_close(struct cli_progress *progress);
 
@@ -182,8 +182,8 @@ char *cli_read(const char *path, size_t *length, struct hm_err *err);
  * EXIT_USAGE with a message. */
 int cli_write_file(const char *path, const char *text, size_t length);
 
-/* Read the value of the option --name, a number with a unit of the dimension `dim`, in SI units.
- * Returns 0, or EXIT_USAGE with a message. */
+/* Read the value of the option --name, a number with a unit of the dimension `dim`, and convert it
+ * to SI units. Returns 0, or EXIT_USAGE with a message. */
 int cli_quantity(const char *name, const char *text, struct hm_dim dim, double *value);
 /* Like cli_quantity, but reads a whole number from `least` to `most`. */
 int cli_whole(const char *name, const char *text, double least, double most, double *value);
@@ -197,8 +197,7 @@ struct hm_catalog *cli_catalog_load(void);
  * HOME is not set. */
 bool cli_catalog_folder(char *path, size_t room);
 /*
- * Returns whether the user's own catalog folder exists. If not, the built-in catalog is all that is
- * needed.
+ * Returns whether the user's own catalog folder exists. If not, the built-in catalog is sufficient.
  */
 bool cli_has_own_catalog(void);
 

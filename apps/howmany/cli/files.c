@@ -33,8 +33,8 @@ static bool file_replace(const char *path, const char *text, size_t length)
         return false;
     }
     snprintf(beside, sizeof(beside), "%s.part", real);
-    /* Remove an old temporary file. If its name is now a symbolic link that another user has made,
-     * the link is removed and not followed. */
+    /* Remove an old temporary file. If another user has replaced it with a symbolic link, the link
+     * is removed and not followed. */
     unlink(beside);
     FILE *file = fopen(beside, "wxe");
     if (file_put(file, text, length, true) && rename(beside, real) == 0)
@@ -49,7 +49,7 @@ static bool file_replace(const char *path, const char *text, size_t length)
 int cli_write_file(const char *path, const char *text, size_t length)
 {
     struct stat found;
-    /* If the path is a device or a pipe, the text is written to it; a device or pipe is never
+    /* If the path is a device or a pipe, the text is written to it directly, and the path is never
      * replaced by a file. */
     bool special = stat(path, &found) == 0 && !S_ISREG(found.st_mode) && !S_ISDIR(found.st_mode);
     bool written = special ? file_put(fopen(path, "we"), text, length, false)

@@ -11,7 +11,9 @@ enum {
                        is at least this wide. */
 };
 
-/* Returns the bytes of the escape sequence at the start of a string; 0 if there is none. */
+/*
+ * Returns the number of bytes in the escape sequence at the start of a string; 0 if there is none.
+ */
 static size_t escape_length(const char *text)
 {
     if (text[0] != '\033' || text[1] != '[')
@@ -20,8 +22,8 @@ static size_t escape_length(const char *text)
     return text[length] ? length + 1 : length;
 }
 
-/* Returns the bytes of the next character, and adds its width to *columns; an escape sequence has
- * no width. */
+/* Returns the number of bytes in the next character, and adds its width to *columns; an escape
+ * sequence has no width. */
 static size_t character_length(const char *text, size_t *columns)
 {
     size_t length = escape_length(text);
@@ -43,8 +45,8 @@ static size_t line_columns(const char *line, size_t length)
 }
 
 /*
- * Returns the column at which continuation lines begin. It is the start of the last column of a
- * table (after two spaces), if the text there is long and the column is wide enough.
+ * Returns the column at which continuation lines begin. This is the start of the last column of a
+ * table (after two spaces) if the text there is long and the column is wide enough.
  */
 static size_t rest_column(const char *line, size_t length, size_t width)
 {
@@ -76,7 +78,7 @@ static void add_spaces(struct hm_text *out, size_t count)
         hm__text_add(out, " ");
 }
 
-/* Adds one line, which is broken into several lines if it is too long. */
+/* Adds one line, which is broken into several if it is too long. */
 static void fold_line(struct hm_text *out, const char *line, size_t length, size_t width)
 {
     size_t rest = rest_column(line, length, width), room = width;

@@ -1,7 +1,7 @@
 /*
- * Handles Ctrl-C during a request. The first SIGINT asks the request to end; a request that has not
- * ended after a short time is in code that cannot be interrupted, and the program exits without
- * waiting for it.
+ * Handles Ctrl-C during a request. The first SIGINT asks the request to end. If the request has not
+ * ended after a short time, it is executing code that cannot be interrupted, so the program exits
+ * without waiting for it.
  */
 #include <signal.h>
 #include <sys/time.h>

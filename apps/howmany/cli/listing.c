@@ -12,7 +12,8 @@
 #include "clock.h"
 
 /*
- * Seconds between two attempts to open the list of running commands, and between two writes to it.
+ * Minimum time in seconds between two attempts to open the list of running commands, and between
+ * two writes to it.
  */
 #define JOIN_S 1.0
 #define PUT_S 0.2

@@ -11,8 +11,8 @@
 
 /*
  * Write the path of the user's list of running commands (board) into path[PATH_MAX]: the value of
- * HOWMANY_PROGRESS, or the file `progress` in the folder of the store. Returns false if there is
- * none, or if the value is "none".
+ * HOWMANY_PROGRESS, or the file `progress` in the folder of the store. Returns false if there is no
+ * such path, or if the value is "none".
  */
 bool cli_board_find(char path[PATH_MAX]);
 
@@ -20,12 +20,13 @@ struct cli_listing;
 
 /*
  * Add a command to the list. `title` says what it runs. Returns NULL if memory runs out; all
- * functions below accept NULL. If a server creates the list later, the command is added then.
+ * functions below accept NULL. If a server creates the list later, the command is added at that
+ * time.
  */
 struct cli_listing *cli_listing_new(const char *command, const char *title);
 void cli_listing_free(struct cli_listing *listing);
 /*
- * Set how much of the work is done. The list is written at most five times a second, unless
+ * Set how much of the work is done. The list is written at most five times per second, unless
  * `at_once` is true.
  */
 void cli_listing_put(struct cli_listing *listing, double done, double total, bool at_once);

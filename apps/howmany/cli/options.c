@@ -15,8 +15,8 @@
 enum { FIRST_ID = 256, HELP_ID = 255 };
 
 struct getopt_tables {
-    /* Two rows for each option, which may have an old name, one for --help, and one for the end of
-     * the table. */
+    /* Two rows for each option (because it may have an old name), one for --help, and one for the
+     * end of the table. */
     struct option longs[2 * CLI_OPTIONS_MAX + 2];
     char shorts[2 * CLI_OPTIONS_MAX + 4];
 };

@@ -1,6 +1,6 @@
 /*
- * Finds and opens the store of runs that commands use. It is the store that --record names; without
- * that option, the store that HOWMANY_DB names; without that variable, the user's own file.
+ * Finds and opens the store of runs that commands use. The option --record names the store; without
+ * it, the variable HOWMANY_DB names it; if neither is given, the store is the user's own file.
  */
 #ifndef HM_CLI_STORE_H
 #define HM_CLI_STORE_H
@@ -10,9 +10,9 @@
 
 enum { CLI_STORE_ROOM = 1024 };
 
-/* Returns the address of the store. This is `record`; if that is NULL, the variable HOWMANY_DB; if
- * that is not set, the path of the user's own file, which is written into `path` and whose folder
- * is created. Returns NULL with an error on failure. */
+/* Returns the address of the store: `record` or, if that is NULL, the value of HOWMANY_DB or, if
+ * that is not set, the path of the user's own file. This path is written into `path`, and its
+ * folder is created. Returns NULL with an error on failure. */
 const char *cli_store_find(const char *record, char path[CLI_STORE_ROOM], struct hm_err *err);
 /* Open the store that cli_store_find returns. Returns 0, or EXIT_USAGE with a message. */
 int cli_store_open(const char *record, struct hm_store **ret_store);

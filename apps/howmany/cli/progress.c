@@ -11,8 +11,8 @@
 #include "format.h"
 #include "listing.h"
 
-/* Rewrites the progress line. A string that is wider than the terminal is cut, because a wrapped
- * line could not be cleared. */
+/* Rewrites the progress line. A string that is wider than the terminal is truncated, because a
+ * wrapped line could not be cleared. */
 static void show_line(struct cli_progress *p, const char *text, double now)
 {
     struct winsize size = {0};

@@ -30,7 +30,7 @@ static void print_terminal_option(const char *field)
 }
 
 /*
- * Copy a message and replace a field in it, such as "the field `max_n`", by the option "--max-n".
+ * Copy a message and replace a field in it, such as "the field `max_n`", with the option "--max-n".
  */
 static void spell_options(const char *text, char *out, size_t room)
 {
@@ -115,8 +115,8 @@ static size_t terminal_width(void)
     return width > 0 && width < 1000 ? (size_t)width : 80;
 }
 
-/* Returns whether the environment names a locale with UTF-8. Its data are not loaded, because that
- * takes a twentieth of the time of a plan. */
+/* Returns whether the environment names a locale with UTF-8. The locale itself is not loaded,
+ * because loading takes a twentieth of the time of a plan. */
 static bool speaks_unicode(void)
 {
     static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
@@ -220,8 +220,8 @@ char *cli_read(const char *path, size_t *length, struct hm_err *err)
     return text;
 }
 
-/* Returns whether the last bytes of a picture are those of a complete file; gnuplot does not report
- * a write that failed. */
+/* Returns whether the last bytes of a picture mark the end of a complete file; gnuplot does not
+ * report failed writes. */
 static bool picture_is_complete(const char *path)
 {
     static const char *const ends[][2] = {{".svg", "</svg>"}, {".png", "IEND"}, {".pdf", "%%EOF"}};

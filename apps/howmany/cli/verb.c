@@ -144,8 +144,8 @@ static int choose_verb(const struct cli_command *command, struct verb_words *w,
     return 0;
 }
 
-/* Set the field that belongs to operand `number`. If the last of these fields is a list, it takes
- * all further operands. */
+/* Set the field that belongs to operand `number`. If the last of these fields is a list, all
+ * further operands are added to it. */
 static int set_operand(struct cli_verb_call *c, size_t number, const char *text, struct hm_err *err)
 {
     char name[64] = "", last[64];
@@ -275,7 +275,7 @@ static int write_files(const struct hm_reply *reply)
 
 static int show_reply(struct cli_verb_call *c, const struct hm_reply *reply)
 {
-    /* Documents for other programs are printed without wrapping their lines. */
+    /* Documents meant for other programs are printed without line wrapping. */
     bool document = strncmp(reply->type, "text/plain", 10) != 0 || cli_verb_value(c, "emit");
     struct hm_err err = {0};
     int rc = 0;

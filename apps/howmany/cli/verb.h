@@ -26,7 +26,7 @@ struct cli_verb_call {
     /* File to which the parts of a long reply are written; NULL for standard output. */
     FILE *output;
     const char *output_path; /* Name of the output file, as used in messages. */
-    double time_limit;       /* Value of --time-limit in seconds; 0 if it is not given. */
+    double time_limit;       /* Value of --time-limit in seconds; 0 if not given. */
 };
 
 /* Parse the arguments of a command with verbs, run the request and print the reply. Returns the

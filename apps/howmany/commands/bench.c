@@ -101,9 +101,9 @@ static void bench_end(void *state)
 /* ---- options -------------------------------------------------------------------------------- */
 
 /*
- * Returns whether a regular expression needs little memory when it is compiled. The C library
- * copies a group once for each repetition that a count such as {1,50} allows, and the counts of
- * nested groups multiply.
+ * Returns whether compiling a regular expression needs little memory. The C library copies a group
+ * once for each repetition that a count such as {1,50} allows, and the counts of nested groups
+ * multiply.
  */
 static bool is_small_regex(const char *value)
 {

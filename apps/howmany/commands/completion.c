@@ -1,6 +1,6 @@
 /*
- * The command howmany completion: makes completion scripts for bash, zsh and fish from the tables
- * of the commands.
+ * The command howmany completion: generates completion scripts for bash, zsh and fish from the
+ * tables of the commands.
  */
 #include <stdio.h>
 #include <stdlib.h>

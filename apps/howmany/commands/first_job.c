@@ -1,5 +1,5 @@
 /*
- * Asks questions for a first job. Each answer is checked at once against the catalog, so that a
+ * Asks the questions for a first job. Each answer is checked at once against the catalog, so that a
  * typing error is reported directly below its question.
  */
 #include "first_job.h"
@@ -99,8 +99,8 @@ static int check_machine(const struct hm_catalog *catalog, const char *name, str
 
 /*
  * Split a string such as "300B tokens" into the amount and the unit; if the string has no unit, the
- * unit of the job does not change. Fails if the amount is not above 0 or the training of the model
- * cannot be given in this unit.
+ * unit of the job does not change. Fails if the amount is not above 0 or if this unit cannot be
+ * used for the model.
  */
 static int parse_work(const struct hm_catalog *catalog, const char *text, struct first_job *job,
                       struct hm_err *err)
@@ -163,8 +163,8 @@ bool first_job_can_ask(void)
 }
 
 /*
- * Print a question and read the answer, one line without the spaces around it; an empty line
- * selects the suggestion. Returns false at the end of the input.
+ * Print a question and read the answer, which is one line without leading and trailing spaces; an
+ * empty line selects the suggestion. Returns false at the end of the input.
  */
 static bool ask_line(const char *question, const char *suggestion, char answer[FIRST_TEXT_MAX])
 {

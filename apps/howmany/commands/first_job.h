@@ -1,6 +1,6 @@
 /*
- * Makes a first job from three answers: the model, the machine, and the amount of training.
- * `howmany plan` without a job and `howmany init` ask for these on a terminal.
+ * Makes a first job from three answers: the model, the machine, and the amount of training. On a
+ * terminal, `howmany init` and `howmany plan` without a job ask for these.
  */
 #ifndef HM_FIRST_JOB_H
 #define HM_FIRST_JOB_H
@@ -34,8 +34,8 @@ void first_job_suggest(const struct hm_catalog *catalog, struct first_job *job);
 /* Check a job with all three answers. Returns 0, or EXIT_USAGE with a message. */
 int first_job_check(const struct hm_catalog *catalog, const struct first_job *job);
 /*
- * Returns a default batch for a model whose jobs need a batch if the catalog states none; otherwise
- * NULL.
+ * Returns a default batch for a model whose jobs need a batch that the catalog does not state;
+ * otherwise NULL.
  */
 const char *first_job_batch(const struct hm_catalog *catalog, const char *model);
 /* Returns the usual value of a key for a model, as stated in the catalog; NULL if the catalog

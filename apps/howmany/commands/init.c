@@ -1,6 +1,6 @@
 /*
  * The command howmany init: writes a job file with comments, which `howmany plan` accepts without
- * changes. The values are those that the catalog states as usual for the model.
+ * changes. The values are the usual ones for the model, as stated in the catalog.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -26,7 +26,7 @@ static const struct cli_option options[OPTIONS] = {
 struct init_state {
     struct first_job job;
     const char *output;
-    bool given; /* True if the user has described the job by an operand or an option. */
+    bool given; /* True if the user has described the job with an operand or an option. */
 };
 
 static void *init_begin(void)

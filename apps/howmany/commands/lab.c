@@ -43,8 +43,9 @@ static const struct cli_option options[] = {
 };
 
 struct lab_state {
-    enum lab_verb verb; /* The subcommand (verb) on the command line; VERBS if none was read yet. */
-    unsigned given;     /* Options that were given, as a set of bits (one bit per option). */
+    /* The subcommand (verb) on the command line; VERBS if none has been read yet. */
+    enum lab_verb verb;
+    unsigned given; /* Options that were given, as a set of bits (one bit per option). */
     struct lab_request request;
 };
 

@@ -1,6 +1,6 @@
 /*
  * Defines the commands that are requests. Each command lists its verbs; its options and its help
- * are made from the fields of the verbs.
+ * are derived from the fields of the verbs.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 /* ---- the user's catalog ------------------------------------------------------------------------
  */
 
-/* Make the default output path of an import: a file in the user's catalog folder, with the same
+/* Builds the default output path of an import: a file in the user's catalog folder with the same
  * base name as the input file. */
 static int import_path(const char *file, char *path, size_t room)
 {
@@ -22,7 +22,7 @@ static int import_path(const char *file, char *path, size_t room)
     int length = (int)strcspn(base, ".");
     struct hm_err err = {0};
 
-    /* All price lists are called vms.csv, so the output gets the name of their folder instead. */
+    /* All price lists are called vms.csv, so the output is named after their folder instead. */
     if (slash && length == 3 && strncmp(base, "vms", 3) == 0) {
         const char *folder = slash;
         while (folder > file && folder[-1] != '/')

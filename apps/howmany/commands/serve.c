@@ -32,7 +32,10 @@ struct serve_state {
     bool connects;
     char host[HTTP_ADDRESS];
     int port;
-    /* Paths of the store and of the list of running commands (board); empty if there is none. */
+    /*
+     * Paths of the store and of the list of running commands (board); empty strings if there are
+     * none.
+     */
     char store_path[CLI_STORE_ROOM], board_path[PATH_MAX];
     struct tokens *tokens;
     struct hm_catalog *catalog;
@@ -345,7 +348,7 @@ static int find_files(struct serve_state *s)
 
 /*
  * Restrict writing to the folders of the store and of the list of running commands. Threads inherit
- * the restriction, so it is set before the first thread starts. Temporary files of SQLite are in
+ * the restriction, so it is set before the first thread starts. SQLite keeps its temporary files in
  * the folder of the store.
  */
 static int confine_files(const struct serve_state *s)
@@ -365,7 +368,7 @@ static int confine_files(const struct serve_state *s)
     return http_confine_files(files, 2, &err) ? cli_report(&err) : 0;
 }
 
-/* Tell the user why the start takes long: a second for about 400 MB. */
+/* Tell the user why startup takes long: about one second per 400 MB. */
 static void announce_check(const char *store)
 {
     struct stat file;
@@ -443,7 +446,7 @@ static void wait_for_end(const sigset_t *signals)
         ;
 }
 
-/* Wait for the requests that are running. If some do not end in time, exit without freeing the data
+/* Wait for the running requests to end. If some do not end in time, exit without freeing the data
  * that they use. */
 static int shut_down(struct serve_state *s, struct http_server *server)
 {
@@ -476,9 +479,9 @@ static int run_server(struct serve_state *s)
     pthread_sigmask(SIG_BLOCK, &signals, NULL);
     if (http_start(&settings, &handler, &server, &err))
         return cli_report(&err);
-    /* The process is restricted after all threads were started, because the restriction must apply
-     * to all of them at once. Connections to other machines stay allowed only for a store on a
-     * PostgreSQL server. */
+    /* The process is restricted after all threads have been started, because the restriction must
+     * apply to all of them at once. Connections to other machines remain allowed only if the store
+     * is on a PostgreSQL server. */
     if (http_confine(s->connects, &err))
         return cli_report(&err);
     api_attach(s->api, server);

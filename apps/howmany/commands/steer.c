@@ -1,5 +1,5 @@
 /*
- * The command howmany steer: divides a training into frames, and chooses the algorithm and the
+ * The command howmany steer: divides a training run into frames, and chooses the algorithm and the
  * number of workers again before each frame.
  */
 #include <math.h>
@@ -31,7 +31,7 @@ struct steer_options {
 
 struct steer_command_state {
     struct steer_options options;
-    struct hm_arena *arena; /* Owns the strings of this state. */
+    struct hm_arena *arena; /* Owns the strings in this struct. */
     struct hm_study_spec *spec;
     struct study_commands commands;
     struct cli_machine machine;

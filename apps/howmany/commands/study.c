@@ -20,7 +20,7 @@ struct study_state {
     size_t set_count;
     bool json, dry_run;
     struct launch_command command; /* Command line that repeats this study. */
-    struct hm_arena *arena;        /* Owns the strings of this state. */
+    struct hm_arena *arena;        /* Owns the strings in this struct. */
     struct study_session session;
 };
 

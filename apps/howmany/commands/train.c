@@ -75,7 +75,7 @@ static int accept_session_option(struct train_state *s, int option, const char *
 }
 
 /* Accepts an option. own_option is an index into the options that users see; in the list of all
- * options, these follow the hidden options, which only ranks get. */
+ * options, these follow the hidden options, which only the ranks receive. */
 static int train_accept(void *state, int own_option, const char *value)
 {
     struct train_state *s = state;

@@ -111,8 +111,9 @@ static int validate_accept(void *state, int option, const char *value)
     return 0;
 }
 
-/* Add a case. If it cannot be loaded and the error code is `tolerated`, such as that of a missing
- * file, the case is skipped without an error. If `tolerated` is 0, every failure is an error. */
+/* Add a case. If it cannot be loaded and the error code is `tolerated` (such as the code for a
+ * missing file), the case is skipped without an error. If `tolerated` is 0, every failure is an
+ * error. */
 static int add_case(struct validate_state *s, const char *name, const char *text, size_t length,
                     int tolerated)
 {
@@ -201,7 +202,7 @@ static int add_cases(struct validate_state *s)
     return rc ? rc : add_networks(s);
 }
 
-/* Format a value with the number of digits to which published values are compared. */
+/* Format a value with as many digits as are compared with published values. */
 static const char *figure_text(double value, double digits, char *text)
 {
     if (fabs(value - round(value)) <= 1e-9 * fabs(value) && fabs(value) < 1e15)

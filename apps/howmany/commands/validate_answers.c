@@ -6,9 +6,10 @@
  *
  * A rule (struct hm_fit_rule) is chosen from a grid by cross-validation that is nested by source:
  * the curves of each source are predicted with the rule that has the smallest interval score on all
- * other sources. The interval score of Gneiting and Raftery (2007), here of the logarithm of the
- * time, is the width of the 90 % interval plus 2 / 0.1 times the distance between the interval and
- * the measurement. Every source has the same weight, however many curves it has.
+ * other sources. The interval score of Gneiting and Raftery (2007), applied here to the logarithm
+ * of the time, is the width of the 90 % interval plus 2 / 0.1 times the distance between the
+ * interval and the measurement. Every source has the same weight, regardless of its number of
+ * curves.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -34,13 +35,13 @@ struct rule_test {
     size_t *source_of; /* Index of the source of each curve; owned. */
     double *scores;    /* Score of each rule on each curve; owned. The score of rule r on curve i is
                           scores[r * curves + i]. */
-    size_t chosen[SOURCES_MAX]; /* Index of the rule that is chosen for each source: the one with
-                                   the best score on all other sources. */
+    size_t chosen[SOURCES_MAX]; /* Index of the rule chosen for each source: the rule with the best
+                                   score on all other sources. */
     size_t overall;             /* Index of the rule with the best score over all sources. */
     struct validate_result *results; /* Prediction for each curve with the rule that was chosen for
                                         its source; owned. */
     double reliability[LEVELS]; /* Share of the curves whose measured time is inside the interval,
-                                   for each probability that an interval may state. */
+                                   for each coverage probability. */
     /* Counts how often the measurements confirm a plan that is fitted to the smaller half of a
      * curve. */
     struct validate_plans plans;
@@ -89,8 +90,8 @@ static double interval_score(const struct validate_result *r, double measured)
     return fmin(high - low + 20 * miss, 10);
 }
 
-/* Returns the rule with the smallest score over all sources except source `without`; if `without`
- * is SOURCES_MAX, over all sources. */
+/* Returns the rule with the smallest total score over all sources except source `without`, or over
+ * all sources if `without` is SOURCES_MAX. */
 static size_t rule_choose(const struct rule_test *t, size_t without)
 {
     size_t best = 0;

@@ -3,12 +3,12 @@
  * (numbers of workers), predicts the time at the largest size, and compares it with the
  * measurement.
  *
- * A curve consists of the rows of one source that have the same workload and metric (with weak
- * scaling also the same batch per worker); it must have at least five sizes. The curves are in
+ * A curve consists of the rows of one source that have the same workload and metric (and, with weak
+ * scaling, the same batch per worker); it must have at least five sizes. The curves are in
  * DIR/curves.csv, with a column for the source, or in DIR/scaling, with a table for each source.
- * Rates, times and speedups are all converted to seconds per step: with weak scaling a step is a
- * whole batch of each worker, with strong scaling a fixed amount of work. Ernest's terms are fitted
- * to the time of a unit of work, as in the paper on Ernest.
+ * Rates, times and speedups are all converted to seconds per step: with weak scaling, a step is one
+ * batch on each worker; with strong scaling, it is a fixed amount of work. Ernest's terms are
+ * fitted to the time per unit of work, as in the paper on Ernest.
  */
 #include "validate_fits.h"
 
@@ -117,7 +117,7 @@ static bool add_row(struct validate_curves *f, const char *source, char **fields
 }
 
 /* Read the curves of one table; a table without the required columns is skipped. `own` is true for
- * data/curves.csv, which has a column for the source; all curves of any other table have one
+ * data/curves.csv, which has a column for the source; in any other table, all curves belong to one
  * source. */
 static int read_table(struct validate_curves *f, const char *path, bool own)
 {
@@ -180,8 +180,8 @@ static int compare_points(const void *a, const void *b)
     return x->seconds < y->seconds ? -1 : x->seconds > y->seconds;
 }
 
-/* Count the different numbers of workers of a curve, find the end of their smaller half, and
- * compute the median time on the largest number. */
+/* Count the distinct numbers of workers in a curve, find the end of their smaller half, and compute
+ * the median time on the largest number. */
 static void finish_curve(struct validate_curve *c)
 {
     size_t last = 0, seen = 0;
@@ -278,7 +278,7 @@ static struct validate_result fit_ernest(const struct validate_curve *c)
     struct hm_fit *fit = NULL;
     struct validate_result result = {.error = NAN};
 
-    /* There must be at most as many terms as runs, so the last terms are left out if there are few
+    /* There must not be more terms than runs, so the last terms are dropped if there are few
      * runs. */
     settings.term_count = c->sizes >= 7 ? 4 : (c->sizes + 1) / 2;
     if (runs && hm_fit_new(runs, &settings, &fit, NULL) == 0)

@@ -10,7 +10,7 @@
 /* A measured run of a published curve. */
 struct validate_point {
     double n, seconds;
-    double nodes; /* Number of nodes of the run; NaN if unknown. */
+    double nodes; /* Number of nodes used by the run; NaN if unknown. */
 };
 
 /*
@@ -23,9 +23,9 @@ struct validate_curve {
     bool weak, speedup;
     struct validate_point *points; /* Runs of the curve; owned. */
     size_t count;
-    double largest, fitted_to; /* Largest number of workers n of the curve, and largest n of the
+    double largest, fitted_to; /* Largest number of workers n of the curve, and largest n among the
                                   runs that are fitted. */
-    double measured;           /* Median of the measured seconds at the largest n. */
+    double measured;           /* Median of the times measured at the largest n, in seconds. */
     size_t sizes;              /* Number of different values of n. */
 };
 
@@ -41,8 +41,8 @@ struct validate_result {
                      curve. */
     bool interval;               /* True if the prediction has an interval. */
     bool inside;                 /* True if the interval contains the measured value. */
-    double predicted, low, high; /* Predicted seconds, and the ends of their interval; `low` and
-                                    `high` are NaN if there is no interval. */
+    double predicted, low, high; /* Predicted time in seconds, and the ends of its interval; `low`
+                                    and `high` are NaN if there is no interval. */
     double width; /* Ratio of the upper to the lower end of the prediction interval at eight times
                      the largest n that is fitted. */
 };
@@ -57,7 +57,7 @@ struct validate_curves {
 };
 
 /*
- * Read the curves in data/scaling, and keep those that have at least VALIDATE_SIZES different
+ * Read the curves in data/scaling, and keep the curves that have at least VALIDATE_SIZES different
  * numbers of workers. Returns an exit code; the caller releases the curves in any case.
  */
 int validate_curves_read(struct validate_curves *f, const char *data, const char *option);
@@ -74,9 +74,9 @@ int validate_fits(const char *data, bool json, const struct hm_catalog *catalog)
 
 /*
  * Check the headline rule on the built-in examples and on the given job files. If `data` is not
- * NULL, also print how accurate answers are for sources that were not used to choose the rule of
- * the fits: errors, coverage and width by source, and the reliability of stated probabilities.
- * Returns an exit code; it is EXIT_NO_ANSWER if the headline rule does not hold.
+ * NULL, also print how accurate the answers are for sources that were not used to choose the rule
+ * of the fits: errors, coverage and interval widths by source, and how reliable the stated
+ * probabilities are. Returns an exit code; it is EXIT_NO_ANSWER if the headline rule does not hold.
  */
 int validate_answers(const char *data, bool json, const struct hm_catalog *catalog,
                      const char *const *files, size_t file_count);

@@ -4,7 +4,7 @@
  * predicted with constants that were fitted without its source, and the interval is computed from
  * the errors of the other sources of the same kind.
  *
- * Two kinds have rows of their own. For hardware that is described by rates only, the rows of
+ * Two kinds have separate rows. For hardware that is described by rates only, the rows of
  * accelerators in data/steps.csv are predicted again as if the number of processors were unknown.
  * For jobs given by formulas, the rows are the published speedups of the examples.
  */
@@ -83,8 +83,8 @@ static int add_steps(struct step_kinds *all, const struct hm_measured_steps *ste
 /*
  * Adds the measured iterations on CPUs and with frameworks; each framework counts as one source. A
  * row whose samples are in memory is predicted a second time as if its framework were unknown. A
- * row whose samples are text is not, because the cost of converting text is known only for each
- * framework.
+ * row whose samples are text is not predicted again, because the cost of converting text is known
+ * only for specific frameworks.
  */
 static int add_platforms(struct step_kinds *all, const struct hm_platform_rows *rows,
                          struct hm_err *err)
@@ -202,7 +202,8 @@ struct coverage {
 
 /*
  * Counts rows, and how many of them have their measured time inside the interval. If `source` is
- * NULL, the rows are those of a kind; else they are those of the source in all kinds of steps.
+ * NULL, counts the rows of one kind; otherwise, counts the rows of the source in all kinds of
+ * steps.
  */
 static struct coverage count_inside(const struct step_kinds *all, size_t kind, const char *source)
 {

@@ -9,8 +9,8 @@
 #include "sheet_spread.h"
 #include "text.h"
 
-/* Measured steps, grouped by kind; each row has the error of a prediction that was made with
- * constants fitted without its source. */
+/* Measured steps, grouped by kind; each row holds the error of a prediction whose constants were
+ * fitted without the source of the row. */
 struct step_kinds {
     struct hm_sheet_row *rows[HM_SHEET_KIND_COUNT];
     size_t counts[HM_SHEET_KIND_COUNT];
@@ -20,8 +20,8 @@ struct step_kinds {
 /* Returns whether two rows are measurements of the same job, possibly on different numbers of
  * workers. */
 bool step_same_job(const struct hm_measured_step *a, const struct hm_measured_step *b);
-/* Collects the rows that have a prediction with constants fitted without their source, and the
- * published speedups of the examples. */
+/* Collects the rows that have a prediction whose constants were fitted without their source, and
+ * the published speedups of the examples. */
 int step_kinds_init(struct step_kinds *kinds, const struct hm_measured_steps *steps,
                     const struct hm_platform_rows *platforms, const struct hm_catalog *catalog,
                     struct hm_err *err);

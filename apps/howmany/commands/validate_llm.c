@@ -1,7 +1,6 @@
 /*
  * Predicts measured training steps of large networks. Each row is predicted with constants that
- * were fitted without the rows of its source, so the errors are those that can be expected for a
- * new source.
+ * were fitted without the rows of its source, so the errors show what to expect for a new source.
  */
 #include "validate_llm.h"
 

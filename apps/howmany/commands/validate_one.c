@@ -1,8 +1,8 @@
 /*
- * Shows how much a single measured step improves the predictions of other steps. For each job of
- * the tables that was measured on several numbers of workers, the model is fitted to the run on the
- * fewest workers only; the fit predicts the other runs, as `howmany plan --runs` does with a table
- * of one row.
+ * Shows how much a single measured step improves the predictions of other steps. For each job in
+ * the tables that was measured on several numbers of workers, the model is fitted only to the run
+ * on the fewest workers; the fit then predicts the other runs, as `howmany plan --runs` does with a
+ * table of one row.
  *
  * The constants of the model were fitted to all rows, so each measured time is multiplied by the
  * ratio of the present prediction to the prediction without the row's source. The fit then has the
@@ -23,13 +23,13 @@
 struct one_row {
     const char *source;
     double before, after; /* ln(predicted / measured), before and after the fit to one run. */
-    /* Ratio of the high to the low end of the interval, before and after the fit to one run. */
+    /* Ratio of the upper to the lower end of the interval, before and after the fit to one run. */
     double before_width, after_width;
     bool covered;
 };
 
 /*
- * Scales the measured time of a row so that its error is that of a model whose constants were
+ * Scales the measured time of a row so that its error is the error of a model whose constants were
  * fitted to all sources except the source of the row.
  */
 static int unseen_seconds(const struct hm_measured_step *s, double *ret_predicted,
@@ -45,7 +45,7 @@ static int unseen_seconds(const struct hm_measured_step *s, double *ret_predicte
     return rc;
 }
 
-/* Predicts row `s` with a fit to the row `first`, which has the same job on fewer workers. */
+/* Predicts row `s` with a fit to the row `first`, which measures the same job on fewer workers. */
 static int predict_row(const struct hm_measured_step *first, const struct hm_measured_step *s,
                        struct one_row *ret_row, struct hm_err *err)
 {
@@ -78,7 +78,7 @@ static int predict_row(const struct hm_measured_step *first, const struct hm_mea
     return rc;
 }
 
-/* Returns the row that has the same job as row i and the fewest workers. */
+/* Returns the row with the fewest workers that has the same job as row i. */
 static const struct hm_measured_step *row_with_fewest(const struct hm_measured_steps *steps,
                                                       size_t i)
 {
@@ -111,8 +111,8 @@ static int read_rows(struct one_rows *all, const struct hm_measured_steps *steps
 }
 
 /*
- * Returns the median of one member of struct one_row, which is at `offset` in the struct. The
- * median is over the rows of `source`, or over all rows if `source` is NULL.
+ * Returns the median of one member of struct one_row, at `offset` in the struct, over the rows of
+ * `source`, or over all rows if `source` is NULL.
  */
 static double rows_median(const struct one_rows *all, const char *source, size_t offset,
                           double *values)

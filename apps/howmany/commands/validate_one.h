@@ -11,7 +11,7 @@
 
 /*
  * Writes, for each source, the error without a run, and the error and the coverage with one run.
- * They are written as text or, if `json` is not NULL, as the member "one_step".
+ * The output is text or, if `json` is not NULL, the member "one_step".
  */
 int validate_one(struct hm_text *out, struct hm_json *json, const struct hm_measured_steps *steps,
                  struct hm_err *err);

@@ -1,6 +1,7 @@
 /*
  * Compares statements of four papers with the answers of this program. Each row of data/papers.csv
- * has a statement, its published value and how to compute ours (`kind` and `what`):
+ * holds a statement, its published value and how this program computes the value (`kind` and
+ * `what`):
  *
  *   workers    best number of workers by Anwar's runs:      BATCH LATENCY SMALLEST_N
  *   rate       samples per second of a framework:           FRAMEWORK NETWORK CONSISTENCY BATCH
@@ -22,7 +23,7 @@
  *   later      the same for K iterations later, from 50 before: ALGORITHM K
  *   later_s    the same for some seconds later:              ALGORITHM SECONDS
  *
- * An error agrees if it is at most the published value and its tolerance.
+ * An error agrees if it is at most the published value plus the tolerance.
  */
 #include "validate_papers.h"
 
@@ -59,7 +60,7 @@ struct papers_sources {
     const struct hm_catalog *catalog;
     struct hm_runs *anwar;         /* Runs that Anwar et al. measured. */
     struct hm_platform_rows zhang; /* Iterations that Zhang et al. measured. */
-    /* Training runs on MNIST; NULL means that statements about them are skipped. */
+    /* Training runs on MNIST; if NULL, statements about them are skipped. */
     struct hm_traces *traces[PAPERS_FILES];
 };
 
@@ -124,9 +125,9 @@ static double ratio_value(const struct papers_sources *s, const char *what, stru
 }
 
 /*
- * Predicts the time with a latency from two times with other latencies. The time is fitted as a
- * constant plus a term proportional to the latency, as in one of the papers (t = o / x + l r with
- * the latency l).
+ * Predicts the time at a given latency from the times at two other latencies. The time is assumed
+ * to be a constant plus a term proportional to the latency, as in one of the papers (t = o / x + l
+ * r with the latency l).
  */
 static double latency_value(const struct papers_sources *s, const char *what, struct hm_err *err)
 {
@@ -185,7 +186,10 @@ static double iterative_value(const struct papers_sources *s, const char *what, 
     return found;
 }
 
-/* Returns the number of iterations until the excess loss is at most `loss`; INFINITY if never. */
+/*
+ * Returns the number of iterations until the excess loss is at most `loss`; INFINITY if this never
+ * happens.
+ */
 static double rounds_of(const struct papers_sources *s, const char *algorithm, double m,
                         double loss)
 {
@@ -283,7 +287,7 @@ static double ahead_value(const struct papers_sources *s, const char *what, stru
 }
 
 /*
- * Fits the traces of one algorithm while some of them are held out. Returns the median error of the
+ * Fits the traces of one algorithm with some of them held out. Returns the median error of the
  * predictions for the held-out traces on m workers or, if m is 0, of the predictions for later
  * iterations.
  */
@@ -353,8 +357,9 @@ static int add_errors(const struct hm_convergence *c, const struct hm_trace *tra
 }
 
 /*
- * Returns the median error of a fit. If m is 0, the fit is to all traces of the algorithm; else it
- * is to the traces on other numbers of workers, and the error is that for the traces on m workers.
+ * Returns the median error of a fit. If m is 0, the fit is to all traces of the algorithm;
+ * otherwise, it is to the traces on other numbers of workers, and the error is computed on the
+ * traces on m workers.
  */
 static double fit_error(const struct hm_traces *all, const char *algorithm, double m, bool timed,
                         struct hm_err *err)

@@ -2,7 +2,7 @@
  * Tests whole plans. The headline rule (the recommended n is the smallest one that is as good as
  * the best) is checked on every example by brute force over the points of the answer. For each
  * published curve, a plan that is fitted to the smaller half of the sizes (numbers of workers)
- * chooses among all sizes of the curve; the measured times show whether the choice is within 5 % of
+ * chooses among all sizes of the curve. The measured times show whether the choice is within 5 % of
  * the best, and whether the time at the largest size is below the bound that the plan states with a
  * given probability.
  */
@@ -37,7 +37,7 @@ static void check_answer(const struct hm_answer *a, struct validate_headline *h)
     h->best = a->best == HM_NONE ? NAN : a->points[a->best].n;
     h->knee = a->knee == HM_NONE ? NAN : a->points[a->knee].n;
     h->slack = a->slack;
-    /* If the job fits on no number of workers, the answer must not recommend one. */
+    /* If the job does not fit on any number of workers, the answer must not recommend one. */
     h->holds = a->best == HM_NONE ? isinf(least) && a->recommended == HM_NONE
                                   : a->points[a->best].total_s == least && a->recommended == first;
 }
@@ -208,7 +208,7 @@ static struct hm_fit *fit_small(const struct validate_curve *c, const struct hm_
     return fit;
 }
 
-/* Returns the measured time of a unit of work on n workers, which is the median of the runs on n
+/* Returns the measured time per unit of work on n workers, which is the median over the runs on n
  * workers. */
 static double measured_at(const struct validate_curve *c, double n)
 {
@@ -238,7 +238,7 @@ static void bins_add(struct validate_bin *bins, double stated, bool held)
 }
 
 /*
- * Makes a plan for one curve that may choose only the numbers of workers of the curve, and records
+ * Makes a plan for one curve that may choose only among the curve's numbers of workers, and records
  * whether the measurements confirm the choice.
  */
 static void plan_curve(const struct hm_job *job, const struct validate_curve *c,

@@ -9,7 +9,7 @@
 #include "text.h"
 #include "validate_fits.h"
 
-/* The result of the plan of one example. */
+/* The plan for one example and how it was judged. */
 struct validate_headline {
     char name[64];
     bool skipped; /* True if a file that the example names is missing. */
@@ -33,7 +33,7 @@ struct validate_headlines {
  */
 struct validate_bin {
     double from, to;
-    double stated; /* Mean of the probabilities that the answers in this range state. */
+    double stated; /* Mean of the probabilities stated by the answers in this range. */
     size_t count, held;
 };
 
@@ -42,7 +42,7 @@ struct validate_plans {
     /* Answers that state "p % sure to be within 5 % of the best", grouped by the probability p. */
     struct validate_bin near[VALIDATE_BINS];
     /*
-     * Probability that a plan states with an upper bound of a time, and share of the curves whose
+     * Probability that a plan states for an upper bound on a time, and share of the curves whose
      * measured time is below that bound.
      */
     double stated[VALIDATE_LEVELS], kept[VALIDATE_LEVELS];

@@ -1,8 +1,8 @@
 /*
  * Predicts measured iterations on CPUs and with the platforms of frameworks: each row of
  * data/platforms.csv (or of a file with the same columns) is predicted from its network, machine,
- * framework and platform, and compared with the measurement. The output has the median of the
- * absolute errors for each source, framework and network.
+ * framework and platform, and compared with the measurement. The output contains the median
+ * absolute error for each source, framework and network.
  */
 #include "validate_platforms.h"
 

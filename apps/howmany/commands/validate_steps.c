@@ -1,8 +1,8 @@
 /*
  * Predicts measured training steps and collectives: each row of the tables in data/ (or of a file
  * with the same columns) is predicted from its network, machine, precision and software, and
- * compared with the measurement. For each source, network, precision and machine, the output has
- * the median of the absolute errors and the share of the rows whose measured time is in the 90 %
+ * compared with the measurement. For each source, network, precision and machine, the output
+ * contains the median absolute error and the share of the rows whose measured time is in the 90 %
  * interval. The intervals are estimated in validate_kinds.c.
  */
 #include "validate_steps.h"
@@ -287,7 +287,7 @@ static int put_text(struct hm_text *out, const struct step_cases *all, double *v
     return validate_one(out, NULL, &all->steps, err);
 }
 
-/* Writes a plot of the predicted over the measured times, on logarithmic axes. */
+/* Writes a plot of predicted times against measured times, on logarithmic axes. */
 static int write_plot(const struct step_cases *all, const char *plot)
 {
     struct hm_text out = {0};

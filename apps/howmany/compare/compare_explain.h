@@ -11,8 +11,8 @@
  */
 void compare_add_published(struct hm_text *out, const struct compare_task *task,
                            const struct compare_way *way);
-/* Returns the share of the time in which the network port of a rank is busy; NAN if the share is
- * not known. */
+/* Returns the share of the time during which the network port of a rank is busy; NAN if the share
+ * is not known. */
 double compare_link_share(const struct compare_result *result, const struct compare_run *run,
                           const struct compare_role *role);
 
@@ -21,8 +21,8 @@ enum compare_limit {
     COMPARE_COMPUTE,
     COMPARE_OTHER_LINK, /* The network port of a server or of the driver. */
     COMPARE_WORKER_LINK,
-    COMPARE_WAITING, /* The run mostly waits for messages or other ranks; also used if the limit is
-                        not known. */
+    COMPARE_WAITING, /* The run mostly waits for messages or other ranks; this value is also used if
+                        the limit is not known. */
 };
 enum compare_limit compare_limit_of(const struct compare_result *result,
                                     const struct compare_run *run);

@@ -1,7 +1,6 @@
 /*
  * Reads the table of --measured. A row is one run of a framework. Its speed is given directly, or
- * is computed from the seconds and the batch of an iteration, which are the columns of a record of
- * `howmany bench`.
+ * is computed from the time and the batch of an iteration, as `howmany bench` records them.
  */
 #include "compare_measured.h"
 
@@ -92,7 +91,7 @@ static int read_speed(const struct hm_csv *csv, char **fields, const struct meas
     return 0;
 }
 
-/* Find the entry of the same framework, task, platform and n, or add it. Returns NULL if memory
+/* Find the entry with the same framework, task, platform and n, or add it. Returns NULL if memory
  * runs out. */
 static struct compare_measured *find_measured(struct compare_measured_list *list,
                                               const struct compare_measured *key)

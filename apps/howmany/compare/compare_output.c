@@ -25,8 +25,8 @@ static bool result_has_n(const struct compare_result *r, double n)
     return false;
 }
 
-/* Format the larger of the sent and the received bytes per second of a rank; "-" if no rank has
- * this role or the rank has no messages. */
+/* Format the bytes per second that a rank sends or receives, whichever is larger; "-" if no rank
+ * has this role or the rank has no messages. */
 static const char *rate_text(const struct compare_role *role, char text[HM_SHOWN])
 {
     double most = fmax(role->sent, role->received);
@@ -112,7 +112,8 @@ static void add_published_lines(const struct compare_result *r, const struct com
 
 /*
  * Add the speeds that the runs would reach with all rows of the survey. With fewer rows, a full
- * batch has less computation per message, so the speed cannot be compared with the published one.
+ * batch requires less computation per message, so the speed cannot be compared with the published
+ * speed.
  */
 static void add_scaled_speeds(const struct compare_result *r, const struct compare_task *task,
                               const struct hm_style *style, struct hm_text *out)

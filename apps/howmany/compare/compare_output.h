@@ -1,4 +1,4 @@
-/* Writes a comparison as text, JSON, CSV and gnuplot script. */
+/* Writes a comparison as text, JSON, CSV and a gnuplot script. */
 #ifndef HM_COMPARE_OUTPUT_H
 #define HM_COMPARE_OUTPUT_H
 

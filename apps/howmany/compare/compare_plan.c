@@ -1,10 +1,10 @@
 /*
- * Lists the tasks and the platforms, and makes the commands of their runs.
+ * Lists the tasks and the platforms, and builds the commands of their runs.
  *
  * The survey does not say how many neurons the hidden layers have, nor whether a batch belongs to
  * one worker; it used the example programs of the platforms. This file uses the layers of MXNet's
- * example for MNIST (128, then 64) and batches per worker, as those examples do: 500 images, and
- * for the logistic regression 100 rows, the smaller of the survey's 100 and 500.
+ * example for MNIST (128, then 64) and batches per worker, as those examples do: 500 images, and,
+ * for logistic regression, 100 rows, which is the smaller of the survey's batches of 100 and 500.
  *
  * Source: Zhang, Alqahtani, Demirbas: A comparison of distributed machine learning platforms. ICCCN
  * 2017, Tables 1 and 3.
@@ -123,7 +123,7 @@ double compare_batch(const struct compare_request *request, const struct compare
     return n * (request->batch > 0 ? request->batch : task->batch);
 }
 
-/* Returns the number of iterations of a run. For full batches it is a tenth of the requested
+/* Returns the number of iterations of a run. For full batches, it is a tenth of the requested
  * number, because such iterations are slow and all take the same time. */
 static double run_iterations(const struct compare_request *request, const struct compare_way *way)
 {
@@ -189,8 +189,8 @@ static void builder_add(struct command_builder *b, const char *format, ...)
         b->rc = cli_report(&err);
 }
 
-/* Returns the number of rows to generate. For an algorithm with mini-batches it is a multiple of
- * the mini-batch of all workers; with additional rows, each mini-batch would be smaller. */
+/* Returns the number of rows to generate. For an algorithm with mini-batches, it is a multiple of
+ * the mini-batch of all workers together; otherwise, mini-batches would become smaller. */
 static double generated_rows(const struct compare_request *request, const struct compare_task *task,
                              const struct compare_way *way, double n)
 {

@@ -11,8 +11,8 @@
 
 struct compare_task {
     const char *name, *title;
-    const char
-        *problem; /* Problem of the task, as given in the option --problem of `howmany train`. */
+    /* Problem of the task, as given in the option --problem of `howmany train`. */
+    const char *problem;
     const char *hidden; /* Widths of the hidden layers, such as "128,64"; NULL if there are no
                            hidden layers. */
     bool images; /* True if the data is MNIST or generated digits like it; otherwise dense rows are
@@ -30,7 +30,7 @@ struct compare_way {
     bool full; /* True if the algorithm uses all rows in each iteration (a full batch). */
 };
 
-/* A speed published in the survey, always for 3 workers and one server or driver. */
+/* A speed published in the survey; it always applies to 3 workers and one server or driver. */
 struct compare_published {
     const char *task, *way; /* Names of the task and the platform. */
     const char *system;
@@ -69,12 +69,12 @@ double compare_batch(const struct compare_request *request, const struct compare
 /* Check that each task has enough rows for a mini-batch. Returns 0, or EXIT_USAGE with a
  * message. */
 int compare_check(const struct compare_request *request);
-/* Make the arguments after `howmany` for one run. Returns 0, or EXIT_USAGE with a message. */
+/* Build the arguments after `howmany` for one run. Returns 0, or EXIT_USAGE with a message. */
 int compare_run_command(const struct compare_request *request, const struct compare_task *task,
                         const struct compare_way *way, double n,
                         struct launch_command *ret_command);
 
-/* Name of the cluster of the survey, as given in --simulate; compare_cluster_sets are the
+/* Name of the cluster of the survey, as given in --simulate; compare_cluster_sets holds the
  * assignments that change it. */
 extern const char compare_cluster[];
 /* Assignments to keys of the cluster of the survey, as given in --set; the list ends with NULL. */

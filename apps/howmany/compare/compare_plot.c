@@ -1,8 +1,9 @@
 /*
  * Writes a comparison as a gnuplot script with two rows of three panels for each task. The first
- * panel shows samples per second over the number of workers, with published speeds as crosses. The
- * next four show quantities over time, for the runs on the largest number of workers: computation,
- * network and memory of a worker, and the network of a server. The last panel has the legend.
+ * panel shows samples per second against the number of workers, with published speeds as crosses.
+ * The next four show quantities over time, for the runs on the largest number of workers:
+ * computation, network and memory of a worker, and the network of a server. The last panel contains
+ * the legend.
  */
 #include <math.h>
 #include <string.h>
@@ -62,9 +63,9 @@ static bool has_measured(const struct compare_result *r, size_t t, size_t w)
 }
 
 /*
- * Add the gnuplot data blocks of a task: $sT_W has workers and samples per second of task T and
- * platform W, $pT_W has the published speeds, $mT_W has the measurements of other frameworks, and
- * $rR has the time intervals of run R.
+ * Add the gnuplot data blocks of a task: $sT_W holds the workers and samples per second of task T
+ * and platform W, $pT_W the published speeds, $mT_W the measurements of other frameworks, and $rR
+ * the time intervals of run R.
  */
 static void add_task_data(struct hm_text *out, const struct compare_result *r, size_t t)
 {

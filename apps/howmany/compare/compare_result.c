@@ -1,4 +1,4 @@
-/* Reads the trace of a run: a head line, then points with one value for each rank, then a summary
+/* Reads the trace of a run: a header line, then points with one value for each rank, then a summary
  * line. */
 #include "compare_result.h"
 
@@ -108,8 +108,8 @@ int compare_run_read_line(struct compare_run *run, const char *line)
     return rc;
 }
 
-/* Add the means over a time interval, weighted by its share of the run's time, to the means of the
- * run; for the memory, take the maximum instead. */
+/* Add the means over a time interval to the means of the run, weighted by the interval's share of
+ * the run's time; for the memory, use the maximum instead. */
 static void add_role_share(struct compare_role *sum, const struct compare_role *one, double share)
 {
     sum->compute += share * one->compute;

@@ -8,10 +8,10 @@
 #include "compare_measured.h"
 #include "text.h"
 
-/* Means over the ranks of one role: the workers, or the other ranks (servers or driver). NAN if the
- * value is not known. */
+/* Means over the ranks of one role: the workers, or the other ranks (servers or driver). A value
+ * that is not known is NAN. */
 struct compare_role {
-    double compute;        /* Share of the time in which a rank computes. */
+    double compute;        /* Share of the time during which a rank computes. */
     double cpu;            /* Processor time divided by wall time; NAN in a simulation. */
     double sent, received; /* Bytes per second that a rank sends and receives. */
     double memory;         /* Memory of a rank in bytes. */
@@ -30,12 +30,12 @@ struct compare_run {
     const struct compare_way *way;
     double n, others; /* Number of workers, and number of other ranks (servers or driver). */
     /*
-     * `batch` is the number of rows in a mini-batch of all workers together (0: all rows), `rows`
-     * the number of rows in the data, and `unknowns` the number of model parameters.
+     * `batch` is the number of rows in a mini-batch of all workers together (0 for all rows),
+     * `rows` is the number of rows in the data, and `unknowns` is the number of model parameters.
      */
     double batch, rows, unknowns;
     double iterations, passes;       /* `passes` is the number of times that all rows were used. */
-    double elapsed_s, samples_per_s; /* Seconds of the whole run, and samples per second. */
+    double elapsed_s, samples_per_s; /* Time of the whole run in seconds, and samples per second. */
     double compute_s;                /* Computation time of the slowest rank in seconds. */
     struct compare_role worker, other;
     bool diverged;
@@ -47,8 +47,8 @@ struct compare_run {
 
 struct compare_result {
     const struct compare_request *request; /* Options of the comparison; borrowed. */
-    const char
-        *cluster; /* Name of the simulated cluster; NULL means that the ranks are not simulated. */
+    /* Name of the simulated cluster; NULL means that the ranks are not simulated. */
+    const char *cluster;
     double bandwidth; /* Bandwidth of the network port of a node in bytes/s; 0 if not known. */
     /* Array of runs, ordered by task, platform and n; owned. */
     struct compare_run *runs;
@@ -61,11 +61,11 @@ void compare_result_release(struct compare_result *result);
 /* Read a line of the output of a run; lines that do not belong to the trace are skipped. Returns 0
  * or HM_E_NOMEM. */
 int compare_run_read_line(struct compare_run *run, const char *line);
-/* Compute the means after the last line was read. Returns false if the trace is incomplete. */
+/* Compute the means after the last line has been read. Returns false if the trace is incomplete. */
 bool compare_run_finish(struct compare_run *run);
 
 /* Returns the samples per second that a full-batch run would reach with another number of rows: the
- * time of computation grows with the rows, the time of communication does not. */
+ * computation time grows with the number of rows, but the communication time does not. */
 double compare_scaled_speed(const struct compare_run *run, double rows);
 
 #endif

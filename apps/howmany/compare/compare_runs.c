@@ -86,7 +86,7 @@ static size_t count_runs(const struct compare_request *request)
     return tasks * ways * request->n.count;
 }
 
-/* Shows which run starts now, and the time that is left. */
+/* Shows which run is starting, and the remaining time. */
 static void show_run(struct cli_progress *progress, const struct compare_run *run, size_t number)
 {
     char text[200], left[HM_SHOWN];

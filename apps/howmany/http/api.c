@@ -1,4 +1,4 @@
-/* Defines the routes of the server and makes their responses. */
+/* Defines the routes of the server and builds their responses. */
 #include "api.h"
 
 #include <stdatomic.h>
@@ -140,8 +140,8 @@ struct api {
     const struct http_server *_Atomic server;
     atomic_bool shutting_down;
     const char *paths[ROUTES];
-    struct hm_context
-        context; /* Context of all requests; it does not allow requests to open files. */
+    /* Context of all requests; it does not allow requests to open files. */
+    struct hm_context context;
 };
 
 const struct api_route *api_routes(size_t *count)
@@ -256,7 +256,7 @@ static void refuse_missing(const struct http_request *r, struct http_response *o
     api_problem(out, 404, "path", "not found", detail, NULL, "see /openapi.json");
 }
 
-/* Respond with 405 (method not allowed). The header Allow has only the method of `route`, because
+/* Respond with 405 (method not allowed). The header Allow lists only the method of `route`, because
  * no other route has the same path. */
 static void refuse_method(const struct api_route *route, struct http_response *out)
 {
@@ -528,7 +528,7 @@ static bool send_from_cache(struct api *a, const struct http_request *r, struct 
 }
 
 /* Chooses the thread pool for a request. Requests that write to the store wait for the disk, so
- * they must not occupy the threads for computation; small ones are written together. */
+ * they must not occupy the threads for computation; small requests are written together. */
 static enum http_next choose_pool(const struct api_route *route, const struct http_request *r)
 {
     enum { SMALL_BODY = 4096 };
@@ -596,7 +596,7 @@ static void send_cached(struct api *a, const struct http_request *r, const char 
     make_key(&key, r);
     struct api_cached *answer = NULL;
     /* The key is incomplete, because memory ran out, and could be equal to the key of another
-     * request. So the response is not cached. */
+     * request. Therefore, the response is not cached. */
     if (key.failed)
         hm_text_free(text);
     else
@@ -644,7 +644,7 @@ static void answer_request(struct api *a, const struct http_request *r,
     }
     struct hm_text copy = {0};
     hm__text_add_n(&copy, reply->text, reply->length);
-    /* A reply that was made from the store is not cached, because the store may change. */
+    /* A reply that depends on the store is not cached, because the store may change. */
     if (copy.failed || reply->from_store) {
         send_text(out, 200, reply->type, &copy);
     } else {

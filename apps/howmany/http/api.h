@@ -19,8 +19,8 @@ struct api_settings {
     struct api_store *store;    /* Store of runs, borrowed; NULL if there is none. */
     struct hm_board *board; /* List of running commands (board), borrowed; NULL if there is none. */
     const struct tokens *tokens; /* Accepted tokens, borrowed; NULL if no token is needed. */
-    /* Names of this server besides those of the loopback interface, separated by commas, borrowed;
-     * NULL if there are none. They are accepted in Host and Origin. */
+    /* Names of this server other than the loopback names, separated by commas, borrowed; NULL if
+     * there are none. They are accepted in Host and Origin. */
     const char *hosts;
     size_t cache_bytes;
     double seconds; /* Time limit of a request in seconds; 0 for no limit. */

@@ -1,4 +1,4 @@
-/* Declares a cache of responses that drops the least recently used entries. Thread-safe. */
+/* Declares a thread-safe cache of responses that drops the least recently used entries. */
 #ifndef HM_API_CACHE_H
 #define HM_API_CACHE_H
 
@@ -13,7 +13,7 @@ struct api_cached {
 
 struct api_cache;
 
-/* Make a cache; `bytes` limits the total size of all keys and bodies. Returns NULL if memory runs
+/* Create a cache; `bytes` limits the total size of all keys and bodies. Returns NULL if memory runs
  * out. */
 struct api_cache *api_cache_new(size_t bytes);
 void api_cache_free(struct api_cache *cache);

@@ -1,4 +1,4 @@
-/* Counts requests and responses for Prometheus. Thread-safe. */
+/* Counts requests and responses for Prometheus. All functions are thread-safe. */
 #ifndef HM_API_METRICS_H
 #define HM_API_METRICS_H
 
@@ -8,7 +8,7 @@
 
 struct api_metrics;
 
-/* Make the counters. `paths` lists the patterns of the routes and is borrowed. Requests for other
+/* Create the counters. `paths` lists the patterns of the routes and is borrowed. Requests for other
  * paths are counted as "other". */
 struct api_metrics *api_metrics_new(const char *const *paths, size_t count);
 void api_metrics_free(struct api_metrics *metrics);

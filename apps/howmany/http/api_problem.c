@@ -81,11 +81,11 @@ static int status_of(const struct hm_err *err)
     if (err->code == HM_E_UNSUPPORTED && strcmp(err->field, "store") == 0)
         return 501;
     if (err->code == HM_E_IO && strcmp(err->field, "disk") == 0)
-        return 507; /* 507 is the status if the disk of the store is full. */
+        return 507; /* 507 is the status when the disk of the store is full. */
     if (err->code == HM_E_NOMEM || err->code == HM_E_IO || err->code == HM_E_BUDGET ||
         err->code == HM_E_CANCELLED)
         return 503;
-    /* 409 is the status if the same Idempotency-Key was used before for other runs. */
+    /* 409 is the status when the same Idempotency-Key was used before for other runs. */
     if (err->code == HM_E_CONFLICT && strcmp(err->source, "store") == 0)
         return 409;
     return err->code == HM_E_SYNTAX ? 400 : 422;
@@ -109,7 +109,7 @@ void api_problem_err(struct http_response *r, const struct hm_err *err)
     put_member(&json, "hint", err->hint);
     if (err->code != HM_E_IO &&
         /*
-         * For I/O errors the source is the path of the store, which is private, so it is left out.
+         * For I/O errors, the source is the path of the store, which is private, so it is omitted.
          */
         strcmp(err->source, "request") != 0)
         put_member(&json, "source", err->source);

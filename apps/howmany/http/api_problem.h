@@ -4,7 +4,7 @@
 
 #include "http.h"
 
-/* Respond with an error of the library: status 400 for syntax, 422 for invalid values, 501 or 503
+/* Respond with an error from the library: status 400 for syntax, 422 for invalid values, 501 or 503
  * for the store. */
 void api_problem_err(struct http_response *response, const struct hm_err *err);
 /* Respond with an error that is not from the library. `detail`, `field` and `hint` may be NULL. */

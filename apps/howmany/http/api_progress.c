@@ -1,7 +1,7 @@
 /*
  * Writes the response of /v1/progress from the shared list of running commands (board), which the
  * server opens when it starts. The remaining time of a command is extrapolated from the share of
- * its work that is done.
+ * its work that is finished.
  */
 #include "api_progress.h"
 

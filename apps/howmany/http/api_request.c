@@ -1,4 +1,4 @@
-/* Builds a request of the library from the path, the query, the headers and the body of an HTTP
+/* Builds a library request from the path, the query, the headers and the body of an HTTP
  * request. */
 #include "api_request.h"
 
@@ -56,7 +56,7 @@ static int check_key(const struct api_verb *how, const char *key, struct hm_err 
  */
 
 /* For each {name} in the pattern of the route, set the field with this name to the text at the same
- * place in the path. */
+ * position in the path. */
 static int read_path(struct hm_request *request, const char *pattern, const char *path,
                      struct hm_err *err)
 {
@@ -173,7 +173,7 @@ int api_answer(const struct api_verb *how, const char *pattern, const struct hm_
                const struct http_request *r, struct hm_reply **ret_reply, struct hm_err *err)
 {
     struct hm_request *request = NULL;
-    /* The limits apply to reading the request too, not only to hm_request_run. */
+    /* The limits apply not only to hm_request_run but also to reading the request. */
     struct hm_budget budget = {.seconds = context->limits.seconds,
                                .bytes = context->limits.bytes,
                                .cancelled = context->cancelled,

@@ -1,4 +1,4 @@
-/* Converts an HTTP request to a request of the library and runs it. */
+/* Converts an HTTP request to a library request and runs it. */
 #ifndef HM_API_REQUEST_H
 #define HM_API_REQUEST_H
 
@@ -19,7 +19,7 @@ enum api_body api_body_kind(const char *content_type);
 /* Returns whether this route accepts a field over HTTP. */
 bool api_takes_field(const struct api_verb *how, const struct hm_request_field *field);
 
-/* Read path, query, headers and body into a request for the verb, run it, and return the reply.
+/* Read the path, query, headers and body into a request for the verb, run it, and return the reply.
  * `pattern` is the path of the route; a segment such as {id} sets the field with that name. */
 int api_answer(const struct api_verb *how, const char *pattern, const struct hm_context *context,
                const struct http_request *request, struct hm_reply **ret_reply, struct hm_err *err);

@@ -22,7 +22,7 @@ struct queued_batch {
     struct hm_store_batch *batch;
     struct hm_err *err;
     int rc;
-    sem_t done; /* Posted when the batch was committed or has failed. */
+    sem_t done; /* Posted when the batch has been committed or has failed. */
     struct queued_batch *next;
 };
 
@@ -57,8 +57,8 @@ static void mark_unhealthy(struct api_store *s)
     pthread_mutex_unlock(&s->lock);
 }
 
-/* Set the error for requests that need the store while it is unhealthy. Such a request fails at
- * once, so that it does not block a thread. */
+/* Set the error for requests that need the store while it is unhealthy. Such a request fails
+ * immediately, so that it does not block a thread. */
 static int fail_unhealthy(struct hm_err *err)
 {
     hm__fail(err, HM_E_IO, "the store does not answer");
@@ -95,7 +95,7 @@ static int pool_open(void *context, const char *where, struct hm_store **ret_sto
     if (!store)
         rc = hm_store_open(s->where, &store, err);
     if (rc) {
-        /* Other errors, such as a lack of memory, are those of one request. */
+        /* Other errors, such as a lack of memory, affect only one request. */
         if (rc == HM_E_IO)
             mark_unhealthy(s);
         pthread_mutex_lock(&s->lock);
@@ -126,9 +126,9 @@ static void pool_close(void *context, struct hm_store *store, bool failed)
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-/* Commit batches of runs. After an I/O error, the connection is opened again, once, and the batches
- * are added again. The failed transaction may have been committed, but every run has a key, so
- * adding it a second time changes nothing. */
+/* Commit batches of runs. After an I/O error, the connection is reopened once, and the batches are
+ * added again. The failed transaction may have been committed, but every run has a key, so adding
+ * it a second time changes nothing. */
 static int commit_batches(struct api_store *s, struct hm_store_batch *batches, size_t count,
                           struct hm_err *err)
 {
@@ -238,7 +238,7 @@ static void *writer_run(void *context)
         for (size_t i = 0; i < count; i++) {
             struct queued_batch *next = first->next;
             /* After this call the waiting thread may return, and the batch, which is on its stack,
-             * must not be used any more. */
+             * must no longer be used. */
             sem_post(&first->done);
             first = next;
         }
@@ -346,7 +346,7 @@ int api_store_new(const char *where, size_t most, struct api_store **ret_store, 
     int rc = (s->where = strdup(where)) ? 0 : hm__fail_nomem(err);
     if (rc == 0)
         rc = hm_store_open(where, &s->own, err);
-    if (rc == 0) /* A damaged store could give wrong answers, so the server does not use it. */
+    if (rc == 0) /* A damaged store could produce wrong answers, so the server does not use it. */
         rc = hm__store_verify(s->own, true, NULL, err);
     if (rc == 0 && pthread_create(&s->writer, NULL, writer_run, s) != 0)
         rc = hm__fail(err, HM_E_IO, "cannot start a thread");

@@ -1,7 +1,7 @@
 /*
  * The store of runs that the server uses. Requests that read use a connection from a pool; one
  * thread writes. All queued batches are written in one transaction (group commit), so that many
- * clients that each add a run wait for only one sync of the disk.
+ * clients that each add a run wait for a single sync to disk.
  */
 #ifndef HM_API_STORE_H
 #define HM_API_STORE_H
@@ -17,13 +17,13 @@ struct api_store_counts {
     bool healthy;                     /* True if the last operation on the store succeeded. */
 };
 
-/* Open the store at once, so that an error is reported when the server starts. `most` is the
+/* Open the store immediately, so that errors are reported when the server starts. `most` is the
  * largest number of connections in the pool. */
 int api_store_new(const char *where, size_t most, struct api_store **ret_store, struct hm_err *err);
 /* Close the store. Call it after the last request, when all queued batches have been written. */
 void api_store_free(struct api_store *store);
 
-/* A group of requests that add runs in one transaction; api_store_group calls its functions. */
+/* A group of requests that add runs in one transaction; api_store_group calls these functions. */
 struct api_store_group {
     void *context;
     size_t count; /* Number of requests. */
@@ -36,7 +36,7 @@ struct api_store_group {
 /*
  * Answer the requests of a group. All runs that they add are committed in one transaction before
  * the function returns, so that the answers may be sent afterwards. If the transaction fails, the
- * answers are withdrawn, and each request is answered again with a transaction of its own.
+ * answers are withdrawn, and each request is answered again in its own transaction.
  */
 void api_store_group(struct api_store *store, const struct api_store_group *group);
 

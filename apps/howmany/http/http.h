@@ -1,6 +1,6 @@
 /*
- * A small HTTP server for HTTP/1.1 and HTTP/1.0, without TLS. Requests, after they were validated
- * by the guard (http_guard.h), and responses are plain structs.
+ * A small HTTP server for HTTP/1.1 and HTTP/1.0, without TLS. Requests, which the guard
+ * (http_guard.h) has validated, and responses are plain structs.
  *
  * Threads that read and write sockets call `quick`, which must not block. Requests that `quick`
  * does not answer go to one of two bounded thread pools, which call `work`. When a pool and its
@@ -30,8 +30,8 @@ struct http_request {
     size_t length;              /* Number of bytes in the body. */
     char id[HTTP_ID];           /* Identifier of the request in the log. */
     char address[HTTP_ADDRESS]; /* Address of the client. */
-    /* Function that returns true if work on the request should end, because the client has closed
-     * the connection or too many long requests are running; NULL if there is no such function. */
+    /* Function that returns true if work on the request should stop, because the client has closed
+     * the connection or too many long requests are running; may be NULL. */
     bool (*is_over)(void *data);
     void *is_over_data;
 };
@@ -49,7 +49,7 @@ struct http_response {
     const char *type; /* Content-Type of the response; a static string. */
     const char *body;
     size_t length;
-    /* Function that frees the body after it was sent; NULL if the body is static. */
+    /* Function that frees the body after it has been sent; NULL if the body is static. */
     void (*release)(void *owner);
     void *owner;
     struct {
@@ -60,13 +60,13 @@ struct http_response {
     enum http_refusal refusal; /* Reason why the request was refused, for /metrics. */
 };
 
-/* The thread pool that processes a request after `quick` was called. */
+/* The thread pool that processes a request after `quick` has been called. */
 enum http_next {
     HTTP_ANSWERED,
     HTTP_WORK, /* The request needs computation; its pool has one thread per processor. */
     /* The request mostly waits for a disk or another machine; its pool has more threads. */
     HTTP_WAIT,
-    /* The request is answered together with others by one thread, see `work_group`. */
+    /* The request is answered together with others by one thread; see `work_group`. */
     HTTP_GROUP,
 };
 
@@ -74,8 +74,8 @@ struct http_handler {
     void *context;
     enum http_next (*quick)(void *context, const struct http_request *request,
                             struct http_response *response);
-    /* Called before the body of a request is read. Returns true to accept the request. If it
-     * returns false, it has filled in the response, and the body is not read. It must not block. */
+    /* Called before the body of a request is read. It returns true to accept the request, or fills
+     * in the response and returns false, in which case the body is not read. It must not block. */
     bool (*admit)(void *context, const struct http_request *request,
                   struct http_response *response);
     /* Called to answer a request that `quick` did not answer. */
@@ -87,7 +87,7 @@ struct http_handler {
      * of the server. */
     void (*refuse)(void *context, const struct http_request *request,
                    const struct http_verdict *verdict, struct http_response *response);
-    /* Called after the response was sent, or could not be sent, for the log and the metrics. */
+    /* Called for the log and the metrics after the response was sent, or could not be sent. */
     void (*done)(void *context, const struct http_request *request,
                  const struct http_response *response, double seconds, size_t received);
     /* Called after the server refused or closed a connection without a response. */
@@ -98,9 +98,9 @@ struct http_settings {
     const char *host; /* Address to listen on, such as "127.0.0.1", "::1" or "0.0.0.0". */
     int port;         /* Port to listen on; 0 means any free port. */
     int threads;      /* Number of threads that read and write sockets. */
-    int workers;      /* Number of requests of kind HTTP_WORK that are computed at once. */
-    /* Number of requests of kind HTTP_WORK that may run in addition because they take longer than
-     * 0.1 s. */
+    int workers;      /* Number of requests of kind HTTP_WORK that are computed at the same time. */
+    /* Number of requests of kind HTTP_WORK that may run in addition once they have taken longer
+     * than 0.1 s. */
     int slow;
     int waiters;  /* Number of threads for requests of kind HTTP_WAIT. */
     size_t queue; /* Largest number of requests that wait for a thread, in each pool. */
@@ -110,9 +110,9 @@ struct http_settings {
     size_t address_connections; /* Largest number of open connections from one address. */
     double header_s;            /* Timeout for the head of a request, in seconds. */
     double body_s;              /* Timeout for the body of a request, in seconds. */
-    /* Lowest rate at which a body must arrive, in bytes/s; checked after three seconds. */
+    /* Lowest allowed rate of an arriving body, in bytes/s; checked after three seconds. */
     double body_rate;
-    double idle_s; /* Longest time between two requests of a connection, in seconds. */
+    double idle_s; /* Longest time between two requests on a connection, in seconds. */
 };
 
 struct http_server;

@@ -97,7 +97,7 @@ int http_address_listen(const char *host, int port, int *ret_socket, int *ret_po
     if (s < 0)
         return fail_listen(host, port, errno, err);
     setsockopt(s, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
-    /* Accepted connections inherit this option. With it, a response is sent at once, without
+    /* Accepted connections inherit this option. With it, a response is sent immediately, without
      * waiting for the acknowledgement of the previous response. */
     setsockopt(s, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
     if (bind(s, (struct sockaddr *)&address, size) != 0 || listen(s, 1024) != 0 ||

@@ -39,8 +39,8 @@
 #endif
 
 #ifdef FILTER_ARCH
-/* System calls that exist only on some processors. On the others, the list has SYS_read instead,
- * which is allowed anyway. */
+/* System calls that exist only on some processors. On the others, the list contains SYS_read
+ * instead, which is allowed anyway. */
 #ifdef SYS_open
 #define OLD_CALLS                                                                                  \
     SYS_open, SYS_stat, SYS_lstat, SYS_access, SYS_poll, SYS_select, SYS_unlink, SYS_rename,       \
@@ -63,7 +63,7 @@ static const unsigned allowed[] = {
     SYS_clock_gettime, SYS_clock_getres, SYS_clock_nanosleep, SYS_nanosleep, SYS_gettimeofday,
     SYS_getrandom, SYS_getuid, SYS_geteuid, SYS_getgid, SYS_getegid, SYS_uname, SYS_sysinfo,
     SYS_getrusage, SYS_times, SYS_umask,
-    /* System calls for files: those of the store, and those that the C library and SQLite need. */
+    /* System calls for files, as needed by the store, the C library and SQLite. */
     SYS_openat, SYS_close, SYS_read, SYS_write, SYS_readv, SYS_writev, SYS_pread64, SYS_pwrite64,
     SYS_lseek, SYS_fstat, SYS_newfstatat, SYS_statx, SYS_fstatfs, SYS_faccessat, SYS_faccessat2,
     SYS_unlinkat, SYS_renameat, SYS_renameat2, SYS_mkdirat, SYS_ftruncate, SYS_fallocate, SYS_fsync,

@@ -12,11 +12,11 @@
 #include "http_confine.h"
 
 /*
- * The interface of Landlock, which the headers of older kernels do not have. Rights are bits, and
- * later versions of the kernel have more of them.
+ * The interface of Landlock, which the headers of older kernels do not contain. Rights are bits,
+ * and later versions of the kernel define more of them.
  */
 enum {
-    LAND_VERSION = 1, /* Flag with which the system call returns the version of Landlock. */
+    LAND_VERSION = 1, /* Flag that makes the system call return the version of Landlock. */
     LAND_RULE_PATH = 1,
     LAND_EXECUTE = 1 << 0,
     LAND_WRITE_FILE = 1 << 1,
@@ -27,9 +27,9 @@ enum {
     LAND_MAKE_REG = 1 << 8,
     LAND_MAKE_OTHERS =
         0xf << 9, /* Landlock rights to create sockets, pipes, devices and symbolic links. */
-    LAND_REFER =
-        1 << 13, /* Landlock right to rename and link files between folders; since version 2. */
-    LAND_TRUNCATE = 1 << 14, /* Landlock right to truncate files; since version 3. */
+    LAND_REFER = 1 << 13,    /* Landlock right to rename and link files between folders; available
+                                since version 2. */
+    LAND_TRUNCATE = 1 << 14, /* Landlock right to truncate files; available since version 3. */
 };
 
 struct land_ruleset {

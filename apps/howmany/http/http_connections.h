@@ -14,15 +14,15 @@ enum http_phase {
     HTTP_PHASE_WORK,   /* The server is working on the request. */
     HTTP_PHASE_SEND,   /* The response is being sent. */
     HTTP_PHASE_IDLE,   /* The connection is idle between two requests. */
-    HTTP_PHASE_LINGER, /* The last response was sent; bytes that the client still sends are
+    HTTP_PHASE_LINGER, /* The last response has been sent; bytes that the client still sends are
                           discarded. */
     HTTP_PHASES
 };
 
-/* Seconds that a connection may spend in each phase. */
+/* Maximum time in seconds that a connection may spend in each phase. */
 struct http_timeouts {
     double header_s, body_s, send_s, idle_s;
-    /* Lowest rate at which a body must arrive, in bytes/s; checked after HTTP_RATE_AFTER_S. */
+    /* Lowest allowed rate of an arriving body, in bytes/s; checked after HTTP_RATE_AFTER_S. */
     double body_rate;
 };
 
@@ -35,7 +35,7 @@ enum {
 };
 
 /* Returns whether a connection that has been in a phase for `seconds` exceeds the timeout of the
- * phase. `body` is the number of bytes in the body that were received so far. */
+ * phase. `body` is the number of bytes of the body received so far. */
 bool http_connection_is_late(const struct http_timeouts *timeouts, enum http_phase phase,
                              double seconds, size_t body);
 
@@ -54,12 +54,12 @@ void http_connections_remove(struct http_connections *connections, const char *a
 /* Returns the number of connections from an address. */
 size_t http_connections_from(struct http_connections *connections, const char *address);
 size_t http_connections_count(struct http_connections *connections);
-/* Returns whether there are as many connections as the limit allows, so that another connection
- * must be closed before the next one is accepted. */
+/* Returns whether the number of connections has reached the limit, so that one must be closed
+ * before the next one is accepted. */
 bool http_connections_is_at_limit(struct http_connections *connections);
 /*
- * Returns whether there are more connections than the limit allows, so that requests are answered
- * with 503.
+ * Returns whether the number of connections exceeds the limit, so that requests are answered with
+ * 503.
  */
 bool http_connections_is_full(struct http_connections *connections);
 

@@ -135,8 +135,8 @@ static size_t count_headers(const struct http_head *head, const char *name)
     return count;
 }
 
-/* Check that a target is an absolute path with an optional query, in visible ASCII and without a
- * fragment, and that its percent-encoding is valid. */
+/* Check that a target is an absolute path with an optional query, contains only visible ASCII
+ * characters and no fragment, and has a valid percent-encoding. */
 static struct http_verdict check_target(const char *target)
 {
     char decoded[HTTP_TARGET_MAX + 1];

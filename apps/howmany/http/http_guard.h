@@ -1,7 +1,7 @@
 /*
- * The guard validates the head of a request before a handler gets the request. HTTP libraries are
- * lenient, and a proxy may parse an ambiguous request differently (request smuggling), so ambiguous
- * requests are refused; see RFC 9110 and RFC 9112. All functions are pure.
+ * The guard validates the head of a request before a handler receives the request. HTTP libraries
+ * are lenient, and a proxy may parse an ambiguous request differently (request smuggling), so
+ * ambiguous requests are refused; see RFC 9110 and RFC 9112. All functions are pure.
  */
 #ifndef HM_HTTP_GUARD_H
 #define HM_HTTP_GUARD_H
@@ -30,7 +30,7 @@ struct http_head {
     size_t header_count;
 };
 
-/* Reasons to refuse a request, with their names in /metrics. */
+/* Reasons for refusing a request, with their names in /metrics. */
 #define HTTP_REFUSAL_MAP(X)                                                                        \
     X(NONE, "none")                                                                                \
     X(FRAMING, "framing")                                                                          \
@@ -60,7 +60,7 @@ enum http_refusal {
 
 const char *http_refusal_name(enum http_refusal refusal);
 
-/* The verdict of the guard on a request; if `status` is 0, the request is accepted. */
+/* The guard's verdict on a request; if `status` is 0, the request is accepted. */
 struct http_verdict {
     int status;
     enum http_refusal refusal;
@@ -76,20 +76,23 @@ struct http_framing {
     bool expects_continue;
 };
 
-/* Check the whole head of a request. `body_limit` is the largest number of bytes in a body that is
- * allowed. */
+/* Check the whole head of a request. `body_limit` is the largest allowed number of bytes in a
+ * body. */
 struct http_verdict http_guard_check(const struct http_head *head, size_t body_limit,
                                      struct http_framing *ret_framing);
 
 /* Decode a percent-encoded text into text[room]. Returns false if it does not fit, or if the result
- * is not well-formed UTF-8 or has control characters. If `plus` is true, a + becomes a space, as in
- * queries. */
+ * is not well-formed UTF-8 or contains control characters. If `plus` is true, a + becomes a space,
+ * as in queries. */
 bool http_guard_decode(const char *piece, size_t length, bool plus, char *text, size_t room);
 
 /* Returns the first header with this name, ignoring case; NULL if there is none. */
 const struct http_header *http_guard_find(const struct http_head *head, const char *name);
 
-/* Copy the media type of a Content-Type (the part before ';') in lower case into text[room]. */
+/*
+ * Copy the media type from a Content-Type header (the part before ';'), in lower case, into
+ * text[room].
+ */
 bool http_guard_type(const char *value, char *text, size_t room);
 
 #endif

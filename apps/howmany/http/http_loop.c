@@ -1,8 +1,8 @@
 /*
  * Implements event loops with epoll. Sockets are registered once, edge-triggered: an event sets the
- * flag `readable`, which stays set until all bytes of the socket were read. In each iteration of
- * the loop, a connection is read at most once, so that a connection that always has bytes does not
- * delay the other connections.
+ * flag `readable`, which stays set until all bytes of the socket have been read. In each iteration
+ * of the loop, a connection is read at most once, so that a connection that always has bytes does
+ * not delay the other connections.
  */
 #include "http_loop.h"
 
@@ -37,7 +37,7 @@ struct peer_list {
 struct http_loop {
     struct http_loop_shared *shared;
     pthread_t thread;
-    bool started;    /* True if the thread of the loop was started. */
+    bool started;    /* True if the thread of the loop has been started. */
     int epoll, wake; /* Descriptor of the epoll set, and descriptor of an eventfd that other threads
                         write to in order to wake the loop up. */
     atomic_bool ending;
@@ -45,8 +45,8 @@ struct http_loop {
     atomic_size_t waiting; /* Number of connections of this loop that wait for their clients. */
     double now, next_check;
     struct peer_list phases[HTTP_PHASES];
-    struct http_peer
-        *ready; /* List of connections that must be read again in the next iteration. */
+    /* List of connections that must be read again in the next iteration. */
+    struct http_peer *ready;
     struct http_peer *dead;
     pthread_mutex_t lock;    /* Protects the inbox. */
     struct http_peer *inbox; /* List of connections that other threads have passed to this loop. */
@@ -144,7 +144,7 @@ static void free_dead(struct http_loop *l)
 
 /* ---- sending --------------------------------------------------------------------------------- */
 
-/* Sends the rest of the response. Returns true if everything was sent. */
+/* Sends the rest of the response. Returns true if everything has been sent. */
 static bool peer_flush(struct http_peer *p)
 {
     while (p->out[0].iov_len + p->out[1].iov_len > 0) {
@@ -190,8 +190,8 @@ void http_peer_end(struct http_peer *p, bool sending)
 
 /* ---- receiving ------------------------------------------------------------------------------- */
 
-/* Enlarge the buffer of a connection for at least `more` additional bytes. Returns false, and
- * closes the connection, if memory runs out. */
+/* Enlarge the buffer of a connection by at least `more` bytes. Returns false, and closes the
+ * connection, if memory runs out. */
 static bool peer_make_room(struct http_peer *p, size_t more)
 {
     struct http_loop_shared *s = p->loop->shared;
@@ -328,9 +328,9 @@ static void run_ready(struct http_loop *l)
 
 /* ---- connections that come and go ------------------------------------------------------------ */
 
-/* Find the connection that has been longest in a phase. If `crowded` is true, only the first LOOK
- * connections of the phase are considered, and only those from an address that has more than
- * HTTP_FEW connections. */
+/* Find the connection that has been in a phase for the longest time. If `crowded` is true, only the
+ * first LOOK connections of the phase are considered, and among them only connections from
+ * addresses that have more than HTTP_FEW connections. */
 static struct http_peer *find_slowest(struct http_loop *l, enum http_phase phase, bool crowded)
 {
     enum { LOOK = 32 }; /* Largest number of connections that this search compares. */
@@ -344,8 +344,9 @@ static struct http_peer *find_slowest(struct http_loop *l, enum http_phase phase
 
 /*
  * Close the connection that has waited longest for its client, if it has waited for more than
- * `seconds`, or five times as long while it sends a body. Connections from addresses with many
- * connections are closed first, because a healthy client on a slow network has few connections.
+ * `seconds`, or for five times as long if the client is sending a body. Connections from addresses
+ * with many connections are closed first, because a healthy client on a slow network has few
+ * connections.
  */
 static bool evict_one(struct http_loop *l, double seconds)
 {
@@ -453,7 +454,7 @@ bool http_peer_make_room(struct http_peer *p)
            evict_one(p->loop, EVICT_AFTER_S) || ask_others(p->loop);
 }
 
-/* Add an accepted connection to a loop. The loops take turns, except that this loop gets the
+/* Add an accepted connection to a loop. The loops take turns, except that this loop receives the
  * connection if it has just closed another one. */
 static void add_socket(struct http_loop *l, int socket, const struct sockaddr *address)
 {
@@ -461,8 +462,8 @@ static void add_socket(struct http_loop *l, int socket, const struct sockaddr *a
     char text[HTTP_ADDRESS];
 
     http_address_text(address, text);
-    /* At the connection limit, this loop tries to close a connection; if it succeeds, it gets the
-     * new one. */
+    /* At the connection limit, this loop tries to close a connection; if it succeeds, it receives
+     * the new one. */
     bool full = http_connections_is_at_limit(s->connections),
          stays = full && evict_one(l, EVICT_AFTER_S);
     if (full && !stays)
@@ -520,7 +521,7 @@ static void close_late(struct http_loop *l)
             next = p->next;
             if (!http_connection_is_late(&s->timeouts, p->phase, l->now - p->since, p->body)) {
                 /* The list is ordered by time, so the later connections have not exceeded the
-                 * timeout. Only the connections that send a body must all be checked, because their
+                 * timeout. Connections that are receiving a body must all be checked, because their
                  * rate may be too low. */
                 if (phase != HTTP_PHASE_BODY)
                     break;
@@ -547,8 +548,8 @@ static void handle_event(struct http_loop *l, const struct epoll_event *event)
             atomic_store_explicit(&p->gone, true, memory_order_relaxed);
         if (event->events & (EPOLLIN | EPOLLRDHUP | EPOLLHUP | EPOLLERR))
             p->readable = true;
-        if (!p->ready) /* A connection in the ready list is processed when the loop goes through
-                          that list. */
+        if (!p->ready) /* A connection in the ready list is processed when the loop processes that
+                          list. */
             peer_turn(p);
     }
 }

@@ -4,7 +4,7 @@
  * of a loop (http_server.c) converts bytes to requests and decides what is sent.
  *
  * A connection is in one phase at a time. Each loop has a list for each phase, ordered by the time
- * at which the phase began, so that the connection that has waited longest is the first.
+ * at which the phase began, so that the connection that has waited longest comes first.
  */
 #ifndef HM_HTTP_LOOP_H
 #define HM_HTTP_LOOP_H
@@ -30,21 +30,21 @@ struct http_peer {
     size_t body;  /* Number of bytes in the body received so far. */
     int socket;
     char address[HTTP_ADDRESS];
-    char *kept; /* Bytes that were received but not used yet; owned. */
+    char *kept; /* Bytes that have been received but not used yet; owned. */
     size_t kept_length, kept_room;
     struct http_scan scan; /* State of the search for the end of the head that is being received. */
-    /* Part of the response that was not sent yet; the user of the loop owns the bytes. */
+    /* Part of the response that has not been sent yet; the user of the loop owns the bytes. */
     struct iovec out[2];
     void *exchange; /* The request that is being processed and its response (an exchange); NULL if
                        there is none. */
     /* True if the client has closed the connection, or its sending direction; a worker thread may
      * read this. */
     atomic_bool gone;
-    bool readable; /* True if the socket may have bytes that were not read yet. */
+    bool readable; /* True if the socket may have bytes that have not been read yet. */
     bool offer;    /* True if the stored bytes may contain a whole request. */
     bool ready;    /* True if the connection is in the loop's list of connections that must be read
                       again. */
-    bool adopted;  /* True if the connection was added to the lists of its loop. */
+    bool adopted;  /* True if the connection has been added to the lists of its loop. */
     /* True if the connection is closed; its memory is freed at the end of the iteration. */
     bool dead;
 };
@@ -56,7 +56,7 @@ struct http_loop_user {
      * again, together with later bytes. */
     size_t (*received)(void *context, struct http_peer *peer, const char *data, size_t length);
     void (*sent)(void *context,
-                 struct http_peer *peer); /* Called after the whole response was sent. */
+                 struct http_peer *peer); /* Called after the whole response has been sent. */
     /* Called in the thread of the loop after another thread called http_peer_resume. */
     void (*resumed)(void *context, struct http_peer *peer);
     /* Called after the connection was closed. */
@@ -75,13 +75,13 @@ struct http_loop_shared {
     size_t held_max;
     struct http_loop **loops;
     size_t loop_count;
-    atomic_size_t next; /* Number of accepted connections; it determines the loop that gets the next
-                           connection. */
+    atomic_size_t next; /* Number of accepted connections; it determines the loop that receives the
+                           next connection. */
 };
 
-/* Make a loop. Returns NULL if there is no memory or descriptor left. */
+/* Create a loop. Returns NULL if there is no memory or descriptor left. */
 struct http_loop *http_loop_new(struct http_loop_shared *shared);
-/* Start the thread of a loop. Call this only after all loops were made. */
+/* Start the thread of a loop. Call this only after all loops have been created. */
 bool http_loop_start(struct http_loop *loop);
 /* End the thread of a loop, if it runs. */
 void http_loop_stop(struct http_loop *loop);
@@ -98,24 +98,27 @@ void http_loop_unhold(struct http_loop_shared *shared, size_t bytes);
 
 void http_peer_enter(struct http_peer *peer, enum http_phase phase);
 /* Send a head and a body, which must stay valid until `sent` or `closed` is called. Returns true if
- * all of it was sent at once; `sent` is then not called. If the connection fails, it is closed. */
+ * everything was sent immediately; `sent` is then not called. If the connection fails, it is
+ * closed. */
 bool http_peer_send(struct http_peer *peer, char *head, size_t head_length, const char *body,
                     size_t length);
-/* Close a connection after its response was sent. If the client may still be sending, the
- * connection is read for some time, because closing it at once could prevent the client from
+/* Close a connection after its response has been sent. If the client may still be sending, the
+ * connection is read for some time, because closing it immediately could prevent the client from
  * receiving the response. */
 void http_peer_end(struct http_peer *peer, bool sending);
 void http_peer_close(struct http_peer *peer);
 /*
  * If there are more connections than the limit allows, close one that waits for its client, so that
- * `peer`, which has sent a whole request, can stay. Returns false if no connection can be closed.
+ * `peer`, which has sent a complete request, can stay open. Returns false if no connection can be
+ * closed.
  */
 bool http_peer_make_room(struct http_peer *peer);
 /* Make the loop of a connection call `resumed`. Any thread may call this function, once for each
  * request. */
 void http_peer_resume(struct http_peer *peer);
-/* Do the same in two steps, so that several connections can be handed over before their loops wake
- * up. The first function returns the loop to wake, or NULL if it will wake anyway. */
+/* These functions do the same in two steps, so that several connections can be handed over before
+ * their loops wake up. The first function returns the loop to wake, or NULL if the loop will wake
+ * up anyway. */
 struct http_loop *http_peer_hand_over(struct http_peer *peer);
 void http_loop_wake(struct http_loop *loop);
 

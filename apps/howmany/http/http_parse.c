@@ -116,8 +116,8 @@ static bool contains_close(const char *list)
 }
 
 /*
- * Replace an absolute target by its path (RFC 9112, 3.2.2). The host of the target must equal the
- * header Host, because otherwise a proxy and this server could use different hosts.
+ * Replace an absolute target with its path (RFC 9112, 3.2.2). The host of the target must be equal
+ * to the header Host, because otherwise a proxy and this server could use different hosts.
  */
 static struct http_verdict parse_absolute(struct http_parsed *p)
 {

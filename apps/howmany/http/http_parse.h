@@ -1,8 +1,8 @@
 /*
  * The parser of requests. It consists of pure functions over buffers, which use no sockets and
  * allocate no memory. It accepts only what RFC 9112 requires a sender to write: every line ends
- * with CR LF, one space is between the parts of the request line, no line is folded, and there is
- * no NUL. The guard (http_guard.h) then checks what the parts mean.
+ * with CR LF, the parts of the request line are separated by one space, no line is folded, and
+ * there is no NUL. The guard (http_guard.h) then checks what the parts mean.
  */
 #ifndef HM_HTTP_PARSE_H
 #define HM_HTTP_PARSE_H
@@ -10,10 +10,12 @@
 #include "http_guard.h"
 
 enum {
-    /* Largest number of bytes in a request line; 64 bytes are for the method and the version. */
+    /*
+     * Largest number of bytes in a request line, including 64 bytes for the method and the version.
+     */
     HTTP_LINE_MAX = HTTP_TARGET_MAX + 64,
-    /* Largest number of bytes in a whole head. The last term is for the ": " and CR LF of each
-     * header. */
+    /* Largest number of bytes in a whole head. The last term accounts for the ": " and CR LF of
+     * each header. */
     HTTP_HEAD_MAX = HTTP_LINE_MAX + HTTP_HEADERS_SIZE + 8 * HTTP_HEADERS_MAX,
     /* Largest number of bytes in the extensions of one chunk, and largest number of bytes in all
      * trailer fields. */
@@ -49,15 +51,15 @@ struct http_parsed {
     bool close; /* True if the header Connection contains "close". */
 };
 
-/* Parse the complete head text[length], which begins with the request line and whose end
- * http_scan_head has found. NUL characters are written into `text` after each part. An absolute
- * target (http://host/path) is replaced by its path. */
+/* Parse the complete head text[length], which begins with the request line and ends where
+ * http_scan_head has found the end. NUL characters are written into `text` after each part. An
+ * absolute target (http://host/path) is replaced by its path. */
 struct http_verdict http_parse_head(char *text, size_t length, struct http_parsed *ret_parsed);
 
 enum http_chunk_state {
     HTTP_CHUNK_SIZE,
     HTTP_CHUNK_EXTENSION,
-    HTTP_CHUNK_SIZE_END, /* The CR at the end of the size line was read; LF must follow. */
+    HTTP_CHUNK_SIZE_END, /* The CR at the end of the size line has been read; LF must follow. */
     HTTP_CHUNK_DATA,
     HTTP_CHUNK_DATA_CR,
     HTTP_CHUNK_DATA_LF,
@@ -73,8 +75,8 @@ enum http_chunk_state {
 /* State of a chunked body; zero-initialise it for each body. */
 struct http_chunks {
     enum http_chunk_state state;
-    size_t left;   /* Size of the chunk as far as its digits were read, or number of bytes in the
-                      chunk that are still missing. */
+    size_t left; /* Size of the chunk according to the digits read so far, or number of bytes in the
+                    chunk that are still missing. */
     size_t digits; /* Number of hexadecimal digits of the chunk size so far. */
     size_t extra;  /* Number of bytes so far in the extensions of this chunk, or in all trailer
                       fields. */
@@ -83,7 +85,7 @@ struct http_chunks {
 /*
  * Decode data[length]. Returns the number of bytes that were used. The function returns after one
  * piece of the body (*ret_piece with *ret_size bytes), at the end of the body (state
- * HTTP_CHUNK_DONE), at an error (HTTP_CHUNK_BAD), or at the end of the data; without a piece,
+ * HTTP_CHUNK_DONE), at an error (HTTP_CHUNK_BAD), or at the end of the data. If there is no piece,
  * *ret_size is 0. Chunk extensions and trailer fields are checked and ignored.
  */
 size_t http_chunks_decode(struct http_chunks *chunks, const char *data, size_t length,

@@ -1,8 +1,8 @@
 /*
  * Implements a thread pool whose queue is a ring buffer. If a task declares that it takes a long
  * time, its thread starts another thread as a replacement, continues with a lower priority, and
- * ends with the task. It is not used again, because a process without privileges cannot raise a
- * priority.
+ * ends with the task. The thread is not used again, because a process without privileges cannot
+ * raise a priority.
  */
 #include "http_pool.h"
 
@@ -23,11 +23,11 @@ struct http_pool {
     size_t threads;      /* Number of threads of the pool. */
     void **ring;
     size_t room, first, waiting;
-    atomic_size_t
-        taken; /* Number of tasks that have a reserved place in the queue, wait in it, or run. */
+    /* Number of tasks that have a reserved place in the queue, wait in it, or run. */
+    atomic_size_t taken;
     bool ending;
     int slow, slow_max; /* Number of running tasks that were declared as long-running, and the limit
-                           of this number. */
+                           on this number. */
     size_t group;       /* Largest number of tasks that a thread takes from the queue at once. */
     bool (*run)(void **tasks, size_t count);
 };

@@ -1,4 +1,4 @@
-/* A thread pool with a bounded queue; when the queue is full, a task is refused at once. */
+/* A thread pool with a bounded queue; when the queue is full, a task is refused immediately. */
 #ifndef HM_HTTP_POOL_H
 #define HM_HTTP_POOL_H
 

@@ -1,10 +1,10 @@
 /*
  * Implements the HTTP server. The event loops (http_loop.h) pass the bytes of connections to this
  * file; the parser (http_parse.h) and the guard convert them to requests; the handler answers the
- * requests, at once or in a thread of a pool. An exchange is a request and its response: it is
- * created when a head is complete or refused, and freed after the response was sent. While a thread
- * of a pool works on a request, the connection is in the phase HTTP_PHASE_WORK and nothing is read
- * from it.
+ * requests, immediately or in a thread of a pool. An exchange is a request and its response: it is
+ * created when a head is complete or refused, and freed after the response has been sent. While a
+ * thread of a pool works on a request, the connection is in the phase HTTP_PHASE_WORK and nothing
+ * is read from it.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -25,13 +25,13 @@
 #include "http_write.h"
 
 enum {
-    /* Responses of at most this number of bytes do not count towards the limit held_bytes. */
+    /* Responses up to this size in bytes do not count towards the limit held_bytes. */
     SHORT_RESPONSE = 4096,
 };
 
 /*
- * Seconds after which a request counts as long. Before this time, a client that has closed its
- * sending direction still gets its response.
+ * Time in seconds after which a request counts as long. Before this time, a client that has closed
+ * its sending direction still receives its response.
  */
 static const double LONG_S = 0.1;
 
@@ -42,7 +42,7 @@ struct http_server {
     /* Thread pools for requests of the kinds HTTP_WORK, HTTP_WAIT and HTTP_GROUP. */
     struct http_pool *work, *wait, *group;
     atomic_bool draining;
-    atomic_size_t open; /* Number of exchanges that are not freed yet. */
+    atomic_size_t open; /* Number of exchanges that have not been freed yet. */
     atomic_ullong next_id;
     unsigned id_prefix;
     int port;
@@ -85,7 +85,7 @@ static bool exchange_hold(struct exchange *x, size_t bytes)
 
 static bool exchange_is_over(void *data);
 
-/* Makes an exchange with a copy of the head of its request. Returns NULL, and closes the
+/* Creates an exchange with a copy of the head of its request. Returns NULL, and closes the
  * connection, if memory runs out. */
 static struct exchange *exchange_new(struct http_server *s, struct http_peer *p, const char *head,
                                      size_t length)
@@ -141,7 +141,8 @@ static const struct http_verdict no_memory = {
     503, HTTP_REFUSAL_MEMORY, "the requests and answers of all clients need too much memory", NULL};
 
 /*
- * Replace a response by a short error if the responses of all requests would need too much memory.
+ * Replace a response with a short error if the responses of all requests would need too much
+ * memory.
  */
 static void limit_response(struct exchange *x)
 {
@@ -155,8 +156,8 @@ static void limit_response(struct exchange *x)
     h->refuse(h->context, &x->request, &no_memory, r);
 }
 
-/* Continues after a response was sent: handles the next request of the connection, or closes the
- * connection. */
+/* Continues after a response has been sent: handles the next request on the connection, or closes
+ * the connection. */
 static void exchange_finish(struct exchange *x)
 {
     struct http_peer *p = x->peer;
@@ -200,7 +201,7 @@ static const struct http_verdict too_busy = {503, HTTP_REFUSAL_OVERLOAD,
 static const struct http_verdict too_many_long = {
     503, HTTP_REFUSAL_OVERLOAD, "the server has too many requests that take long", NULL};
 
-/* Returns whether work on a request should end. The thread of the pool that works on the request
+/* Returns whether work on a request should stop. The thread of the pool that works on the request
  * calls this function. */
 static bool exchange_is_over(void *data)
 {
@@ -250,7 +251,7 @@ static bool run_exchanges(void **tasks, size_t count)
         responses[i] = &exchanges[i]->response;
     }
     h->work_group(h->context, requests, responses, count);
-    /* After an exchange was handed over, it may be freed. */
+    /* After an exchange has been handed over, it may be freed. */
     for (size_t i = 0; i < count; i++)
         loops[i] = http_peer_hand_over(exchanges[i]->peer);
     for (size_t i = 0; i < count; i++)
@@ -432,7 +433,7 @@ static void handle_head(struct exchange *x, size_t length, bool more)
         handle_complete(x);
         return;
     }
-    /* This short line can be sent without waiting, because earlier responses were sent and the
+    /* This short line can be sent without waiting, because earlier responses have been sent and the
      * buffer of the socket is empty. */
     if (x->framing.expects_continue)
         send(x->peer->socket, go_on, sizeof(go_on) - 1, MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -664,7 +665,10 @@ bool http_drain(struct http_server *s, double seconds)
      * which then stop using the listening socket.
      */
     shutdown(s->shared.listening, SHUT_RD);
-    /* A thread ends its work shortly after the response was sent and the connection closed. */
+    /*
+     * A thread ends its work shortly after the response has been sent and the connection has been
+     * closed.
+     */
     while ((atomic_load(&s->open) > 0 || is_working(s)) && http_now() < until)
         nanosleep(&(struct timespec){0, 5000000}, NULL);
     return !is_working(s);

@@ -1,6 +1,6 @@
 /*
- * Writes the head of a response: its status, the headers of every response, and the headers that
- * the handler has set.
+ * Writes the head of a response: its status, the headers that every response has, and the headers
+ * set by the handler.
  */
 #include "http_write.h"
 
@@ -46,7 +46,7 @@ static const char *status_text(int status)
 }
 
 /* Returns the current time in the format of RFC 9110, with names of days and months that do not
- * depend on the locale. Each thread formats the time at most once a second. */
+ * depend on the locale. Each thread formats the time at most once per second. */
 static const char *date_text(void)
 {
     static const char days[][4] = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"},

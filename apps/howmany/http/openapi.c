@@ -72,7 +72,7 @@ static void put_key_type(struct hm_json *json, const struct hm_field *f)
             hm__json_put_text(json, NULL, f->choices[i]);
         hm__json_close(json);
         break;
-    case HM_FIELD_OTHER: /* The value may be a string, number, object or list
+    case HM_FIELD_OTHER: /* The value may be a string, a number, an object or a list
                             (docs/reference/job.md). */
         break;
     }
@@ -102,7 +102,7 @@ static void put_keys(struct hm_json *json, const char *name, const struct hm_fie
 }
 
 /* Write the schema of a run that a client sends. The run may have additional columns, which are
- * stored too. */
+ * also stored. */
 static void put_sent_run(struct hm_json *json)
 {
     hm__json_open(json, "sent_run", HM_JSON_OBJECT);
@@ -111,7 +111,7 @@ static void put_sent_run(struct hm_json *json)
     hm__json_put_text(json, NULL, "n");
     hm__json_close(json);
     hm__json_open(json, "properties", HM_JSON_OBJECT | HM_JSON_LINES);
-    /* The first and the last column, `id` and `more`, are left out. */
+    /* The first and the last column (`id` and `more`) are omitted. */
     for (size_t i = 1; i + 1 < HM_STORE_COLUMNS; i++) {
         const struct hm_store_column *c = &hm__store_columns[i];
         hm__json_open(json, c->name, HM_JSON_OBJECT);
@@ -378,7 +378,9 @@ static void put_security(struct hm_json *json)
     hm__json_close(json);
 }
 
-/* Returns whether an earlier route has the same verb, so that its schema is already written. */
+/*
+ * Returns whether an earlier route has the same verb, so that its schema has already been written.
+ */
 static bool is_repeated(const struct api_route *routes, size_t i)
 {
     for (size_t k = 0; k < i; k++)

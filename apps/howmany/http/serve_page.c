@@ -1,7 +1,8 @@
 /*
  * Serves the web page and its files, which are embedded in the program. File names do not change
- * between versions, so browsers revalidate each file with its ETag and get 304 if the file has not
- * changed. The content security policy allows only scripts, files and requests of this server.
+ * between versions, so browsers revalidate each file with its ETag and receive 304 if the file has
+ * not changed. The content security policy allows only scripts and files from this server, and
+ * requests to it.
  */
 #include "serve_page.h"
 

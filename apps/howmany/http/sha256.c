@@ -1,9 +1,9 @@
-/* Implements SHA-256 as FIPS 180-4 describes it: 64 rounds on blocks of 64 bytes. */
+/* Implements SHA-256 as described in FIPS 180-4: 64 rounds on blocks of 64 bytes. */
 #include "sha256.h"
 
 #include <string.h>
 
-/* Fractional parts of the cube roots of the first 64 primes, as FIPS 180-4 specifies. */
+/* Fractional parts of the cube roots of the first 64 primes, as specified in FIPS 180-4. */
 static const uint32_t round_constants[64] = {
     0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
     0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174,
@@ -55,7 +55,7 @@ static void compress_block(uint32_t state[8], const uint8_t *block)
 
 void sha256(const void *data, size_t length, uint8_t digest[SHA256_BYTES])
 {
-    /* Fractional parts of the square roots of the first 8 primes, as FIPS 180-4 specifies. */
+    /* Fractional parts of the square roots of the first 8 primes, as specified in FIPS 180-4. */
     uint32_t state[8] = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
                          0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
     const uint8_t *bytes = data;

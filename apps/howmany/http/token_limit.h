@@ -1,7 +1,7 @@
 /*
- * Limits how often clients of one address may send wrong tokens. After TOKEN_LIMIT_WRONG wrong
- * tokens within TOKEN_LIMIT_S seconds, no token of this address is checked until these seconds have
- * passed. The counts are in a table of fixed size, indexed by the hash of the address, so the
+ * Limits how often clients at one address may send wrong tokens. After TOKEN_LIMIT_WRONG wrong
+ * tokens within TOKEN_LIMIT_S seconds, no token from this address is checked until these seconds
+ * have passed. The counts are in a table of fixed size, indexed by the hash of the address, so the
  * memory is bounded. Any thread may call these functions.
  */
 #ifndef HM_TOKEN_LIMIT_H
@@ -14,13 +14,13 @@ enum { TOKEN_LIMIT_WRONG = 100, TOKEN_LIMIT_S = 10 };
 
 struct token_limit;
 
-/* Makes an empty table of counts. Returns NULL if memory runs out. */
+/* Creates an empty table of counts. Returns NULL if memory runs out. */
 struct token_limit *token_limit_new(void);
 void token_limit_free(struct token_limit *limit);
 /* Returns whether this address has sent too many wrong tokens, so that its tokens must not be
  * checked; now_s is the current time in seconds. */
 bool token_limit_is_over(struct token_limit *limit, const char *address, double now_s);
-/* Count a wrong token of an address. */
+/* Count a wrong token from an address. */
 void token_limit_count(struct token_limit *limit, const char *address, double now_s);
 
 #endif

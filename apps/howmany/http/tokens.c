@@ -1,6 +1,6 @@
 /*
- * Reads and makes tokens. A token is 32 random bytes in hexadecimal; the token file contains the
- * SHA-256 of the token.
+ * Reads and creates tokens. A token consists of 32 random bytes in hexadecimal; the token file
+ * contains the SHA-256 hash of the token.
  */
 #include "tokens.h"
 

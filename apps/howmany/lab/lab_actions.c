@@ -1,8 +1,8 @@
 /*
- * Implements the actions of `howmany lab`, the command for clusters that are emulated by network
- * namespaces on one machine (labs).
+ * Implements the actions of `howmany lab`. A lab is a cluster that network namespaces emulate on
+ * one machine.
  *
- * `lab run` and `lab agent` enter a node and then replace this process by the command, so that
+ * `lab run` and `lab agent` enter a node and then replace this process with the command, so that
  * signals, streams and the exit code need not be passed on.
  */
 #include "lab_actions.h"
@@ -270,7 +270,7 @@ int lab_action_down(const struct lab_request *r)
 
 /* ---- run and agent -------------------------------------------------------------------------- */
 
-/* Replace this process by the command; returns only if that fails. */
+/* Replace this process with the command; returns only if that fails. */
 static int exec_command(char *const *argv)
 {
     fflush(NULL);
@@ -353,7 +353,7 @@ int lab_action_run(const struct lab_request *r)
     return rc;
 }
 
-/* Run a command as ssh does: the arguments after the node are joined with blanks, and a shell runs
+/* Run a command as ssh does: the arguments after the node are joined with spaces, and a shell runs
  * the result. */
 int lab_action_agent(const struct lab_request *r)
 {

@@ -1,9 +1,9 @@
 /*
  * Moves this process to a node of a laboratory (a cluster of network namespaces on this machine).
  *
- * A node differs from the machine in three things: the network namespace, which `lab up` has
- * created; the host name, by which programs distinguish nodes; and /etc/hosts, which lists the
- * nodes. Host name and /etc/hosts need namespaces that belong to the process and end with it.
+ * A node differs from the machine in three ways: the network namespace, which `lab up` has created;
+ * the host name, by which programs distinguish nodes; and /etc/hosts, which lists the nodes. The
+ * host name and /etc/hosts need namespaces that belong to the process and end with it.
  */
 #include "lab_enter.h"
 

@@ -12,8 +12,8 @@ int lab_enter(const char *name, size_t node, struct hm_err *err);
 
 /*
  * Call `work` in a forked copy of this process inside the network namespace `space`. Returns the
- * result of `work` (0 to 254), or -1 if `work` could not be called. If `work` has more results than
- * this number, it must write them to shared memory.
+ * result of `work` (0 to 254), or -1 if `work` could not be called. If `work` has further results,
+ * it must write them to shared memory.
  */
 int lab_call_inside(const char *space, int (*work)(void *context), void *context);
 

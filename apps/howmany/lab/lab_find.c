@@ -7,10 +7,10 @@
  *     processes    by their namespace; if it has no name any more, switches (vde_switch) and wires
  *                  (wirefilter) by the path of the lab's folder among their arguments
  *
- * So a lab can be removed after any damage, or after a `lab up` that was killed. A namespace with
- * the name of a node or of the network of the lab belongs to the lab if the lab has a folder, which
- * is created first and removed last, or if the namespace has an interface with a name that only
- * labs use.
+ * Therefore, a lab can be removed after any damage, or after a `lab up` that was killed. A
+ * namespace with the name of a node or of the network of the lab belongs to the lab if the lab has
+ * a folder, which is created first and removed last, or if the namespace has an interface with a
+ * name that only labs use.
  */
 #include "lab_find.h"
 
@@ -34,7 +34,7 @@
 #include "memory.h"
 #include "processes.h"
 
-/* Seconds to wait after SIGTERM and after SIGKILL until processes have ended. */
+/* Time in seconds to wait after SIGTERM and after SIGKILL for processes to end. */
 static const double TERM_S = 1, KILL_S = 10;
 
 /* ---- finding -------------------------------------------------------------------------------- */
@@ -96,7 +96,7 @@ static void find_foreign_space(const char *name, struct lab_found *found)
 struct process_search {
     struct lab_found *found;
     struct stat spaces[LAB_NODES_MAX + 1];
-    char folder[LAB_TEXT]; /* Path of the lab's folder with a / at its end. */
+    char folder[LAB_TEXT]; /* Path of the lab's folder, ending with a slash. */
     bool failed;           /* True if memory ran out during the search. */
 };
 
@@ -173,7 +173,7 @@ static int find_processes(const char *name, struct lab_found *found, struct hm_e
         if (found->spaces[i] &&
             stat(lab_namespace(space_name_at(name, i, space), path), &s.spaces[i]))
             found->spaces[i] = false; /* The namespace was deleted after find_spaces found it, so it
-                                         does not exist any more. */
+                                         no longer exists. */
     launch_each_process(note_process, &s);
     return s.failed ? hm__fail_nomem(err) : 0;
 }
@@ -217,10 +217,10 @@ void lab_each(void (*visit)(void *context, const char *name), void *context)
 /* ---- removing ------------------------------------------------------------------------------- */
 
 /*
- * Signal the processes of a lab. Processes on nodes get SIGTERM if `terminated` is false, and
- * SIGKILL if `late` is true; switches (vde_switch) and wires (wirefilter) get SIGKILL at once. All
- * switches and wires are stopped before any of them is killed, because a wire whose switch has
- * ended uses a whole core, at a higher priority than this process.
+ * Signal the processes of a lab. Processes on nodes receive SIGTERM if `terminated` is false, and
+ * SIGKILL if `late` is true; switches (vde_switch) and wires (wirefilter) receive SIGKILL
+ * immediately. All switches and wires are stopped before any of them is killed, because a wire
+ * whose switch has ended uses a whole core, at a higher priority than this process.
  */
 static void signal_processes(const struct lab_found *found, bool terminated, bool late)
 {
@@ -288,7 +288,7 @@ int lab_remove(const char *name, struct hm_err *err)
         return rc;
     if (launch_remove_folder(lab_path(name, NULL, path)))
         return hm__fail(err, HM_E_IO, "cannot remove %s: %s", path, strerror(errno));
-    rmdir(LAB_FOLDER); /* This removes the folder of all labs only if it is empty, that is, if no
-                          other lab exists. */
+    rmdir(LAB_FOLDER); /* This removes the folder that contains all labs only if it is empty, that
+                          is, if no other lab exists. */
     return 0;
 }

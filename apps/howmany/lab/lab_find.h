@@ -11,9 +11,8 @@
 
 struct lab_process {
     pid_t pid;
-    /* Number of the node on which the process runs; 0 means that the process is in the namespace
-     * NAME-net, or it is a switch (vde_switch) or wire (wirefilter) outside all namespaces of the
-     * lab. */
+    /* Number of the node on which the process runs; 0 if the process is in the namespace NAME-net,
+     * or is a switch (vde_switch) or a wire (wirefilter) outside all namespaces of the lab. */
     size_t space;
 };
 
@@ -23,15 +22,15 @@ struct lab_process {
  */
 struct lab_found {
     bool folder; /* True if the lab's folder in /run/howmany exists. */
-    bool known;  /* True if the folder has a valid lab.json, from which `spec` is set. */
+    bool known;  /* True if the folder contains a valid lab.json, from which `spec` is set. */
     struct lab_spec spec;
     /* True for each namespace that exists: NAME-net at index 0, node i at index i. */
     bool spaces[LAB_NODES_MAX + 1];
     size_t space_count;
-    size_t highest; /* Largest number of a node whose namespace exists; 0 if there is none. */
+    size_t highest; /* Largest number of any node whose namespace exists; 0 if there is none. */
     /*
-     * Index of a namespace that does not belong to a lab, although its name is one that this lab
-     * uses; -1 if there is none. Set only if the lab has no folder.
+     * Index of a namespace that does not belong to a lab, although this lab uses its name; -1 if
+     * there is none. It is set only if the lab has no folder.
      */
     int foreign;
     struct lab_process *all; /* Processes in the lab's namespaces, except this process; owned. */
@@ -45,10 +44,7 @@ void lab_found_release(struct lab_found *found);
 /* Returns whether the folder, a namespace or a process of the lab exists. */
 bool lab_found_any(const struct lab_found *found);
 
-/*
- * End the processes of a lab and remove its namespaces and folder; those that do not exist are
- * skipped.
- */
+/* End the processes of a lab and remove its namespaces and folder; missing ones are skipped. */
 int lab_remove(const char *name, struct hm_err *err);
 
 /* Call `visit` with the name of each lab that has a folder. */

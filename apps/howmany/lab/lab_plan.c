@@ -10,13 +10,13 @@
  *             wirefilter connects to another vde_switch, the hub
  *
  * The whole latency is applied to packets that go to a node, and none to packets that come from it.
- * So it is applied once between any two nodes, and wirefilter, which accepts only whole
+ * Therefore, it is applied once between any two nodes, and wirefilter, which accepts only whole
  * milliseconds, can produce it exactly.
  *
  * Bandwidth is limited by a token bucket (tbf) at both ends of a veth pair: for the packets that
- * leave the node, and for those that arrive from all other nodes together. A bucket contains the
- * bytes of one millisecond; further packets wait in a queue, and are dropped when the queue
- * contains the bytes of 50 ms.
+ * leave the node, and for the packets that arrive from all other nodes together. A bucket holds the
+ * bytes that can be sent in one millisecond; further packets wait in a queue, and are dropped when
+ * the queue holds the bytes of 50 ms.
  */
 #include "lab_plan.h"
 
@@ -30,7 +30,7 @@
 #include "json.h"
 #include "value.h"
 
-enum { PACKET = 1514 }; /* Bytes of a full packet with its Ethernet header. */
+enum { PACKET = 1514 }; /* Size of a full packet in bytes, including its Ethernet header. */
 
 static const double LATENCY_MAX_S = 10;
 /* Range of the bandwidth in bytes/s: 10 kbit/s to 1 Tbit/s. */
@@ -85,8 +85,8 @@ const char *lab_way_name(enum lab_way way)
     return way_names[way];
 }
 
-/* Returns the number that a string contains, if it is a whole number from 1 to LAB_NODES_MAX; 0 for
- * any other string. */
+/* Returns the value of a string that contains a whole number from 1 to LAB_NODES_MAX; 0 for any
+ * other string. */
 static size_t read_node_number(const char *text)
 {
     double number;
@@ -163,8 +163,8 @@ static int check_vde_latency(const struct lab_spec *s, struct hm_err *err)
     return HM_E_RANGE;
 }
 
-/* Check the ranges of all values, and whether the mechanism can produce the latency and the loss of
- * the lab. */
+/* Check the ranges of all values, and check whether the mechanism can produce the latency and the
+ * loss of the lab. */
 static int check_spec(const struct lab_spec *s, struct hm_err *err)
 {
     int rc = lab_name_check(s->name, err);
@@ -218,7 +218,7 @@ static struct lab_step *plan_new_step(struct plan_maker *m)
     return &p->steps[p->count++];
 }
 
-/* Add a command. Names in the command must not contain blanks or characters that need quoting. */
+/* Add a command. Names in the command must not contain spaces or characters that need quoting. */
 HM_PRINTF(2, 3) static void plan_step(struct plan_maker *m, const char *format, ...)
 {
     char line[512];
@@ -303,7 +303,9 @@ static void add_traffic_control(struct plan_maker *m, size_t i)
     add_token_bucket(m, m->net, outer, netem ? "parent 1:1 handle 10:" : "root");
 }
 
-/* Add a bridge without the spanning tree protocol, so that its ports forward packets at once. */
+/*
+ * Add a bridge without the spanning tree protocol, so that its ports forward packets immediately.
+ */
 static void add_bridge(struct plan_maker *m, const char *bridge)
 {
     plan_step(m, "ip -n %s link add %s type bridge forward_delay 0", m->net, bridge);

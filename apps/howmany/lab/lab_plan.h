@@ -2,10 +2,10 @@
  * Describes a laboratory (a cluster of network namespaces on one machine) and the commands that
  * create it. These functions only compute strings and do not need root.
  *
- * Node i of lab NAME is the network namespace NAME-i with one interface, lab0, with the
- * address 10.87.0.i. The other end of its veth pair is called labi and is in the namespace
- * NAME-net, where all pairs are connected. So a lab adds no interface to the machine's own
- * namespace, and deleting the lab's namespaces removes the lab.
+ * Node i of lab NAME is the network namespace NAME-i with one interface, lab0, with the address
+ * 10.87.0.i. The other end of its veth pair is called labi and is in the namespace NAME-net, where
+ * all pairs are connected. Therefore, a lab adds no interface to the machine's own namespace, and
+ * deleting the lab's namespaces removes the lab.
  */
 #ifndef HM_LAB_PLAN_H
 #define HM_LAB_PLAN_H
@@ -15,14 +15,14 @@
 struct hm_json;
 
 #define LAB_SUBNET "10.87.0.0/24"
-#define LAB_FOLDER "/run/howmany"   /* Folder with one folder for each lab, see lab_path. */
-#define LAB_NAMESPACES "/run/netns" /* Folder with the namespaces that `ip netns` creates. */
+#define LAB_FOLDER "/run/howmany"   /* Folder that contains a folder for each lab (lab_path). */
+#define LAB_NAMESPACES "/run/netns" /* Folder of the namespaces that `ip netns` creates. */
 
 enum { LAB_NODES_MAX = 64, LAB_NAME_MAX = 32, LAB_TEXT = 96 };
 
 /* Mechanism by which the network of a lab delays and drops packets. */
 enum lab_way {
-    LAB_PLAIN, /* There is no mechanism, because the lab has no latency and no loss. */
+    LAB_PLAIN, /* There is no mechanism, because the lab has neither latency nor loss. */
     LAB_NETEM, /* The netem queue of the kernel. */
     LAB_VDE    /* The processes wirefilter and vde_switch of VDE, which forward the packets. */
 };
@@ -32,7 +32,7 @@ struct lab_spec {
     size_t n;         /* Number of nodes of the lab. */
     double latency_s; /* One-way latency from any node to any other node, in seconds. */
     double bandwidth; /* Bandwidth of a node in each direction, in bytes/s; 0 if unlimited. */
-    double loss;      /* Share of packets that are dropped, 0 to below 1. */
+    double loss;      /* Share of packets that are dropped; at least 0 and below 1. */
     enum lab_way way;
 };
 

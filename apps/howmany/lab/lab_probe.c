@@ -2,7 +2,7 @@
  * Measures round-trip times between the nodes of a laboratory (a cluster of network namespaces on
  * one machine). No program is needed on the other node: its kernel refuses a TCP connection to a
  * closed port, and this answer takes one round trip. The first attempt also resolves the node's
- * Ethernet address, so the minimum of several attempts is taken. If a packet is lost, TCP retries
+ * Ethernet address, so the minimum over several attempts is used. If a packet is lost, TCP retries
  * after a second; the probe does not wait for that.
  */
 #include "lab_probe.h"
@@ -30,10 +30,11 @@ enum { PORT = 9, ROUNDS = 4 };
 
 /* Timeout of a round of attempts in seconds, in addition to four times the latency. */
 static const double ROUND_TIMEOUT_S = 0.5;
-/* The third and the fourth round of attempts are left out if this number of seconds has passed. */
+/* The third and the fourth round of attempts are skipped if this number of seconds has passed. */
 static const double ROUNDS_LIMIT_S = 2;
 /*
- * Seconds between the connection attempts of a round; without this gap they would delay each other.
+ * Time in seconds between the connection attempts of a round; without this gap, they would delay
+ * each other.
  */
 static const double SPACING_S = 0.5e-3;
 
@@ -54,7 +55,7 @@ static int probe_connect(size_t node)
 
     inet_pton(AF_INET, lab_address(node, address), &to.sin_addr);
     if (fd >= 0)
-        /* The call returns at once; the result of the attempt is read later with SO_ERROR. */
+        /* The call returns immediately; the result of the attempt is read later with SO_ERROR. */
         connect(fd, (struct sockaddr *)&to, sizeof(to));
     return fd;
 }
@@ -73,7 +74,7 @@ static bool probe_was_answered(int fd)
 struct probe_round {
     struct pollfd ends[LAB_NODES_MAX];
     double begun[LAB_NODES_MAX]; /* Time at which each attempt began, in seconds. */
-    size_t count;                /* Number of attempts that were begun in this round. */
+    size_t count;                /* Number of attempts that have begun in this round. */
     size_t left;                 /* Number of attempts that have no answer yet. */
 };
 

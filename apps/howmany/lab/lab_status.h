@@ -6,8 +6,8 @@
 #include "lab_find.h"
 
 /*
- * If a part of a lab is missing, write what is missing first to `why` and return true; return false
- * if the lab is complete.
+ * If a part of a lab is missing, write the first missing part to `why` and return true; return
+ * false if the lab is complete.
  */
 bool lab_status_broken(const struct lab_found *found, struct hm_text *why);
 /* Describe the nodes of a complete lab. round_trips[i] is the round-trip time between node 1 and

@@ -1,14 +1,14 @@
 /*
- * Creates a laboratory (a cluster of network namespaces). Its folder is created first: the folder
- * marks every namespace with the lab's name as part of the lab, so that `lab down` may remove them
- * even if this process is killed. Then the commands of the plan run; switches and wires (wirefilter
- * processes) keep running in the background. lab.json is written last and marks the lab as
- * complete. If this process is killed before that, its guard process removes the lab.
+ * Creates a laboratory (a cluster of network namespaces). The folder of the lab is created first:
+ * it marks every namespace with the lab's name as part of the lab, so that `lab down` may remove
+ * the namespaces even if this process is killed. Then the commands of the plan run; switches and
+ * wires (wirefilter processes) keep running in the background. lab.json is written last and marks
+ * the lab as complete. If this process is killed before that, its guard process removes the lab.
  *
- * Background processes get real-time priority, because a real network does not wait for processors.
- * With a dozen busy processes on two cores, round trips of 40 ms took 40.2 to 41.3 ms; with the
- * highest priority of ordinary processes they took 39.5 to 58 ms. A wire whose switch was killed
- * uses a whole core, so the kernel kills a background process that runs for three seconds without
+ * Background processes have real-time priority, because a real network does not wait for
+ * processors. With a dozen busy processes on two cores, round trips of 40 ms took 40.2 to 41.3 ms;
+ * with the highest ordinary priority, they took 39.5 to 58 ms. A wire whose switch was killed uses
+ * a whole core, so the kernel kills a background process that runs for three seconds without
  * sleeping. (In 20 s of the largest possible traffic, no process reached a limit of one second.)
  */
 #include "lab_up.h"
@@ -36,7 +36,7 @@
 #include "memory.h"
 #include "text.h"
 
-/* Seconds to wait until a switch (vde_switch) or a wire (wirefilter) is ready. */
+/* Time in seconds to wait until a switch (vde_switch) or a wire (wirefilter) is ready. */
 static const double START_S = 10;
 
 /* Names of the programs that a lab may need, each with its Debian package. */
@@ -152,8 +152,8 @@ int lab_has_netem(bool *ret_has, struct hm_err *err)
 /* Set real-time priority if that is allowed, otherwise the highest ordinary priority. */
 static void raise_priority(void)
 {
-    /* Limit of processor time that a process may use without sleeping, in microseconds; beyond it,
-     * the kernel ends the process. */
+    /* Limit of processor time that a process may use without sleeping, in microseconds; if it is
+     * exceeded, the kernel ends the process. */
     const struct rlimit busy = {.rlim_cur = 3000000, .rlim_max = 3000000};
     const struct sched_param lowest = {.sched_priority = 1};
 
@@ -327,7 +327,7 @@ static int make_lab_folder(const struct lab_spec *spec, struct hm_err *err)
     return hm__fail(err, HM_E_IO, "cannot make %s: %s", path, strerror(errno));
 }
 
-/* Remove a lab that is not complete; called by the guard process after this process was killed. */
+/* Remove an incomplete lab; called by the guard process after this process was killed. */
 static void remove_unfinished(const char *name)
 {
     char path[LAB_TEXT];

@@ -13,7 +13,10 @@
  */
 int lab_up(const struct lab_spec *spec, const struct lab_plan *plan, struct hm_err *err);
 
-/* Find out whether the kernel has the netem queue, by a test in a temporary network namespace. */
+/*
+ * Find out whether the kernel supports the netem queue, with a test in a temporary network
+ * namespace.
+ */
 int lab_has_netem(bool *ret_has, struct hm_err *err);
 /* Check that all programs of the plan are installed; the error names the package of a missing
  * program. */

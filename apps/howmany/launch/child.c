@@ -2,7 +2,7 @@
  * Runs one command as a child process.
  *
  * The command leads its own session and process group, so that mpirun and all its ranks can be
- * ended together. Its standard output and standard error are two pipes that are read all the time,
+ * ended together. Its standard output and standard error are two pipes that are read continuously,
  * so that it never blocks on a full pipe; its standard input is empty.
  *
  * One loop waits for the first of these events: output, the end of the process (SIGCHLD), an
@@ -12,7 +12,7 @@
  *
  * The end of the process is detected with waitid and WNOWAIT. The process is reaped only after its
  * session has been killed: as long as it is not reaped, its process id cannot be reused. mpirun
- * puts each rank into a process group of its own, but all ranks are in one session.
+ * puts each rank into its own process group, but all ranks are in one session.
  */
 #include "child.h"
 
@@ -34,11 +34,11 @@
 #include "memory.h"
 #include "processes.h"
 
-static const double GRACE_S = 2; /* Seconds between SIGTERM and SIGKILL. */
-static const double LOOK_S = 1;  /* Seconds between two searches for children of the command that
-                                    have ended and were not reaped. */
-/* Seconds for which pipes are still read after the command has ended, if other processes have them
- * open. */
+static const double GRACE_S = 2; /* Time in seconds between SIGTERM and SIGKILL. */
+static const double LOOK_S = 1;  /* Time in seconds between two searches for children of the command
+                                    that have ended without being reaped. */
+/* Time in seconds for which pipes are still read after the command has ended, if other processes
+ * have them open. */
 static const double DRAIN_S = 0.5;
 
 /* The state of a running command. Times are in seconds of the monotonic clock; the time of an event
@@ -49,13 +49,13 @@ struct child_run {
     /* Read ends of the pipes for standard output and standard error; -1 after end of file. */
     int out, err;
     double started_s, terminated_s, killed_s, ended_s;
-    double looked_s;   /* Time of the last search for a child of the command that has ended and was
-                          not reaped. */
+    double looked_s;   /* Time of the last search for a child of the command that has ended without
+                          being reaped. */
     double unreaped_s; /* Time at which the process `unreaped` was first seen to have ended. */
-    long unreaped; /* Process id of a child of the command that has ended and was not reaped; 0 if
+    long unreaped; /* Process id of a child of the command that has ended without being reaped; 0 if
                       there is none. */
-    /* Reason why this program ended the command; LAUNCH_CHILD_EXITED means that this program did
-     * not end it. */
+    /* Reason why this program ended the command; LAUNCH_CHILD_EXITED if this program did not end
+     * it. */
     enum launch_child_end reason;
     sigset_t before, waiting; /* Signal mask of this thread before the command was started, and
                                  signal mask during ppoll. */
@@ -170,7 +170,7 @@ static void restore_signals(struct child_run *r)
 }
 
 /* Let blocked signals arrive. ppoll delivers no signal while a pipe is ready, so a command that
- * writes without pause would block Ctrl-C forever. */
+ * writes continuously would block Ctrl-C forever. */
 static void deliver_pending_signals(const struct child_run *r)
 {
     sigprocmask(SIG_SETMASK, &r->waiting, NULL);
@@ -194,8 +194,8 @@ static void close_pipes(struct child_pipes *p)
     }
 }
 
-/* Move a descriptor above 2. If this process was started without standard streams, a pipe may get
- * descriptor 0, 1 or 2, and dup2 in the child would overwrite one end with another. */
+/* Move a descriptor above 2. If this process was started without standard streams, a pipe may be
+ * given descriptor 0, 1 or 2, and dup2 in the child would overwrite one end with another. */
 static int fd_move_up(int *fd)
 {
     if (*fd > STDERR_FILENO)
@@ -249,7 +249,7 @@ _Noreturn static void child_exec(char *const *argv, const struct child_pipes *p,
     launch_guard_tell_session(getpid());
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (getppid() != parent)
-        _exit(127); /* The parent process has ended already, so the command must not be started. */
+        _exit(127); /* The parent process has already ended, so the command must not be started. */
     reset_signals();
     if (set_streams(p))
         execvp(argv[0], argv);
@@ -458,7 +458,10 @@ static void child_end_when_due(struct child_run *r, double now)
     }
 }
 
-/* Returns the time until which the loop may wait for an event; then it must act without one. */
+/*
+ * Returns the time until which the loop may wait for an event; after that time, it must act without
+ * one.
+ */
 static double child_next_deadline(const struct child_run *r)
 {
     if (isfinite(r->ended_s))
@@ -560,7 +563,7 @@ int launch_child_run(struct launch_child *child, struct hm_err *err)
         child->end = LAUNCH_CHILD_INTERRUPTED;
     else
         rc = child_start(r, &pipes, err);
-    /* Wait for the end of the command, if it has been started. */
+    /* Wait for the command to end, if it has been started. */
     if (rc == 0 && child->end == LAUNCH_CHILD_EXITED) {
         child_watch(r);
         child_reap(r);

@@ -6,7 +6,7 @@
 
 /*
  * LAUNCH_CHILD_TAIL is the number of bytes at the end of standard error that are stored;
- * LAUNCH_CHILD_LINE is the number of bytes after which a line of standard output is cut.
+ * LAUNCH_CHILD_LINE is the number of bytes after which a line of standard output is truncated.
  */
 enum { LAUNCH_CHILD_TAIL = 8192, LAUNCH_CHILD_LINE = 64 * 1024 };
 
@@ -20,7 +20,7 @@ enum launch_child_end {
 };
 
 struct launch_child {
-    char *const *argv; /* Arguments of the command with NULL at the end, borrowed; argv[0] is looked
+    char *const *argv; /* Arguments of the command, terminated by NULL, borrowed; argv[0] is looked
                           up in PATH. */
     /* Time limit of the command in seconds; 0 for no limit. The function `line` may change it, for
      * example to end the command. */
@@ -28,12 +28,13 @@ struct launch_child {
     /*
      * If a child of the command has ended and the command has not reaped it for this number of
      * seconds, the command is considered stuck and is ended. (mpirun sometimes hangs like this when
-     * a rank is killed during its start.) 0: no such check.
+     * a rank is killed while it starts.) 0 disables this check.
      */
     double stuck_s;
     /*
-     * Called for each line of standard output, without \n or \r\n, with the seconds since the
-     * start; may be NULL. Lines are cut after LAUNCH_CHILD_LINE bytes; NUL bytes become '?'.
+     * Called for each line of standard output, without \n or \r\n, with the time in seconds since
+     * the start; may be NULL. Lines are truncated after LAUNCH_CHILD_LINE bytes; NUL bytes become
+     * '?'.
      */
     void (*line)(void *context, const char *line, double seconds);
     void *context;
@@ -60,7 +61,7 @@ struct launch_child {
 };
 
 /*
- * Run the command and wait for it. Returns 0 whatever the exit status of the command is, and a
+ * Run the command and wait for it. Returns 0 regardless of the command's exit status, and a
  * negative code only if a pipe, a process or memory cannot be allocated. Every process of the
  * command's session is killed before this function returns. When this process is killed, the guard
  * (guard.h) ends the session.
@@ -71,11 +72,11 @@ int launch_child_run(struct launch_child *child, struct hm_err *err);
  * Handle Ctrl-C. Between launch_interrupt_begin and launch_interrupt_end, SIGINT, SIGTERM and
  * SIGHUP set a flag. The running child is then ended (SIGTERM, and SIGKILL 2 s later) with the
  * result LAUNCH_CHILD_INTERRUPTED, and later calls of launch_child_run return this result without
- * starting a command. A signal that was ignored before stays ignored. Without
+ * starting a command. A signal that was already ignored stays ignored. Without
  * launch_interrupt_begin, a signal that ends this process only sends SIGTERM to the child.
  */
 void launch_interrupt_begin(void);
-/* Set the flag for an interruption as a signal would, even if the signals are ignored. */
+/* Set the interruption flag as a signal would, even if these signals are ignored. */
 void launch_interrupt(void);
 bool launch_interrupted(void);
 void launch_interrupt_end(void);

@@ -2,7 +2,7 @@
  * Splits a command line into arguments without a shell, and replaces {name} placeholders.
  *
  * A shell between this program and the measured command would add its own time, receive the signals
- * and split values that contain blanks. Every text that is accepted here has the same meaning in
+ * and split values that contain spaces. Every text that is accepted here has the same meaning in
  * sh; a character that has a meaning only in a shell is an error, and the message names it. (The
  * exception is a pattern in square brackets, which is passed on unchanged because programs use
  * brackets often.)
@@ -17,7 +17,7 @@
 #include "memory.h"
 #include "text.h"
 
-enum { NAME_SHOWN = 48 }; /* Names in messages are cut after this number of characters. */
+enum { NAME_SHOWN = 48 }; /* Names in messages are truncated to this number of characters. */
 
 static bool is_blank(char c)
 {
@@ -84,7 +84,7 @@ void launch_command_release(struct launch_command *command)
 
 struct splitter {
     const char *text, *at; /* The whole command line and the current position in it; borrowed. */
-    struct hm_text word;   /* Text of the current argument, as far as it was read. */
+    struct hm_text word;   /* Text of the current argument read so far. */
     struct hm_err *err;
 };
 
@@ -144,7 +144,7 @@ static int read_double_quoted(struct splitter *s)
             return quote_not_closed(s, open);
         if (*s->at == '`' || (*s->at == '$' && dollar_expands(s->at)))
             return refuse_character(s);
-        /* A backslash at the end of a line joins the line with the next one. */
+        /* A backslash at the end of a line joins the line to the next one. */
         if (s->at[0] == '\\' && s->at[1] == '\n') {
             s->at++;
             continue;
@@ -196,7 +196,7 @@ static int read_argument(struct splitter *s)
     return rc;
 }
 
-/* Skip blanks, and each backslash that is followed by a newline. */
+/* Skip white space, and each backslash that is followed by a newline. */
 static void skip_blanks(struct splitter *s)
 {
     while (is_blank(*s->at) || (s->at[0] == '\\' && s->at[1] == '\n'))

@@ -19,20 +19,21 @@ struct launch_command {
 
 /* A value that replaces the placeholder {name}. Both strings are borrowed. */
 struct launch_placeholder {
-    const char
-        *name; /* Name of the placeholder: a letter or _, followed by letters, digits, _ and -. */
+    /* Name of the placeholder: a letter or _, followed by letters, digits, _ and -. */
+    const char *name;
     const char *value;
 };
 
 /*
- * Split a string as a shell would: blanks separate arguments; '…', "…" and \ quote characters.
- * Pipes, redirection, variables and patterns, which need a shell, are errors.
+ * Split a string as a shell would: white space separates arguments; '…', "…" and \ quote
+ * characters. Pipes, redirection, variables and patterns, which need a shell, are errors.
  */
 int launch_command_split(struct launch_command *command, const char *text, struct hm_err *err);
 
 /*
- * Replace each {name} by its value. A value is not split and not searched for other names. {{name}}
- * becomes the literal text {name}; braces around anything other than a name are left unchanged.
+ * Replace each {name} with its value. A value is not split and not searched for other names.
+ * {{name}} becomes the literal text {name}; braces around anything other than a name are left
+ * unchanged.
  */
 int launch_command_fill(const struct launch_command *command,
                         const struct launch_placeholder *placeholders, size_t count,

@@ -1,7 +1,7 @@
 /*
- * Recognises the output of training frameworks. Each row of the table is one form of line: a word
- * that such lines contain (a quick test before the expression), an expression for the time or rate
- * of an iteration, and an expression for the loss. The expressions follow what the frameworks
+ * Recognises the output of training frameworks. Each row of the table describes one form of line: a
+ * word that such lines contain (a quick test before the expressions), an expression for the time or
+ * rate of an iteration, and an expression for the loss. The expressions follow what the frameworks
  * print:
  *
  *   nanoGPT       iter 10: loss 3.1416, time 45.67ms, mfu 1.23%
@@ -15,9 +15,9 @@
  *   Keras         100/100 - 2s - 15ms/step - loss: 0.3
  *   Spark         … DAGScheduler: Job 5 finished: treeAggregate at …, took 0.123 s
  *
- * Limits: if a progress bar is drawn repeatedly, only its last state is used. DeepSpeed's lines of
- * samples per second are used only after the line with the batch, which it prints with its
- * settings.
+ * Limits: if a progress bar is drawn repeatedly, only its last state is used. DeepSpeed's lines
+ * with samples per second are used only after the line with the batch, which DeepSpeed prints among
+ * its settings.
  */
 #include "framework_lines.h"
 
@@ -69,8 +69,8 @@ static const char batch_word[] = " train_batch_size ..",
 struct launch_frameworks {
     regex_t time[FORMS], loss[FORMS], batch;
     bool has_time[FORMS], has_loss[FORMS], has_batch;
-    double
-        samples; /* Batch of the whole job, from the latest line that has it; 0 if there is none. */
+    double samples; /* Batch of the whole job, from the latest line that contains it; 0 if there is
+                       none. */
 };
 
 struct launch_frameworks *launch_frameworks_new(void)
@@ -124,7 +124,7 @@ static double read_group(const char *line, const regmatch_t *group)
     return used > 0 && text[used] == '\0' ? value : NAN;
 }
 
-/* Converts a time or a rate with its unit to the time in seconds of one iteration of `samples`
+/* Converts a time or a rate with its unit to the time in seconds of an iteration over `samples`
  * samples. */
 static double seconds_of(double value, const char *unit, double samples)
 {

@@ -7,10 +7,10 @@
 struct launch_frameworks; /* The compiled regular expressions for the lines of frameworks; opaque to
                              the caller. */
 
-/* Values that one line of the output of a framework reports. */
+/* Values that one line of a framework's output reports. */
 struct launch_framework_line {
     const char *framework; /* Name of the framework; a static string. */
-    double seconds;        /* Seconds of one iteration that the line reports. */
+    double seconds;        /* Time of one iteration in seconds, as reported by the line. */
     double loss;           /* Loss that the line reports; NaN if there is none. */
 };
 
@@ -18,7 +18,7 @@ struct launch_framework_line {
 struct launch_frameworks *launch_frameworks_new(void);
 void launch_frameworks_free(struct launch_frameworks *frameworks);
 
-/* Read a line of output, and remember the batch if the line has it. Returns false, and leaves
+/* Read a line of output, and remember the batch if the line contains it. Returns false, and leaves
  * *ret_line unchanged, if no known framework writes such lines. */
 bool launch_frameworks_read(struct launch_frameworks *frameworks, const char *line,
                             struct launch_framework_line *ret_line);

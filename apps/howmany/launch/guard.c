@@ -1,6 +1,6 @@
 /*
  * The guard is a forked copy of this process. It reads messages from a socket until the end of
- * file, which it gets when this process has ended for any reason: the kernel then closes this
+ * file, which it sees when this process has ended for any reason: the kernel then closes this
  * process's end of the socket, and no other process has that end open after an exec. Messages
  * contain function pointers, which are valid because both processes have the same image.
  *
@@ -26,16 +26,16 @@
 #include "clock.h"
 #include "processes.h"
 
-static const double GUARD_GRACE_S = 2; /* Seconds between SIGTERM and SIGKILL. */
-static const double KILL_S = 5; /* Seconds during which SIGKILL is repeated, because processes may
-                                    start others before they end. */
+static const double GUARD_GRACE_S = 2; /* Time in seconds between SIGTERM and SIGKILL. */
+static const double KILL_S = 5;        /* Time in seconds during which SIGKILL is repeated, because
+                                          processes may start others before they end. */
 
 /* Number of functions that can be registered at the same time. */
 enum { CLEANUPS = 4 };
 
 struct cleanup {
     void (*clean)(const char *name); /* Function that the guard calls when this process has ended;
-                                        NULL means that this entry of the table is free. */
+                                        NULL if this entry of the table is free. */
     char name[LAUNCH_GUARD_NAME];
 };
 
@@ -59,8 +59,8 @@ static struct {
                     must not be used. */
     pid_t pid;
     int socket;
-    struct duties
-        duties; /* Actions of the current guard; if it is killed, another guard gets them. */
+    struct duties duties; /* Actions of the current guard; if it is killed, they are passed to
+                             another guard. */
 } guard;
 
 static void duties_change(struct duties *d, const struct message *m)
@@ -177,8 +177,8 @@ void launch_guard_start(void)
         return;
     ends[0] = move_up(ends[0]);
     ends[1] = move_up(ends[1]);
-    /* All signals are blocked, so that none can end the guard before it ignores signals and has
-     * left this session. */
+    /* All signals are blocked, so that none of them can end the guard before it ignores signals and
+     * has left this session. */
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, &before);
     pid_t pid = ends[0] < 0 || ends[1] < 0 ? -1 : fork();

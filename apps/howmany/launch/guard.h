@@ -19,8 +19,8 @@ void launch_guard_start(void);
 
 /*
  * Pass the session id of the running command to the guard; 0 if no command is running. When this
- * process ends, the guard sends SIGTERM to the process group with that id, and SIGKILL to all
- * processes of the session that are left 2 s later.
+ * process ends, the guard sends SIGTERM to the process group with that id, and, 2 s later, SIGKILL
+ * to all remaining processes of the session.
  */
 void launch_guard_session(pid_t session);
 /*
@@ -34,11 +34,10 @@ void launch_guard_tell_session(pid_t session);
 void launch_guard_add(void (*clean)(const char *name), const char *name);
 void launch_guard_drop(void (*clean)(const char *name), const char *name);
 
-/* Removes a folder and everything in it; a missing folder is no error. Returns 0, or -1 with the
- * reason in errno. */
+/* Removes a folder and everything in it; a missing folder is not an error. Returns 0, or -1 with
+ * the reason in errno. */
 int launch_remove_folder(const char *path);
-/* Like launch_remove_folder, but ignores errors; a function that can be passed to launch_guard_add.
- */
+/* Like launch_remove_folder, but ignores errors, so that it can be passed to launch_guard_add. */
 void launch_guard_remove_folder(const char *path);
 
 /* Returns a descriptor that becomes readable when the guard dies, so that launch_guard_start can be

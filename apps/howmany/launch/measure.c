@@ -1,6 +1,6 @@
 /*
  * Measures a command. The seconds per iteration that the command itself reports are better than its
- * wall time, which includes starting up and reading data. The wall time is used only if the command
+ * wall time, which includes start-up and reading data. The wall time is used only if the command
  * reports no iterations.
  */
 #include "measure.h"
@@ -19,7 +19,7 @@
 /* The iterations that the command reported. */
 struct report {
     const struct launch_measure_settings *settings;
-    double *seconds; /* Seconds of each reported iteration; owned. */
+    double *seconds; /* Time of each reported iteration in seconds; owned. */
     size_t count, room;
     bool json; /* True if an iteration was read from a JSON line. */
     double loss;
@@ -47,7 +47,7 @@ static void note_iteration(struct report *a, double seconds)
     a->seconds[a->count++] = seconds;
 }
 
-/* Replace NaN and Infinity, which some programs write although JSON does not allow them, by empty
+/* Replace NaN and Infinity, which some programs write although JSON does not allow them, with empty
  * strings. */
 static void replace_nan(char *line)
 {
@@ -135,7 +135,7 @@ static void read_line(void *context, const char *line, double seconds)
         read_framework_line(a, line);
 }
 
-/* Copy the last line of a text that is not blank into out[room]. */
+/* Copy the last non-blank line of a text into out[room]. */
 static void last_line(const char *text, char *out, size_t room)
 {
     size_t end = strlen(text), start;
@@ -182,7 +182,7 @@ static void measurement_set_status(const struct launch_child *child, struct laun
 
 /*
  * Sets the time of an iteration in seconds from the reported iterations. If there are several, the
- * first is left out, because it often includes preparations.
+ * first is ignored, because it often includes initialisation.
  */
 static void measurement_set_seconds(struct launch_measurement *m, const struct report *report,
                                     double whole_s)

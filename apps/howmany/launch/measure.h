@@ -1,5 +1,5 @@
-/* Measures one run of a command. The result is the seconds per iteration that the output reports,
- * or else the wall time. */
+/* Measures one run of a command. The result is the time per iteration that the output reports, or
+ * else the wall time. */
 #ifndef HM_MEASURE_H
 #define HM_MEASURE_H
 
@@ -25,7 +25,9 @@ struct launch_measure_settings {
 
 /* The command reported the times of its iterations. */
 #define LAUNCH_TIMING_ITERATIONS "iterations"
-/* The difference of two runs with different numbers of iterations was used. */
+/*
+ * The time was computed from the difference between two runs with different numbers of iterations.
+ */
 #define LAUNCH_TIMING_DIFFERENCE "difference"
 /* The wall time of the whole run was used, including its start-up. */
 #define LAUNCH_TIMING_WHOLE HM_TIMING_WHOLE
@@ -34,14 +36,15 @@ struct launch_measure_settings {
 struct launch_measurement {
     /* How the run ended: "ok", "exit 3", "signal 9", "timeout", "interrupted" or "not started". */
     char status[24];
-    double seconds;    /* Median seconds of one iteration; total_s if no iteration was reported. */
+    double seconds;    /* Median time of one iteration in seconds; total_s if no iteration was
+                          reported. */
     double total_s;    /* Wall time of the run in seconds. */
     double iterations; /* Number of iterations that the command reported. */
     double loss;       /* Last loss that the command reported. */
-    double startup_s;  /* Seconds of the start-up, which are not included in `seconds`; NaN if
+    double startup_s;  /* Start-up time in seconds, which is not included in `seconds`; NaN if
                           unknown. */
     /*
-     * Name of the method by which `seconds` was determined, one of the names above; NULL means that
+     * Name of the method by which `seconds` was determined, one of the names above; NULL if
      * `seconds` is unknown.
      */
     const char *timing;
@@ -50,15 +53,16 @@ struct launch_measurement {
                           did not start. */
 };
 
-/* Run the command once. Returns 0 whatever the exit status of the command is, or EXIT_USAGE with a
+/* Run the command once. Returns 0 regardless of the command's exit status, or EXIT_USAGE with a
  * message if a process, a pipe or memory cannot be allocated. */
 int launch_measure(char *const *argv, const struct launch_measure_settings *settings,
                    struct launch_measurement *ret_measurement);
 /*
- * Compute the start-up of a run that reported no iterations, with a second run of fewer iterations:
- * an iteration takes (T_long - T_short) / (long_count - short_count) seconds, and the rest of the
- * time is the start-up. `m` is the long run. Its status becomes "no difference" if it took no
- * longer than the short run; if the short run failed, it becomes the status of the short run.
+ * Compute the start-up time of a run that reported no iterations, from a second run with fewer
+ * iterations: an iteration takes (T_long - T_short) / (long_count - short_count) seconds, and the
+ * rest of the time is the start-up. `m` is the long run. Its status becomes "no difference" if it
+ * took no longer than the short run; if the short run failed, it becomes the status of the short
+ * run.
  */
 void launch_measurement_subtract(struct launch_measurement *m, double long_count,
                                  const struct launch_measurement *brief, double short_count);

@@ -1,6 +1,6 @@
 /*
  * Runs this same program as a child process. /proc/self/exe is the path of the running executable,
- * whatever its folder and its name are.
+ * regardless of its folder and name.
  */
 #include "own_program.h"
 

@@ -24,8 +24,8 @@ static const char *const result_columns[] = {"repeat",  "seconds", "total", "ite
                                              "startup", "timing"};
 
 /*
- * Tables that earlier versions of this program wrote have only the first EARLIER_RESULTS columns;
- * rows that are added to such a table have the same columns.
+ * Tables written by earlier versions of this program have only the first EARLIER_RESULTS columns;
+ * rows added to such a table have the same columns.
  */
 enum { RESULTS = sizeof(result_columns) / sizeof(result_columns[0]), EARLIER_RESULTS = 8 };
 
@@ -38,7 +38,7 @@ static void add_csv_header(const struct launch_record *r, size_t results, struct
     hm__text_add(out, "\n");
 }
 
-/* Copy the runs that an earlier session has written into the table. */
+/* Copy the runs that an earlier session wrote into the table. */
 static void copy_earlier_runs(struct launch_record *r, const struct hm_runs *before)
 {
     for (size_t i = 0; i < before->count; i++) {
@@ -179,8 +179,8 @@ static int add_row_to_store(const struct launch_record *r, const struct hm_text 
 }
 
 /*
- * Appends a row to the file. If an earlier version of this program wrote the file, the columns that
- * the file does not have are left out.
+ * Appends a row to the file. If an earlier version of this program wrote the file, columns that the
+ * file does not have are omitted.
  */
 static int append_row(const struct launch_record *r, const struct hm_text *csv,
                       const struct hm_text *line)

@@ -21,7 +21,7 @@
 #include "text.h"
 
 /*
- * SimGrid settings with which the times depend only on the platform file. The defaults describe one
+ * SimGrid settings that make the times depend only on the platform file. The defaults describe one
  * TCP network of 2013, and measure the computation on this machine.
  */
 static const char *const settings[] = {
@@ -36,12 +36,12 @@ static const char *const settings[] = {
     "smpi/test:0", /* With this setting, MPI_Test takes no time. */
     /* With these settings, a message of any size starts only when both sides are ready. */
     "smpi/async-small-thresh:0", "smpi/send-is-detached-thresh:0",
-    /* Use the collective algorithms of Open MPI, because SimGrid's default ones are far slower. */
+    /* Use the collective algorithms of Open MPI, because SimGrid's defaults are much slower. */
     "smpi/coll-selector:ompi",
     /* The ranks run in one process and share its global variables, which never change; each rank
        has its own stack. */
-    "smpi/privatization:no",
-    "contexts/stack-size:1024", /* Size of a stack in KiB; only the pages in use take memory. */
+    "smpi/privatization:no", "contexts/stack-size:1024", /* Size of a stack in KiB; only pages that
+                                                            are used occupy memory. */
 };
 
 /* Show only errors in SimGrid's log, because its warnings about failed ranks would hide the error
@@ -102,8 +102,9 @@ static int check_size(const struct hm_cluster *cluster, double n, double nodes, 
     return 0;
 }
 
-/* Check that the cluster specifies the bandwidths that a run needs: that of the network if there
- * are several nodes, and that of the link within a node if n workers share `filled` nodes. */
+/* Check that the cluster specifies the bandwidths that a run needs: the bandwidth of the network if
+ * there are several nodes, and the bandwidth of the link within a node if n workers share `filled`
+ * nodes. */
 static int check_links(const struct hm_cluster *cluster, double n, double filled, double nodes,
                        struct hm_err *err)
 {
@@ -116,7 +117,9 @@ static int check_links(const struct hm_cluster *cluster, double n, double filled
     return 0;
 }
 
-/* Check that the path of a folder has no characters at which SimGrid would split an argument. */
+/*
+ * Check that the path of a folder contains no characters at which SimGrid would split an argument.
+ */
 static int check_folder(const char *folder, struct hm_err *err)
 {
     if (!strpbrk(folder, " \t\n,"))
@@ -134,8 +137,8 @@ static void add_cluster(struct hm_text *out, const struct hm_cluster *cluster,
     const struct hm_node *node = &cluster->node;
     struct hm_link port = cluster->fabric;
 
-    /* A single node needs no network, but the platform file must have one, so any bandwidth and
-     * latency are written. */
+    /* A single node needs no network, but the platform file must contain one, so an arbitrary
+     * bandwidth and latency are written. */
     if (!(port.bandwidth_bytes_per_s > 0))
         port = (struct hm_link){1e9, 0};
     hm__text_add(out, "<?xml version='1.0'?>\n"

@@ -57,9 +57,7 @@ static bool find_log(const char *folder, char *path, size_t room)
     return found;
 }
 
-/*
- * Columns with the name and the seconds of a job, in the table of runs that an imported log gives.
- */
+/* Columns with the name and the time of a job in the table of runs that is imported from a log. */
 enum { JOB = 0, SECONDS = 2 };
 
 static const struct hm_import_cell *row_cells(const struct hm_import_table *runs, size_t row)
@@ -95,8 +93,8 @@ size_t launch_spark_log_read(const struct launch_spark_log *log, double **ret_se
 {
     enum {
         JOBS_MOST = 5000
-    }; /* A log with more Spark jobs than this number is not used, because grouping them would take
-          too long. */
+    }; /* A log with more Spark jobs than this is not used, because grouping them would take too
+          long. */
     char path[LAUNCH_FOLDER + 300];
     struct hm_import_from from = {.name = path, .as = hm__importer_find("spark")};
     struct hm_imported *im = NULL;

@@ -11,9 +11,9 @@
 #include "temporary.h"
 
 struct launch_spark_log {
-    char folder[LAUNCH_FOLDER]; /* Folder of the event log; empty means that no log is written. */
-    char *before; /* Value of the variable SPARK_SUBMIT_OPTS before the run; owned. It is NULL if it
-                     was not set. */
+    char folder[LAUNCH_FOLDER]; /* Folder of the event log; empty if no log is written. */
+    char *before; /* Value of the variable SPARK_SUBMIT_OPTS before the run, owned; NULL if the
+                     variable was not set. */
 };
 
 /*
@@ -23,9 +23,9 @@ struct launch_spark_log {
  */
 void launch_spark_log_begin(struct launch_spark_log *log, char *const *argv);
 /*
- * Read the times in seconds of the Spark jobs that repeat; these jobs are the iterations. If
- * several jobs repeat, the one with the longest total time is read. Returns the number of its
- * repetitions; the caller frees *ret_seconds.
+ * Read the times in seconds of the Spark job that is repeated; its repetitions are the iterations.
+ * If several jobs are repeated, the one with the longest total time is used. Returns the number of
+ * its repetitions; the caller frees *ret_seconds.
  */
 size_t launch_spark_log_read(const struct launch_spark_log *log, double **ret_seconds);
 /* Remove the folder of the log and restore SPARK_SUBMIT_OPTS. */

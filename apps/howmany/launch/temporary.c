@@ -1,4 +1,4 @@
-/* Makes temporary folders, which the guard process removes if this process is killed. */
+/* Creates temporary folders, which the guard process removes if this process is killed. */
 #include "temporary.h"
 
 #include <stdbool.h>

@@ -1,4 +1,4 @@
-/* Makes temporary folders, which are removed even if this process is killed. */
+/* Creates temporary folders, which are removed even if this process is killed. */
 #ifndef HM_TEMPORARY_H
 #define HM_TEMPORARY_H
 
@@ -8,7 +8,7 @@ enum { LAUNCH_FOLDER = LAUNCH_GUARD_NAME };
 
 /* Returns the folder for temporary files: TMPDIR if it is an absolute path, otherwise /tmp. */
 const char *launch_temporary_parent(void);
-/* Make a folder with a unique name in `parent`. Returns 0, or -1 with an empty `folder`. */
+/* Create a folder with a unique name in `parent`. Returns 0, or -1 with an empty `folder`. */
 int launch_folder_make(const char *parent, char folder[LAUNCH_FOLDER]);
 /* Remove a folder with everything in it, and set `folder` to an empty string. Does nothing if
  * `folder` is empty. */

@@ -1,14 +1,14 @@
 /*
- * Makes the command lines of a steered training. Each piece of a training run is one child process.
- * `howmany train` gets the options of the study's file, and resumes with --adopt, so that the
- * checkpoint may come from another algorithm. In a command of the user these placeholders are
+ * Builds the command lines of a steered training. Each piece of a training run is one child
+ * process. `howmany train` receives the options of the study's file, and resumes with --adopt, so
+ * that the checkpoint may come from another algorithm. In a user's command, these placeholders are
  * replaced:
  *
  *     {n} {algorithm} {checkpoint} {iterations} {seconds} {seed}   values
  *     {resume}      nothing if the run starts from scratch, else the text of --resume-with
  *
- * {iterations} and {seconds} are limits of this child process. A command with neither is ended by
- * SIGTERM at the end of the frame.
+ * {iterations} and {seconds} are limits for this child process. A command with neither placeholder
+ * is ended by SIGTERM at the end of the frame.
  */
 #include "steer_command.h"
 
@@ -95,8 +95,8 @@ static int make_train_command(const struct steer_source *source, const struct st
 /* ---- a command of the user ------------------------------------------------------------------- */
 
 /*
- * Copy the command of the user. {resume} is replaced by the arguments in source->resume if `resume`
- * is true, else by nothing.
+ * Copy the user's command. {resume} is replaced by the arguments in source->resume if `resume` is
+ * true, and removed otherwise.
  */
 static int expand_resume(const struct steer_source *source, bool resume,
                          struct launch_command *ret_command, struct hm_err *err)
@@ -156,7 +156,7 @@ int steer_source_check(const struct steer_source *source, const struct steer_tas
                             "continue from the checkpoint");
     if (task->algorithm_count > 1 && !launch_command_uses(&source->program, "algorithm"))
         return cli_complain("--command: it has no {algorithm}, but --algorithms names several");
-    /* A command is made only to report unknown placeholders before anything runs. */
+    /* The command is built only to detect unknown placeholders before anything runs. */
     const struct steer_line line = {0};
     const struct steer_piece piece = {.line = &line, .checkpoint = "", .resume = true};
     struct launch_command command = {0};

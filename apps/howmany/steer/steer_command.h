@@ -1,5 +1,5 @@
-/* Makes the command line of each child process of a steered training: `howmany train …`, or a
- * program of the user. */
+/* Builds the command line of each child process of a steered training: `howmany train …`, or the
+ * user's program. */
 #ifndef HM_STEER_COMMAND_H
 #define HM_STEER_COMMAND_H
 
@@ -12,10 +12,10 @@
  * The program that the child processes run: `howmany train` if `study` is not NULL, else `program`.
  */
 struct steer_source {
-    struct study_commands *study;  /* Options of `howmany train`; borrowed. NULL means that `howmany
-                                      train` is not used. */
-    double seed;                   /* Random seed of all child processes. */
-    struct launch_command program; /* Command of the user, with placeholders; owned. */
+    struct study_commands
+        *study;  /* Options of `howmany train`, borrowed; NULL if `howmany train` is not used. */
+    double seed; /* Random seed of all child processes. */
+    struct launch_command program; /* The user's command, with placeholders; owned. */
     /*
      * Arguments that replace {resume} if a child process continues from a checkpoint; they are one
      * string, which is split like a command.
@@ -23,7 +23,7 @@ struct steer_source {
     const char *resume;
     /*
      * Regular expression for the output lines that report an iteration; its first group is the
-     * loss. NULL means that the lines are JSON.
+     * loss. NULL if the lines are JSON.
      */
     const regex_t *pattern;
 };
@@ -35,8 +35,8 @@ struct steer_piece {
                                resumes. */
     bool resume; /* True if the checkpoint exists, so that the child process continues from it. */
     /*
-     * Largest number of iterations and of seconds since the start of the run, as the program itself
-     * counts them.
+     * Largest number of iterations, and largest time in seconds, since the start of the run, as the
+     * program itself counts them.
      */
     double iterations, within_s;
     double more; /* Maximum number of iterations of this child process alone. */
@@ -45,7 +45,7 @@ struct steer_piece {
 /* Returns whether the child processes are `howmany train`. */
 bool steer_source_is_train(const struct steer_source *source);
 /*
- * Make the arguments of a child process; for `howmany train`, the arguments after `howmany`.
+ * Build the arguments of a child process; for `howmany train`, the arguments after `howmany`.
  * Returns 0, or EXIT_USAGE with a message.
  */
 int steer_command_make(const struct steer_source *source, const struct steer_task *task,

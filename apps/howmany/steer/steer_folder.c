@@ -12,7 +12,7 @@
  *
  * The points of a piece are collected in memory until its process ends, then written under another
  * name and renamed. All decisions follow from the pieces, so the folder is the whole state: after a
- * kill -9 only the piece in progress is made again, from the checkpoint it started from.
+ * kill -9, only the piece in progress is executed again, from the checkpoint at which it started.
  */
 #include "steer_folder.h"
 
@@ -33,8 +33,8 @@
 #include "value.h"
 
 /*
- * RETRIES is the number of times that a program of the user is started again after it has died.
- * COPY_BYTES is the size of the buffer for copies of files.
+ * RETRIES is the number of times that the user's program is restarted after it has died. COPY_BYTES
+ * is the size of the buffer for copying files.
  */
 enum { RETRIES = 3, COPY_BYTES = 1 << 16 };
 
@@ -137,23 +137,26 @@ struct piece_run {
     const struct steer_task *task;
     struct steer_line *line;
     struct launch_child *child;
-    struct hm_text
-        lines; /* Text that is written to the file of this piece (piece-0000.jsonl) at its end. */
+    /* Text that is written to the file of this piece (piece-0000.jsonl) at its end. */
+    struct hm_text lines;
     double start_s; /* Start of the piece, in seconds since the start of the training. */
-    double
-        last_s; /* Run time of the child processes of this piece at the last point, in seconds. */
-    /* Iterations and seconds at the last point, as the program itself counts them. */
+    /* Run time of the child processes of this piece at the last point, in seconds. */
+    double last_s;
+    /*
+     * Number of iterations and time in seconds at the last point, as the program itself counts
+     * them.
+     */
     double raw_count, raw_s;
     double begin_count, begin_s; /* Values of raw_count and raw_s at the start of the piece. */
     double most;                 /* Maximum number of iterations of this piece. */
-    double offset;               /* Number of iterations that the run had made before this piece. */
+    double offset;    /* Number of iterations that the run had performed before this piece. */
     double earlier_s; /* Run time of the child processes of this piece that died and were restarted,
                          in seconds. */
     /* Number that is added to the iteration numbers that the program reports. */
     double shift;
     size_t points;
-    const char
-        *ended; /* Reason why the child process ended; NULL if the program did not give one. */
+    /* Reason why the child process ended; NULL if the program did not give one. */
+    const char *ended;
     bool times_reported; /* True if the program reports the times of its iterations. */
     bool failed;         /* True if memory ran out. */
 };
@@ -198,8 +201,8 @@ static void piece_take(struct piece_run *r, const struct raw_point *raw, double 
     if (raw->loss <= r->task->target)
         r->ended = END_REACHED;
     /*
-     * A program of the user may not know the target loss and the limit of iterations, so it is
-     * ended here.
+     * The user's program may not know the target loss and the limit on iterations, so it is ended
+     * here.
      */
     bool done = r->ended == END_REACHED || iteration - r->begin_count >= r->most;
     if (done && !steer_source_is_train(r->folder->source))
@@ -302,8 +305,8 @@ static void write_points(struct piece_run *r)
 
 /*
  * Compute the start-up time of a program that does not report times: the first iteration is assumed
- * to take as long as the second, and the rest of its time is the start-up. Returns the time in
- * seconds of the start-up; NaN if unknown.
+ * to take as long as the second, and the rest of its time is the start-up. Returns the start-up
+ * time in seconds; NaN if unknown.
  */
 static double separate_startup(struct piece_run *r)
 {
@@ -332,7 +335,7 @@ static void write_end(struct piece_run *r, const char *ended, double end_s, doub
     hm__text_add(&r->lines, "\n");
 }
 
-/* Returns how a child process ended; NULL means that the process died and may be started again. */
+/* Returns how a child process ended; NULL if the process died and may be started again. */
 static const char *process_end(const struct piece_run *r, const struct launch_child *child)
 {
     bool train = steer_source_is_train(r->folder->source);
@@ -398,7 +401,7 @@ static void complain_of_failure(const struct piece_run *r, const struct launch_c
             (int)length, child->tail);
 }
 
-/* Run the child process that executes one piece of a run; if the program of the user dies, start it
+/* Run the child process that executes one piece of a run; if the user's program dies, start it
  * again. */
 static int run_processes(struct piece_run *r, struct steer_piece *piece, const char **ret_ended,
                          double *ret_wall_s)

@@ -19,19 +19,19 @@ struct steer_folder {
     const char *identity;
 
     long pieces;  /* Number of pieces in the folder so far. */
-    long made;    /* Number of pieces that this process has made. */
-    double bytes; /* Bytes of the largest checkpoint; NaN if unknown. */
+    long made;    /* Number of pieces that this process has executed. */
+    double bytes; /* Size of the largest checkpoint in bytes; NaN if unknown. */
     struct cli_progress progress;
 };
 
 /* Limits of one piece of a run (one child process); INFINITY for no limit. */
 struct steer_limits {
     double iterations; /* Maximum number of iterations in this piece of the run. */
-    double seconds;    /* Maximum time of the piece in seconds, without the time for a change of the
-                          algorithm or of the number of workers. */
+    double seconds;    /* Maximum time of the piece in seconds, excluding the time for changing the
+                          algorithm or the number of workers. */
 };
 
-/* Create the folder, or check that an existing one belongs to this training. Returns 0, or
+/* Create the folder, or check that an existing folder belongs to this training. Returns 0, or
  * EXIT_USAGE with a message. */
 int steer_folder_open(struct steer_folder *folder);
 /*

@@ -2,15 +2,15 @@
  * Fits loss curves to the runs of a steered training (steer_types.h). A run that started from
  * scratch is a trace from iteration 1 on. A run that started from the checkpoint of another run is
  * shifted to the iteration at which a run from scratch, with the same algorithm on the same number
- * of workers m, is expected to have the loss of the checkpoint. So its points improve the fitted
- * loss g(i, m) after i iterations, where the loss is small. Like Hemingway's loop (Pan,
+ * of workers m, is expected to have the loss of the checkpoint. In this way, its points improve the
+ * fitted loss g(i, m) after i iterations, where the loss is small. Like Hemingway's loop (Pan,
  * Venkataraman, Tai, Gonzalez 2016), this assumes that the progress of a run depends only on its
  * loss.
  *
  * The time from a loss L to the target is T(target) - T(L), where T is the time of a whole run as
- * `howmany advise` computes it. With few points the fit may extrapolate badly, so for a run with
+ * `howmany advise` computes it. With few points, the fit may extrapolate badly, so for a run with
  * fewer than FIT_POINTS points the recent rate is used: the mean slope of ln(P - P*) over the later
- * half of its time, where P is the loss and P* the lowest possible loss.
+ * half of its time, where P is the loss and P* is the lowest possible loss.
  */
 #include "steer_model.h"
 
@@ -28,7 +28,7 @@ enum { FIT_POINTS = 5, BISECTIONS = 60 };
 
 /*
  * The recent rate of a run is used to estimate the time from another loss only if the excess loss P
- * - P* of the run is at most NEAR times that at the other loss.
+ * - P* of the run is at most NEAR times the excess loss at the other loss.
  */
 static const double NEAR = 10;
 
@@ -150,7 +150,7 @@ static double model_offset(const struct steer_model *model, const struct steer_l
 
 /*
  * Returns the lowest possible loss P* that is used for the rates of runs while there is no fit: the
- * given one or, if none is given, a tenth below the target.
+ * given value or, if none is given, a value a tenth below the target.
  */
 static double assumed_best(const struct steer_state *state)
 {
@@ -200,9 +200,9 @@ void steer_model_release(struct steer_model *m)
 /* ---- estimates ------------------------------------------------------------------------------- */
 
 /*
- * Estimates the time in which an algorithm on m workers reaches a given excess loss, if it starts
- * from scratch. The time is NaN if it cannot be estimated, and INFINITY if the loss is not expected
- * to be reached.
+ * Estimates the time that an algorithm on m workers needs to reach a given excess loss from
+ * scratch. The time is NaN if it cannot be estimated, and INFINITY if the loss is not expected to
+ * be reached.
  */
 static struct steer_estimate model_whole(const struct steer_model *model, size_t algorithm,
                                          size_t m, double excess)
@@ -243,8 +243,8 @@ static struct steer_estimate model_between(const struct steer_model *model, size
 }
 
 /*
- * Returns the time, in seconds, in which a run measured its first `count` points, without the time
- * for which it was paused.
+ * Returns the time in seconds that a run took to measure its first `count` points, excluding the
+ * time for which it was paused.
  */
 static double line_active_s(const struct steer_line *line, size_t count)
 {
@@ -258,7 +258,7 @@ static double line_active_s(const struct steer_line *line, size_t count)
 
 /*
  * Returns the rate at which ln(P - P*) of a run decreases, in 1/s, over the later half of its time,
- * where P is the loss and P* the lowest possible loss; NaN if unknown.
+ * where P is the loss and P* is the lowest possible loss; NaN if unknown.
  */
 static double line_rate(const struct steer_model *model, const struct steer_line *line,
                         size_t count)
@@ -285,8 +285,8 @@ static double line_rate(const struct steer_model *model, const struct steer_line
 }
 
 /*
- * Returns the time, in seconds, in which an excess loss decreases to that of the target at a
- * constant rate.
+ * Returns the time in seconds that an excess loss needs to decrease to the target at a constant
+ * rate.
  */
 static double rate_time(const struct steer_model *model, double from, double rate)
 {
@@ -319,7 +319,7 @@ struct steer_estimate steer_model_line(const struct steer_model *model,
 }
 
 /*
- * Returns the last run of an algorithm on m workers whose excess loss is near the given one; NULL
+ * Returns the last run of an algorithm on m workers whose excess loss is near the given value; NULL
  * if there is none.
  */
 static const struct steer_line *find_near_line(const struct steer_model *model, size_t algorithm,

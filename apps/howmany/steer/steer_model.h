@@ -1,7 +1,7 @@
 /*
  * Estimates the time to the target loss from the measured points of all runs so far. It uses f(m),
- * the time in seconds of an iteration on m workers, and g(i, m), the loss after i iterations, both
- * fitted as in `howmany advise`, and the recent rate at which the loss of each run decreases.
+ * the time in seconds of an iteration on m workers, g(i, m), the loss after i iterations, and the
+ * recent rate at which the loss of each run decreases. f and g are fitted as in `howmany advise`.
  */
 #ifndef HM_STEER_MODEL_H
 #define HM_STEER_MODEL_H
@@ -23,7 +23,7 @@ struct steer_estimate {
     /* Expected time to the target loss, in seconds; INFINITY if the target is not expected to be
      * reached; NaN if unknown. */
     double time_s;
-    double high_s; /* Upper end of the interval of time_s; NaN if unknown. */
+    double high_s; /* Upper end of the interval for time_s; NaN if unknown. */
 };
 
 /*
@@ -45,7 +45,7 @@ bool steer_model_near(const struct steer_model *model, size_t algorithm, size_t 
                       double from_loss);
 /*
  * Estimates the time that an algorithm on m workers needs from the loss `from_loss` to the target
- * loss, without the time for the change to this algorithm and number of workers.
+ * loss, excluding the time for changing to this algorithm and number of workers.
  */
 struct steer_estimate steer_model_choice(const struct steer_model *model, size_t algorithm,
                                          size_t m, double from_loss);

@@ -13,8 +13,8 @@ static const char *show_known_time(double seconds, char *text)
 }
 
 /*
- * Format a loss, relative to the lowest possible loss if that is known; an empty string if the loss
- * is unknown.
+ * Format a loss, relative to the lowest possible loss if that is known; the result is an empty
+ * string if the loss is unknown.
  */
 static const char *show_task_loss(const struct steer_task *task, double loss, char *text)
 {
@@ -24,7 +24,7 @@ static const char *show_task_loss(const struct steer_task *task, double loss, ch
 }
 
 /*
- * Returns the words that say what the printed losses are relative to; an empty string if they are
+ * Returns a phrase that says what the printed losses are relative to; an empty string if they are
  * absolute.
  */
 static const char *loss_words(const struct steer_task *task)

@@ -1,4 +1,7 @@
-/* Writes the decisions and the result of a steered training: log, text, JSON and HTML report. */
+/*
+ * Writes the decisions and the result of a steered training as a log, text, JSON and an HTML
+ * report.
+ */
 #ifndef HM_STEER_OUTPUT_H
 #define HM_STEER_OUTPUT_H
 
@@ -10,10 +13,10 @@ int steer_output_log(const struct steer_folder *folder, const struct steer_state
 void steer_output_text(const struct steer_folder *folder, const struct steer_state *state,
                        struct hm_text *out);
 void steer_output_json(const struct steer_state *state, struct hm_text *out);
-/* Write the report, one HTML page. */
+/* Write the report as a single HTML page. */
 void steer_report_html(const struct steer_state *state, struct hm_text *out);
 
-/* Describe why a run was chosen for a frame, in a few words. */
+/* Describe in a few words why a run was chosen for a frame. */
 void steer_output_reason(const struct steer_state *state, const struct steer_decision *decision,
                          struct hm_text *out);
 /* Describe the result in one sentence. */

@@ -1,10 +1,10 @@
 /*
  * Makes the decisions of a steered training. Choices (an algorithm and a number of workers) are
- * compared by their expected time to the target loss, including the time for the change; for the
- * goal cost, this time is multiplied by the number of workers. The current run continues unless
- * another choice is better by MARGIN, and a choice that was never tried must be better even at the
- * upper end of its interval: gains of a few per cent are not reliable, because the progress of a
- * run depends on more than its loss.
+ * compared by their expected time to the target loss, including the time for the change; if the
+ * goal is the cost, this time is multiplied by the number of workers. The current run continues
+ * unless another choice is better by MARGIN, and a choice that was never tried must be better even
+ * at the upper end of its interval: gains of a few percent are not reliable, because the progress
+ * of a run depends on more than its loss.
  */
 #include "steer_plan.h"
 
@@ -33,9 +33,9 @@ static const double LOST_SHARE = 0.5;
 enum { RETRY_ITERATIONS = 3 };
 
 /*
- * A challenger is a run that continues alongside the chosen run (the leader) on idle nodes. It goes
- * on while it has fewer than CHALLENGER_POINTS points, or while it is expected to need at most
- * SLOWER times as long as the leader.
+ * A challenger is a run that continues alongside the chosen run (the leader) on idle nodes. It
+ * continues while it has fewer than CHALLENGER_POINTS points, or while it is expected to need at
+ * most SLOWER times as long as the leader.
  */
 enum { CHALLENGER_POINTS = 12 };
 static const double SLOWER = 3;
@@ -84,8 +84,8 @@ size_t steer_plan_first(const struct steer_task *task)
 /*
  * Algorithms in the order in which they are tried one after another: those that usually need fewer
  * passes over the data come first. CoCoA+ needs at most as many passes as CoCoA (Ma et al. 2015);
- * both and L-BFGS need fewer than gradient methods. Algorithms that are not listed come last, in
- * their given order.
+ * both of these and L-BFGS need fewer passes than gradient methods. Algorithms that are not listed
+ * come last, in their given order.
  */
 static const char *const usual_order[] = {"cocoa+",    "cocoa",    "lbfgs",     "splash", "adam",
                                           "mini-sdca", "momentum", "local-sgd", "sgd",    "gd"};
@@ -115,7 +115,7 @@ size_t steer_plan_algorithm(const struct steer_task *task, size_t place)
 
 /*
  * Returns whether there are enough nodes to try every algorithm at the same time on the number of
- * workers with index m and, if `smaller` is true, on all smaller numbers too.
+ * workers with index m and, if `smaller` is true, also on all smaller numbers.
  */
 static bool nodes_suffice(const struct steer_task *task, size_t m, bool smaller)
 {
@@ -163,8 +163,8 @@ static bool trial_exists(const struct steer_state *state, size_t algorithm, size
 }
 
 /*
- * Returns the time of the first trial in seconds, which is used as an estimate for further trials;
- * 0 before the first trial.
+ * Returns the time of the first trial in seconds, which is used as an estimate for later trials; 0
+ * before the first trial.
  */
 static double trial_seconds(const struct steer_state *state)
 {
@@ -192,8 +192,8 @@ static long find_first_line(const struct steer_state *state, const struct steer_
 }
 
 /*
- * Choose another number of workers for the best algorithm. In the list of numbers, it is two places
- * above or two places below the number of the first trials. Returns false if both were tried.
+ * Choose another number of workers for the best algorithm: two places above or two places below the
+ * number of the first trials in the list of numbers. Returns false if both have been tried.
  */
 static bool next_workers(const struct steer_state *state, size_t algorithm,
                          struct steer_trial *ret_trial)
@@ -237,7 +237,7 @@ bool steer_plan_retry(const struct steer_state *state, const struct steer_model 
     const struct steer_task *task = state->task;
     long ahead = steer_plan_best_state(state);
     /*
-     * The time so far is used as a second estimate of the time that is left; the larger estimate
+     * The time so far is used as a second estimate of the remaining time; the larger estimate
      * counts. If no time can be estimated for the current run, a trial may take longer.
      */
     double seconds = isfinite(leader->expected_s)
@@ -332,8 +332,8 @@ static void choice_offer(const struct steer_state *state, struct steer_choice *b
 }
 
 /*
- * Consider the runs that can continue: those that run at the same time, the current one, and the
- * one with the smallest loss. Any other run would repeat work that one of these has done.
+ * Consider the runs that can continue: the runs that are active at the same time, the current run,
+ * and the run with the smallest loss. Any other run would repeat work that one of these has done.
  */
 static void offer_lines(const struct steer_state *state, const struct steer_model *model,
                         struct steer_choice *best, double *best_score, double *rival_score)
@@ -350,8 +350,9 @@ static void offer_lines(const struct steer_state *state, const struct steer_mode
         size_t known = steer_line_known(line, state->now_s);
         struct steer_estimate e = steer_model_line(model, line);
         /*
-         * A simulated run that is active has already worked on the iteration after its last point;
-         * this time is subtracted. A run that is not simulated starts again from its checkpoint.
+         * A simulated run that is active has already spent some time on the iteration after its
+         * last point; this time is subtracted. A run that is not simulated starts again from its
+         * checkpoint.
          */
         if (state->task->virtual_time && line->state == STEER_RUNNING && known > 0 &&
             isfinite(e.time_s))
@@ -371,8 +372,8 @@ static void offer_lines(const struct steer_state *state, const struct steer_mode
 }
 
 /*
- * Returns whether an algorithm on m workers was already tried from the current checkpoint of run
- * `parent`.
+ * Returns whether an algorithm on m workers has already been tried from the current checkpoint of
+ * run `parent`.
  */
 static bool was_tried(const struct steer_state *state, size_t algorithm, size_t m, long parent)
 {
@@ -482,8 +483,8 @@ static bool challenger_worth(const struct steer_state *state, const struct steer
 }
 
 /*
- * Find the best active run that is not in the list `lines`; if `other` is true, its algorithm must
- * not be in the list either. Returns -1 if there is none.
+ * Find the best active run that is not in the list `lines`; if `other` is true, no run in the list
+ * may have the same algorithm. Returns -1 if there is none.
  */
 static long find_challenger(const struct steer_state *state, const struct steer_model *model,
                             const struct steer_choice *leader, const long *lines, size_t count,

@@ -6,10 +6,10 @@
  * trials start together, and the frame ends when every algorithm has performed TRIAL_TOGETHER
  * iterations on the middle number of workers; otherwise trials of TRIAL_ALONE iterations run one
  * after another. Before each later frame, the models are fitted to all points so far, and the run
- * that is expected to reach the target loss first is chosen. A frame lasts a third of the time that
- * is left.
+ * that is expected to reach the target loss first is chosen. A frame lasts a third of the remaining
+ * time.
  *
- * All times are those of one clock. In a simulation, it counts the time of the simulated
+ * All times are measured by one clock. In a simulation, it counts the time of the simulated
  * iterations, and a change of the number of workers takes the time to move the checkpoint to one
  * node and from there to the new ranks. If the ranks are not simulated, it counts the wall time of
  * all processes, including their start.
@@ -51,7 +51,7 @@ void steer_session_release(struct steer_session *s)
 
 /* ---- time and limits ------------------------------------------------------------------------- */
 
-/* Returns the time of a run's first point whose loss is at or below the target; INFINITY if there
+/* Returns the time of a run's first point whose loss does not exceed the target; INFINITY if there
  * is none. */
 static double line_reached_s(const struct steer_state *state, const struct steer_line *line)
 {
@@ -308,8 +308,9 @@ static size_t session_follow(struct steer_session *s, const struct steer_choice 
 }
 
 /*
- * Returns the expected time of an iteration of a new run in seconds: that of the last run with the
- * same algorithm and number of workers or, if there is none, that of its parent.
+ * Returns the expected time of an iteration of a new run in seconds. This is the time of the last
+ * run with the same algorithm and number of workers or, if there is none, the time of the parent
+ * run.
  */
 static double new_line_seconds(const struct steer_state *state, const struct steer_line *line)
 {
@@ -328,7 +329,8 @@ static double frame_length(const struct steer_session *s, const struct steer_cho
 {
     const struct steer_state *state = s->state;
     /*
-     * The loss may rise in the first iterations after a change, so a new run gets more iterations.
+     * The loss may rise in the first iterations after a change, so a new run is given more
+     * iterations.
      */
     double least = line->count > 0 ? FRAME_ITERATIONS * line->points[line->count - 1].seconds
                                    : NEW_ITERATIONS * new_line_seconds(state, line);
@@ -346,7 +348,7 @@ static double frame_length(const struct steer_session *s, const struct steer_cho
 
 /*
  * Returns the loss that is expected after `after_s` seconds if ln(P - P*) decreases linearly to its
- * value at the target, where P is the loss and P* the lowest possible loss.
+ * value at the target, where P is the loss and P* is the lowest possible loss.
  */
 static double expected_loss(const struct steer_model *model, double from_loss, double expected_s,
                             double after_s)

@@ -1,4 +1,4 @@
-/* Carries out one steered training from start to end: trials first, then frames with a decision
+/* Carries out one steered training from start to finish: first trials, then frames with a decision
  * before each frame. */
 #ifndef HM_STEER_SESSION_H
 #define HM_STEER_SESSION_H
@@ -17,8 +17,8 @@ struct steer_session {
      * the number of workers; NaN if unknown.
      */
     double bandwidth_bytes_per_s, latency_s;
-    bool switch_given; /* True if the user gave the time in seconds that a change of the algorithm
-                          or of the number of workers takes. */
+    bool switch_given; /* True if the user gave the time in seconds for changing the algorithm or
+                          the number of workers. */
 };
 
 /*

@@ -1,15 +1,15 @@
 /*
  * Predicts the time of an iteration in seconds before anything has run, from the specification
  * sheet of the simulated cluster and the size of the data. A pass over the rows takes two
- * operations for each entry of the data, to multiply a row x by the weights w. The changes of the
- * weights, which few rows cause, are not counted. The model is then summed by a binomial tree and
- * sent back:
+ * operations for each entry of the data, to multiply a row x by the weights w. Changes of the
+ * weights are not counted, because only a few rows cause them. The models are then summed over a
+ * binomial tree, and the sum is sent back:
  *
  *     f(m) = 2 entries / (m flops) + 2 ceil(log2 m) (latency + 8 bytes features / bandwidth).
  *
  * Only the ratio of the two parts matters here, because it decides on which number of workers m the
- * first trial runs. Limits: algorithms that pass over the rows several times, or have other
- * parameters than one weight for each feature, take longer than this.
+ * first trial runs. Limits: algorithms that pass over the rows several times, or that have
+ * parameters other than one weight for each feature, take longer than this.
  */
 #include "steer_sheet.h"
 

@@ -7,7 +7,7 @@
 
 #include "steer_types.h"
 
-/* Values of the specification sheet for one worker and the network; NaN if unknown. */
+/* Values of the specification sheet for one worker and for the network; NaN if unknown. */
 struct steer_sheet {
     double flops; /* Speed of a worker in flop/s. */
     double bandwidth_bytes_per_s, latency_s;
@@ -15,8 +15,8 @@ struct steer_sheet {
 
 /*
  * Set the time in seconds of an iteration on each number of workers of the task, for data with
- * `entries` values other than 0 and `features` columns. If a value of the specification sheet is
- * unknown, the task gets no predicted time.
+ * `entries` nonzero values and `features` columns. If a value of the specification sheet is
+ * unknown, no time is predicted.
  */
 void steer_sheet_fill(struct steer_task *task, double entries, double features,
                       const struct steer_sheet *sheet);

@@ -23,29 +23,32 @@ struct steer_task {
     size_t m_count;
     double target;      /* Target loss, which ends the training. */
     double best;        /* Lowest possible loss P*; NaN means that the fit estimates it. */
-    double within_s;    /* Seconds after which the training ends; INFINITY for no limit. */
+    double within_s;    /* Time in seconds after which the training ends; INFINITY for no limit. */
     double cost;        /* Maximum cost of the training; INFINITY for no limit. */
     double price_per_s; /* Price of a worker per second; NaN if unknown. */
     enum hm_goal goal;  /* Quantity to minimise: HM_GOAL_TIME or HM_GOAL_COST. */
     /* Maximum number of iterations of a run. If the run started from a checkpoint, the iterations
-     * before the checkpoint count too. */
+     * before the checkpoint are also counted. */
     double iterations;
     double explore_s; /* Maximum length of frame 0, in which the trials run, in seconds; INFINITY
                          for no limit. */
-    /* Length of the frames (the time between two decisions) after frame 0 in seconds; NaN means a
-     * share of the expected time to the target. */
+    /* Length in seconds of the frames after frame 0 (a frame is the time between two decisions);
+     * NaN means a share of the expected time to the target. */
     double frame_s;
-    double nodes;  /* Number of nodes that may be used at once. */
+    double nodes;  /* Number of nodes that may be used at the same time. */
     bool together; /* True if several runs may be active at the same time, on different nodes. */
     bool virtual_time; /* True if the ranks are simulated, so that times are virtual. */
     /*
-     * Seconds that a change of the algorithm or of the number of workers takes; NaN means the
-     * measured time to start a program.
+     * Time in seconds for changing the algorithm or the number of workers; NaN means the measured
+     * time to start a program.
      */
     double switch_s;
     bool moves_only; /* True if only a change of the number of workers takes the time switch_s, and
-                        a change of the algorithm takes none. */
-    /* Seconds of an iteration on each number of workers, predicted from the specification sheet. */
+                        a change of the algorithm takes no time. */
+    /*
+     * Time in seconds of an iteration on each number of workers, predicted from the specification
+     * sheet.
+     */
     double sheet_s[STEER_M];
     bool has_sheet; /* True if the predictions in sheet_s are known. */
 };
@@ -54,7 +57,7 @@ struct steer_task {
 struct steer_point {
     double iteration; /* Number of iterations since the run started. */
     double loss;
-    double seconds; /* Seconds of one iteration at this point. */
+    double seconds; /* Time of one iteration in seconds at this point. */
     double clock_s; /* Time of the point, in seconds since the start of the training. */
 };
 
@@ -73,7 +76,7 @@ struct steer_line {
                          of workers. */
     double from_loss; /* Loss of the run `parent` at the checkpoint from which this run started; NaN
                          without a parent. */
-    struct steer_point *points; /* Measured points in the order of time; owned. */
+    struct steer_point *points; /* Measured points, ordered by time; owned. */
     size_t count, room;
     int idle; /* Number of consecutive frames, up to the last one, in which the run measured no
                  point. */
@@ -82,10 +85,10 @@ struct steer_line {
                    is none. */
     double clock_s;   /* Time of the checkpoint of the last piece, in seconds since the start of the
                          training. */
-    double raw_s;     /* Seconds of the run up to its last checkpoint, as the program itself counts
-                         them. */
-    double raw_count; /* Iterations of the run up to its last checkpoint, as the program itself
-                         counts them. */
+    double raw_s;     /* Time of the run in seconds up to its last checkpoint, as the program itself
+                         counts it. */
+    double raw_count; /* Number of iterations of the run up to its last checkpoint, as the program
+                         itself counts them. */
 };
 
 /* The reason for a decision. */
@@ -101,15 +104,15 @@ enum steer_why {
     STEER_WHYS
 };
 
-/* A decision: which run continues in a frame, why, what was expected and what was achieved. */
+/* A decision: which run continues in a frame and why, and the expected and achieved results. */
 struct steer_decision {
     size_t frame;
     size_t line;
     enum steer_why why;
     double at_s;      /* Time of the decision, in seconds since the start of the training. */
     double from_loss; /* Loss at the time of the decision; NaN if unknown. */
-    double switch_s; /* Seconds needed to change to another algorithm or number of workers; 0 if the
-                        current run continues. */
+    double switch_s;  /* Time in seconds needed to change to another algorithm or number of workers;
+                         0 if the current run continues. */
     double expected_s; /* Expected time from the decision until the target loss is reached; NaN if
                           unknown. */
     double rival_s; /* Expected time to the target loss with the second best choice; NaN if there is
@@ -121,8 +124,8 @@ struct steer_decision {
                        start of the training. */
     /* Time at which the child process of this decision ended; NaN if it did not run. */
     double ended_s;
-    double
-        achieved_loss; /* Loss at the time ended_s, when the child process ended; NaN if unknown. */
+    /* Loss at the time ended_s, when the child process ended; NaN if unknown. */
+    double achieved_loss;
 };
 
 struct steer_state {
@@ -133,15 +136,14 @@ struct steer_state {
     size_t decision_count;
     size_t frame;     /* Number of the current frame; 0 means the frame of the trials. */
     double now_s;     /* Current time, in seconds since the start of the training. */
-    double worker_s;  /* Worker-seconds of all child processes so far. */
+    double worker_s;  /* Worker-seconds used by all child processes so far. */
     double explore_s; /* Time at the end of frame 0, in seconds since the start of the training. */
     double startup_s; /* Shortest measured time to start a program; 0 in a simulation. */
     long last_m;  /* Number of workers of the run that was active last, as an index in the list of
                      the task; -1 if there is none. */
     long leader;  /* Index of the run that was chosen last; -1 if there is none. */
     long reached; /* Index of the run that reached the target loss; -1 if there is none. */
-    const char
-        *stopped; /* Reason why the training ended; NULL means that the training continues. */
+    const char *stopped; /* Reason why the training ended; NULL while the training continues. */
 };
 
 const char *steer_why_name(enum steer_why why);
@@ -150,10 +152,10 @@ const char *steer_why_name(enum steer_why why);
 long steer_line_add(struct steer_state *state, size_t algorithm, size_t m, long parent);
 /* Add a measured point to a run. Returns false if memory runs out. */
 bool steer_line_point(struct steer_line *line, const struct steer_point *point);
-/* Returns the number of points in a run that were measured at the time `until_s` or before. */
+/* Returns the number of points in a run that were measured no later than `until_s`. */
 size_t steer_line_known(const struct steer_line *line, double until_s);
-/* Returns the loss of the last point of a run that was measured at the time `until_s` or before;
- * NaN if there is no such point. */
+/* Returns the loss at the last point of a run that was measured no later than `until_s`; NaN if
+ * there is no such point. */
 double steer_line_loss(const struct steer_line *line, double until_s);
 double steer_line_m(const struct steer_state *state, const struct steer_line *line);
 void steer_state_release(struct steer_state *state);

@@ -1,8 +1,8 @@
 /*
- * Makes the command lines of a study's runs. The keys under `train:` and the keys of the algorithms
- * are checked against the options of `howmany train`, so that a mistake is reported with its line
- * before anything runs. The study itself sets the algorithm, the number of workers, the seed and
- * the limits of each run.
+ * Builds the command lines of a study's runs. The keys under `train:` and the keys of the
+ * algorithms are checked against the options of `howmany train`, so that a mistake is reported with
+ * its line before anything runs. The study itself sets the algorithm, the number of workers, the
+ * seed and the limits of each run.
  */
 #include "study_commands.h"
 #include "load.h"
@@ -193,8 +193,8 @@ static const struct hm_study_option *find_train_option(const struct hm_study_spe
     return NULL;
 }
 
-/* Check the options of all algorithms. All runs have the same problem and data, which are those of
- * the first algorithm, because it is checked last. */
+/* Check the options of all algorithms. All runs use the problem and the data of the first
+ * algorithm, because it is checked last. */
 static int check_options(struct study_commands *w, bool *ret_made)
 {
     const struct hm_study_option *problem = find_train_option(w->spec, "problem");
@@ -254,7 +254,7 @@ static int add_options(struct launch_command *command, const struct hm_study_opt
     return rc;
 }
 
-/* Returns the path of a file whose name is relative to the folder of the study's file; NULL when
+/* Returns the path of a file whose name is relative to the folder of the study's file; NULL if
  * memory runs out. */
 static const char *path_beside_file(const struct study_commands *w, const char *name)
 {
@@ -411,8 +411,8 @@ static double least_loss(const struct hm_trace *trace)
 }
 
 /*
- * P* is the lowest possible objective. With a duality gap, it is between objective - gap and
- * objective. The lower end is used, because no run can get below it, and a run that reaches the
+ * P* is the lowest possible objective. With a duality gap, it lies between objective - gap and
+ * objective. The lower end is used, because no run can fall below it, and a run that reaches the
  * target loss relative to the lower end has certainly reached it relative to the true P*. The
  * losses of runs are overestimated by at most a twentieth of the target loss.
  */

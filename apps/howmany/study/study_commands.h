@@ -1,4 +1,4 @@
-/* Makes the command line of each run of a study (`howmany train …`), and the name of its trace. */
+/* Builds the command line of each run of a study (`howmany train …`), and the name of its trace. */
 #ifndef HM_STUDY_COMMANDS_H
 #define HM_STUDY_COMMANDS_H
 
@@ -8,11 +8,11 @@
 
 struct hm_arena;
 
-/* Methods to find P*, the lowest possible objective. */
+/* Methods for finding P*, the lowest possible objective. */
 enum study_reference {
     STUDY_GIVEN, /* P* is given in the study's file. */
-    /* P* is found by a run that ends when its duality gap is small; P* is then known up to that
-       gap. */
+    /* P* is found by a run that ends when its duality gap is small; P* is then known to within that
+     * gap. */
     STUDY_GAP,
     STUDY_LBFGS,    /* P* is found by a long run of L-BFGS. */
     STUDY_ESTIMATED /* P* is not known; the fit estimates it. */
@@ -26,7 +26,7 @@ struct study_commands {
     const char *simulate; /* Path or name of the cluster to simulate; NULL means that the ranks are
                              not simulated. */
     struct launch_command common; /* Arguments that all runs share. */
-    struct hm_arena *arena;       /* Owns the strings of this struct. */
+    struct hm_arena *arena;       /* Owns the strings in this struct. */
 };
 
 /* Check every option in the study's file that is passed to runs. Returns 0, or EXIT_USAGE with a
@@ -34,7 +34,7 @@ struct study_commands {
 int study_commands_prepare(struct study_commands *commands, const struct hm_study_spec *spec);
 void study_commands_release(struct study_commands *commands);
 
-/* Make the arguments after `howmany` for one run. `best` is P*, the lowest possible objective; NaN
+/* Build the arguments after `howmany` for one run. `best` is P*, the lowest possible objective; NaN
  * while it is not known. Returns 0, or EXIT_USAGE with a message. */
 int study_commands_run(const struct study_commands *commands, const struct study_run *run,
                        double best, struct launch_command *ret_command);
@@ -44,7 +44,7 @@ int study_commands_run(const struct study_commands *commands, const struct study
  */
 int study_commands_start(const struct study_commands *commands, const struct study_run *run,
                          struct launch_command *command);
-/* Make the arguments of the run that finds P*, the lowest possible objective. Call it only for the
+/* Build the arguments of the run that finds P*, the lowest possible objective. Call it only for the
  * methods STUDY_GAP and STUDY_LBFGS. */
 int study_commands_reference(const struct study_commands *commands,
                              struct launch_command *ret_command);

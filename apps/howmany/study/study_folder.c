@@ -7,8 +7,8 @@
  *     ALGORITHM-M-SEED.failed    reason why a run has no trace or must not be executed again
  *
  * A run is a child process, `howmany train`. Its trace is collected in memory until the summary
- * arrives, then written under another name and renamed. So the folder is the whole state of a
- * study, and when this process is killed, only the run in progress is lost.
+ * arrives, then written under another name and renamed. Therefore, the folder is the whole state of
+ * a study, and when this process is killed, only the run in progress is lost.
  */
 #include "study_folder.h"
 
@@ -60,7 +60,7 @@ static bool run_file(const struct study_folder *f, const struct study_run *run, 
 
 /* ---- a run as a child process --------------------------------------------------------------- */
 
-/* The output of a run that is in progress. */
+/* The output of a run in progress. */
 struct study_child {
     struct study_folder *folder;
     const char *what; /* Description of the run, such as "cocoa+ on 16 workers". */
@@ -69,7 +69,7 @@ struct study_child {
     bool summary, diverged;
 };
 
-/* Show which run is in progress, with the share of the budget that earlier runs have used. */
+/* Show which run is in progress, and the share of the budget that earlier runs have used. */
 static void say_run(struct study_folder *f, const char *what)
 {
     double budget = f->commands->spec->budget_s, used = study_table_spent(&f->table);
@@ -133,7 +133,9 @@ static int mark_failed_run(const struct study_child *m, const struct launch_chil
     return rc;
 }
 
-/* Write the trace of a run that ended, or the reason why it failed. Returns 0 or an exit code. */
+/*
+ * Write the trace of a run that has ended, or the reason why it failed. Returns 0 or an exit code.
+ */
 static int finish_run(const struct study_child *m, const struct launch_child *child,
                       const char *path, const char *mark)
 {

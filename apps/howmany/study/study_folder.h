@@ -18,9 +18,9 @@ struct study_folder {
     /* Result of the run that finds P*, the lowest possible objective. */
     struct study_entry reference;
     double best; /* P*, the lowest possible objective; NaN if not known. */
-    /* Largest amount by which the true P* may be larger than `best`; 0 if not known. */
+    /* Largest amount by which the true P* may exceed `best`; 0 if not known. */
     double best_error;
-    size_t made; /* Number of runs that this process has made. */
+    size_t made; /* Number of runs that this process has executed. */
     struct cli_progress progress;
 };
 

@@ -30,15 +30,15 @@ static int check_is_inside(const struct hm_study_check *check)
            check->achieved_s <= check->predicted_high_s;
 }
 
-/* Returns the result of a run that checks the answer: its seconds, or its worker-seconds if the
- * goal is the cost. */
+/* Returns the result of a run that checks the answer: its time in seconds, or its worker-seconds if
+ * the goal is the cost. */
 static double check_value(const struct hm_study_spec *spec, const struct hm_study_check *check)
 {
     return check->achieved_s * (spec->goal == HM_GOAL_COST ? check->m : 1);
 }
 
-/* Returns 1 if the chosen configuration took at most the time (or cost) of the runner-up, 0 if it
- * took more, and -1 if this is not known. */
+/* Returns 1 if the chosen configuration took at most as much time (or cost) as the runner-up, 0 if
+ * it took more, and -1 if this is not known. */
 static int chosen_was_better(const struct hm_study_spec *spec, const struct study_result *r)
 {
     if (r->check_count < STUDY_CHECKS)

@@ -1,11 +1,11 @@
 /*
  * Chooses the runs of a study.
  *
- * Initial runs: each algorithm on a middle number of workers m (the middle of ln m), on the largest
- * and on the smallest. The middle number comes first for all algorithms, because it is seldom the
- * most expensive, and even with a small budget each algorithm then has one run. After that the
- * advice names the run that helps most, until the budget is spent. No run begins after the budget
- * is spent, so at most one run exceeds the budget.
+ * The initial runs execute each algorithm on a middle number of workers m (in terms of ln m), on
+ * the largest number and on the smallest number. The middle number comes first for all algorithms,
+ * because it is seldom the most expensive, and even with a small budget each algorithm then has one
+ * run. After that, the advice names the run that helps most, until the budget is spent. No run
+ * begins after the budget is spent, so at most one run exceeds the budget.
  */
 #include "study_plan.h"
 
@@ -41,9 +41,9 @@ struct study_entry *study_table_at(const struct study_table *table, const struct
 
 /* ---- the initial runs ----------------------------------------------------------------------- */
 
-/* Find the numbers of workers m of the initial runs, as indices in the study's list: the one
- * nearest to the middle of ln m, the last and the first. Returns how many different indices there
- * are. */
+/* Find the numbers of workers m of the initial runs, as indices in the study's list: the number
+ * nearest to the middle of ln m, the last and the first. Returns the number of different
+ * indices. */
 static size_t initial_m(const struct hm_study_spec *spec, size_t places[INITIAL_M])
 {
     double middle = 0.5 * (log(spec->m[0]) + log(spec->m[spec->m_count - 1]));
@@ -215,7 +215,7 @@ enum study_verdict study_plan_any(const struct study_table *table, struct study_
 }
 
 /* Returns whether a candidate (an algorithm on a number of workers) is expected to reach the target
- * loss; otherwise a run of this candidate would be of little use. */
+ * loss; if not, a run of this candidate would be of little use. */
 static bool candidate_arrives(const struct hm_candidate *candidate)
 {
     return candidate->why != HM_WHY_NEVER && isfinite(candidate->time_s);
@@ -223,9 +223,9 @@ static bool candidate_arrives(const struct hm_candidate *candidate)
 
 /*
  * Find the best candidate (an algorithm on a number of workers) that has a missing run, and the
- * time of the run. A candidate is skipped if its probability of being the best is 0 or if it is not
- * expected to reach the target loss. Returns STUDY_ALL if no candidate has a missing run, and
- * STUDY_REPEATS if only skipped candidates have missing runs.
+ * expected time of the run. A candidate is skipped if its probability of being the best is 0 or if
+ * it is not expected to reach the target loss. Returns STUDY_ALL if no candidate has a missing run,
+ * and STUDY_REPEATS if only skipped candidates have missing runs.
  */
 static enum study_verdict find_best_missing(const struct study_table *table,
                                             const struct hm_advice *advice,

@@ -11,7 +11,7 @@
 struct study_run {
     size_t algorithm,
         m;       /* Indices of the algorithm and the number of workers in the lists of the study. */
-    double seed; /* Seed of the run, from 1 on. */
+    double seed; /* Seed of the run, counted from 1. */
 };
 
 enum study_run_state { STUDY_MISSING, STUDY_COMPLETE, STUDY_FAILED };
@@ -19,16 +19,19 @@ enum study_run_state { STUDY_MISSING, STUDY_COMPLETE, STUDY_FAILED };
 /* The result of one run of a study. */
 struct study_entry {
     enum study_run_state state;
-    /* Iterations, seconds and objective at the end of the run; 0 if the run has no trace. */
+    /*
+     * Number of iterations, time in seconds and objective at the end of the run; 0 if the run has
+     * no trace.
+     */
     double iterations, time_s, objective;
 };
 
-/* All runs that a study may make, with their results. */
+/* All runs that a study may execute, with their results. */
 struct study_table {
     const struct hm_study_spec *spec; /* Description of the study; borrowed. */
     /* Array of results, ordered by algorithm, number of workers and seed; owned. */
     struct study_entry *entries;
-    /* Seconds of the run that found P*, the lowest possible objective. */
+    /* Time in seconds of the run that found P*, the lowest possible objective. */
     double reference_s;
 };
 
@@ -36,7 +39,7 @@ int study_table_init(struct study_table *table, const struct hm_study_spec *spec
                      struct hm_err *err);
 void study_table_release(struct study_table *table);
 struct study_entry *study_table_at(const struct study_table *table, const struct study_run *run);
-/* Returns the time in seconds of all runs, including the reference run and the runs that
+/* Returns the total time of all runs in seconds, including the reference run and the runs that
  * diverged. */
 double study_table_spent(const struct study_table *table);
 /* Returns the number of complete runs. */
@@ -56,24 +59,24 @@ enum study_verdict {
     STUDY_BUDGET,  /* The study stops, because the budget is spent. */
     STUDY_ENOUGH,  /* The study stops, because no further run is expected to help. */
     STUDY_REPEATS, /* The study stops, because only runs with more seeds would help. */
-    STUDY_ALL      /* The study stops, because all runs were executed. */
+    STUDY_ALL      /* The study stops, because all runs have been executed. */
 };
 
 /* Returns the reason why the study stops, such as "the budget has no room for another run". */
 const char *study_verdict_text(enum study_verdict verdict);
-/* Choose the next initial run. Returns STUDY_FITS if all initial runs were executed. */
+/* Choose the next initial run. Returns STUDY_FITS if all initial runs have been executed. */
 enum study_verdict study_plan_first(const struct study_table *table, struct study_run *ret_run);
 /* Choose the next run after the initial runs, according to the advice. */
 enum study_verdict study_plan_more(const struct study_table *table, const struct hm_advice *advice,
                                    struct study_run *ret_run);
-/* Choose the next run if the runs so far cannot be fitted: the first run that is missing. */
+/* Choose the next run if the runs so far cannot be fitted: the first missing run. */
 enum study_verdict study_plan_any(const struct study_table *table, struct study_run *ret_run);
 
-/* Returns the candidate of the advice with rank `rank` (0: the best) among those that are expected
- * to reach the target loss and have no failed runs; NULL if there is none. */
+/* Returns the candidate of the advice with rank `rank` (0 for the best) among the candidates that
+ * are expected to reach the target loss and have no failed runs; NULL if there is none. */
 const struct hm_candidate *study_plan_check(const struct study_table *table,
                                             const struct hm_advice *advice, size_t number);
-/* Find the first run of an algorithm on m workers. Returns false if the study has no such runs. */
+/* Find the first run of an algorithm on m workers. Returns false if the study has no such run. */
 bool study_plan_find(const struct hm_study_spec *spec, const char *algorithm, double m,
                      struct study_run *ret_run);
 

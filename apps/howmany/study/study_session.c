@@ -1,5 +1,5 @@
 /*
- * Carries out one study from start to end. Runs are chosen, executed and recorded; the time per
+ * Carries out one study from start to finish. Runs are chosen, executed and recorded; the time per
  * iteration and the convergence are fitted; the advice names the algorithm and the number of
  * workers. To check the answer, the chosen configuration and the runner-up are each run once more,
  * with a seed that was not fitted.
@@ -38,7 +38,7 @@ static struct hm_converge_settings converge_settings(const struct study_result *
                                          .best = isnan(r->best) ? 0 : r->best};
 }
 
-/* Make the advice. An algorithm whose runs all failed has no traces and is not part of the
+/* Compute the advice. An algorithm whose runs have all failed has no traces and is not part of the
  * advice. */
 static int session_advise(const struct study_session *s, struct study_result *r, struct hm_err *err)
 {
@@ -138,8 +138,8 @@ static int session_answer(struct study_session *s, enum study_verdict verdict)
 static void check_compare(struct hm_study_check *check, const struct hm_trace *trace, double best,
                           double loss)
 {
-    /* Runs stop at P - P* <= loss, where P is the objective and P* its lowest possible value; the
-     * factor allows for the rounding of P* + loss. */
+    /* Runs stop at P - P* <= loss, where P is the objective and P* is its lowest possible value;
+     * the factor allows for the rounding of P* + loss. */
     size_t at = study_reached(trace, best + loss * (1 + 1e-9));
 
     check->loss = trace->loss[trace->count - 1] - best;

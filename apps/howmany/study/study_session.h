@@ -1,4 +1,4 @@
-/* Carries out one study from start to end: chooses and executes runs, fits an answer and checks
+/* Carries out one study from start to finish: chooses and executes runs, fits an answer and checks
  * it. */
 #ifndef HM_STUDY_SESSION_H
 #define HM_STUDY_SESSION_H

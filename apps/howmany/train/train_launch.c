@@ -1,12 +1,11 @@
 /*
- * Makes the command that starts the ranks.
+ * Builds the command that starts the ranks.
  *
  *     MPI ranks         [mpirun -n N] howmany-train --options…       (one rank needs no launcher)
  *     simulated ranks   smpimain howmany-train-sim.so --cfg=… platform.xml --options…
  *
- * The programs are searched for in the folder of this program, which is correct for a build and for
- * an installation with all programs in one folder, and then in the other folders of an
- * installation.
+ * The programs are searched for in the folder of this program, where they are in a build and in an
+ * installation with a single folder, and then in the other folders of an installation.
  */
 #include "train_launch.h"
 
@@ -25,7 +24,7 @@ static int add_argument(struct launch_command *command, const char *argument)
     return launch_command_add(command, argument, &err) ? cli_report(&err) : 0;
 }
 
-/* Returns the path of a program of this project; NULL with a message if it is not found. */
+/* Returns the path of one of this project's programs; NULL with a message if it is not found. */
 static char *find_own_program(const char *name)
 {
     char self[PATH_MAX], *path = NULL;
@@ -60,7 +59,7 @@ static void clear_rank_environment(void)
         unsetenv(names[i]);
 }
 
-/* Returns the number of all ranks: workers, servers and driver. */
+/* Returns the total number of ranks: workers, servers and driver. */
 static double rank_count(const struct train_launch *l)
 {
     return l->ranks.workers + l->ranks.others;
@@ -87,9 +86,9 @@ static int add_launcher(struct train_launch *l, const char *text)
 }
 
 /*
- * Make Open MPI write its files to folders of this run: its files in /tmp, and the memory that
- * ranks share in /dev/shm. These folders are removed even if mpirun or a rank is killed. Under a
- * batch system this is not done, because mpirun may start ranks on other machines, which do not
+ * Make Open MPI use folders of this run for the files that it writes to /tmp and for the memory
+ * that ranks share in /dev/shm. These folders are removed even if mpirun or a rank is killed. Under
+ * a batch system, this is not done, because mpirun may start ranks on other machines, which do not
  * have these folders. A failure is not an error, because Open MPI then uses its own folders.
  */
 static void set_mpi_folders(struct train_launch *l)
@@ -110,7 +109,7 @@ static void set_mpi_folders(struct train_launch *l)
 
 /*
  * Choose the command that starts the ranks. By default, mpirun of Open MPI refuses to run as root
- * and to start more ranks than cores; both are allowed here. With more ranks than cores the result
+ * and to start more ranks than cores; both are allowed here. With more ranks than cores, the result
  * of an algorithm is correct, but its time is unreliable.
  */
 static int choose_launcher(struct train_launch *l)
@@ -149,7 +148,8 @@ static int prepare_real_ranks(struct train_launch *l)
         clear_rank_environment();
         set_mpi_folders(l);
         /* Without this, Open MPI 4 starts a daemon for a rank without mpirun. The daemon leaves the
-         * session of the rank, so it and its files could stay if this process is killed. */
+         * session of the rank, so the daemon and its files could remain if this process is
+         * killed. */
         setenv("OMPI_MCA_ess_singleton_isolated", "1", 0);
     }
     rc = rc ? rc : add_argument(&l->prefix, program);

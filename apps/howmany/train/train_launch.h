@@ -18,8 +18,8 @@ struct train_launch {
      * launcher, which does the work of this rank. */
     bool inside;
     struct launch_ranks ranks;
-    /* Command that starts the ranks, in which {n} is replaced by their number; NULL means that
-     * train_launch_prepare chooses it. Borrowed. */
+    /* Command that starts the ranks, in which {n} is replaced by their number; if NULL,
+     * train_launch_prepare chooses the command. Borrowed. */
     const char *launcher;
     const struct hm_cluster
         *cluster;  /* Cluster to simulate; NULL means that the ranks are not simulated. Borrowed. */
@@ -31,7 +31,7 @@ struct train_launch {
     struct launch_command arguments; /* The arguments of the program that each rank runs. */
     struct simgrid_platform platform;
     char *module; /* Path of the module that simulated ranks run; owned. */
-    /* Path of the temporary folder for files of SimGrid or of mpirun; empty if there is none. */
+    /* Path of the temporary folder for files of SimGrid or mpirun; empty if there is none. */
     char folder[LAUNCH_FOLDER];
     /* Path of the folder in /dev/shm for the memory that ranks share; empty if there is none. */
     char shared[LAUNCH_FOLDER];
@@ -44,7 +44,7 @@ struct train_launch {
 int train_launch_prepare(struct train_launch *launch);
 /* Add an option to the arguments of the ranks; `value` is NULL for an option without a value. */
 int train_launch_option(struct train_launch *launch, const char *name, const char *value);
-/* Make the whole command, with --resume if `resume` is true. */
+/* Build the whole command, with --resume if `resume` is true. */
 int train_launch_command(const struct train_launch *launch, bool resume,
                          struct launch_command *ret_command);
 void train_launch_release(struct train_launch *launch);

@@ -1,7 +1,7 @@
 /*
- * Handles the lines of a trace. With --json they are printed unchanged. Otherwise they are printed
- * as a table with all of the first iterations, a decreasing share of the later ones, and a summary
- * at the end.
+ * Handles the lines of a trace. With --json they are printed unchanged. Otherwise, they are printed
+ * as a table that contains all of the first iterations, a decreasing share of the later ones, and a
+ * summary at the end.
  */
 #include "train_output.h"
 #include "load.h"
@@ -19,7 +19,7 @@
 #include "value.h"
 
 /*
- * Columns of a recorded CSV file: first the values of the head line of the trace, then the values
+ * Columns of a recorded CSV file: first the values of the header line of the trace, then the values
  * of each iteration, then tail_columns.
  */
 static const char *const tail_columns[] = {"staleness", "backups", "rows"};
@@ -59,7 +59,7 @@ static void add_csv_header(struct hm_text *header, int tail)
 
 /*
  * Finds how many of the columns in tail_columns an existing CSV file has: an earlier version of
- * this program wrote fewer of them. For a new file, it is all of them.
+ * this program wrote fewer of them. A new file has all of them.
  */
 static int find_tail(const struct train_output *o, int *ret_tail)
 {
@@ -78,8 +78,8 @@ static int find_tail(const struct train_output *o, int *ret_tail)
     return rc;
 }
 
-/* Open a CSV file to record the run. If an earlier version of this program began the file without
- * some columns, rows are added without them; this is an error if this run needs these columns. */
+/* Open a CSV file to record the run. If an earlier version of this program created the file without
+ * some columns, rows are added without these columns; it is an error if this run needs them. */
 static int open_csv_record(struct train_output *o)
 {
     struct hm_text header = {0};
@@ -123,7 +123,7 @@ static void output_fail(struct train_output *o)
 
 static void output_put(struct train_output *o, const char *text)
 {
-    /* The progress line is cleared only if standard output is a terminal too; otherwise output and
+    /* The progress line is cleared only if standard output is also a terminal; otherwise output and
      * progress do not share a line. */
     if (cli_is_terminal())
         cli_progress_end(&o->progress);
@@ -200,7 +200,7 @@ static void add_platform_text(struct hm_text *text, const struct hm_value *head)
 
 enum { TABLE_COLUMNS = 6, TABLE_WIDTH = 75 };
 
-/* Add a row of the table. On a narrow terminal, the columns epoch and elapsed are left out. */
+/* Add a row of the table. On a narrow terminal, the columns epoch and elapsed are omitted. */
 static void add_row(struct hm_text *text, const char *const cells[TABLE_COLUMNS])
 {
     static const int widths[TABLE_COLUMNS] = {9, 10, 14, 13, 12, 12};

@@ -11,7 +11,7 @@
  * group, and calls train_output_begin; the other members are private.
  */
 struct train_output {
-    bool json; /* True to print the lines of JSON; otherwise a table is printed. */
+    bool json; /* True to print the lines as JSON; otherwise a table is printed. */
     const char
         *record;  /* File or store to which the run is recorded; NULL if there is none. Borrowed. */
     bool stale;   /* True if the run may use stale parameters (ssp or async). */
@@ -20,19 +20,19 @@ struct train_output {
     struct hm_store *store; /* Store that is used instead of a file; NULL if there is no store. */
     struct hm_text lines;   /* The trace so far, which is added to the store at the end. */
     int file;               /* Descriptor of the file that records the run; -1 if there is none. */
-    bool csv;               /* True if the file is CSV; false if it has JSON lines. */
+    bool csv;               /* True if the file is CSV; false if it contains JSON lines. */
     /*
      * Number of the columns staleness, backups and rows that the file has, in this order. A file
-     * that an earlier version of this program began may have none of them, or only the first.
+     * created by an earlier version of this program may have none of them, or only the first.
      */
     int tail;
     char ends[96];       /* Last fields of every CSV row, each with a comma before it. */
-    struct hm_text head; /* First fields of every CSV row: values of the run's head line. */
+    struct hm_text head; /* First fields of every CSV row: values from the run's header line. */
     struct cli_progress progress;
-    double iteration; /* Number of the last iteration that was reported. */
-    double limit;     /* Largest possible number of iterations; 0 if not known. */
-    struct hm_text
-        held; /* Last row of the table, if it was not printed yet; it is printed if the run ends. */
+    double iteration;    /* Number of the last iteration that was reported. */
+    double limit;        /* Largest possible number of iterations; 0 if not known. */
+    struct hm_text held; /* Last row of the table that has not been printed yet; it is printed when
+                            the run ends. */
     const char *measure; /* Name of the measure of convergence: suboptimality, gap or change. */
     bool simulated;
     bool finished; /* True if the summary line of the trace has arrived. */

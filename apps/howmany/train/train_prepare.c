@@ -35,7 +35,7 @@ static int load_train_cluster(struct train_session *s)
     return rc;
 }
 
-/* Returns the bytes of memory that are available on this machine; negative if unknown. */
+/* Returns the number of bytes of memory that are available on this machine; negative if unknown. */
 static double available_memory(void)
 {
     char line[200];
@@ -51,8 +51,8 @@ static double available_memory(void)
 }
 
 /*
- * Returns the bytes of memory that a run needs. They contain the rows of all ranks, and the vectors
- * of each rank that have as many elements as the weights.
+ * Returns the number of bytes of memory that a run needs. This includes the rows of all ranks, and
+ * the vectors on each rank that have as many elements as the weights.
  */
 static double memory_needed(const struct train_session *s, const struct hm_data_shape *shape)
 {
@@ -64,7 +64,7 @@ static double memory_needed(const struct train_session *s, const struct hm_data_
     double ranks = s->launch.ranks.workers;
 
     if (o->platform ==
-        HM_PLATFORM_SERVER) /* The servers have buffers for two messages of each worker. */
+        HM_PLATFORM_SERVER) /* The servers have buffers for two messages from each worker. */
         vectors += 5;
 
     if (o->problem == TRAIN_PERCEPTRON) /* Only the first layer is counted, because it has most of
@@ -113,7 +113,7 @@ static int scan_data(struct train_session *s)
     return rc;
 }
 
-/* Load the Markov random field once as a single rank would, so that errors are reported here. */
+/* Load the Markov random field once, as a single rank would, so that errors are reported here. */
 static int check_field(struct train_session *s)
 {
     struct hm_err err = {0};
@@ -125,7 +125,7 @@ static int check_field(struct train_session *s)
 }
 
 /* Check that a file can be written, because an error after hours of iterations would be too late.
- * With a launcher the ranks may run on other machines, whose folders cannot be checked here. */
+ * With a launcher, the ranks may run on other machines, whose folders cannot be checked here. */
 static int check_writable(const struct train_session *s, const char *option, const char *path)
 {
     char folder[PATH_MAX];

@@ -1,6 +1,6 @@
 /*
- * Executes one training run. The ranks are a child process whose output is passed on. When a rank
- * dies and restarts were requested, the run continues from its last checkpoint.
+ * Executes one training run. The ranks run in a child process whose output is passed on. When a
+ * rank dies and restarts were requested, the run continues from its last checkpoint.
  */
 #include "train_session.h"
 
@@ -10,7 +10,10 @@
 
 #include "child.h"
 
-/* Seconds after which mpirun is considered stuck; normally it reacts to a dead rank at once. */
+/*
+ * Time in seconds after which mpirun is considered stuck; normally, it reacts to a dead rank
+ * immediately.
+ */
 static const double LAUNCHER_STUCK_S = 5;
 
 void train_session_init(struct train_session *s)
@@ -59,7 +62,7 @@ static bool print_rank_errors(const char *tail)
     return any;
 }
 
-/* Report how a run that did not finish has ended. Returns the rank that died; -1 if not known. */
+/* Report how a run that did not finish ended. Returns the rank that died; -1 if not known. */
 static int report_death(const struct train_session *s, const struct launch_child *child)
 {
     int rank = read_dead_rank(child->tail);

@@ -1,5 +1,5 @@
 /*
- * Opens training data with the functions of the format, stores rows in blocks, and scans all rows.
+ * Opens training data with the functions of its format, stores rows in blocks, and scans all rows.
  */
 #include "data.h"
 
@@ -14,7 +14,7 @@
 #include "memory.h"
 #include "random.h"
 
-/* Number of the first random stream from which the rows of a sample are chosen. */
+/* Number of the first random stream used to choose the rows of a sample. */
 static const uint64_t SAMPLE_STREAM = 0xa00000000u;
 
 static const struct hm_data_reader *const readers[HM_DATA_FORMATS] = {
@@ -114,7 +114,7 @@ static int fail_too_wide(const struct hm_data *data, const struct hm_rows *block
         "feature %zu in a row, but the model has %zu features", feature, block->features);
 }
 
-/* Appends the values that are not zero as entries of a sparse row. */
+/* Appends the nonzero values as entries of a sparse row. */
 static bool put_nonzero(struct hm_rows *block, double label, const double *values, size_t count)
 {
     size_t entries = 0, at = 0;
@@ -174,8 +174,8 @@ int hm__data_put_sparse(struct hm_data *data, struct hm_rows *block, double labe
 
 /* ---- the first pass ------------------------------------------------------------------------- */
 
-/* Adds a label to the sorted list of distinct labels. If there are more than HM_DATA_CLASSES of
- * them, sets *few to false and the number of classes to 0. */
+/* Adds a label to the sorted list of distinct labels. If there are more than HM_DATA_CLASSES
+ * labels, sets *few to false and the number of classes to 0. */
 static void note_label(struct hm_data_shape *shape, bool *few, double label, int line)
 {
     size_t low = 0, high = shape->classes;

@@ -1,5 +1,5 @@
 /*
- * Reads training data in CSV (tables/csv.h): one column is the label, every other column is a
+ * Reads training data from CSV (tables/csv.h): one column is the label, every other column is a
  * feature, and all cells are finite numbers.
  */
 #include <math.h>

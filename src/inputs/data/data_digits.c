@@ -38,7 +38,7 @@ static double random_between(struct hm_random *random, double low, double high)
     return low + (high - low) * hm__random_uniform(random);
 }
 
-/* Draws a random path whose consecutive points are not too close. */
+/* Draws a random path whose consecutive points are not too close to each other. */
 static void draw_path(struct hm_random *random, struct pen_point path[POINTS])
 {
     const double half = 8, nearest = 6;
@@ -69,7 +69,10 @@ static int open_digits(struct hm_data *data, struct hm_err *err)
     return 0;
 }
 
-/* Makes the stroke of one row: the path with random position, size, slant and points. */
+/*
+ * Creates the stroke of one row: the path with a random position, size and slant, and with random
+ * points.
+ */
 static void vary_path(struct hm_random *random, const struct pen_point *path,
                       struct pen_point *stroke)
 {
@@ -109,7 +112,10 @@ static void update_distances(double near[PIXELS], struct pen_point p, double rea
         }
 }
 
-/* Fills the pixels along a path. Brightness falls to 0 over one pixel at the edge of the pen. */
+/*
+ * Fills the pixels along a path. The brightness decreases to 0 over one pixel at the edge of the
+ * pen.
+ */
 static void write_path(struct digits *made, const struct pen_point stroke[POINTS], double pen,
                        struct hm_random *random)
 {
@@ -149,7 +155,7 @@ static int next_digits(struct hm_data *data, struct hm_rows *block, struct hm_er
     vary_path(&random, made->paths[class][hm__random_below(&random, SHAPES)], stroke);
     write_path(made, stroke, random_between(&random, 1.0, 1.7), &random);
     if (hm__random_uniform(&random) <
-        data->spec.noise) /* The label is replaced by a wrong one, as noise. */
+        data->spec.noise) /* The label is replaced with a wrong one, as noise. */
         class = (class + 1 + hm__random_below(&random, CLASSES - 1)) % CLASSES;
     int rc = hm__data_put_dense(data, block, class, made->values, err);
     return rc ? rc : 1;

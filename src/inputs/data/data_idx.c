@@ -1,10 +1,10 @@
 /*
- * Reads IDX files, the format of MNIST (http://yann.lecun.com/exdb/mnist): the magic number
- * 00 00 08 D, D sizes as big-endian 32-bit numbers, then unsigned bytes. Images have D >= 2; the
- * first size is their number, and the product of the others is the number of features. Labels have
- * D = 1 and are read completely when the images are opened.
+ * Reads IDX files, the format of MNIST (http://yann.lecun.com/exdb/mnist): the magic number 00 00
+ * 08 D, D sizes as big-endian 32-bit numbers, then unsigned bytes. Images have D >= 2; the first
+ * size is their number, and the product of the others is the number of features. Labels have D = 1
+ * and are read completely when the images are opened.
  *
- * Limits: 16 sizes, 2^24 values in one image.
+ * Limits: there are at most 16 sizes, and at most 2^24 values in one image.
  */
 #include <string.h>
 
@@ -99,7 +99,7 @@ static int read_header(struct hm_data *data, struct idx *idx, struct hm_err *err
     return 0;
 }
 
-/* Reads all labels; fails unless there is one for each image. */
+/* Reads all labels; fails unless there is exactly one label for each image. */
 static int read_labels(struct hm_data *data, struct idx *idx, struct hm_err *err)
 {
     enum { HEADER = 8 };

@@ -1,7 +1,7 @@
 /*
- * Reads LIBSVM files (https://www.csie.ntu.edu.tw/~cjlin/libsvm): one line for each row, of the
- * form `label index:value index:value ...`, with indices from 1 in increasing order. Values that
- * are not written are zero. # begins a comment; empty lines are skipped.
+ * Reads LIBSVM files (https://www.csie.ntu.edu.tw/~cjlin/libsvm): each row is one line of the form
+ * `label index:value index:value ...`, with indices that start at 1 and increase. Values that are
+ * not written are zero. # begins a comment; empty lines are skipped.
  *
  * The buffer grows to the longest line, of at most 256 MiB; numbers are parsed inside it.
  */
@@ -19,11 +19,15 @@ static const char LINE_HINT[] = "a line has the form: label index:value index:va
 
 struct libsvm {
     struct hm_source *source;
-    /* Buffer of room + 1 bytes; owned. The last byte is for a newline that the file may lack. */
+    /*
+     * Buffer of room + 1 bytes, owned. The last byte is for a newline that may be missing in the
+     * file.
+     */
     char *buffer;
     size_t room, length, at;
-    bool ended; /* True if the end of the file was reached; the buffer may still contain lines. */
-    int lines;  /* Number of lines in the file that were read. */
+    bool ended; /* True if the end of the file has been reached; the buffer may still contain lines.
+                 */
+    int lines;  /* Number of lines of the file that have been read. */
     uint32_t *columns;
     double *values;
     size_t count, entry_room; /* Length and capacity of the arrays `columns` and `values`. */
@@ -117,8 +121,8 @@ static int word_length(const char *at)
     return length;
 }
 
-/* Reads a finite number that is followed by a blank or the end of the line. Returns the length of
- * the number, or 0 if there is no such number. */
+/* Reads a finite number that is followed by white space or the end of the line. Returns the length
+ * of the number, or 0 if there is no such number. */
 static inline size_t read_number(const char *at, double *ret_value)
 {
     size_t used = hm__signed_read(at, ret_value);

@@ -1,13 +1,13 @@
 /*
  * Generates data for a linear classifier: there is a separator w*, the label of x is the sign of
- * x.w*, and a fraction of the labels is reversed.
+ * x.w*, and a fraction of the labels are reversed.
  *
- * Dense: features are standard normal, and w* is uniform on the unit sphere. Sparse, similar to
- * words in texts: a row has Binomial(features, density) entries of value 1, at least one; its
- * columns follow the law of Zipf and Mandelbrot, P(column k) ~ 1/(k + q), where q is half the mean
- * number of entries, so that the most frequent column appears in about three of ten rows. A column
- * that is drawn twice is replaced by the next free one. The weight of a column in w* is standard
- * normal.
+ * In dense data, features are standard normal, and w* is uniform on the unit sphere. In sparse
+ * data, which is similar to words in texts, a row has Binomial(features, density) entries of value
+ * 1, but at least one; its columns follow the law of Zipf and Mandelbrot, P(column k) ~ 1/(k + q),
+ * where q is half the mean number of entries, so that the most frequent column appears in about
+ * three of ten rows. A column that is drawn twice is replaced by the next free column. The weight
+ * of a column in w* is standard normal.
  */
 #include "data_made.h"
 
@@ -145,7 +145,7 @@ static int compare_columns(const void *a, const void *b)
 }
 
 /* Draws `count` different columns in increasing order. A column that is drawn twice moves up to the
- * next free one, or down if no column above it is free. */
+ * next free column, or down if no column above it is free. */
 static void draw_columns(const struct hm_data *data, uint32_t *columns, size_t count,
                          struct hm_random *random)
 {

@@ -32,7 +32,7 @@ static bool file_exists(const char *path)
 
 /* ---- files ---------------------------------------------------------------------------------- */
 
-/* Replaces the last occurrence of `part` in the file name by `with`. Returns false if `part` does
+/* Replaces the last occurrence of `part` in the file name with `with`. Returns false if `part` does
  * not occur or the path becomes too long. */
 static bool replace_last(char path[HM_DATA_PATH], const char *part, const char *with)
 {
@@ -124,8 +124,8 @@ static int parse_folder(const char *folder, bool test, struct hm_data_spec *spec
 static const struct recipe {
     const char *name, *example;
     enum hm_data_format format;
-    double rows, features, density, noise; /* Default numbers of rows and features, density and
-                                              noise of the recipe. */
+    double rows, features, density,
+        noise; /* Default number of rows, number of features, density and noise of the recipe. */
 } recipes[] = {
     {"dense", "rows x features, such as dense:1000x20", HM_DATA_DENSE, 1000, 20, 0, 0.05},
     {"sparse", "rows x features : density, such as sparse:10000x1000:0.01", HM_DATA_SPARSE, 10000,

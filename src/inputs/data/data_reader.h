@@ -1,6 +1,6 @@
 /*
- * Defines the interface that every format of training data implements: functions that read row by
- * row.
+ * Defines the interface that every format of training data implements: functions that read the data
+ * row by row.
  */
 #ifndef HM_DATA_READER_H
 #define HM_DATA_READER_H
@@ -15,7 +15,7 @@ struct hm_data;
 
 struct hm_data_reader {
     const char *name;
-    bool sparse; /* True if the data should be stored sparse. */
+    bool sparse; /* True if the data should be stored in sparse form. */
     /* Allocates data->state and checks the header. `close` is called even if this fails. */
     int (*open)(struct hm_data *data, struct hm_err *err);
     /* Reads and checks one row and appends it to the block. Returns 1 after a row, 0 at the end of
@@ -31,10 +31,10 @@ struct hm_data {
     struct hm_data_spec spec;
     const struct hm_data_reader *reader;
     void *state;     /* State of the reader of this format; owned. */
-    double row;      /* Number of the next row, from 0. */
+    double row;      /* Number of the next row, counted from 0. */
     size_t features; /* Number of features from the header; for LIBSVM, the largest index so far. */
     int line;        /* Line of the last row, or of the row that is being read. */
-    double read;     /* Number of rows read so far, including those that a sample leaves out. */
+    double read; /* Number of rows read so far, including rows that do not belong to the sample. */
     struct hm_rows left_out; /* Storage for a row that is read and checked but does not belong to
                                 the sample; owned. */
 };
@@ -43,10 +43,10 @@ struct hm_data {
 int hm__data_fail(const struct hm_data *data, struct hm_err *err, int code, const char *hint,
                   const char *format, ...) HM_PRINTF(5, 6);
 
-/* Appends a row of data->features values; zeros are left out if the block is sparse. */
+/* Appends a row of data->features values; zeros are omitted if the block is sparse. */
 int hm__data_put_dense(struct hm_data *data, struct hm_rows *block, double label,
                        const double *values, struct hm_err *err);
-/* Appends a row given as entries with increasing columns; zeros among the values are left out. */
+/* Appends a row given as entries with increasing columns; zero values are omitted. */
 int hm__data_put_sparse(struct hm_data *data, struct hm_rows *block, double label,
                         const uint32_t *columns, const double *values, size_t count,
                         struct hm_err *err);

@@ -3,9 +3,9 @@
  *
  * As long as ids are dense, the counts are stored in pages indexed by id: 4 bytes for each id, and
  * no search. When the pages are mostly empty, or an id is too large for the table of pages, all
- * counts move into two sorted arrays, ids and counts, with 12 bytes for each id. New ids are then
- * collected in a buffer of a sixth of that length, radix-sorted, and merged into the arrays from
- * the back, in place, so that no second copy is needed.
+ * counts are moved into two sorted arrays, ids and counts, with 12 bytes for each id. New ids are
+ * then collected in a buffer with a sixth of that length, radix-sorted, and merged into the arrays
+ * from the back, in place, so that no second copy is needed.
  */
 #include "degree_count.h"
 
@@ -20,7 +20,7 @@ enum {
     /* Largest number of pages of counts, for ids below 2^32. The table of pages takes 32 MiB. */
     PAGES_MAX = 1 << 22,
     BUFFER_MIN = 1 << 16,
-    /* Pages may be mostly empty as long as all memory of the counter is at most this many bytes. */
+    /* Pages may be mostly empty as long as the counter uses at most this many bytes in total. */
     SMALL = 32 << 20
 };
 
@@ -33,7 +33,8 @@ struct hm_degree_count {
     uint32_t *counts;
     size_t used; /* Number of entries in `ids` and in `counts`. */
     uint64_t *buffer, *scratch;
-    size_t buffered, buffer_room; /* Number of ids in the buffer; capacity of buffer and scratch. */
+    size_t buffered,
+        buffer_room; /* Number of ids in the buffer, and capacity of `buffer` and `scratch`. */
 };
 
 struct hm_degree_count *hm__degree_count_new(void)
@@ -113,7 +114,10 @@ static int convert_pages(struct hm_degree_count *c, struct hm_err *err)
     return 0;
 }
 
-/* Radix-sorts the buffer, lowest byte first; a byte that is the same in all ids is skipped. */
+/*
+ * Radix-sorts the buffer, starting with the lowest byte; a byte that is the same in all ids is
+ * skipped.
+ */
 static void sort_buffer(struct hm_degree_count *c)
 {
     for (int shift = 0; shift < 64; shift += 8) {
@@ -204,8 +208,8 @@ static int add_sorted(struct hm_degree_count *c, uint64_t id, struct hm_err *err
     return 0;
 }
 
-/* Grows the table of pages until it has an entry for the given page; returns false if out of
- * memory. */
+/* Grows the table of pages until it has an entry for the given page; returns false if memory runs
+ * out. */
 static bool reserve_page(struct hm_degree_count *c, uint64_t page)
 {
     size_t room = c->page_room ? c->page_room : 64;
@@ -233,7 +237,7 @@ int hm__degree_count_add(struct hm_degree_count *c, uint64_t id, struct hm_err *
 {
     uint64_t page = id >> PAGE_BITS;
 
-    /* In most cases the page with the count of this id exists already, so this case is handled
+    /* In most cases, the page with the count of this id already exists, so this case is handled
      * first. */
     if (!c->sorted && page < c->page_room && c->pages[page]) {
         uint32_t *count = &c->pages[page][id & (PAGE - 1)];
@@ -254,7 +258,7 @@ int hm__degree_count_add(struct hm_degree_count *c, uint64_t id, struct hm_err *
     return hm__degree_count_add(c, id, err);
 }
 
-/* Returns the largest count of an id. If histogram is not NULL, adds 1 to histogram[c] for each
+/* Returns the largest count of any id. If `histogram` is not NULL, adds 1 to histogram[c] for each
  * stored count c. */
 static uint32_t fill_histogram(const struct hm_degree_count *c, double *histogram)
 {

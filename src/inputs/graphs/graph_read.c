@@ -25,8 +25,8 @@ enum { GRAPH_BUFFER = 256 * 1024 };
 struct graph_lines {
     struct hm_bytes bytes;
     const char *path;
-    int line;     /* Line number of the next byte, from 1. */
-    int row_line; /* Line number of the numbers that were read most recently, from 1. */
+    int line;     /* Line number of the next byte, counted from 1. */
+    int row_line; /* Line number of the numbers that were read most recently, counted from 1. */
     struct hm_err *err;
 };
 
@@ -93,7 +93,7 @@ static int read_numbers(struct graph_lines *in, uint64_t *numbers, size_t room, 
 }
 
 /* Reads a number of 1 to 18 digits at *at and moves *at past it; returns false if there is no such
- * number. It never reads more than 20 bytes, which read_plain_pair relies on. */
+ * number. It never reads more than 20 bytes; read_plain_pair relies on this. */
 static inline bool read_plain_number(const char **at, uint64_t *value)
 {
     const char *p = *at;
@@ -109,14 +109,14 @@ static inline bool read_plain_number(const char **at, uint64_t *value)
 
 /*
  * Reads a line of the common form "number blank number newline" directly from the buffer. Returns
- * false for anything else (a comment, the end of the file, an error), which read_numbers then
- * handles.
+ * false in all other cases (a comment, the end of the file, an error); read_numbers then handles
+ * the line.
  */
 static inline bool read_plain_pair(struct graph_lines *in, uint64_t ids[2])
 {
     /*
-     * Largest number of bytes that a pair of numbers can occupy. If the buffer has at least as many
-     * bytes, it contains the whole pair.
+     * Largest number of bytes that a pair of numbers can occupy. If the buffer holds at least this
+     * many bytes, it contains the whole pair.
      */
     enum { LONGEST = 48 };
     const char *start = in->bytes.buffer + in->bytes.at, *at = start;
@@ -197,7 +197,7 @@ static int read_degrees(struct graph_lines *in, struct hm_graph **ret_graph)
     return rc;
 }
 
-/* Makes a graph from the degrees that were counted. */
+/* Creates a graph from the counted degrees. */
 static int graph_from_counts(struct graph_lines *in, struct hm_degree_count *counts,
                              struct hm_graph **ret_graph)
 {
@@ -383,7 +383,10 @@ static int read_metis_vertex(struct graph_lines *in, struct hm_edge_list *list, 
                               "vertices are numbered from 1");
         }
         ++*ends;
-        /* The file lists every edge at both ends; add it once, at the smaller vertex. */
+        /*
+         * The file lists every edge at both ends, so the edge is added only once, at the smaller
+         * vertex.
+         */
         if (n->values[i] - 1 >= v)
             rc = hm__edge_list_add(list, v, n->values[i] - 1, in->err);
     }

@@ -4,8 +4,8 @@
 
 #include "howmany.h"
 
-/* Reads a graph as hm_graph_load does; `name` is used in error messages and, with HM_GRAPH_AUTO,
- * its suffix decides the format. */
+/* Reads a graph as hm_graph_load does. `name` is used in error messages; with HM_GRAPH_AUTO, its
+ * suffix determines the format. */
 int hm__graph_parse(const char *text, size_t length, const char *name, enum hm_graph_format format,
                     bool degrees_only, struct hm_graph **ret_graph, struct hm_err *err);
 

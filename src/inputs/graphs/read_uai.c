@@ -6,9 +6,9 @@
  * (http://www.cs.huji.ac.il/project/PASCAL/fileFormat.php). Factors of the same variables are
  * multiplied into one.
  *
- * Limits: factors of one or two variables, 2^27 states of all variables together. The memory grows
- * with the contents of the file, not with the sizes in its header, except that each state of a
- * variable takes one potential.
+ * Limits: factors have one or two variables, and all variables together have at most 2^27 states.
+ * The memory grows with the contents of the file, not with the sizes in its header, except that
+ * each state of a variable takes one potential.
  */
 #include <math.h>
 #include <stdio.h>
@@ -22,22 +22,25 @@
 #include "uai.h"
 
 enum { UAI_BUFFER = 64 * 1024, WORD = 64 };
-/* Largest total number of states of all variables; their potentials take 1 GiB. */
+/* Largest total number of states of all variables; their potentials use 1 GiB. */
 static const size_t MOST_STATES = (size_t)1 << 27;
 
 struct factor {
-    /* Variables of the factor, in the order of the file; equal if the factor has only one. */
+    /*
+     * Variables of the factor, in the order of the file; both are equal if the factor has only one
+     * variable.
+     */
     uint32_t a, b;
     size_t place;  /* Index of the factor's first value in `values`. */
-    int line;      /* Line number of the factor's values, from 1. */
-    size_t number; /* Position of the factor in the file, from 0. */
+    int line;      /* Line number of the factor's values, counted from 1. */
+    size_t number; /* Position of the factor in the file, counted from 0. */
 };
 
 struct uai_reader {
     struct hm_bytes bytes;
     const char *path;
     struct hm_err *err;
-    int line;         /* Line number of the next byte, from 1. */
+    int line;         /* Line number of the next byte, counted from 1. */
     char word[WORD];  /* The word that was read most recently; "" at the end of the file. */
     int word_line;    /* Line number of the word that was read most recently. */
     uint32_t *states; /* Number of states of each variable; owned. */
@@ -60,7 +63,7 @@ static bool is_uai_blank(int c)
     return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
-/* Reads the next word, which is empty at the end of the file. */
+/* Reads the next word, which is an empty string at the end of the file. */
 static int read_word(struct uai_reader *in)
 {
     size_t used = 0;
@@ -107,7 +110,7 @@ static int read_uai_number(struct uai_reader *in, const char *what, double *ret_
     return 0;
 }
 
-/* Reads a whole number from `least` to `most`, both included. */
+/* Reads a whole number from `least` to `most`, inclusive. */
 static int read_whole(struct uai_reader *in, const char *what, double least, double most,
                       double *ret_value)
 {
@@ -123,7 +126,7 @@ static int read_whole(struct uai_reader *in, const char *what, double least, dou
 }
 
 /* Returns an array with room for one more entry; a full array is reallocated with twice the size.
- * Returns NULL if out of memory. */
+ * Returns NULL if memory runs out. */
 static void *grow_array(void *array, size_t count, size_t *room, size_t size)
 {
     if (count < *room)

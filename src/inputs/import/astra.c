@@ -6,8 +6,8 @@
  *   system (JSON)           collectives, peak-perf (Tflop/s), local-mem-bw (GB/s)
  *
  * If a network has several dimensions, the first is inside a node (link) and the last is between
- * nodes (fabric). A network file has no speeds of accelerators, and a system file has no links, so
- * each becomes a cluster without the values of the other file.
+ * nodes (fabric). A network file does not contain the speeds of accelerators, and a system file
+ * does not contain links, so each becomes a cluster without the values of the other file.
  */
 #include <math.h>
 #include <stdio.h>

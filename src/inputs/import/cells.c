@@ -65,8 +65,8 @@ double hm__cell_time(const char *cell)
     if (used == 0 || hm__number_read(cell + used, &second) == 0)
         return NAN;
     /*
-     * Days since 1970-01-01 in the Gregorian calendar. Years are counted from March, so that a leap
-     * day is the last day of its year.
+     * The number of days since 1970-01-01 follows from the Gregorian calendar. Years are counted
+     * from March, so that a leap day is the last day of its year.
      */
     int y = year - (month <= 2), m = (month + 9) % 12;
     double days = 365.0 * y + floor(y / 4.0) - floor(y / 100.0) + floor(y / 400.0) +

@@ -14,7 +14,10 @@ struct hm_cells {
     size_t count;
 };
 
-/* Split a line at the delimiter; quotes around a cell are removed. False: out of memory. */
+/*
+ * Split a line at the delimiter; quotes around a cell are removed. Returns false if memory runs
+ * out.
+ */
 bool hm__cells_split(struct hm_cells *cells, const struct hm_line *line, char delimiter);
 void hm__cells_release(struct hm_cells *cells);
 /* Read a cell as a number; NaN if the cell is empty or is not exactly one number. */
@@ -41,7 +44,7 @@ struct hm_series {
 };
 
 void hm__series_add(struct hm_series *series, const char *cell);
-/* Write the summary of a column as a JSON object that has all members of struct hm_series. */
+/* Write the summary of a column as a JSON object with all members of struct hm_series. */
 void hm__series_put(struct hm_json *json, const char *key, const struct hm_series *series);
 
 #endif

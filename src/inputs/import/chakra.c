@@ -1,7 +1,7 @@
 /*
  * Reads Chakra execution traces (.et), which ASTRA-sim simulates: the operations of one rank of a
- * training job. A file is a sequence of protocol buffers, each after its length as a varint: one
- * GlobalMetadata, then one Node for each operation (schema/protobuf/et_def.proto of Chakra).
+ * training job. A file is a sequence of protocol buffers, each preceded by its length as a varint:
+ * one GlobalMetadata, then one Node for each operation (schema/protobuf/et_def.proto of Chakra).
  *
  *     Node: id=1, name=2, type=3, start_time_micros=6, duration_micros=7, attr=10
  *     AttributeProto: name=1, and one value, whose type follows from its field number
@@ -9,9 +9,9 @@
  *     is_cpu_op
  *
  * Times and bytes are added up by type of node, and by collective. The time from the first start to
- * the last end is a run. Traces that were written for simulators have operations and bytes but no
- * times, so they give no run. The files of a job are called PREFIX.RANK.et, so the number of ranks
- * is the number of such files in the folder.
+ * the last end is a run. Traces that were written for simulators contain operations and bytes but
+ * no times, so they give no run. The files of a job are called PREFIX.RANK.et, so the number of
+ * ranks is the number of such files in the folder.
  */
 #include <math.h>
 #include <stdio.h>
@@ -60,7 +60,7 @@ struct chakra {
 static double attribute_number(const struct hm_wire_field *f)
 {
     /*
-     * The fields 15 and 17 are of the types sint32 and sint64, which are stored in zigzag encoding.
+     * The fields 15 and 17 have the types sint32 and sint64, which are stored in zigzag encoding.
      */
     if (f->type == HM_WIRE_VARINT && (f->number == 15 || f->number == 17))
         return (double)(int64_t)(f->value >> 1 ^ (0 - (f->value & 1)));
@@ -125,8 +125,8 @@ static void add_node(struct chakra *c, const struct chakra_node *node)
         return;
     }
     /*
-     * Times of operations on the CPU include those of the operations on the accelerator that they
-     * start, so CPU times are summed separately.
+     * Times of operations on the CPU include the times of the operations that they start on the
+     * accelerator, so CPU times are summed separately.
      */
     bool host = node->host && node->type == TYPE_COMPUTE;
     sum_node(host ? &c->host : &c->types[node->type], node, bytes);
@@ -214,8 +214,8 @@ static bool read_next(struct chakra *c)
 /* ---- results --------------------------------------------------------------------------------- */
 
 /*
- * Counts the files PREFIX.0.et, PREFIX.1.et, … in the folder of a file PREFIX.RANK.et; NaN if the
- * name of the file has another form.
+ * Counts the files PREFIX.0.et, PREFIX.1.et, … in the folder of a file PREFIX.RANK.et; returns NaN
+ * if the name of the file has another form.
  */
 static double count_ranks(const struct hm_imported *im)
 {
@@ -309,8 +309,8 @@ static int chakra_read(struct hm_imported *im, struct hm_err *err)
     while (read_next(&c))
         ;
     /*
-     * Protocol buffers do not store a field whose value is 0. So in a trace whose times begin near
-     * 0, a node without a start time starts at 0.
+     * Protocol buffers do not store a field whose value is 0. Therefore, in a trace whose times
+     * begin near 0, a node without a start time starts at 0.
      */
     if (c.unstarted > 0 && c.first < 1)
         c.first = 0;

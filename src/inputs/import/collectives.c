@@ -2,7 +2,7 @@
  * Reads the outputs of communication benchmarks: nccl-tests, OSU micro-benchmarks and Intel MPI
  * Benchmarks. One file may hold several tests. Each table becomes a section of the result. A
  * straight line t = a + b * bytes is fitted to it by least squares of the relative errors, with a,
- * b >= 0. If an all-reduce on n ranks is taken as a ring, its 2(n-1) steps have the latency a /
+ * b >= 0. If an all-reduce on n ranks is modelled as a ring, its 2(n-1) steps have the latency a /
  * (2(n-1)) and the time per byte b / (2(n-1)/n).
  *
  * The time is not linear in the size if the library changes its algorithm, so the result also
@@ -127,7 +127,7 @@ static void read_rank(struct bench *b, const struct hm_line *line)
 
 /*
  * Reads a row of nccl-tests: size, count, type, for some collectives the operation and the root,
- * then four values for the out-of-place and four for the in-place operation.
+ * then four values for the out-of-place operation and four for the in-place operation.
  */
 static bool read_nccl_row(struct bench *b, const struct words *w)
 {
@@ -191,7 +191,7 @@ static bool read_nccl(struct bench *b, const struct hm_line *line)
 /* ---- OSU and IMB ------------------------------------------------------------------------------
  */
 
-/* Splits the header of a table into column names, which are separated by two or more blanks. */
+/* Splits the header of a table into column names, which are separated by two or more spaces. */
 static void split_header(struct bench *b, const char *p, const char *end)
 {
     b->s.column_count = 0;

@@ -46,9 +46,9 @@ static struct line_fit solve_line(const struct sums *s)
 }
 
 /*
- * Fits a straight line to the microseconds in column `time` as a function of the bytes in column 0.
- * Rows with a wrong out-of-place (side 0) or in-place (side 1) result are skipped; if `side` is -1,
- * no row is skipped.
+ * Fits a straight line to the times (in microseconds, column `time`) as a function of the bytes in
+ * column 0. Rows with a wrong out-of-place (side 0) or in-place (side 1) result are skipped; if
+ * `side` is -1, no row is skipped.
  */
 static struct line_fit fit_column(const struct bench_section *s, size_t time, int side)
 {
@@ -79,7 +79,8 @@ static void put_fit(struct bench *b, const char *key, struct line_fit fit)
 }
 
 /*
- * Writes the latency and bandwidth of the cluster's network, from the first table that gives both.
+ * Writes the latency and bandwidth of the cluster's network, from the first table that determines
+ * both.
  */
 static void put_cluster(struct bench *b, double alpha, double beta, const char *from)
 {
@@ -115,7 +116,7 @@ static void add_runs(struct bench *b, size_t time, double n, const char *name)
 }
 
 /*
- * Returns the names of those collectives for which the ratio of bus bandwidth to bandwidth in
+ * Returns the names of the collectives for which the ratio of bus bandwidth to bandwidth in
  * nccl-tests has this value on n ranks; NULL if there are none.
  */
 static const char *by_ratio(double ratio, double n)

@@ -1,8 +1,8 @@
 /*
- * Reads config.json of Hugging Face models: makes a network with its exact number of parameters.
- * The keys differ between families of models, and a missing key means the default of that family;
- * hf_decoder.c and hf_other.c describe the families. A family that is not known is an error; its
- * parameters are never estimated.
+ * Reads config.json of Hugging Face models and creates a network with its exact number of
+ * parameters. The keys differ between families of models, and a missing key means the default of
+ * that family; hf_decoder.c and hf_other.c describe the families. A family that is not known is an
+ * error; its parameters are never estimated.
  */
 #include <math.h>
 #include <stdio.h>
@@ -16,8 +16,8 @@
 /* ---- counting -------------------------------------------------------------------------------- */
 
 /*
- * Copies the next name from a list of names separated by '|' and advances `names`; false after the
- * last.
+ * Copies the next name from a list of names separated by '|' and advances `names`; returns false
+ * after the last name.
  */
 static bool next_name(const char **names, char name[64])
 {
@@ -188,8 +188,8 @@ static void write_shape(struct hm_text *out, const struct hf_count *c)
 }
 
 /*
- * Longest sequence that a plan assumes if the user gives none. The contexts in configurations are
- * often far longer than the sequences of pre-training.
+ * Longest sequence that a plan assumes if the user gives no length. The contexts in configurations
+ * are often much longer than the sequences used in pre-training.
  */
 enum { USUAL_SEQUENCE = 8192 };
 

@@ -34,15 +34,15 @@ struct hf_count {
     double embedding, positions;
     double words; /* Number of parameters in the input embedding of the vocabulary. */
     /*
-     * Number of parameters in all routed experts, and number of parameters of those routed experts
+     * Number of parameters in all routed experts, and number of parameters in the routed experts
      * that process one token.
      */
     double routed, routed_active;
     /* Number of multiply-adds for one token in matrix products, without attention. */
     double products;
     /*
-     * Number of parameters that are stored with the model but are not used by it, such as
-     * DeepSeek's layers for additional tokens.
+     * Number of parameters that are stored with the model but not used by it, such as DeepSeek's
+     * layers for additional tokens.
      */
     double extra;
     /*
@@ -57,10 +57,10 @@ struct hf_count {
      * normalised.
      */
     bool norm_bias, qk_norm;
-    const char *bias; /* Which matrix products have a bias: "qkv", "all", or NULL for none. */
-    bool gated, tied,
-        plain; /* `gated`: the feed-forward layer is gated; `tied`: input and output share one
-                  embedding; `plain`: the members above describe the decoder completely. */
+    const char *bias;        /* Matrix products that have a bias: "qkv", "all", or NULL for none. */
+    bool gated, tied, plain; /* `gated` is true if the feed-forward layer is gated, `tied` if input
+                                and output share one embedding, and `plain` if the members above
+                                describe the decoder completely. */
     /* Name of a required key that the configuration lacks; NULL if none is missing. */
     const char *missing;
 };
@@ -87,8 +87,8 @@ void hm__hf_norm(struct hf_count *c, double size, bool bias, double copies);
 void hm__hf_words(struct hf_count *c, double rows, double width);
 
 /*
- * Count the parameters of a model; false if its family (model_type) is not one of those that the
- * function handles.
+ * Count the parameters of a model; returns false if the function does not handle its family
+ * (model_type).
  */
 bool hm__hf_count_decoder(struct hf_count *c);
 bool hm__hf_count_other(struct hf_count *c);

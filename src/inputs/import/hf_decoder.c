@@ -109,7 +109,7 @@ void hm__hf_decoder_names(struct hm_text *out)
 
 /* ---- attention ------------------------------------------------------------------------------ */
 
-/* Returns the flags (traits) of a family, after the configuration has switched biases on or off. */
+/* Returns the flags (traits) of a family after the configuration has switched biases on or off. */
 static unsigned effective_traits(const struct hf_count *c, const struct decoder_family *f)
 {
     unsigned traits = f->traits;
@@ -297,7 +297,7 @@ static void add_mixture(struct hf_count *c, unsigned traits)
     }
 }
 
-/* JetMoE has experts in its attention too, not only in the feed-forward layer. */
+/* JetMoE has experts not only in the feed-forward layer but also in its attention. */
 static void add_jetmoe(struct hf_count *c)
 {
     double width = hm__hf_need(c, "kv_channels") * c->kv_heads;

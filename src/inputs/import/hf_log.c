@@ -19,7 +19,7 @@ struct hf_log {
     double losses, lines;
 };
 
-/* Reads a setting as DeepSpeed prints it: its name, then dots or blanks, then a number. */
+/* Reads a setting as DeepSpeed prints it: its name, then dots or spaces, then a number. */
 static void read_setting(const struct hm_line *line, const char *name, double *value)
 {
     const char *at = isnan(*value) ? hm__find(line->text, line->length, name) : NULL;
@@ -74,7 +74,7 @@ static void put_facts(const struct hf_log *l)
     hm__json_put_number(j, "loss_lines", l->losses);
 }
 
-/* Adds one run: the mean seconds of a step over the whole training, and the batch. */
+/* Adds one run: the mean time of a step in seconds over the whole training, and the batch. */
 static void put_run(struct hf_log *l)
 {
     double n = hm__import_n(l->im, l->world);

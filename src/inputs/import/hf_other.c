@@ -1,6 +1,6 @@
 /*
  * Counts the parameters of the families of the Hugging Face library that are not plain decoders:
- * encoders, encoder-decoders, state-space and vision models. The layers are those in the source of
+ * encoders, encoder-decoders, state-space and vision models. The layers follow the source code of
  * that library.
  */
 #include <math.h>
@@ -18,7 +18,7 @@ static bool is_one_of(const struct hf_count *c, const char *name)
 
 /*
  * Adds the parameters of BERT's layers: attention with four matrices, a feed-forward layer, and a
- * normalisation after each of the two; all have biases.
+ * normalisation after each of these; all of them have biases.
  */
 static void add_bert_layers(struct hf_count *c, double layers)
 {
@@ -100,7 +100,7 @@ static void count_electra(struct hf_count *c)
     add_bert_head(c, width, false);
 }
 
-/* ALBERT: the layers of a group share one set of weights, which is counted once. */
+/* In ALBERT, the layers of a group share one set of weights, which is counted once. */
 static void count_albert(struct hf_count *c)
 {
     read_bert(c);
@@ -116,7 +116,7 @@ static void count_albert(struct hf_count *c)
 }
 
 /*
- * MobileBERT: each layer reduces its input to a smaller width (bottleneck), computes, and widens
+ * In MobileBERT, each layer reduces its input to a smaller width (bottleneck), computes, and widens
  * the result again.
  */
 static void count_mobilebert(struct hf_count *c)
@@ -411,7 +411,7 @@ static double label_count(const struct hf_count *c)
 
 /*
  * Counts the parameters of ViT and DINOv2: an embedding of patches, a class token, and layers like
- * those of BERT.
+ * the layers of BERT.
  */
 static void count_vit(struct hf_count *c)
 {

@@ -1,6 +1,6 @@
 /*
- * Recognises the format of one file of another tool and reads it; also has helper functions for the
- * readers of all formats. See import.h.
+ * Recognises the format of a file written by another tool and reads it; also provides helper
+ * functions for the readers of all formats. See import.h.
  */
 #include "import.h"
 
@@ -226,8 +226,8 @@ double hm__number_after(const char *text, size_t length, const char *label)
 /* ---- reading -------------------------------------------------------------------------------- */
 
 /*
- * Returns a list of formats for a file that no reader recognises: those whose files begin in a
- * similar way, for example with '{'.
+ * Returns a list of formats for a file that no reader recognises: the formats whose files begin in
+ * a similar way, for example with '{'.
  */
 static const char *similar_formats(const struct hm_import_head *head)
 {
@@ -365,7 +365,8 @@ static int read_contents(struct hm_imported *im, const struct hm_importer *as, s
     hm__json_open(&im->facts, NULL, HM_JSON_OBJECT | HM_JSON_LINES);
     rc = im->importer->read(im, err);
     /*
-     * A truncated compressed file is detected only at its end, so the rest of the file is read too.
+     * A truncated compressed file is detected only at its end, so the rest of the file is also
+     * read.
      */
     while (rc == 0 && im->codec && hm__stream_refill(&im->in))
         ;

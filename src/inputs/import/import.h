@@ -5,7 +5,7 @@
  * fills in a struct hm_imported:
  *
  *   facts     values in the file, as members of a JSON object
- *   runs      rows with n and seconds of an iteration, for fits
+ *   runs      rows with n and the seconds of an iteration, for fits
  *   traces    rows with iteration, loss and elapsed seconds, for convergence
  *   document  a network, a cluster or a job, as YAML
  *   items     messages about data that were imported or ignored
@@ -25,7 +25,7 @@
 
 struct hm_imported;
 
-/* The beginning of a file, by which readers recognise their format. */
+/* The beginning of a file, which readers use to recognise their format. */
 struct hm_import_head {
     const char *name; /* Name of the file. It is only a hint, because files may be renamed. */
     const char *text; /* First bytes of the decompressed contents, followed by NUL. */
@@ -35,7 +35,7 @@ struct hm_import_head {
 struct hm_importer {
     const char *name;  /* Name of the format for the field `as`, such as "hf-config". */
     const char *title; /* Description of the format for users, such as "Megatron-LM log". */
-    /* What users get from an import of this format, in words for help and hints. */
+    /* Description of what users obtain by importing this format, for help and hints. */
     const char *becomes;
     /* Returns how likely the file has this format: 0 (no) to 100 (it has the format's magic
      * number). */
@@ -77,8 +77,8 @@ enum { HM_IMPORT_ROWS = 1000000 };
 struct hm_import_item {
     const char *what;
     /*
-     * Number that is printed before `what`; NaN means that nothing is printed before it, because
-     * `what` is a whole sentence.
+     * Number that is printed before `what`; NaN if no number is printed, because `what` is a whole
+     * sentence.
      */
     double count;
     enum hm_import_fate { HM_IMPORT_TAKEN, HM_IMPORT_LEFT, HM_IMPORT_NOTED } fate;
@@ -87,8 +87,8 @@ struct hm_import_item {
 enum { HM_IMPORT_ITEMS = 64 };
 
 /*
- * A key of a job that is missing in the file, and the value that a plan of the document uses if the
- * user does not give another.
+ * A key of a job that is missing in the file, and the value that a plan for the document uses if
+ * the user does not give another one.
  */
 struct hm_import_usual {
     const char *key, *value;
@@ -101,18 +101,17 @@ struct hm_imported {
     const char *name; /* Name of the imported file, as used in messages. */
     bool from_file; /* True if `name` is a file, so that other files in its folder may be opened. */
     const char *const
-        *set; /* Properties NAME=VALUE of the file that the user gives, such as n=8; borrowed. */
+        *set; /* Properties NAME=VALUE of the file, given by the user, such as n=8; borrowed. */
     size_t set_count;
     /* The following members are used while the file is read. */
     struct hm_arena *arena;
     struct hm_stream in;
-    /* Archive that contains the parts of the log; owned. NULL if the parts are files. */
+    /* Archive that contains the parts of the log, owned; NULL if the parts are files. */
     struct hm_archive *archive;
     /* Names of the files of a log that is split into several files, in order; in the arena. */
     const char *const *parts;
     size_t part_count, part_at;
-    const char
-        *codec; /* Name of the compression format; NULL means that the file is not compressed. */
+    const char *codec; /* Name of the compression format; NULL if the file is not compressed. */
     /* The following members are results of the import. */
     const struct hm_importer *importer;
     /*
@@ -151,7 +150,7 @@ struct hm_imported {
 
 /* ---- for callers ---------------------------------------------------------------------------- */
 
-/* What to import: a file or folder, by its name, or bytes in memory. */
+/* What to import: a file or folder, given by its name, or bytes in memory. */
 struct hm_import_from {
     const char *name;
     const char *data; /* Bytes that are imported; NULL to open the file `name`. */
@@ -159,7 +158,7 @@ struct hm_import_from {
     /* Format of the contents; NULL to recognise it from the contents. */
     const struct hm_importer *as;
     const char *const
-        *set; /* Properties NAME=VALUE of the file that the user gives, such as n=8; borrowed. */
+        *set; /* Properties NAME=VALUE of the file, given by the user, such as n=8; borrowed. */
     size_t set_count;
 };
 
@@ -182,7 +181,7 @@ int hm__import_traces(struct hm_imported *const *imports, size_t count,
 /* Fail if a table has no rows, or if the number of workers of its rows is unknown. */
 int hm__import_check(const struct hm_imported *import, const struct hm_import_table *table,
                      const char *what, struct hm_err *err);
-/* Returns the name of format `i`; NULL after the last. It is passed to hm__suggest. */
+/* Returns the name of format `i`; NULL after the last format. It is passed to hm__suggest. */
 const char *hm__importer_name(const void *context, size_t i);
 /* Write a table as CSV with a header. */
 void hm__import_csv(const struct hm_import_table *table, struct hm_text *out);
@@ -206,7 +205,7 @@ int hm__import_walk(const char *path,
  */
 int hm__import_parts(struct hm_imported *im, const char *path, struct hm_err *err);
 /*
- * If the contents are a zip or tar archive, or the path is that of a member as in
+ * If the contents are a zip or tar archive, or the path names a member of an archive, as in
  * "logs.zip/run/events_1", open the archive and set `parts` to the given member, the files of one
  * log, the description in a Keras model, or the only file. Any other archive is an error. If
  * standard input is not an archive, it is opened as *ret_source.
@@ -240,7 +239,7 @@ void hm__import_took(struct hm_imported *im, double count, const char *format, .
 void hm__import_left(struct hm_imported *im, double count, const char *format, ...) HM_PRINTF(3, 4);
 void hm__import_note(struct hm_imported *im, const char *format, ...) HM_PRINTF(2, 3);
 /*
- * Add a key that the file does not have, with the value that a plan uses for it by default; the
+ * Add a key that is missing in the file, with the value that a plan uses for it by default; the
  * value is copied.
  */
 void hm__import_assume(struct hm_imported *im, const char *key, const char *format, ...)
@@ -248,8 +247,7 @@ void hm__import_assume(struct hm_imported *im, const char *key, const char *form
 /* Mark the result as partial, because the file is truncated. */
 void hm__import_cut(struct hm_imported *im);
 /*
- * Returns the property `name` of the imported file, which the user gave, as a number; NaN if it was
- * not given.
+ * Returns a property of the imported file that the user gave, as a number; NaN if it was not given.
  */
 double hm__import_given(const struct hm_imported *im, const char *name);
 /*
@@ -259,17 +257,14 @@ double hm__import_given(const struct hm_imported *im, const char *name);
 double hm__import_n(struct hm_imported *im, double found);
 
 /*
- * Begin a table; `columns` lists the names of its columns, separated by commas. A '*' before a name
+ * Start a table; `columns` lists the names of its columns, separated by commas. A '*' before a name
  * marks a column that holds strings.
  */
 void hm__import_columns(struct hm_import_table *table, const char *columns);
-/*
- * Add a row with one cell for each column. Strings are not copied and must not be freed before the
- * import.
- */
+/* Add a row with one cell for each column. Strings are not copied and must outlive the import. */
 void hm__import_row(struct hm_imported *im, struct hm_import_table *table,
                     const struct hm_import_cell *cells);
-/* Make a cell that holds a number, or a cell that holds a string. */
+/* Create a cell that holds a number, or a cell that holds a string. */
 static inline struct hm_import_cell hm__cell(double number)
 {
     return (struct hm_import_cell){number, NULL};
@@ -299,8 +294,8 @@ int hm__import_next_part(struct hm_imported *im, struct hm_err *err);
  * null.
  */
 void hm__fact_count(struct hm_imported *im, const char *key, int64_t value);
-/* Like hm__fact_count, for the integer part of a double; null also if it is NaN or has more than 63
- * bits. */
+/* Like hm__fact_count, but for the integer part of a double; also writes null if it is NaN or has
+ * more than 63 bits. */
 void hm__fact_whole(struct hm_imported *im, const char *key, double value);
 
 #endif

@@ -42,8 +42,8 @@ static int compare_members(const void *a, const void *b)
 }
 
 /*
- * Makes an ordered list of the parts of the log to which the member `first` belongs. Returns the
- * number of parts, or 0 when out of memory.
+ * Creates an ordered list of the parts of the log to which the member `first` belongs. Returns the
+ * number of parts, or 0 if memory runs out.
  */
 static size_t collect_parts(const struct hm_archive *a, const char *first, struct hm_arena *arena,
                             const char ***ret_parts)
@@ -63,7 +63,8 @@ static size_t collect_parts(const struct hm_archive *a, const char *first, struc
 
 /*
  * Returns the member to read if the whole archive is one import: a part of a log, if the archive
- * holds nothing else; the description of a Keras model; or the only file. Otherwise returns NULL.
+ * contains nothing else; the description of a Keras model; or the only file. Otherwise, returns
+ * NULL.
  */
 static const char *main_member(const struct hm_archive *a)
 {
@@ -89,8 +90,8 @@ static const char *main_member(const struct hm_archive *a)
 
 /*
  * Splits a path such as "logs.zip/run/events_1" into the path of the archive and the name of a
- * member, which is "" if the path is that of the archive itself. False if no component of the path
- * is an archive.
+ * member, which is "" if the path names the archive itself. Returns false if no component of the
+ * path is an archive.
  */
 static bool split_path(struct hm_arena *arena, const char *path, const char **ret_archive,
                        const char **ret_inside)
@@ -151,7 +152,7 @@ int hm__import_archive(struct hm_imported *im, const struct hm_import_from *from
         parts[0] = name;
         im->part_count = 1;
         /*
-         * The name of the only member is shown instead of that of the archive, because it may
+         * The name of the only member is shown instead of the name of the archive, because it may
          * contain the number of workers.
          */
         if (!*inside && strcmp(name, "config.json") != 0)

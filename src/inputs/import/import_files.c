@@ -1,8 +1,8 @@
 /*
- * Imports folders. A rolling Spark event log is a folder with files events_N_ID; read in the order
- * of N, they are one log. Databricks calls the files eventlog-DATE.gz, and the newest one
- * `eventlog`. An MLflow run is a folder with meta.yaml and a folder metrics/, whose files together
- * are one import. In any other folder, each file is imported by itself.
+ * Imports folders. A rolling Spark event log is a folder with files events_N_ID, which form one log
+ * when they are read in the order of N. Databricks calls the files eventlog-DATE.gz, and the newest
+ * one `eventlog`. An MLflow run is a folder with meta.yaml and a folder metrics/, whose files
+ * together are one import. In any other folder, each file is imported by itself.
  */
 #include "import.h"
 
@@ -122,10 +122,10 @@ static int walk_folder(const char *path, int depth,
     return rc;
 }
 
-/* The files that together make one import. */
+/* The files that together form one import. */
 struct parts {
     struct hm_arena *arena;
-    /* Paths of the files; the strings are in the arena, the list itself is owned. */
+    /* Paths of the files; the strings are in the arena, and the list itself is owned. */
     const char **items;
     size_t count, room;
 };

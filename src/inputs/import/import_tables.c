@@ -134,7 +134,7 @@ static int make_rows(const struct hm_import_table *t, const char *run, struct hm
     return 0;
 }
 
-/* Makes a list of `count` empty maps, one for each row. */
+/* Creates a list of `count` empty maps, one for each row. */
 static int make_list(struct hm_arena *arena, size_t count, struct hm_value *root,
                      struct hm_err *err)
 {
@@ -145,7 +145,7 @@ static int make_list(struct hm_arena *arena, size_t count, struct hm_value *root
 }
 
 /*
- * Makes one list from the rows of runs or traces of all imported files. A file without rows is
+ * Creates one list from the rows of runs or traces of all imported files. A file without rows is
  * ignored, unless no file has rows.
  */
 static int join_rows(struct hm_imported *const *imports, size_t count, bool traces,

@@ -1,6 +1,6 @@
 /*
  * Lists the readers of all formats. A file is read by the reader that returns the highest score for
- * it, whatever the reader's position in the list.
+ * it, regardless of the reader's position in the list.
  */
 #include "importers.h"
 

@@ -2,9 +2,9 @@
  * Reads configurations of launchers: DeepSpeed (JSON) and accelerate (YAML). A value may be "auto",
  * which means that the launcher decides; such a value is reported as "auto". The batch is
  * micro-batch x accumulation x n, so n is known if the file states the other three numbers. The job
- * has no network, because these files do not name one; the user must give it. Two files of the same
- * folder are read too: the configuration of DeepSpeed that a configuration of accelerate names, and
- * a hostfile.
+ * has no network, because these files do not name one; the user must give it. Two files in the same
+ * folder are also read: the configuration of DeepSpeed that a configuration of accelerate names,
+ * and a hostfile.
  */
 #include <math.h>
 #include <string.h>
@@ -17,11 +17,14 @@
  */
 
 /*
- * The properties of a job that are found in a configuration. Unknown numbers are NaN, unknown
+ * The properties of a job that are found in a configuration. Unknown numbers are NaN, and unknown
  * strings are NULL.
  */
 struct job_config {
-    /* Number of samples in one iteration of the whole job, and in one forward pass of a worker. */
+    /*
+     * Number of samples in one iteration of the whole job, and number of samples in one forward
+     * pass of a worker.
+     */
     double batch, micro;
     double zero;             /* Stage of ZeRO (sharding of the training state), 0 to 3. */
     double tensor, pipeline; /* Degrees of tensor and pipeline parallelism. */
@@ -58,8 +61,8 @@ static void add_word(struct hm_text *map, const char *key, const char *value)
 }
 
 /*
- * Writes a job with the batch, precision, optimizer, layout and cluster of the configuration, as
- * far as they are known.
+ * Writes a job with the batch, precision, optimizer, layout and cluster of the configuration, to
+ * the extent that they are known.
  */
 static void put_job(struct hm_imported *im, const struct job_config *c)
 {
@@ -155,7 +158,8 @@ static bool is_on(const struct hm_value *root, const char *path)
 
 /*
  * Returns the number of samples in an iteration: the number in the configuration, or micro-batch x
- * accumulation x n; NaN if unknown. Without a number of accumulated micro-batches, 1 is assumed.
+ * accumulation x n; NaN if unknown. If the number of accumulated micro-batches is not given, 1 is
+ * assumed.
  */
 static double deepspeed_batch(const struct hm_value *root, double n)
 {
@@ -170,7 +174,7 @@ static double deepspeed_batch(const struct hm_value *root, double n)
 }
 
 /*
- * Reads the settings of DeepSpeed for n workers, where n is NaN if it is unknown. The cluster stays
+ * Reads the settings of DeepSpeed for n workers, where n is NaN if unknown. The cluster stays
  * unknown.
  */
 static struct job_config deepspeed_config(const struct hm_value *root, double n)
@@ -209,7 +213,7 @@ static void read_hostfile(struct hm_imported *im, struct job_config *c)
         size_t name, blank = strspn(text, " \t\r"), number = 0;
         double value = NAN;
         /*
-         * strchr also finds the NUL at the end of the text, so an empty last line is skipped too.
+         * strchr also finds the NUL at the end of the text, so an empty last line is also skipped.
          */
         if (strchr("#\n", text[blank]))
             continue;
@@ -353,7 +357,7 @@ static bool is_hybrid(const struct hm_value *root)
 }
 
 /*
- * Returns the stage of ZeRO that the file of accelerate describes; data-parallel training without
+ * Returns the stage of ZeRO that accelerate's file describes; data-parallel training without
  * sharding is stage 0.
  */
 static double accelerate_stage(const struct hm_value *root)
@@ -403,7 +407,7 @@ static struct job_config accelerate_config(const struct hm_value *root)
 }
 
 /*
- * Replaces all settings except recomputation by those of the DeepSpeed configuration that
+ * Replaces all settings except recomputation with the settings of the DeepSpeed configuration that
  * accelerate's file names.
  */
 static void join_deepspeed(struct job_config *c, const struct hm_value *deepspeed, double processes)

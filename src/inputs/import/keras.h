@@ -11,7 +11,7 @@
 
 enum { KERAS_RANK = 6, KERAS_UNKNOWN = 32 };
 
-/* The shape of a tensor without its first dimension, the batch. */
+/* The shape of a tensor without its first dimension, which is the batch. */
 struct keras_shape {
     int rank;                /* Number of dimensions of the tensor; -1 if unknown. */
     double dims[KERAS_RANK]; /* Sizes of the dimensions of the tensor; NaN if unknown. */
@@ -27,8 +27,8 @@ struct keras {
         const char *name;
         double count;
         /*
-         * Classes of layers for which there is no rule to count parameters and multiply-adds, and
-         * how often each occurs.
+         * Classes of layers for which there is no rule to count parameters and multiply-adds, with
+         * the number of occurrences of each.
          */
     } unknown[KERAS_UNKNOWN];
     size_t unknown_count;
@@ -45,8 +45,8 @@ struct keras_use {
 };
 
 /*
- * Count a layer of the class `name` and infer the shape of its output; false if the class is not
- * known.
+ * Count a layer of the class `name` and infer the shape of its output; returns false if the class
+ * is not known.
  */
 bool hm__keras_layer(const char *name, struct keras_use *use, struct keras_shape *ret_shape);
 /* Record that the model has a layer of an unknown class. */

@@ -169,7 +169,7 @@ static struct keras_shape attention_layer(struct keras_use *u)
 /* ---- recurrent layers -------------------------------------------------------------------------
  */
 
-/* Counts a recurrent layer with the given numbers of gates and of bias vectors. */
+/* Counts a recurrent layer with the given numbers of gates and bias vectors. */
 static struct keras_shape recurrent_layer(struct keras_use *u, double gates, double biases)
 {
     struct keras_shape out = u->in[0];
@@ -248,7 +248,7 @@ static struct keras_shape bidirectional_layer(struct keras_use *u)
 
 /*
  * Counts a TimeDistributed layer, which applies another layer to each step of a sequence.
- * Multiply-adds are counted for each step, parameters once.
+ * Multiply-adds are counted for each step, and parameters are counted once.
  */
 static struct keras_shape time_distributed_layer(struct keras_use *u)
 {
@@ -453,7 +453,7 @@ static struct keras_shape rms_norm_layer(struct keras_use *u)
 }
 
 /*
- * Counts the mean and the variance of each feature, and in Keras 2 a counter, as frozen parameters.
+ * Counts the mean and the variance of each feature, and a counter in Keras 2, as frozen parameters.
  */
 static struct keras_shape feature_norm_layer(struct keras_use *u)
 {
@@ -538,7 +538,7 @@ static struct keras_shape repeat_layer(struct keras_use *u)
 }
 
 /*
- * Returns the padding before plus the padding after dimension `i`, from a setting such as [[3, 3],
+ * Returns the sum of the padding before and after dimension `i`, from a setting such as [[3, 3],
  * [2, 2]], [1, 1] or 1.
  */
 static double both_sides(const struct keras_use *u, const char *key, int i, int spatial)

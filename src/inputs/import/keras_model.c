@@ -1,12 +1,12 @@
 /*
  * Reads descriptions of Keras models: the JSON of `model.to_json()` of Keras 1 to 3, and
  * config.json in a .keras archive. A model is a sequence of layers, or a graph of layers in which
- * each use of a layer names the layers whose outputs are its inputs. Models may contain models.
- * Keras 3 writes the shapes of the inputs; otherwise they are inferred from the inputs of the
- * model.
+ * each use of a layer names the layers whose outputs are its inputs. Models may contain other
+ * models. Keras 3 writes the shapes of the inputs; otherwise they are inferred from the inputs of
+ * the model.
  *
- * If a model has layers of classes that are not known, the facts list them; the numbers of
- * parameters and multiply-adds are then unknown, and no network is written.
+ * If a model has layers of unknown classes, the facts list these classes; the numbers of parameters
+ * and multiply-adds are then unknown, and no network is written.
  */
 #include <math.h>
 #include <string.h>
@@ -65,7 +65,7 @@ static bool is_model(const char *name)
            strcmp(name, "Model") == 0;
 }
 
-/* Reads the input shape in the settings of a layer, if it has one. */
+/* Reads the input shape in the settings of a layer, if there is one. */
 static struct keras_shape stated_shape(const struct hm_value *layer)
 {
     const struct hm_value *config = hm__value_get(layer, "config");
@@ -128,7 +128,7 @@ static int add_sequence(struct keras *k, const struct hm_value *layers,
 
 /*
  * Returns the slot of the hash table that holds the vertex `name`, or the empty slot for this name.
- * If several vertices have the name, the first is found.
+ * If several vertices have this name, the first one is found.
  */
 static unsigned *find_slot(struct keras_graph *g, const char *name)
 {
@@ -158,7 +158,7 @@ struct inputs {
     bool ready;
 };
 
-/* Adds a tensor to the inputs: the output of the layer `name` at its use number `use`. */
+/* Adds a tensor to the inputs: the output of use number `use` of the layer `name`. */
 static void take_output(struct keras_graph *g, const char *name, double use,
                         const struct keras_shape *stated, struct inputs *in)
 {
@@ -221,8 +221,8 @@ static void read_pairs(struct keras_graph *g, const struct hm_value *node, struc
 }
 
 /*
- * Counts the next use of a layer if all its inputs are known; if `force` is true, counts it in any
- * case. Returns 1 if the use was counted, 0 if not, or a negative error code.
+ * Counts the next use of a layer if all its inputs are known; if `force` is true, counts it even if
+ * inputs are unknown. Returns 1 if the use was counted, 0 if not, or a negative error code.
  */
 static int add_use(struct keras_graph *g, struct keras_vertex *v, bool force, struct hm_err *err)
 {
@@ -290,8 +290,8 @@ static int start_graph(struct keras_graph *g, const struct hm_value *config,
 }
 
 /*
- * Counts all uses of all layers, in several passes if a layer comes before a layer whose output it
- * uses. Uses that depend on each other in a cycle are counted last, with unknown inputs.
+ * Counts all uses of all layers. Several passes are needed if a layer comes before a layer whose
+ * output it uses. Uses that depend on each other in a cycle are counted last, with unknown inputs.
  */
 static int finish_graph(struct keras_graph *g, struct hm_err *err)
 {

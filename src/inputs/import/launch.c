@@ -186,7 +186,7 @@ static void add_count(struct hm_text *out, const char *format, const char *key, 
         hm__text_addf(out, format, key, value);
 }
 
-/* Writes the sizes of the network; false if one of them is missing. */
+/* Writes the sizes of the network; returns false if one of them is missing. */
 static bool put_sizes(struct hm_imported *im, const struct launch *l)
 {
     static const enum launch_number needed[] = {LAUNCH_LAYERS, LAUNCH_HIDDEN, LAUNCH_HEADS,

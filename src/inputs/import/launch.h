@@ -30,8 +30,8 @@ enum launch_number {
     LAUNCH_CONTEXT,
     LAUNCH_EXPERT,
     /*
-     * Number of devices over which the weights are sharded; below 1: all devices that remain after
-     * the other kinds of parallelism.
+     * Number of devices over which the weights are sharded; a value below 1 means all devices that
+     * remain after the other kinds of parallelism.
      */
     LAUNCH_SHARD,
     LAUNCH_REPLICATE, /* Number of copies of the sharded weights (hybrid sharding). */
@@ -62,10 +62,7 @@ struct launch {
     /* How activations are recomputed: "full" or "selective"; "" if not given. */
     char recompute[16];
     char tokenizer[48]; /* Type of the tokenizer; some types have a vocabulary of a fixed size. */
-    /*
-     * Name of a network in the catalog; NULL means that the sizes in `numbers` describe the
-     * network.
-     */
+    /* Name of a network in the catalog; NULL if the sizes in `numbers` describe the network. */
     const char *network;
     bool sharded;         /* True if the weights are sharded over the data-parallel workers. */
     char accelerator[32]; /* Kind of the accelerators, such as "a100"; "" if unknown. */
@@ -87,7 +84,7 @@ void hm__launch_finish(struct hm_imported *im, struct launch *launch);
 
 /*
  * Read settings from a command line or a shell script: flags --name value, in which variables of
- * the script are replaced by their values.
+ * the script are replaced with their values.
  */
 void hm__launch_shell(struct launch *launch, const char *text);
 

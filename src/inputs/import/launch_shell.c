@@ -1,8 +1,9 @@
 /*
- * Reads settings from a command line or a shell script: flags --name value or --name=value, also
- * inside quotes and arrays, as in ARGS="--num-layers 12" or ARGS=(--num-layers 12). Variables that
- * the script sets to plain values are replaced in the forms $N, ${N}, ${N:-8} and $((N * 8)). No
- * command is executed, so a value that depends on other features of the shell stays unknown.
+ * Reads settings from a command line or a shell script: flags --name value or --name=value,
+ * including flags inside quotes and arrays, as in ARGS="--num-layers 12" or ARGS=(--num-layers 12).
+ * Variables that the script sets to plain values are replaced in the forms $N, ${N}, ${N:-8} and
+ * $((N * 8)). No command is executed, so a value that depends on other features of the shell stays
+ * unknown.
  */
 #include <ctype.h>
 #include <math.h>
@@ -79,7 +80,7 @@ static double evaluate_sum(const struct shell *s, const char *text, const char *
     return total;
 }
 
-/* Replaces the variables in a word by their values; false if a value is not known. */
+/* Replaces the variables in a word with their values; returns false if a value is not known. */
 static bool expand_word(const struct shell *s, const char *word, char *out, size_t room)
 {
     size_t used = 0;
@@ -177,8 +178,8 @@ static void take_word(struct shell *s, const char *word)
 }
 
 /*
- * Returns whether a character separates words. Quotes and brackets do, so that flags inside them
- * are found.
+ * Returns whether a character separates words. Quotes and brackets count as separators, so that
+ * flags inside them are found.
  */
 static bool is_gap(char c)
 {
@@ -206,7 +207,7 @@ void hm__launch_shell(struct launch *launch, const char *text)
         size_t length = 0;
         while (*text && is_gap(*text))
             text++;
-        if (*text == '#') { /* Skip a comment, which may be the first line "#!...". */
+        if (*text == '#') { /* Skip a comment, which may be the initial line "#!...". */
             text += strcspn(text, "\n");
             continue;
         }

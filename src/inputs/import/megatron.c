@@ -3,8 +3,8 @@
  *
  *     iteration  I/ N | consumed samples: S | elapsed time per iteration (ms): T | … | lm loss: L |
  *
- * The number of ranks and the arguments may come before these lines. One file may hold several
- * training runs; each restarts the iteration counter. The first iteration of a training run
+ * The number of ranks and the arguments may come before these lines. One file may contain several
+ * training runs; each run restarts the iteration counter. The first iteration of a training run
  * includes its start-up, so it is not added to the runs. An iteration that was skipped because of
  * loss scaling has no loss.
  */
@@ -18,14 +18,14 @@
 
 enum { SHOWN = 1000, SAMPLES_SHOWN = 1000 };
 
-/* The values in the log line of one iteration; NaN if the value is not in the line. */
+/* The values in the log line of one iteration; a value is NaN if the line does not contain it. */
 struct iteration {
     double number, of, ms, loss, batch, samples, tflops, skipped;
 };
 
 /*
- * Arguments of the training script that the log prints, in the order of the array of the values
- * that are read from a log.
+ * Arguments of the training script that the log prints, in the order of the array that holds their
+ * values.
  */
 enum argument {
     LAYERS,
@@ -51,7 +51,7 @@ struct megatron {
     struct iteration shown[SHOWN];
     double speeds[SAMPLES_SHOWN]; /* Rates in samples per second that DeepSpeed prints. */
     size_t speed_count;
-    double *ms; /* Milliseconds of each iteration except the first; owned. */
+    double *ms; /* Time of each iteration except the first, in milliseconds; owned. */
     size_t ms_count, ms_room;
     size_t count, runs, lines;
     double last; /* Number of the last iteration that was read; NaN if there is none. */
@@ -60,7 +60,7 @@ struct megatron {
 
 /* ---- lines ----------------------------------------------------------------------------------- */
 
-/* Reads the counter "iteration  I/ N |"; false if the line has none. */
+/* Reads the counter "iteration  I/ N |"; returns false if the line has none. */
 static bool read_counter(const struct hm_line *line, struct iteration *it)
 {
     const char *at = hm__find(line->text, line->length, "iteration ");

@@ -31,7 +31,7 @@ static int args_recognise(const struct hm_import_head *head)
 {
     bool layers = hm__find(head->text, head->length, "-num-layers") != NULL;
 
-    /* Readers of logs return higher scores, because a log may contain this command line too. */
+    /* Readers of logs return higher scores, because a log may also contain this command line. */
     if (layers && hm__find(head->text, head->length, "-hidden-size"))
         return 62;
     return layers || hm__find(head->text, head->length, "-tensor-model-parallel-size") ? 55 : 0;

@@ -1,6 +1,6 @@
 /*
  * Reads tables of losses: metrics.csv of Lightning, the CSVLogger of Keras, and exports of Weights
- * & Biases. Few of them have a time, and none has the number of workers.
+ * & Biases. Few of them contain a time, and none contains the number of workers.
  */
 #include <math.h>
 #include <stdio.h>
@@ -33,7 +33,7 @@ static int find_cell(const struct hm_cells *head, const char *name)
     return -1;
 }
 
-/* Returns the delimiter of a header: the one of ',', ';' and '|' that appears most often. */
+/* Returns the delimiter of a header, which is whichever of ',', ';' and '|' occurs most often. */
 static char find_delimiter(const char *text, size_t length)
 {
     static const char candidates[] = ",;|";
@@ -58,8 +58,8 @@ static bool is_loss(const char *name)
 }
 
 /*
- * Returns the index of the column with the training loss: a column with a common name, otherwise
- * the first loss that is not a validation loss; -1 if there is none.
+ * Returns the index of the column with the training loss: a column with a common name, or else the
+ * first loss that is not a validation loss; -1 if there is none.
  */
 static int choose_loss(const struct hm_cells *head)
 {
@@ -108,7 +108,7 @@ static void close_metrics(struct metrics *m)
     hm__free(m->series);
 }
 
-/* Reads the next row; false at the end. Rows with too few cells are counted and skipped. */
+/* Reads the next row; returns false at the end. Rows with too few cells are counted and skipped. */
 static bool next_row(struct metrics *m)
 {
     struct hm_line line;

@@ -28,7 +28,7 @@ static const char *const worker_names[] = {"n",      "world_size", "num_processe
 /* Summary of one metric of the run. */
 struct metric {
     double points, bad, nans;
-    /* Time in seconds, value, and step: for the first point and for the last point. */
+    /* Time in seconds, value and step of the first point and of the last point. */
     double first[3], last[3];
     double least;
 };
@@ -37,14 +37,14 @@ struct flow {
     struct hm_imported *im;
     double n;
     double metrics, losses, lines, bad;
-    /* Number of points and seconds per step of the loss that has the most points. */
+    /* Number of points, and time in seconds per step, for the loss that has the most points. */
     double best_points, best_seconds;
     const char *best_name;
 };
 
 /*
- * Reads a line "MILLISECONDS VALUE STEP"; the step is NaN if the line has none. False if the line
- * has another form.
+ * Reads a line "MILLISECONDS VALUE STEP"; the step is NaN if the line has none. Returns false if
+ * the line has another form.
  */
 static bool read_point(const char *text, size_t length, double point[3])
 {
@@ -100,7 +100,10 @@ static void add_point(struct flow *f, struct metric *m, const char *name, double
 {
     if (isnan(point[2]))
         point[2] = m->points;
-    /* Seconds per step since the previous point; unknown if the step number did not increase. */
+    /*
+     * Time in seconds per step since the previous point; unknown if the step number did not
+     * increase.
+     */
     double steps = point[2] - m->last[2], elapsed = point[0] - m->last[0];
     double seconds = m->points > 0 && steps > 0 && elapsed > 0 ? elapsed / steps : NAN;
     if (m->points++ == 0) {
@@ -168,7 +171,9 @@ static void read_metric(struct flow *f, const char *name)
 /* ---- files beside the metrics -----------------------------------------------------------------
  */
 
-/* Reads the first bytes of a file in the folder of the run; false if there is no such file. */
+/*
+ * Reads the first bytes of a file in the folder of the run; returns false if there is no such file.
+ */
 static bool read_beside(const struct hm_imported *im, const char *name, char *text, size_t room)
 {
     struct hm_source *source = NULL;

@@ -37,8 +37,8 @@ struct mllog {
     struct hm_imported *im;
     double lines, bad, other;
     /*
-     * First value of each key in the list `kept`, in the arena. Its kind is null if the log does
-     * not have the key.
+     * First value of each key in the list `kept`, in the arena; its kind is null if the log does
+     * not contain the key.
      */
     struct hm_value values[KEPT];
     double init_ms, start_ms, stop_ms;
@@ -76,8 +76,8 @@ static double seconds_to_ms(const char *p, const char *end)
 }
 
 /*
- * Reads "SECONDS key: json", which follows the token in the two older generations of the format;
- * returns the beginning of the JSON.
+ * Reads "SECONDS key: json", which follows the token in the two older generations of the format.
+ * Returns the beginning of the JSON.
  */
 static const char *old_line(const char *p, const char *end, bool oldest, struct mllog_entry *e)
 {
@@ -112,7 +112,10 @@ static const char *old_line(const char *p, const char *end, bool oldest, struct 
     return p < end && *p == ':' ? p + 1 : end;
 }
 
-/* Parses a line that contains the token, such as ":::MLLOG"; false if the line is not valid. */
+/*
+ * Parses a line that contains the token, such as ":::MLLOG"; returns false if the line is not
+ * valid.
+ */
 static bool parse_line(const struct hm_line *line, const char *token, struct hm_arena *arena,
                        struct mllog_entry *e)
 {
@@ -236,9 +239,7 @@ static int read_lines(struct mllog *m, struct hm_err *err)
 /* ---- the system -------------------------------------------------------------------------------
  */
 
-/*
- * Finds the last component of the part of a path before `end`; *ret_length is 0 if there is none.
- */
+/* Finds the last component of a path that ends at `end`; *ret_length is 0 if there is none. */
 static const char *last_component(const char *path, const char *end, size_t *ret_length)
 {
     const char *start = end;
@@ -249,7 +250,10 @@ static const char *last_component(const char *path, const char *end, size_t *ret
     return start;
 }
 
-/* Reads the description of the system from a file next to the result; NULL if there is none. */
+/*
+ * Reads the description of the system from a file next to the result; returns NULL if there is
+ * none.
+ */
 static const struct hm_value *find_system(struct hm_imported *im)
 {
     char path[512];

@@ -80,7 +80,7 @@ static size_t add_value(struct onnx *o, const char *name)
 
 /*
  * Returns the index of the value `name`, which is added if it is new; SIZE_MAX if there are too
- * many values or no memory is left.
+ * many values or memory runs out.
  */
 static size_t find_value(struct onnx *o, const char *name)
 {
@@ -127,8 +127,8 @@ struct tensor {
     size_t rank, count;
     int type;
     /*
-     * `external`: the data are in another file; `deep`: the tensor has more than ONNX_RANK
-     * dimensions, so its shape is not stored.
+     * `external` is true if the data are in another file; `deep` is true if the tensor has more
+     * than ONNX_RANK dimensions, so that its shape is not stored.
      */
     bool external, deep;
     unsigned char raw[8 * ONNX_DATA];
@@ -370,7 +370,7 @@ static void read_node(struct onnx *o, struct hm_wire w, int depth)
 
 /*
  * Returns the size that is assumed for a symbolic dimension such as "batch": the number that the
- * user gives, otherwise 1.
+ * user gives, or else 1.
  */
 static double symbol_size(struct onnx *o, const char *name)
 {
@@ -446,8 +446,8 @@ static void read_stated(struct hm_wire w, struct stated *s)
 }
 
 /*
- * Stores the shape of an input of the graph twice: as it is written in the file, and with numbers
- * in place of symbols, from which other shapes are inferred.
+ * Stores the shape of a graph input twice: as it is written in the file, and with numbers in place
+ * of symbols, from which other shapes are inferred.
  */
 static void keep_input(struct onnx *o, const struct stated *s)
 {

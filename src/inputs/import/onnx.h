@@ -8,11 +8,11 @@
 #include "import.h"
 
 /*
- * Largest number of dimensions of a tensor, of elements that are stored for a constant, and of
- * integers in an attribute.
+ * Largest numbers of dimensions of a tensor, of stored elements of a constant, and of integers in
+ * an attribute.
  */
 enum { ONNX_RANK = 8, ONNX_DATA = 64, ONNX_INTS = 16 };
-/* Largest number of values (tensors) and of nodes in a graph. */
+/* Largest numbers of values (tensors) and of nodes in a graph. */
 enum { ONNX_VALUES = 2000000, ONNX_NODES = 1000000 };
 
 /* Element types that are handled differently, with their numbers in ONNX. */
@@ -34,7 +34,7 @@ struct onnx_value {
      * it has been processed.
      */
     bool made;
-    /* True if the tensor is a weight that a ConstantOfShape node makes from a constant shape. */
+    /* True if the tensor is a weight that a ConstantOfShape node creates from a constant shape. */
     bool filled;
     /* True if the tensor is the running mean or variance of a batch normalisation. */
     bool statistics;
@@ -53,8 +53,8 @@ enum { ONNX_ATTRIBUTES = 10 };
 struct onnx_node {
     const char *op; /* Name of the operator, in the arena. */
     /*
-     * Indices of the tensors that are inputs of the node, in the arena; SIZE_MAX means that the
-     * optional input is missing.
+     * Indices of the tensors that are inputs of the node, in the arena; SIZE_MAX if the optional
+     * input is missing.
      */
     size_t *inputs;
     /*
@@ -65,12 +65,10 @@ struct onnx_node {
     size_t input_count, output_count;
     struct onnx_attribute *attributes; /* Attributes of the node, in the arena. */
     size_t attribute_count;
-    /*
-     * Index of the tensor in the attribute `value` of the node; SIZE_MAX means that the node has
-     * none.
-     */
+    /* Index of the tensor in the attribute `value` of the node; SIZE_MAX if the node has none. */
     size_t tensor;
-    bool done; /* True if the shapes of the node's outputs were inferred or cannot be inferred. */
+    bool done; /* True if the shapes of the node's outputs have been inferred or cannot be inferred.
+                */
     bool inferred;
 };
 
@@ -118,7 +116,7 @@ double hm__onnx_macs(const struct onnx *o, const struct onnx_node *node);
 
 /*
  * Store the shape of an input as it is written in the file: dims[i], or the symbol if dims[i] is
- * NaN. Returns false when out of memory.
+ * NaN. Returns false if memory runs out.
  */
 bool hm__onnx_keep_stated(struct onnx *o, size_t input, int rank, const double *dims,
                           const char (*symbols)[48]);

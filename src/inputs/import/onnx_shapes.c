@@ -1,7 +1,7 @@
 /*
  * Infers the shapes of the tensors of an ONNX graph from the shapes of its inputs. Some graphs
- * compute a shape by nodes (Shape, Gather, Concat, … before a Reshape); such nodes are evaluated if
- * their values have at most 64 elements.
+ * compute a shape with nodes (Shape, Gather, Concat, … before a Reshape); such nodes are evaluated
+ * if their values have at most 64 elements.
  */
 #include <math.h>
 #include <string.h>

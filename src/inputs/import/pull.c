@@ -113,7 +113,7 @@ static int read_hex4(struct hm_pull *p)
 }
 
 /*
- * Reads an escape sequence whose backslash was read already; returns 0, -1 at the end of the
+ * Reads an escape sequence whose backslash has already been read; returns 0, -1 at the end of the
  * stream, or -2 if the sequence is not valid.
  */
 static int read_escape(struct hm_pull *p)
@@ -174,7 +174,7 @@ static bool copy_plain(struct hm_pull *p)
     return false;
 }
 
-/* Reads a string whose opening quote was read already. */
+/* Reads a string whose opening quote has already been read. */
 static enum hm_pull_token read_text(struct hm_pull *p, enum hm_pull_token token)
 {
     struct hm_stream *in = p->in;
@@ -343,7 +343,7 @@ enum hm_pull_token hm__pull_next(struct hm_pull *p)
 
 /* ---- skipping ------------------------------------------------------------------------------- */
 
-/* Skips the rest of a string whose opening quote was read already. */
+/* Skips the rest of a string whose opening quote has already been read. */
 static bool skip_text(struct hm_stream *in)
 {
     for (;;) {
@@ -373,8 +373,8 @@ static bool skip_text(struct hm_stream *in)
 }
 
 /*
- * Kinds of bytes that matter while a container is skipped: 1 is a quote, 2 an opening and 3 a
- * closing bracket.
+ * Kinds of bytes that matter while a container is skipped: 1 is a quote, 2 is an opening bracket,
+ * and 3 is a closing bracket.
  */
 static const unsigned char skip_kinds[256] = {
     ['"'] = 1, ['{'] = 2, ['['] = 2, ['}'] = 3, [']'] = 3};

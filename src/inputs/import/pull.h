@@ -28,7 +28,7 @@ enum hm_pull_token {
     HM_PULL_BAD, /* The input is not valid JSON, or is nested too deeply. */
 };
 
-/* Largest nesting depth, and largest number of bytes that are stored of a string or a number. */
+/* Largest nesting depth, and largest number of stored bytes of a string or a number. */
 #ifdef HM_SMALL_BUFFERS
 enum { HM_PULL_DEPTH = 512, HM_PULL_TEXT_ROOM = 512 };
 #else
@@ -44,10 +44,10 @@ struct hm_pull {
     size_t depth;
     bool lists[HM_PULL_DEPTH]; /* True for each open container that is a list, false for an object.
                                 */
-    /* True if at least one member of the innermost container was read. */
+    /* True if at least one member of the innermost container has been read. */
     bool filled;
-    bool keyed; /* True if a key was read, so that the next token must be its value. */
-    /* True if HM_PULL_CUT or HM_PULL_BAD was returned; no further token can be read. */
+    bool keyed; /* True if a key has been read, so that the next token must be its value. */
+    /* True if HM_PULL_CUT or HM_PULL_BAD has been returned; no further token can be read. */
     bool failed;
 };
 
@@ -80,11 +80,14 @@ static inline bool hm__pull_is(const struct hm_pull *pull, const char *text)
     return pull->length == length && memcmp(pull->text, text, length) == 0;
 }
 /*
- * Read the next value as a number; NaN if it is not a number. Strings that consist of digits are
- * accepted too.
+ * Read the next value as a number; returns NaN if it is not a number. Strings that consist of
+ * digits are also accepted.
  */
 double hm__pull_number(struct hm_pull *pull);
-/* Read the next value as a string, which is copied to the arena; NULL if it is not a string. */
+/*
+ * Read the next value as a string, which is copied to the arena; returns NULL if it is not a
+ * string.
+ */
 const char *hm__pull_text(struct hm_pull *pull, struct hm_arena *arena);
 /* Reset the state of the reader, for example to read another document after an error. */
 void hm__pull_restart(struct hm_pull *pull);

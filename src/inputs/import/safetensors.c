@@ -2,8 +2,8 @@
  * Reads the header of a .safetensors file, or the index of a model that is stored in several files
  * (model.safetensors.index.json, pytorch_model.bin.index.json). Weights are never read.
  *
- * An index states only the total bytes of all tensors. They are divided by the bytes of one
- * parameter, which follow from the data type in config.json of the same folder. The resulting
+ * An index states only the total number of bytes in all tensors. It is divided by the size of one
+ * parameter, which follows from the data type in config.json in the same folder. The resulting
  * number of parameters may include buffers, and tied weights that are stored twice.
  */
 #include <inttypes.h>
@@ -235,7 +235,7 @@ const struct hm_importer hm__importer_safetensors = {
 enum { SHARDS = 4096, BUFFERS_SHOWN = 3 };
 
 struct index_state {
-    /* Total bytes and number of parameters that are written in the index; NaN if not given. */
+    /* Total number of bytes and number of parameters according to the index; NaN if not given. */
     double bytes, stated_parameters;
     bool bytes_float;
     double tensors, quantisation;
@@ -288,8 +288,8 @@ static bool ends_with(const char *text, const char *end)
 }
 
 /*
- * Returns whether a tensor is, by its name, a buffer such as a mask, a table of rotary frequencies
- * or a list of position numbers.
+ * Returns whether the name of a tensor shows that it is a buffer, such as a mask, a table of rotary
+ * frequencies or a list of position numbers.
  */
 static bool is_buffer(const char *name)
 {
@@ -355,7 +355,7 @@ static void read_totals(struct hm_pull *p, struct index_state *s)
 }
 
 /*
- * Returns the number of bytes in one parameter, from the data type in config.json of the same
+ * Returns the number of bytes in one parameter, from the data type in config.json in the same
  * folder; NaN if unknown.
  */
 static double sibling_width(struct hm_imported *im)

@@ -1,7 +1,7 @@
 /*
  * Reads Slurm batch scripts: the #SBATCH directives, and settings of Megatron in the commands of
- * the script. The number of workers n is the number of GPUs if it is given, else the number of
- * tasks, else the number of nodes.
+ * the script. The number of workers n is the number of GPUs or, if that is not given, the number of
+ * tasks or, failing that, the number of nodes.
  */
 #include <ctype.h>
 #include <math.h>
@@ -97,7 +97,8 @@ static void read_directive(struct sbatch *b, char *p)
         char key[40];
         snprintf(key, sizeof(key), "%.*s", (int)(length % sizeof(key)), name);
         if (is_long && name[length] != '=' && *value == '-')
-            value = name + length; /* Another flag follows directly, so this flag has no value. */
+            value =
+                name + length; /* This flag has no value, because another flag follows directly. */
         size_t size = strcspn(value, " \t#");
         ended = value[size];
         value[size] = '\0';
@@ -120,7 +121,10 @@ static void read_directives(struct sbatch *b, char *text)
     }
 }
 
-/* Returns the number of nodes: the given number, else the number that the tasks need, else one. */
+/*
+ * Returns the number of nodes: the given number, or else the number that the tasks need, or else
+ * one.
+ */
 static double nodes_of(const struct sbatch *b)
 {
     if (b->nodes >= 1)
@@ -129,7 +133,10 @@ static double nodes_of(const struct sbatch *b)
     return needed >= 1 ? needed : 1;
 }
 
-/* Returns the number of workers: the number of GPUs, else of tasks, else of nodes. */
+/*
+ * Returns the number of workers: the number of GPUs, or else the number of tasks, or else the
+ * number of nodes.
+ */
 static double workers_of(const struct sbatch *b, double nodes)
 {
     double tasks = !isnan(b->tasks) ? b->tasks : nodes * b->tasks_per_node;

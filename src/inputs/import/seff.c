@@ -33,7 +33,7 @@ struct seff {
 };
 
 /*
- * Returns the value after a label at the start of a line, without the blanks around it; NULL if the
+ * Returns the value after a label at the start of a line, without surrounding spaces; NULL if the
  * line has another label.
  */
 static const char *value_of(const char *line, const char *label)

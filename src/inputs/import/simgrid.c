@@ -8,8 +8,8 @@
  *       A route has the sum of the latencies and the smallest bandwidth of its links; the slowest
  *       route is used. Without routes, the slowest link is used.
  *
- * All machines get the speed of the slowest host, because workers wait for each other. The file is
- * read as a stream of tags, so that large platforms take little memory.
+ * All machines are given the speed of the slowest host, because workers wait for each other. The
+ * file is read as a stream of tags, so that large platforms need little memory.
  */
 #include <ctype.h>
 #include <math.h>
@@ -37,10 +37,11 @@ struct platform {
     struct hm_imported *im;
     struct simgrid_link *links; /* Hash table with space for LINK_SLOTS links; owned. */
     double hosts, clusters, link_count, routes, unknown;
-    /* Speed of the slowest host and of the fastest host, with all cores, in flop/s. */
+    /* Speeds of the slowest and the fastest host with all their cores, in flop/s. */
     double slowest, fastest;
     /*
-     * Smallest bandwidth and largest latency of all routes and clusters; NaN if there was none yet.
+     * Smallest bandwidth and largest latency of all routes and clusters; NaN if there has been none
+     * yet.
      */
     double bandwidth, latency;
     double link_bandwidth, link_latency; /* Smallest bandwidth and largest latency of all links. */
@@ -50,7 +51,7 @@ struct platform {
 
 /* ---- values with units ----------------------------------------------------------------------- */
 
-/* A unit and its factor to SI units; the name "" is used for numbers without a unit. */
+/* A unit and its conversion factor to SI units; the name "" is used for numbers without a unit. */
 struct simgrid_unit {
     const char *name;
     double factor;
@@ -68,7 +69,7 @@ static const struct simgrid_unit speeds[] = {
     {"Tf", 1e12},    {"Pf", 1e15},    {"Ef", 1e18},     {"flops", 1}, {"kflops", 1e3},
     {"Mflops", 1e6}, {"Gflops", 1e9}, {"Tflops", 1e12}, {NULL, 0}};
 
-/* Reads a number with a unit; NaN if the text is NULL or has an unknown unit. */
+/* Reads a number with a unit; returns NaN if the text is NULL or has an unknown unit. */
 static double read_value(const char *text, const struct simgrid_unit *units)
 {
     double value;
@@ -77,8 +78,8 @@ static double read_value(const char *text, const struct simgrid_unit *units)
     if (used == 0)
         return NAN;
     /*
-     * A host with several power states has a list of speeds; the first, which is the fastest, is
-     * used.
+     * A host with several power states has a list of speeds; the first of them is used, because it
+     * is the fastest.
      */
     size_t length = strcspn(text + used, ",; ");
     for (; units->name; units++)
@@ -114,7 +115,9 @@ static double count_radical(const char *text)
 /* ---- tags -------------------------------------------------------------------------------------
  */
 
-/* Finds an attribute of a tag and copies its value; NULL if the tag has no such attribute. */
+/*
+ * Finds an attribute of a tag and copies its value; returns NULL if the tag has no such attribute.
+ */
 static const char *get_attribute(const char *tag, const char *name, char *value, size_t room)
 {
     size_t length = strlen(name);
@@ -280,7 +283,10 @@ static void take_tag(struct platform *p, const char *tag)
 /* ---- the stream -------------------------------------------------------------------------------
  */
 
-/* Skips a comment whose "<!--" was read already; false if the file ends inside the comment. */
+/*
+ * Skips a comment whose "<!--" has already been read; returns false if the file ends inside the
+ * comment.
+ */
 static bool skip_comment(struct hm_stream *in)
 {
     int dashes = 0, c;
@@ -295,8 +301,8 @@ static bool skip_comment(struct hm_stream *in)
 }
 
 /*
- * Reads a tag whose '<' was read already, up to its '>'. Returns the length of the tag; -1 if the
- * file ends inside it. A tag that is too long is truncated.
+ * Reads a tag whose '<' has already been read, up to its '>'. Returns the length of the tag, or -1
+ * if the file ends inside it. A tag that is too long is truncated.
  */
 static int read_tag(struct hm_stream *in, char *tag)
 {
@@ -377,7 +383,7 @@ static int simgrid_read(struct hm_imported *im, struct hm_err *err)
         hm__import_cut(im);
     hm__free(p.links);
     /*
-     * A platform without routes and clusters gets the bandwidth and the latency of its slowest
+     * A platform without routes and clusters is given the bandwidth and the latency of its slowest
      * link.
      */
     if (isnan(p.bandwidth)) {

@@ -1,8 +1,8 @@
 /*
- * Reads task files of SkyPilot, which are YAML. The file of a pipeline has several YAML documents;
- * the first of them may hold only the name of the pipeline. Accelerators are written as a string
- * "A100:8", a map {A100: 8}, or a set or list of alternatives. The number of workers n is the
- * number of nodes times the number of accelerators per node.
+ * Reads task files of SkyPilot, which are YAML. The file of a pipeline contains several YAML
+ * documents; the first of them may contain only the name of the pipeline. Accelerators are written
+ * as a string "A100:8", a map {A100: 8}, or a set or list of alternatives. The number of workers n
+ * is the number of nodes times the number of accelerators per node.
  */
 #include <ctype.h>
 #include <math.h>
@@ -159,7 +159,7 @@ static const char *document_end(const char *p, const char *end)
     return end;
 }
 
-/* Returns whether a YAML document has only a name, which is then the name of the pipeline. */
+/* Returns whether a YAML document contains only a name, which is then the name of the pipeline. */
 static bool is_only_name(const struct hm_value *task)
 {
     return task->count == 1 && hm__value_get(task, "name");

@@ -1,12 +1,13 @@
 /*
  * Imports a price list of SkyPilot (vms.csv, https://github.com/skypilot-org/skypilot-catalog) and
  * writes a catalog file. The columns InstanceType, AcceleratorName, AcceleratorCount, vCPUs,
- * MemoryGiB, Price, SpotPrice and Region are found by name, in any order; others are ignored.
+ * MemoryGiB, Price, SpotPrice and Region are found by name, in any order; other columns are
+ * ignored.
  *
  * A price list contains prices, but no speeds. A machine that is in the catalog keeps its hardware
- * data and gets the new price. Any other machine gets the data of its accelerator, if the
- * accelerator is in the catalog; with an unknown accelerator its speed is unknown, and plans with
- * it report this. A machine without accelerators gets the typical speed of its cores, which is
+ * data and is given the new price. Any other machine is given the data of its accelerator, if the
+ * accelerator is in the catalog; with an unknown accelerator, its speed is unknown, and plans with
+ * it report this. A machine without accelerators is given the typical speed of its cores, which is
  * marked as assumed. An empty price is unknown, not $0.
  *
  * At most 10000 machines are read.
@@ -30,7 +31,7 @@ struct machine {
     const char *region; /* Region to which the price applies; in the arena. */
     /* Number of accelerators, number of vCPUs, and memory in GiB; -1 if not given. */
     double accelerators, vcpus, memory_gib;
-    double price; /* Price of the machine in dollars per hour; negative: unknown. */
+    double price; /* Price of the machine in dollars per hour; negative if unknown. */
 };
 
 struct importer {
@@ -39,7 +40,7 @@ struct importer {
     int instance, accelerator, accelerator_count, vcpus, memory, price, region;
     struct hm_arena *arena;
     struct machine *machines;
-    size_t count, room, last; /* `last` is the index of the machine that was in the previous row. */
+    size_t count, room, last; /* `last` is the index of the machine in the previous row. */
     const char *wanted_region, *price_name;
     struct hm_err *err;
 };
@@ -162,7 +163,7 @@ static int read_rows(struct importer *im, size_t *ret_rows)
 }
 
 /*
- * Writes a string in double quotes for YAML. Characters outside ASCII are replaced by '?', and
+ * Writes a string in double quotes for YAML. Non-ASCII characters are replaced with '?', and
  * control characters are removed.
  */
 static void put_text(struct hm_text *out, const char *text)
@@ -225,7 +226,7 @@ static void put_entry(struct hm_text *out, const struct hm_value *entry, const c
 
 /*
  * Returns the number of cores in a machine. Two vCPUs are one core, except on the Arm processors of
- * AWS, which the letter g after the generation in the name of the family denotes (m7g, c6gn).
+ * AWS, which are recognised by the letter g after the generation in the family name (m7g, c6gn).
  */
 static double core_count(const struct machine *m)
 {
@@ -236,9 +237,9 @@ static double core_count(const struct machine *m)
 }
 
 /*
- * Writes figures of a machine without accelerators. The list only has the number of vCPUs; a core
- * is assumed to be like those of the machines in the catalog (m5, c7i, c7a, c7g), of which it has
- * the lowest speed and memory bandwidth in round figures.
+ * Writes figures for a machine without accelerators. The list contains only the number of vCPUs;
+ * each core is assumed to have the lowest speed and memory bandwidth, in round figures, of the
+ * cores of similar machines in the catalog (m5, c7i, c7a, c7g).
  */
 static void put_cores(struct hm_text *out, const struct machine *m)
 {

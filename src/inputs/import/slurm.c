@@ -89,8 +89,8 @@ static void count_state(struct slurm *s, const char *state)
 }
 
 /*
- * Returns the number of workers of a job: the number of its GPUs if it has any, else of its nodes,
- * else of its CPUs.
+ * Returns the number of workers of a job: the number of its GPUs if it has any, or else the number
+ * of its nodes, or else the number of its CPUs.
  */
 static double job_workers(const struct job *job)
 {
@@ -188,7 +188,8 @@ static void read_row(struct slurm *s, struct job *job)
  */
 
 /*
- * Reads the column names from the property columns=… that the user gives; false if there is none.
+ * Reads the column names from the property columns=… that the user gives; returns false if there is
+ * none.
  */
 static bool given_columns(struct slurm *s)
 {

@@ -4,9 +4,9 @@
  * a stage of tasks. Jobs that repeat with the same stages are the iterations of a machine-learning
  * job.
  *
- * Times are milliseconds, except CPU time and the time of writing shuffles, which are nanoseconds.
- * Only the metrics of tasks that succeeded are summed. User names, host names and settings are not
- * read.
+ * Times are in milliseconds, except for CPU time and the time spent writing shuffles, which are in
+ * nanoseconds. Only the metrics of tasks that succeeded are summed. User names, host names and
+ * settings are not read.
  */
 #include "spark.h"
 
@@ -38,7 +38,7 @@ static void *grow_array(struct spark *s, void *array, size_t count, size_t *room
     return more;
 }
 
-/* Finds a stage, or adds it if it is new; NULL if there are too many stages. */
+/* Finds a stage, or adds it if it is new; returns NULL if there are too many stages. */
 static struct spark_stage *find_stage(struct spark *s, double id, double attempt)
 {
     for (size_t i = s->stage_count; i-- > 0;)
@@ -112,7 +112,7 @@ static void read_executor_removed(struct spark *s, struct hm_pull *p)
         if (strcmp(e->id, id) != 0)
             continue;
         /*
-         * A decommissioned executor has two removal events, one of them when it exits; it is
+         * A decommissioned executor has two removal events, one of them when it exits, but it is
          * subtracted only once.
          */
         if (isnan(e->removed))
@@ -132,7 +132,7 @@ struct stage_info {
     bool failed;
 };
 
-/* Reads a "Stage Info" object whose opening brace was read already. */
+/* Reads a "Stage Info" object whose opening brace has already been read. */
 static struct stage_info read_stage_info(struct spark *s, struct hm_pull *p)
 {
     struct stage_info info = {NAN, 0, NAN, NAN, NAN, NULL, false};

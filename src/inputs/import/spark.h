@@ -8,8 +8,7 @@
 #include "import.h"
 
 /*
- * Quantities that are added up over the tasks of a stage, in the order in which the facts list
- * them.
+ * Quantities that are summed over the tasks of a stage, in the order in which the facts list them.
  */
 enum spark_sum {
     SPARK_TASK_WALL_MS,
@@ -56,7 +55,10 @@ struct spark_job {
     /* Names of the stages without positions in the source code; in the arena. */
     const char **names;
     size_t stage_count;
-    /* Largest number of executors, and of cores, that the job had at its start or at its end. */
+    /*
+     * Largest number of executors, and largest number of cores, that the job had at its start or at
+     * its end.
+     */
     double executors, cores;
     bool grouped; /* True if the job is part of a group of repeated jobs that has been written. */
 };
@@ -74,7 +76,7 @@ struct spark {
     bool complete;
     struct spark_executor *executors;
     size_t executor_count, executor_room;
-    /* Numbers of executors and of cores that exist at the current position in the log. */
+    /* Number of executors and number of cores that exist at the current position in the log. */
     double now_executors, now_cores;
     struct spark_job *jobs;
     size_t job_count, job_room;

@@ -25,7 +25,7 @@ static const char *const sum_names[SPARK_SUMS] = {"task_wall_ms",
                                                   "shuffle_write_ns",
                                                   "spill_disk_bytes"};
 
-/* Numbers of executors and of cores that exist from `time` until the next change. */
+/* Number of executors and number of cores that exist from `time` until the next change. */
 struct executor_change {
     double time, executors, cores;
     size_t order;
@@ -40,7 +40,7 @@ static int compare_changes(const void *a, const void *b)
     return x->order < y->order ? -1 : x->order > y->order;
 }
 
-/* Makes a list of the numbers of executors and cores over time; returns its length. */
+/* Creates a list of the numbers of executors and cores over time; returns its length. */
 static size_t make_series(const struct spark *s, struct executor_change *changes)
 {
     size_t count = 0;
@@ -318,7 +318,7 @@ static void put_plan(struct spark *s, const struct spark_job *job, const char *n
                   fmax(32, 4 * executors));
 }
 
-/* Writes the group of jobs whose stages have the same names as those of the job `first`. */
+/* Writes the group of jobs whose stages have the same names as the stages of the job `first`. */
 static void put_group(struct spark *s, size_t first, size_t count, double *seconds)
 {
     struct hm_json *j = &s->im->facts;
@@ -354,8 +354,8 @@ static void put_group(struct spark *s, size_t first, size_t count, double *secon
 }
 
 /*
- * Largest number of jobs for which repeated jobs are searched; a log with more jobs does not come
- * from an iterative run.
+ * Largest number of jobs among which repeated jobs are searched for; a log with more jobs does not
+ * come from an iterative run.
  */
 enum { GROUP_MOST = 5000 };
 

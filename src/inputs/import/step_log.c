@@ -1,13 +1,13 @@
 /*
- * Reads training logs with one line for each step: torchtitan, nanotron and nanoGPT. A table has
- * the labels of the values in each of these formats.
+ * Reads training logs with one line for each step: torchtitan, nanotron and nanoGPT. A table
+ * contains the labels of the values in each of these formats.
  *
  *     torchtitan  step: 20  loss: 3.4  memory: …  tps: 6,785  (tflops: …)  mfu: 39.73%
  *     nanotron    iteration: 5 / 15 | … | time_per_iteration_ms: 4.71K | … | lm_loss: 5.27
  *     nanoGPT     iter 100: loss 3.21, time 135.20ms, mfu 30.1%
  *
- * The tps of torchtitan is the number of tokens per second of one device. To convert it to seconds,
- * the reader needs the number of tokens that a device processes in a step, which the user gives as
+ * In torchtitan, tps is the number of tokens per second and device. To convert it to seconds, the
+ * reader needs the number of tokens that a device processes in a step, which the user gives as
  * tokens=8192 in the field `set`.
  */
 #include <math.h>
@@ -18,9 +18,13 @@
 
 struct step_format {
     const char *format, *step, *loss;
-    const char *ms;   /* Label before the milliseconds of a step; NULL if the format has none. */
+    /* Label before the time of a step in milliseconds; NULL if the format has none. */
+    const char *ms;
     const char *rate; /* Label before a rate in tokens per second; NULL if the format has none. */
-    /* Second label that may come before the milliseconds of a step; NULL if the format has none. */
+    /*
+     * Second label that may precede the time of a step in milliseconds; NULL if the format has
+     * none.
+     */
     const char *other_ms;
 };
 

@@ -10,8 +10,8 @@ int hm__stream_init(struct hm_stream *s, struct hm_source *source, struct hm_err
 {
     *s = (struct hm_stream){.source = source, .err = err};
     /*
-     * The buffer need not be initialised, so it is allocated by hm__realloc, which does not set it
-     * to 0.
+     * The buffer need not be initialised, so it is allocated with hm__realloc, which does not set
+     * it to 0.
      */
     s->buffer = hm__realloc(NULL, HM_STREAM_ROOM, 1);
     if (s->buffer)

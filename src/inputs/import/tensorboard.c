@@ -1,7 +1,7 @@
 /*
- * Reads TensorBoard event files. A record has a length, a checksum of the length, a protocol buffer
- * (Event) and a checksum of this buffer. Scalars are in `simple_value` or in a tensor of one
- * element. A scalar whose name contains "loss" becomes a trace.
+ * Reads TensorBoard event files. A record consists of a length, a checksum of the length, a
+ * protocol buffer (Event) and a checksum of this buffer. Scalars are in `simple_value` or in a
+ * tensor of one element. A scalar whose name contains "loss" becomes a trace.
  *
  *     Event { wall_time = 1, step = 2, file_version = 3, summary = 5 { value = 1 } }
  *     Value { tag = 1, simple_value = 2, tensor = 8 }
@@ -26,7 +26,7 @@ struct tag {
      */
     bool simple, tensor;
     bool rises; /* True if each step number is larger than the previous one. */
-    /* Step, wall time and value: for the first point and for the last point. */
+    /* Step, wall time and value of the first point and of the last point. */
     double first[3], last[3];
     double least;
     bool is_loss;
@@ -88,7 +88,10 @@ static struct tag *find_tag(struct board *b, const char *name)
     return &b->tags[b->count++];
 }
 
-/* Adds a point to the table of traces, with the mean seconds of a step since the previous point. */
+/*
+ * Adds a point to the table of traces, with the mean time of a step in seconds since the previous
+ * point.
+ */
 static void add_trace(struct board *b, const struct tag *t, double step, double time, double value)
 {
     double steps = step - t->last[0];
@@ -123,7 +126,10 @@ static void add_point(struct board *b, const char *name, double step, double tim
         t->least = value;
 }
 
-/* Reads a tensor of one floating-point element; false if the tensor has another type or size. */
+/*
+ * Reads a tensor of one floating-point element; returns false if the tensor has another type or
+ * size.
+ */
 static bool read_tensor(struct hm_wire w, double *ret_value)
 {
     struct hm_wire_field f;
@@ -206,7 +212,7 @@ static void read_event(struct board *b, uint64_t length)
     b->last_time = isnan(time) ? b->last_time : time;
 }
 
-/* Reads one record; false at the end of the file. A last record that is incomplete is not used. */
+/* Reads one record; returns false at the end of the file. An incomplete last record is not used. */
 static bool read_record(struct board *b)
 {
     struct hm_stream *in = &b->im->in;
@@ -306,7 +312,10 @@ static void board_facts(const struct board *b)
     hm__json_close(j);
 }
 
-/* Adds one run, with the mean seconds of a step according to the loss that has the most points. */
+/*
+ * Adds one run, with the mean time of a step in seconds according to the loss that has the most
+ * points.
+ */
 static void board_run(struct board *b)
 {
     const struct tag *best = NULL;

@@ -8,9 +8,9 @@
  *         linear: "f32[8, 10]" = torch.ops.aten.linear.default(x, p_fc_weight, p_fc_bias)
  *
  * Parameters and the multiply-adds of matrix products are counted from these shapes. A symbolic
- * size is taken as 1 unless the user gives it (s0=8).
+ * size is assumed to be 1 unless the user gives it (s0=8).
  *
- * The outputs of graph.print_tabular(), print(graph) and print(graph_module) have one operation in
+ * The outputs of graph.print_tabular(), print(graph) and print(graph_module) have one operation on
  * each line and no shapes of parameters, so operations are only counted.
  *
  *     call_module    conv1    conv1    (x,)    {}
@@ -96,7 +96,7 @@ static struct shape *find_shape(struct program *p, const char *name, size_t leng
 }
 
 /*
- * Returns the size that is used for a symbol: the size that the user gives, otherwise 1, which a
+ * Returns the size that is used for a symbol: the size that the user gives, or else 1, which a
  * message reports.
  */
 static double symbol_size(struct program *p, const char *name, size_t length)
@@ -119,7 +119,9 @@ static double symbol_size(struct program *p, const char *name, size_t length)
     return 1;
 }
 
-/* Reads a size, which is a number or a symbol, from `length` bytes without a NUL at the end. */
+/*
+ * Reads a size, which is a number or a symbol, from `length` bytes that are not terminated by NUL.
+ */
 static double read_size(struct program *p, const char *text, size_t length)
 {
     char digits[24];
@@ -133,7 +135,7 @@ static double read_size(struct program *p, const char *text, size_t length)
 
 /*
  * Reads a type such as "f32[64, 3, 7, 7]" and stores its shape under the name of the tensor.
- * Returns the shape; NULL if the text is not such a type or there are too many tensors.
+ * Returns the shape, or NULL if the text is not such a type or there are too many tensors.
  */
 static const struct shape *read_type(struct program *p, const char *name, size_t length,
                                      const char *type, const char *end)
@@ -205,8 +207,8 @@ static void read_signature(struct program *p, const char *text, const char *end)
 }
 
 /*
- * Finds the shapes of the first ARGUMENTS arguments of a call; NULL for an argument whose shape is
- * not known.
+ * Finds the shapes of the first ARGUMENTS arguments of a call; an element is NULL if the shape of
+ * the argument is not known.
  */
 static void read_arguments(struct program *p, const char *text, const char *end,
                            const struct shape *arguments[ARGUMENTS])
@@ -429,7 +431,7 @@ static void put_program(struct program *p, bool shapes)
     hm__import_assume(im, "batch", "256");
 }
 
-/* Returns whether a line begins with the given word, after any blanks. */
+/* Returns whether a line begins with the given word, ignoring leading white space. */
 static bool begins_with(const struct hm_line *line, const char *word)
 {
     size_t blanks = 0, length = strlen(word);

@@ -1,8 +1,8 @@
 /*
  * Reads traces of the PyTorch profiler (kineto) and other Chrome traces, and measures how long the
- * device computes and communicates, and how much both overlap. Times are microseconds with up to
- * three decimals; they are stored as integers in nanoseconds, because a double near 1e12 would lose
- * the decimals.
+ * device computes and communicates, and how much the two overlap. Times are in microseconds with up
+ * to three decimals; they are stored as integers in nanoseconds, because a double near 1e12 would
+ * lose the decimals.
  *
  * Training steps are marked by annotations "ProfilerStep#k" of the host; the copies of these
  * annotations on the device are ignored. A kernel communicates if its name contains nccl or rccl.
@@ -43,8 +43,8 @@ struct event {
     struct trace_input inputs[TRACE_INPUTS + 1];
 };
 
-/* Reads microseconds such as "1212075529876.817" as whole nanoseconds; -1 if the text is not a
- * number. */
+/* Reads microseconds such as "1212075529876.817" as whole nanoseconds; returns -1 if the text is
+ * not a number. */
 static int64_t read_ns(const char *text)
 {
     int64_t whole = 0, part = 0;
@@ -110,8 +110,8 @@ static int family_of(const char *name)
  */
 
 /*
- * Reads the sizes of one input from a list of numbers whose opening bracket was read already. If
- * the list contains anything else, such as tensors, the sizes are marked as unknown.
+ * Reads the sizes of one input from a list of numbers whose opening bracket has already been read.
+ * If the list contains anything else, such as tensors, the sizes are marked as unknown.
  */
 static void read_sides(struct hm_pull *p, struct trace_input *input)
 {

@@ -36,8 +36,8 @@ struct trace_step {
  */
 struct trace_collective {
     char name[40], dtype[24];
-    double
-        group_size; /* Number of ranks in the process group of the collective; NaN if not given. */
+    /* Number of ranks in the process group of the collective; NaN if not given. */
+    double group_size;
     double kernels, elements;
     int64_t ns;
 };
@@ -63,25 +63,23 @@ struct trace_op {
  */
 enum { TRACE_OPS = 1 << 16, TRACE_ROWS = 512 };
 struct trace_ops {
-    /* Hash table of TRACE_OPS slots, indexed by the id; owned. NULL if no operation was added. */
+    /* Hash table of TRACE_OPS slots, indexed by the id, owned; NULL if no operation was added. */
     struct trace_op *items;
     size_t count;
 };
 
 struct trace {
     struct hm_imported *im;
-    /*
-     * Numbers of events that were counted, and values that are written in the trace; NaN if not
-     * given.
-     */
+    /* Numbers of events that were counted, and values from the trace; NaN if not given. */
     double events, complete, cpu_ops, schema, rank, world, devices;
     char unit[16], backend[24], device[96];
-    double processors, memory_bytes; /* Number of multiprocessors and bytes of memory of the first
+    double processors, memory_bytes; /* Number of multiprocessors and memory in bytes of the first
                                         device; NaN if not given. */
     struct trace_ops ops;
     struct trace_list work[TRACE_WORKS];
     int64_t sums[TRACE_WORKS];
-    double families[TRACE_FAMILIES]; /* Total nanoseconds of the kernels of each kind (family). */
+    double families[TRACE_FAMILIES]; /* Total time of the kernels of each kind (family), in
+                                        nanoseconds. */
     /* Training steps in the trace, an array of TRACE_STEPS elements; owned. */
     struct trace_step *steps;
     size_t step_count;
@@ -90,9 +88,9 @@ struct trace {
     size_t collective_count;
 };
 
-/* Append an interval to a list; returns false when out of memory. */
+/* Append an interval to a list; returns false if memory runs out. */
 bool hm__trace_add(struct trace_list *list, int64_t start, int64_t end);
-/* Returns whether the name is that of an operation whose times and shapes are collected. */
+/* Returns whether an operation has a name for which times and shapes are collected. */
 bool hm__trace_op_known(const char *name);
 /*
  * hm__trace_op_add adds an operation of the host with TRACE_INPUTS inputs. hm__trace_op_time adds

@@ -99,8 +99,8 @@ static struct trace_range range_of(const struct trace_list *l, const struct trac
 }
 
 /*
- * Merges the next intervals of a range into one, as long as they touch or overlap; false at the end
- * of the range.
+ * Merges the next intervals of a range into one, as long as they touch or overlap; returns false at
+ * the end of the range.
  */
 static bool next_merged(struct trace_range *r, struct trace_interval *ret)
 {
@@ -113,7 +113,7 @@ static bool next_merged(struct trace_range *r, struct trace_interval *ret)
     return true;
 }
 
-/* Returns the total time that is covered by at least one interval of several ranges. */
+/* Returns the total time covered by at least one interval of several ranges. */
 static int64_t union_length(struct trace_range *ranges, size_t count)
 {
     int64_t length = 0, end = INT64_MIN;
@@ -133,7 +133,7 @@ static int64_t union_length(struct trace_range *ranges, size_t count)
     }
 }
 
-/* Returns the total time that is covered by both ranges. */
+/* Returns the total time covered by both ranges. */
 static int64_t overlap_length(struct trace_range a, struct trace_range b)
 {
     struct trace_interval x, y;
@@ -151,8 +151,8 @@ static int64_t overlap_length(struct trace_range a, struct trace_range b)
 }
 
 /*
- * Number of kernels, and nanoseconds in which the device computed, communicated, did both at once,
- * or did any work; in the whole trace or in one step.
+ * Number of kernels, and times in nanoseconds during which the device computed, communicated, did
+ * both at the same time, or did any work, in the whole trace or in one step.
  */
 struct device_time {
     double kernels;

@@ -9,7 +9,7 @@
  *   aten::gelu, relu, …    one input: it is read, and a result of its size is written
  *
  * Operations of the same kind and shape become one row, with their median time. Events of the host
- * come before those of the device in the file, so the operation of a kernel is known when the
+ * come before events of the device in the file, so the operation of a kernel is known when the
  * kernel is read.
  */
 #include <math.h>
@@ -21,14 +21,14 @@
 
 /*
  * Matrix products with fewer floating-point operations are not used. The time of a smaller product
- * is mostly that of the kernel's launch.
+ * is mostly the time to launch its kernel.
  */
 static const double LEAST_FLOP = 2147483648.0;
 
 /*
  * Names of the operations that are used, with a code for their inputs: 1 or 2 is the number of
- * inputs of an element-wise operation, 0 a matrix product of the first two inputs, 3 a matrix
- * product of the second and the third input.
+ * inputs of an element-wise operation, 0 means a matrix product of the first two inputs, and 3
+ * means a matrix product of the second and the third input.
  */
 static const struct {
     const char *name;

@@ -8,14 +8,14 @@
  *     Trainable params: 25,557,032
  *     Total mult-adds (G): 4.09
  *
- * The header names the columns; each row has one cell for each of them. A row is a layer if the row
+ * The header names the columns; each row has one cell for each column. A row is a layer if the row
  * after it is not deeper in the tree of modules.
  *
  * For a linear layer that is applied to every position of a sequence, torchinfo counts the
- * multiply-adds of one position only, and it does not count attention. Therefore multiply-adds are
+ * multiply-adds of one position only, and it does not count attention. Therefore, multiply-adds are
  * computed here from the parameters and shapes of the rows. The printed total is used only if the
- * table does not show all layers and these process images, for which torchinfo counts correctly.
- * `summary()` of Keras prints the totals of parameters in the same way.
+ * table does not show all layers and the layers process images, for which torchinfo counts
+ * correctly. `summary()` of Keras prints the totals of parameters in the same way.
  */
 #include <ctype.h>
 #include <math.h>
@@ -55,7 +55,7 @@ struct summary {
     bool has_attention;
     /*
      * Number of rows with parameters whose inner layers the table does not show, and number of
-     * those rows that process sequences.
+     * these rows that process sequences.
      */
     double hidden, hidden_sequences;
     struct {
@@ -82,7 +82,10 @@ static size_t read_grouped(const char *text, double *ret_number)
     return length > 0 && hm__number_read(digits, ret_number) == length ? used : 0;
 }
 
-/* Reads the number after a label such as "Total params:"; NaN if the line has another label. */
+/*
+ * Reads the number after a label such as "Total params:"; returns NaN if the line has another
+ * label.
+ */
 static double after_label(const char *line, const char *label)
 {
     const char *at = strstr(line, label);
@@ -143,7 +146,7 @@ static void read_header(struct summary *s, const char *line)
 
 /*
  * Reads the class and the depth of a row such as "│    └─Conv2d (conv1): 2-1" or "Conv2d-1".
- * Returns a pointer to the text after them; NULL if the line does not describe a module.
+ * Returns a pointer to the text after them, or NULL if the line does not describe a module.
  */
 static const char *read_class(const char *line, struct row *row)
 {
@@ -176,7 +179,7 @@ static const char *read_class(const char *line, struct row *row)
 
 /*
  * Reads a shape such as "[1, 64, 112, 112]", in which -1 is an unknown size. Returns the number of
- * dimensions; 0 if there is no shape.
+ * dimensions, or 0 if there is no shape.
  */
 static int read_shape(const char *text, size_t length, double dims[RANK])
 {
@@ -197,7 +200,7 @@ static int read_shape(const char *text, size_t length, double dims[RANK])
     return 0;
 }
 
-/* Returns the length of a cell, which is a list in brackets or a word without blanks. */
+/* Returns the length of a cell, which is a list in brackets or a word without spaces. */
 static size_t cell_length(const char *text)
 {
     size_t depth = 0, length = 0;

@@ -56,8 +56,8 @@ static void set_key(struct titan *t, const char *section, const char *key, const
 }
 
 /*
- * Copies the value of a key without quotes and without a comment; false if the value is not a
- * scalar.
+ * Copies the value of a key without quotes and without a comment; returns false if the value is not
+ * a scalar.
  */
 static bool copy_value(const char *p, const char *end, char *out, size_t room)
 {

@@ -24,7 +24,7 @@ struct state {
     double entries, points, eval_count, no_loss, first[2], last[2], least;
 };
 
-/* The values in one entry of log_history; NaN if the value is not in the entry. */
+/* The values in one entry of log_history; a value is NaN if the entry does not contain it. */
 struct history_entry {
     double step, loss, eval_loss, eval_runtime, runtime, samples_per_s, steps_per_s;
     bool has_loss;

@@ -1,6 +1,6 @@
 /*
- * Reads a small file as a whole into a tree, and writes values of such trees as JSON members
- * (facts) of an import.
+ * Reads a whole small file into a tree, and writes values of such trees as JSON members (facts) of
+ * an import.
  */
 #ifndef HM_WHOLE_H
 #define HM_WHOLE_H
@@ -33,7 +33,7 @@ const struct hm_value *hm__sibling_json(struct hm_imported *im, const char *path
  * null.
  */
 void hm__fact_value(struct hm_imported *im, const char *key, const struct hm_value *value);
-/* Find a value by a path of keys separated by '.'; NULL if there is no such value. */
+/* Find a value by a path of keys separated by '.'; returns NULL if there is no such value. */
 const struct hm_value *hm__value_path(const struct hm_value *root, const char *path);
 /* Returns the text of a scalar; NULL if the value is not a scalar. */
 const char *hm__value_text(const struct hm_value *value);

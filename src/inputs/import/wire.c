@@ -76,8 +76,8 @@ bool hm__wire_next(struct hm_wire *w, struct hm_wire_field *f)
     if (!hm__wire_varint(w, &key))
         return false;
     /*
-     * The key of a field is a 32-bit number in at most 5 bytes; higher bits are ignored, as other
-     * readers do. Field number 0 is not valid.
+     * The key of a field is a 32-bit number in at most 5 bytes; higher bits are ignored, as in
+     * other readers. Field number 0 is not valid.
      */
     key &= UINT32_MAX;
     if (key >> 3 == 0 || w->next - start > 5) {

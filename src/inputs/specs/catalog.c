@@ -1,8 +1,8 @@
 /*
  * Implements the catalog: machines, fabrics, networks and accelerators by name. A catalog file is
  * YAML or JSON with the top-level keys machines, fabrics, networks and accelerators;
- * docs/reference/catalog.md describes them. Five files are built in. Entries of a file that is
- * added later replace entries of the same name.
+ * docs/reference/catalog.md describes them. Five files are built in. Entries in a file that is
+ * added later replace entries with the same name.
  */
 #include <stdatomic.h>
 #include <stdio.h>
@@ -15,19 +15,20 @@
 #include "readers.h"
 #include "text.h"
 
-/* The tree of an entry; it is in its own arena. */
+/* Tree of an entry, in its own arena. */
 struct catalog_tree {
     struct hm_arena *arena;
     const struct hm_value *value;
 };
 
 /*
- * An entry of a built-in file, which is parsed when it is first needed: most programs look up two
- * or three of several hundred entries. Threads may parse the same entry; the first tree is kept.
+ * An entry of a built-in file, which is parsed when it is first needed, because most programs look
+ * up two or three of several hundred entries. Threads may parse the same entry; the first tree is
+ * kept.
  */
 struct catalog_block {
     const char *name; /* Name of the catalog entry. */
-    const char *text; /* Text of the entry, which does not end with NUL. */
+    const char *text; /* Text of the entry, not terminated by NUL. */
     size_t length;
     const char *source;
     _Atomic(struct catalog_tree *) tree; /* Tree of the entry; NULL until it is parsed. */
@@ -43,7 +44,7 @@ struct catalog_entry {
 
 struct hm_catalog {
     struct hm_arena *arena;
-    /* Entries of each kind, in the arena; those of the newest file come first. */
+    /* Entries of each kind, in the arena; the entries of the newest file come first. */
     struct catalog_entry *entries[HM_CATALOG_KINDS];
     size_t counts[HM_CATALOG_KINDS];
     struct catalog_block *blocks; /* Blocks of the built-in files, in the arena. */
@@ -72,7 +73,7 @@ static int check_document(struct hm_value *root, struct hm_err *err)
     return rc;
 }
 
-/* Puts the entries of a new file before the existing ones, and drops existing entries of the same
+/* Puts the entries of a new file before the existing ones, and drops existing entries with the same
  * name. */
 static int list_entries(struct hm_catalog *catalog, enum hm_catalog_kind kind,
                         const struct hm_value *section, struct hm_err *err)
@@ -257,8 +258,8 @@ void hm_catalog_free(struct hm_catalog *catalog)
 }
 
 /* Finds the line of a built-in entry that begins with a key, such as "    aliases:", without
- * parsing the entry. Returns the text after the key, whose length is *ret_length; NULL if there is
- * no such line. */
+ * parsing the entry. Returns the text after the key, whose length is *ret_length, or NULL if there
+ * is no such line. */
 static const char *block_find_key(const struct catalog_block *block, const char *key,
                                   size_t *ret_length)
 {
@@ -273,7 +274,7 @@ static const char *block_find_key(const struct catalog_block *block, const char 
     return NULL;
 }
 
-/* Returns whether `name` is an alias of an entry; upper and lower case are not distinguished. */
+/* Returns whether `name` is an alias of an entry, ignoring case. */
 static bool entry_has_alias(const struct catalog_entry *entry, const char *name)
 {
     size_t unused;
@@ -289,7 +290,7 @@ static bool entry_has_alias(const struct catalog_entry *entry, const char *name)
     return false;
 }
 
-/* Finds an entry by its name, then by its name in another case, then by an alias. */
+/* Finds an entry by its exact name, or else by its name in another case, or else by an alias. */
 static const struct catalog_entry *entry_find(const struct hm_catalog *catalog,
                                               enum hm_catalog_kind kind, const char *name)
 {

@@ -8,9 +8,9 @@
 #include "memory.h"
 #include "readers.h"
 
-/* Returns the number of bytes to request: one more than a regular file has, so that a file that is
- * too large or still growing is noticed. Files of /proc have the size 0, and pipes have no size, so
- * the largest number is requested for them. */
+/* Returns the number of bytes to request: one more than the size of a regular file, so that a file
+ * that is too large or still growing is noticed. Files of /proc have the size 0, and pipes have no
+ * size, so the largest number is requested for them. */
 static size_t file_room(const struct stat *info)
 {
     bool known = S_ISREG(info->st_mode) && info->st_size > 0 && info->st_size < HM_VALUE_BYTES;

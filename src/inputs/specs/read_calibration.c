@@ -1,6 +1,6 @@
 /*
  * Reads `measured` of a machine: rates and times that were measured on it, which the model uses
- * instead of those of the data sheet. docs/reference/calibrate.md describes the keys.
+ * instead of the values of the data sheet. docs/reference/calibrate.md describes the keys.
  */
 #include <stddef.h>
 
@@ -63,7 +63,7 @@ enum {
     FORMATS = sizeof(rate_fields) / sizeof(rate_fields[0])
 };
 
-/* Reads the rates by precision under a key of the map, if the map has the key. */
+/* Reads the rates by precision under a key of the map, if the key exists. */
 static int read_rates(struct hm_reader *reader, const struct hm_value *map, const char *key,
                       const struct hm_field *fields, struct hm_rates *rates)
 {

@@ -146,8 +146,8 @@ const struct hm_field *hm__cluster_fields(size_t *count)
 
 enum { CLUSTER_FIELDS = sizeof(cluster_fields) / sizeof(cluster_fields[0]) };
 
-/* Number of leading elements of cluster_fields that an entry in the catalog does not have: machine,
- * kinds, shares. */
+/* Number of leading elements of cluster_fields that catalog entries do not have: machine, kinds,
+ * shares. */
 enum { CLUSTER_ONLY = 3 };
 
 static const struct hm_field link_fields[] = {
@@ -178,8 +178,8 @@ static const struct hm_field link_fields[] = {
 };
 
 /*
- * Reads the number of ports that a node has to the fabric, and multiplies the bandwidth, which is
- * that of one port, by it.
+ * Reads the number of ports that connect a node to the fabric, and multiplies the bandwidth of one
+ * port by this number.
  */
 static int read_ports(struct hm_reader *reader, const struct hm_value *value, struct hm_link *link)
 {
@@ -292,7 +292,7 @@ static int read_threads(struct hm_reader *reader, const struct hm_value *value,
     return hm__read_field(reader, value, &field, cluster);
 }
 
-/* Reads the keys that need a reading function of their own, such as `flops` and `fabric`. */
+/* Reads the keys that need their own reading function, such as `flops` and `fabric`. */
 static int read_parts(struct hm_reader *reader, const struct hm_value *map,
                       struct hm_cluster *cluster)
 {
@@ -343,7 +343,7 @@ static int read_base(struct hm_reader *reader, const struct hm_value *value,
 }
 
 /*
- * Fills the node with the values of an accelerator of the catalog, before the machine's own keys
+ * Fills the node with the values of an accelerator in the catalog, before the machine's own keys
  * are read.
  */
 static int read_accelerator(struct hm_reader *reader, const struct hm_value *value,
@@ -405,8 +405,8 @@ int hm__read_machine(struct hm_reader *reader, const struct hm_value *value, con
     int rc = read_card(reader, value, cluster);
     if (rc)
         return rc;
-    /* An entry in the catalog cannot start from another machine, so the leading fields are left
-     * out. */
+    /* An entry in the catalog cannot start from another machine, so the leading fields are
+     * omitted. */
     rc = hm__read_map(reader, value, cluster_fields + CLUSTER_ONLY, CLUSTER_FIELDS - CLUSTER_ONLY,
                       cluster);
     if (rc == 0)

@@ -1,8 +1,8 @@
 /*
  * Reads a stored convergence model: the JSON that present/converge_json.c writes. Everything that
  * later code relies on is checked here: lengths that must agree and their limits, numbers of
- * workers m in increasing order with a curve for each, draws of equal length, and terms that are
- * valid formulas.
+ * workers m in increasing order, each with a curve, draws of equal length, and terms that are valid
+ * formulas.
  */
 #include <math.h>
 #include <stddef.h>
@@ -286,7 +286,7 @@ static int check_curves(struct hm_reader *r, const struct hm_value *map, const s
     return 0;
 }
 
-/* Reads the staleness of runs: a number, or async; 0 without the key. */
+/* Reads the staleness of runs: a number, or async; the staleness is 0 if the key is missing. */
 static int read_staleness(struct hm_reader *r, const struct hm_value *map, double *ret_staleness)
 {
     static const struct hm_field number = {.kind = HM_FIELD_REAL};
@@ -321,7 +321,7 @@ static int read_cost(struct hm_reader *r, const struct hm_value *map, void *obje
     return rc;
 }
 
-/* Reads a number of traces or sizes: whole, at least 1. */
+/* Reads a number of traces or sizes, which must be whole and at least 1. */
 static int read_whole(struct hm_reader *r, const struct hm_value *map, const char *key,
                       size_t *ret_count)
 {
@@ -340,8 +340,7 @@ static int read_whole(struct hm_reader *r, const struct hm_value *map, const cha
     return 0;
 }
 
-/* Checks the costs of staleness: each must have a finite staleness for ssp, and an infinite one for
- * async. */
+/* Checks the costs of staleness: the staleness must be finite for ssp, and infinite for async. */
 static int check_costs(struct hm_reader *r, const struct hm_value *map,
                        const struct hm_g_stale *stale, bool async)
 {

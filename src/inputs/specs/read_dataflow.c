@@ -81,7 +81,7 @@ static const struct hm_field dataflow_fields[] = {
      .doc = "what replaces lost partitions: lineage, checkpoint or the cheaper one"},
 };
 
-/* Fails if a key is given that needs the key `mtbf`, which is missing. */
+/* Fails if the key `mtbf` is missing and a key that needs it is given. */
 static int check_failures(struct hm_reader *reader, const struct hm_value *map)
 {
     static const char *const keys[] = {"restart", "lineage", "checkpoint", "recovery"};

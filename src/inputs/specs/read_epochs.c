@@ -1,6 +1,6 @@
 /*
- * Reads `epochs`: a number, or the measured epochs to the target for several batches, such as
- * {3072: 35, 16384: 47}. The batches must increase.
+ * Reads `epochs`: a number, or a map from batches to the measured epochs that they need to reach
+ * the target, such as {3072: 35, 16384: 47}. The batches must increase.
  */
 #include <math.h>
 

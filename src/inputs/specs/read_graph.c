@@ -1,6 +1,7 @@
 /*
- * Reads `graph` of a job: a file (formats in graphs/graph_read.c) or a recipe of a generated graph,
- * and how the graph is split among the workers. docs/reference/graph.md describes the keys.
+ * Reads `graph` of a job: a file (graphs/graph_read.c describes the formats) or a recipe for a
+ * generated graph, and how the graph is split among the workers. docs/reference/graph.md describes
+ * the keys.
  */
 #include <stddef.h>
 #include <string.h>
@@ -53,8 +54,8 @@ static const struct hm_field fields[] = {
     {.name = "per_edge", .kind = HM_FIELD_OTHER, .doc = "flop of one edge, a formula"},
 };
 
-/* Returns the path of the graph file. A relative path is relative to the folder of the job file,
- * or, in an override, to the working directory. */
+/* Returns the path of the graph file. A relative path is resolved from the folder of the job file
+ * or, in an override, from the working directory. */
 static const char *graph_path(struct hm_reader *reader, const struct hm_value *value,
                               const char *file)
 {
@@ -131,7 +132,7 @@ int hm__read_graph(struct hm_reader *reader, const struct hm_value *value, struc
     if (rc)
         return rc;
     rc = load_or_make_graph(reader, value, &s, &job->graph);
-    if (rc == HM_E_IO && reader->err) { /* Report the line of the job that names the file. */
+    if (rc == HM_E_IO && reader->err) { /* Report the line in the job that names the file. */
         struct hm_err inner = *reader->err;
         *reader->err = (struct hm_err){0};
         hm__reader_enter(reader, "file");

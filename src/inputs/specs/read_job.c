@@ -154,7 +154,7 @@ static int line_in_file(const struct hm_value *value)
     return strcmp(value->source, "set") == 0 ? 0 : value->line;
 }
 
-/* Reads `where`, the definitions that all formulas can use. Unused definitions are checked too. */
+/* Reads `where`, the definitions that all formulas can use. Unused definitions are also checked. */
 static int read_where(struct job_reader *r, const struct hm_value *where)
 {
     int rc = hm__expect_kind(&r->base, where, HM_VALUE_MAP, "names and their values");
@@ -497,8 +497,8 @@ static int read_job_tokens(struct job_reader *r, const struct hm_value *value)
     return 0;
 }
 
-/* Reads the keys that need a reading function of their own, such as `network`. `where` is read
- * first, because formulas use its names. */
+/* Reads the keys that need their own reading function, such as `network`. `where` is read first,
+ * because formulas use its names. */
 static int read_parts(struct job_reader *r, const struct hm_value *root)
 {
     static const struct {
@@ -676,8 +676,8 @@ static int assume_timed(struct hm_arena *arena, struct hm_value *root, struct hm
 
 static int read_ordinary(struct job_reader *r, const struct hm_value *root)
 {
-    /* A job of an unknown transformer has keys that ordinary jobs do not have; its name is the
-     * mistake to report. */
+    /* A job for an unknown transformer has keys that ordinary jobs do not have; the error must name
+     * the unknown transformer. */
     const bool transformer = hm__value_get(root, "sequence") || hm__value_get(root, "parallel");
     int rc = transformer ? hm__check_network_name(&r->base, hm__value_get(root, "network")) : 0;
 

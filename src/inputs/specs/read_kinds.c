@@ -100,7 +100,7 @@ static int read_kind(struct hm_reader *reader, const struct hm_value *item,
     return rc;
 }
 
-/* Reads the list of kinds, in which every kind has a name of its own. */
+/* Reads the list of kinds, in which every kind has its own name. */
 static int read_list(struct hm_reader *reader, const struct hm_value *list,
                      const struct hm_value *fabric, struct hm_cluster *cluster)
 {

@@ -1,7 +1,7 @@
 /*
  * Reads jobs that train transformers: network, sequence, batch, precision, optimizer, software, and
- * `parallel`, the layout as far as it is given. The key names of Megatron, DeepSpeed, torchtitan
- * and Hugging Face are accepted besides those of howmany.
+ * `parallel`, the parts of the layout that are given. The key names of Megatron, DeepSpeed,
+ * torchtitan and Hugging Face are accepted in addition to the names that howmany uses.
  */
 #include "read_large_job.h"
 
@@ -159,9 +159,9 @@ static int read_token_count(struct hm_reader *reader, const struct hm_value *val
     return rc;
 }
 
-/* Returns the number of sequences within 5 % of the given one that has the most factors of two.
- * Batches are often given as rounded millions of tokens: 4M tokens in sequences of 8,192 usually
- * mean 512 sequences. */
+/* Returns the number of sequences, within 5 % of the given number, that has the most factors of
+ * two. Batches are often given as rounded millions of tokens: 4M tokens in sequences of 8,192
+ * usually mean 512 sequences. */
 static double round_batch(double sequences)
 {
     double best = fmax(1, round(sequences)), step = 1;
@@ -173,8 +173,8 @@ static double round_batch(double sequences)
 }
 
 /*
- * Finds which of several alternative names of one key a map has. Two of these names in one map are
- * an error.
+ * Finds which of several alternative names of one key a map contains. Two of these names in one map
+ * are an error.
  */
 static int find_key(struct hm_reader *reader, const struct hm_value *root, const char *const *names,
                     const struct hm_value **ret_value)
@@ -209,7 +209,10 @@ static int fail_missing(struct hm_reader *reader, const struct hm_value *root, c
     return HM_E_MISSING;
 }
 
-/* Whether the number at the beginning of a text is given in thousands, as in 8k or "8 k tokens". */
+/*
+ * Returns whether the number at the beginning of a text is given in thousands, as in 8k or "8 k
+ * tokens".
+ */
 static bool has_thousands(const char *text)
 {
     double number;
@@ -277,7 +280,7 @@ static int read_batch(struct hm_reader *reader, const struct hm_value *root,
     return rc;
 }
 
-/* Sets the tokens of the whole job from tokens, iterations, or epochs of a data set. */
+/* Sets the number of tokens of the whole job from tokens, iterations, or epochs of a data set. */
 static int read_tokens(struct hm_reader *reader, const struct hm_value *root,
                        struct hm_large_keys *keys)
 {
@@ -325,7 +328,7 @@ static bool flag_or(int word, bool fallback)
 /* ---- training -------------------------------------------------------------------------------- */
 
 /*
- * Returns the share of the parameters that is trained if all linear layers have low-rank adapters.
+ * Returns the share of the parameters that are trained if all linear layers have low-rank adapters.
  */
 static double lora_share(const struct hm_transformer *x, double rank)
 {
@@ -512,7 +515,7 @@ static int read_network(struct hm_reader *reader, const struct hm_value *network
 
     hm_transformer_init(&keys->job.network);
     int rc = hm__read_transformer(reader, map, &keys->job.network);
-    /* Keys that are given in addition to the name override those of the catalog entry. */
+    /* Keys that are given in addition to the name override the keys of the catalog entry. */
     if (rc == 0 && map != network && network->kind == HM_VALUE_MAP)
         rc = hm__read_transformer(reader, network, &keys->job.network);
     if (rc == 0 && name && name->kind == HM_VALUE_SCALAR &&

@@ -1,4 +1,7 @@
-/* Holds the keys of a job that trains a transformer, between reading them and applying defaults. */
+/*
+ * Declares the keys of a job that trains a transformer, as they are after reading and before
+ * defaults are applied.
+ */
 #ifndef HM_READ_LARGE_KEYS_H
 #define HM_READ_LARGE_KEYS_H
 
@@ -32,7 +35,9 @@ extern const char *const hm__yes_no[];
 /* Returns whether an index into hm__yes_no means true. */
 bool hm__is_yes(int word);
 
-/* Read `parallel`, the degrees and settings of the layout that are given: auto, or a map. */
+/*
+ * Read `parallel`, which is auto or a map of the degrees and settings of the layout that are given.
+ */
 int hm__read_parallel(struct hm_reader *reader, const struct hm_value *value,
                       struct hm_large_keys *keys);
 

@@ -1,7 +1,7 @@
 /*
- * Reads the layout of a job that trains a transformer, as far as it is given. The key names of
- * Megatron, DeepSpeed, torchtitan and Hugging Face are accepted besides those of howmany. Two names
- * of one key are refused, and so are keys that contradict each other.
+ * Reads the parts of the layout that a job for training a transformer gives. The key names of
+ * Megatron, DeepSpeed, torchtitan and Hugging Face are accepted in addition to the names that
+ * howmany uses. Two names for one key are refused, and so are keys that contradict each other.
  */
 #include <math.h>
 #include <stddef.h>
@@ -175,7 +175,10 @@ static int apply_switches(struct hm_reader *reader, const struct hm_value *map,
     return 0;
 }
 
-/* Sets the number of chunks per stage from the number of layers per chunk, which Megatron gives. */
+/*
+ * Sets the number of chunks per stage from the number of layers per chunk, as Megatron specifies
+ * it.
+ */
 static int apply_chunks(struct hm_reader *reader, const struct hm_value *map,
                         struct hm_large_keys *keys)
 {

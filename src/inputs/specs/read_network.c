@@ -555,7 +555,7 @@ static int read_network_map(struct hm_reader *reader, const struct hm_value *val
     return rc;
 }
 
-/* Finds a network in the catalog; fails with a similar name if there is none. */
+/* Finds a network in the catalog. If there is none, the error suggests a similar name. */
 static int find_network(struct hm_reader *reader, const struct hm_value *name,
                         const struct hm_value **ret_entry)
 {

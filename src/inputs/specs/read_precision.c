@@ -1,5 +1,5 @@
 /*
- * Reads `precision` and `weights` of a job: names of number formats, or the bits of a parameter as
+ * Reads `precision` and `weights` of a job: names of number formats, or the bits of a parameter, as
  * in earlier versions. docs/reference/job.md describes what each name means.
  */
 #include <string.h>

@@ -1,5 +1,5 @@
 /*
- * Reads a study: which training runs are allowed, and what they must find out.
+ * Reads a study: which training runs are allowed, and what they must determine.
  * docs/reference/study.md describes the keys. Options of training runs are copied unchecked; the
  * program that starts the runs checks them.
  */
@@ -83,8 +83,8 @@ enum { STUDY_FIELDS = sizeof(study_fields) / sizeof(study_fields[0]) };
 
 /* ---- options of runs ------------------------------------------------------------------------ */
 
-/* Reads one option: true turns a switch on, false leaves the option out, and anything else is the
- * value of the option. */
+/* Reads one option: true turns a switch on, false omits the option, and anything else is the value
+ * of the option. */
 static int read_option(struct hm_reader *r, const char *key, const struct hm_value *value,
                        struct hm_study_options *options)
 {
@@ -336,7 +336,7 @@ int hm__study_spec_parse(const char *text, size_t length, const char *source,
         rc = hm__read_tree(arena, &file, &root, &old, err);
     if (rc == 0)
         rc = hm__read_map(&r, root, study_fields, STUDY_FIELDS, spec);
-    if (rc == 0) /* Convert the index: enum hm_goal has AUTO before the two choices. */
+    if (rc == 0) /* The index is converted, because enum hm_goal has AUTO before the two choices. */
         spec->goal = spec->goal == 0 ? HM_GOAL_TIME : HM_GOAL_COST;
     if (rc == 0)
         rc = read_parts(&r, root, spec);

@@ -21,7 +21,7 @@ static const double SIDE_MAX = 1e15;
 #define AT(member) offsetof(struct hm_timings, member)
 #define ROW(member) offsetof(struct hm_timing, member)
 
-/* The keys at the top of the file. Choices are read into an int: `device` is 0 for a CPU and 1 for
+/* The keys at the top of the file. Choices are stored as an int: `device` is 0 for a CPU and 1 for
  * a GPU. */
 struct timings_head {
     struct hm_timings timings;

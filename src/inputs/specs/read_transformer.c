@@ -1,6 +1,6 @@
 /*
- * Reads transformers from the keys of howmany, or from those of a Hugging Face config.json, whose
- * other keys are ignored.
+ * Reads transformers from the keys of howmany, or from the keys of a Hugging Face config.json,
+ * whose other keys are ignored.
  */
 #include <math.h>
 #include <stddef.h>
@@ -102,7 +102,9 @@ static const struct hm_field config_fields[] = {
     SIZE("v_head_dim", latent.dim_v, "latent.dim_v"),
 };
 
-/* Sets what follows from the type of a model and is not among the keys of its config.json. */
+/*
+ * Sets values that follow from the type of a model and are not among the keys of its config.json.
+ */
 static void set_model_type(const struct hm_value *map, struct hm_transformer *network)
 {
     const struct hm_value *type = hm__value_get(map, "model_type");

@@ -8,17 +8,17 @@
 #include "howmany_advise.h"
 #include "schema.h"
 
-/* Note of a cluster whose description has the key `network`, the old name of `fabric`. */
+/* Note about a cluster whose description has the key `network`, the old name of `fabric`. */
 #define HM_OLD_FABRIC                                                                              \
     "the key network of a cluster is called fabric now; the old name is still read"
 
-/* A specification, as text or as a tree that was parsed already. */
+/* A specification, as text or as a tree that has already been parsed. */
 struct hm_spec {
-    const char *text; /* Text of the specification; borrowed, need not end with NUL. */
+    const char *text; /* Text of the specification, borrowed; it need not be terminated by NUL. */
     size_t length;
     const char *source; /* Name of the specification in messages; if it ends in .json, the text is
                            JSON. */
-    /* Parsed tree to use instead of `text`, or NULL; must outlive the result. */
+    /* Parsed tree to use instead of `text`, or NULL; it must outlive the result. */
     struct hm_value *tree;
     const struct hm_override *overrides;
     size_t override_count;
@@ -28,22 +28,22 @@ struct hm_spec {
     bool timed; /* True if runs give the times, so that a job need not describe computation. */
 };
 
-/* Read a job or a cluster. A cluster may also be a string, the name of a machine in the catalog. */
+/* Read a job or a cluster. A cluster may also be a string that names a machine in the catalog. */
 int hm__job_read(const struct hm_catalog *catalog, const struct hm_spec *spec,
                  struct hm_job **ret_job, struct hm_err *err);
 int hm__cluster_read(const struct hm_catalog *catalog, const struct hm_spec *spec,
                      struct hm_cluster **ret_cluster, struct hm_err *err);
 
 /*
- * Parse a specification into a tree and apply the overrides; *ret_root lives in the arena. The key
- * `network` of a cluster, an old name, becomes `fabric`; *ret_old is true if that happened.
+ * Parse a specification into a tree and apply the overrides; *ret_root is in the arena. The old key
+ * `network` of a cluster becomes `fabric`; *ret_old is true if that happened.
  */
 int hm__read_tree(struct hm_arena *arena, const struct hm_spec *spec, struct hm_value **ret_root,
                   bool *ret_old, struct hm_err *err);
-/* Reads a whole file of at most HM_VALUE_BYTES; *ret_text is freed with hm_text_free. */
+/* Reads a whole file of at most HM_VALUE_BYTES; the caller frees *ret_text with hm_text_free. */
 int hm__read_file(const char *path, char **ret_text, size_t *ret_length, struct hm_err *err);
 
-/* Limits for the graphs of an untrusted specification: the number of vertices and of edges, and the
+/* Limits for the graphs of an untrusted specification: the numbers of vertices and edges, and the
  * number of trials of a split. */
 enum { HM_CLOSED_GRAPH = 100000, HM_CLOSED_TRIALS = 100 };
 
@@ -62,7 +62,7 @@ int hm__read_cluster(struct hm_reader *reader, const struct hm_value *value,
 /* Reads a mixed cluster: a list of kinds of machines, or a map with the key `kinds`. */
 int hm__read_kinds(struct hm_reader *reader, const struct hm_value *value,
                    struct hm_cluster *cluster);
-/* Reads a machine of a catalog file, which has the keys of a cluster except `machine`. */
+/* Reads a machine from a catalog file, with the keys of a cluster except `machine`. */
 int hm__read_machine(struct hm_reader *reader, const struct hm_value *value, const char *name,
                      struct hm_cluster *cluster);
 /* Reads `dataflow`: partitions and tasks of a platform with a driver. */
@@ -77,7 +77,7 @@ int hm__read_stragglers(struct hm_reader *reader, const struct hm_value *value,
 /* Reads `measured` of a machine: rates and times that were measured on it. */
 int hm__read_calibration(struct hm_reader *reader, const struct hm_value *value,
                          struct hm_calibration *calibration);
-/* Checks that a network that is given by its name is in the catalog; the value may be NULL. */
+/* Checks that a network given by name is in the catalog; the value may be NULL. */
 int hm__check_network_name(struct hm_reader *reader, const struct hm_value *value);
 /* Reads `network`: a name, sizes joined by dashes, or a map with layers or totals. */
 int hm__read_network(struct hm_reader *reader, const struct hm_value *value,
@@ -89,14 +89,14 @@ int hm__read_weights(struct hm_reader *reader, const struct hm_value *value, str
 /* Reads `graph`: a file or a recipe, and how to split it. Fills graph, split, trials, seed and
  * states of the job. */
 int hm__read_graph(struct hm_reader *reader, const struct hm_value *value, struct hm_job *job);
-/* Returns the reader's catalog, or the built-in catalog, which is loaded at the first call. */
+/* Returns the reader's catalog, or the built-in catalog, which is loaded by the first call. */
 int hm__reader_catalog(struct hm_reader *reader, const struct hm_catalog **ret_catalog);
 /* Frees the built-in catalog, if it was loaded. */
 void hm__reader_release(struct hm_reader *reader);
 
-/* Returns whether a machine in the catalog may hold several units of an accelerator. Returns false
- * if the machine has at most one accelerator, or names another one. The entry of the machine is not
- * parsed for this. */
+/* Returns whether a machine in the catalog may have several accelerators of a kind. Returns false
+ * if the machine has at most one accelerator, or names another kind. The entry of the machine is
+ * not parsed for this. */
 bool hm__catalog_may_hold_several(const struct hm_catalog *catalog, size_t machine,
                                   const char *accelerator);
 /* Returns the tree of a catalog entry, or NULL if there is no such entry. */

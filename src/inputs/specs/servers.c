@@ -1,4 +1,4 @@
-/* Finds the servers in the catalog that hold several units of an accelerator. They are suggested if
+/* Finds the servers in the catalog that have several accelerators of a kind. They are suggested if
  * the accelerator was named without a fabric. */
 #include "servers.h"
 
@@ -9,9 +9,9 @@
 #include "readers.h"
 
 /*
- * Returns whether two machines have the same accelerator, judging by its rates and memory. PCIe
- * cards and modules with the same peak differ in the fraction of the peak that they reach, so this
- * fraction is compared too.
+ * Returns whether two machines have the same accelerator, based on its rates and memory. PCIe cards
+ * and modules with the same peak reach different fractions of it, so this fraction is also
+ * compared.
  */
 static bool same_accelerator(const struct hm_node *a, const struct hm_node *b)
 {

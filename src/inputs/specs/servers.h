@@ -9,7 +9,7 @@
 
 #include "howmany.h"
 
-/* Names of machines in the catalog, owned by it; NULL if there is none. */
+/* Names of machines in the catalog, owned by the catalog; NULL if there is none. */
 struct hm_servers {
     const char *owned;  /* Name of a machine without a price, such as the reference system of a
                            vendor. */
@@ -20,9 +20,9 @@ struct hm_servers {
 bool hm__cluster_is_alone(const struct hm_cluster *cluster);
 
 /*
- * Finds machines in the catalog with several accelerators of the given name: the one with the
- * fastest fabric among those with a price, and likewise among those without a price. Finds none if
- * the name is that of a machine.
+ * Finds machines in the catalog with several accelerators of the given name: the machine with the
+ * fastest fabric among those with a price, and the one with the fastest fabric among those without
+ * a price. Finds none if the name is the name of a machine.
  */
 void hm__catalog_servers(const struct hm_catalog *catalog, const char *accelerator,
                          struct hm_servers *ret_servers);

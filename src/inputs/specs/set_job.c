@@ -28,7 +28,7 @@ int hm_job_set_network(struct hm_job *job, const struct hm_catalog *catalog, con
     return hm__job_assume_allreduce(job, err);
 }
 
-/* Finds a machine in the catalog. If fabric is not NULL, the fabric of that name replaces the
+/* Finds a machine in the catalog. If `fabric` is not NULL, the fabric with that name replaces the
  * fabric of the machine. */
 static int find_cluster(const struct hm_catalog *catalog, const char *machine, const char *fabric,
                         struct hm_cluster **ret_cluster, struct hm_err *err)

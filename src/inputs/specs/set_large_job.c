@@ -1,6 +1,6 @@
 /*
- * Makes, in memory, jobs that train transformers: the sizes come from the caller or from the
- * catalog, and the defaults are those of jobs that are read from files.
+ * Creates jobs that train transformers in memory: the sizes come from the caller or from the
+ * catalog, and the defaults are the same as for jobs that are read from files.
  */
 #include <math.h>
 #include <string.h>

@@ -41,10 +41,10 @@ struct hm_study_spec {
     const char *simulate; /* Cluster file or machine to simulate; NULL to start real ranks. */
     const char *launcher; /* Command that starts real ranks; NULL means the default command. */
     double loss;          /* Target for P - P*, the loss above the optimum P*; positive. */
-    double best;          /* Optimal loss P*; NaN means that the study finds it. */
+    double best;          /* Optimal loss P*; NaN if the study must find it. */
     double iterations;    /* Largest number of iterations of one run. */
     double budget_s; /* Largest total time of all runs in seconds, as recorded in their traces. */
-    double seeds;    /* Number of seeds, that is, of runs of each configuration. */
+    double seeds;    /* Number of seeds, that is, number of runs of each configuration. */
     double price_per_s; /* Price of one worker per second; NaN if unknown. */
     enum hm_goal goal;  /* Quantity to minimise: HM_GOAL_TIME or HM_GOAL_COST. */
     void *memory;       /* Owns all members above. */

@@ -1,7 +1,7 @@
 /*
  * Implements a streaming CSV reader: one row is in memory at a time. Quoted fields may contain
- * commas, doubled quotes and line ends. A NUL byte, a quote that is never closed, and a row with
- * another number of fields than the header are errors.
+ * commas, doubled quotes and line ends. A NUL byte, a quote that is never closed, and a row whose
+ * number of fields differs from that of the header are errors.
  */
 #include "csv.h"
 
@@ -18,10 +18,10 @@ enum { BUFFER = 64 * 1024 };
 struct hm_csv {
     struct hm_source *source; /* Open file, owned; NULL when reading from memory. */
     char name[256];
-    char *buffer;       /* Buffer of BUFFER bytes; owned. NULL when reading from memory. */
+    char *buffer;       /* Buffer of BUFFER bytes, owned; NULL when reading from memory. */
     const char *data;   /* Bytes to parse: the buffer, or the caller's text. */
     size_t length, at;  /* Number of bytes in `data`, and index of the next byte to read. */
-    int line;           /* Line number of the next byte, from 1. */
+    int line;           /* Line number of the next byte, counted from 1. */
     int row_line;       /* Line on which the current row began. */
     struct hm_text row; /* The fields of the row, each followed by NUL. */
     size_t starts[HM_CSV_COLUMNS];    /* Offset of each field in `row`. */
@@ -98,8 +98,8 @@ static int read_quoted(struct hm_csv *csv, struct hm_err *err)
     }
 }
 
-/* Copies the characters before the next comma, line end, quote or NUL, but only those that are in
- * the buffer already. */
+/* Copies the characters before the next comma, line end, quote or NUL, but only those that are
+ * already in the buffer. */
 static void read_plain(struct hm_csv *csv)
 {
     const char *data = csv->data + csv->at;

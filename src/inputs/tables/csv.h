@@ -1,9 +1,9 @@
 /*
  * Reads comma-separated values (RFC 4180) with a header line, one row at a time. Lines that begin
- * with # are comments, except that a first line of several columns is the header even if it begins
- * with #, as in the files of the Ernest performance model.
+ * with # are comments, except that a first line with several columns is the header even if it
+ * begins with #, as in the files of the Ernest performance model.
  *
- * Limits: 4096 columns, 1 MiB in one row.
+ * Limits: there are at most 4096 columns, and at most 1 MiB in one row.
  */
 #ifndef HM_CSV_H
 #define HM_CSV_H
@@ -16,8 +16,8 @@ enum { HM_CSV_COLUMNS = 4096, HM_CSV_ROW_BYTES = 1024 * 1024 };
 
 /* Opens a plain or gzip file and reads its header. */
 int hm__csv_open(const char *path, struct hm_csv **ret_csv, struct hm_err *err);
-/* Reads a string in memory, which must outlive the reader. `lines` is the number of lines above the
- * string that the caller has read already; line numbers include them. */
+/* Reads a string in memory, which must outlive the reader. `lines` is the number of lines before
+ * the string that the caller has already read; line numbers include them. */
 int hm__csv_parse(const char *text, size_t length, const char *source, int lines,
                   struct hm_csv **ret_csv, struct hm_err *err);
 void hm__csv_close(struct hm_csv *csv);

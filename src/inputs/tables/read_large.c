@@ -19,12 +19,12 @@ enum { ROWS_MOST = 4096 };
 enum large_column_kind {
     COLUMN_TEXT,
     COLUMN_NUMBER,    /* The cells hold a number >= 0. */
-    COLUMN_UNKNOWN,   /* The cells hold a number > 0, or are empty if it is unknown. */
+    COLUMN_UNKNOWN,   /* The cells hold a number > 0, or are empty if the number is unknown. */
     COLUMN_GBIT,      /* Like COLUMN_UNKNOWN, but in Gbit/s. */
     COLUMN_GIB,       /* Like COLUMN_UNKNOWN, but in GiB. */
     COLUMN_FLAG,      /* The cells hold 0 or 1. */
     COLUMN_CHOICE,    /* The cells hold one of the words in `choices`. */
-    COLUMN_RECOMPUTE, /* The cells hold one of the words in `choices`, or are empty if it is
+    COLUMN_RECOMPUTE, /* The cells hold one of the words in `choices`, or are empty if the word is
                          unknown. */
     COLUMN_FLAGS,     /* The cells hold words of `choices`, joined by +. */
     COLUMN_SLASHES,   /* The cells hold numbers joined by slashes, which are stored in consecutive
@@ -36,7 +36,7 @@ struct column {
     enum large_column_kind kind;
     size_t offset;
     const char *const *choices;
-    int count; /* How many numbers a cell holds; for COLUMN_SLASHES only. */
+    int count; /* Number of numbers in a cell; used only for COLUMN_SLASHES. */
 };
 
 static const char *const outcomes[] = {"ran", "oom", "failed", NULL};
@@ -202,8 +202,8 @@ static int read_cell(const struct hm_csv *csv, const struct column *column, cons
     return 0;
 }
 
-/* Finds the accelerator of a row in the built-in catalog; the result of the previous row is reused
- * if it is the same accelerator. */
+/* Finds the accelerator of a row in the built-in catalog. If the previous row has the same
+ * accelerator, its result is reused. */
 static int find_device(const struct hm_catalog *catalog, struct hm_large_row *row,
                        const struct hm_large_row *before, struct hm_err *err)
 {

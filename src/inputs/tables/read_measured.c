@@ -37,7 +37,7 @@ enum step_column {
     STEP_COLUMNS
 };
 
-/* Columns of a table of steps; those from STEP_NEEDED on may be missing. */
+/* Columns of a table of steps; the columns starting with STEP_NEEDED may be missing. */
 static const char *const step_names[] = {"source",    "network",   "machine",   "fabric",
                                          "n",         "batch",     "precision", "weights",
                                          "optimizer", "software",  "step_s",    "memory_bytes",
@@ -76,7 +76,7 @@ static int place_row(const struct hm_csv *csv, int rc, struct hm_err *err)
     return rc;
 }
 
-/* Makes the job that a row of the table describes. Scaling is weak, because the column `batch`
+/* Builds the job that a row of the table describes. Scaling is weak, because the column `batch`
  * counts the samples of one worker. */
 static int step_job(const struct hm_catalog *catalog, const struct hm_csv *csv, char **cells,
                     struct hm_job **ret_job, struct hm_err *err)

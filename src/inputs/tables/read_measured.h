@@ -11,12 +11,12 @@ struct hm_measured_step {
     const char *source, *network, *machine, *precision,
         *software; /* Cells of the row that are strings. */
     double n;      /* Number of workers. */
-    /* Number of samples of one worker in a step. */
+    /* Number of samples per worker in a step. */
     double batch;
     double seconds;      /* Measured time of a step in seconds. */
     double memory_bytes; /* Measured peak memory; NaN if not measured. */
     /*
-     * Seconds predicted by a model that was fitted while the source of the row was held out; NaN if
+     * Time in seconds predicted by a model that was fitted without the source of the row; NaN if
      * not given.
      */
     double held_out_s;
@@ -42,8 +42,8 @@ struct hm_measured_collectives {
     void *memory;
 };
 
-/* Read a table; if text is NULL, the built-in table is read. The result is freed by one of the
- * functions below. */
+/* Read a table; if `text` is NULL, the built-in table is read. The caller frees the result with one
+ * of the functions below. */
 int hm__measured_steps_read(const struct hm_catalog *catalog, const char *text, size_t length,
                             const char *source, struct hm_measured_steps *ret_steps,
                             struct hm_err *err);

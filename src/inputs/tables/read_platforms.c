@@ -81,7 +81,7 @@ static int row_way(const struct hm_csv *csv, char **cells, struct hm_way *way, s
     return *cells[SERVERS] ? row_number(csv, SERVERS, cells, &way->servers, err) : 0;
 }
 
-/* Makes the job that a row of the table describes. Scaling is weak, because the column `batch`
+/* Builds the job that a row of the table describes. Scaling is weak, because the column `batch`
  * counts the samples of one worker. */
 static int row_job(const struct hm_catalog *catalog, const struct hm_csv *csv, char **cells,
                    struct hm_job **ret_job, struct hm_err *err)
@@ -152,7 +152,10 @@ static int table_open(const char *text, size_t length, const char *source, int *
     return rc;
 }
 
-/* Appends an empty row and returns it; NULL when out of memory or if there are too many rows. */
+/*
+ * Appends an empty row and returns it; returns NULL if memory runs out or if there are too many
+ * rows.
+ */
 static struct hm_platform_row *rows_add(struct hm_platform_rows *all, size_t *room)
 {
     if (all->count == *room) {

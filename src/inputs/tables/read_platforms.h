@@ -12,11 +12,11 @@ struct hm_platform_row {
     /* Platform of the measurement; HM_PLATFORM_JOB means one worker alone. */
     struct hm_way way;
     double n; /* Number of workers. */
-    /* Number of samples of one worker in an iteration. */
+    /* Number of samples per worker in an iteration. */
     double batch;
     double seconds;     /* Measured time of an iteration in seconds. */
-    double held_out_s;  /* Seconds predicted with model constants that were fitted while this neural
-                           network was held out; NaN if unknown. */
+    double held_out_s;  /* Time in seconds predicted with model constants that were fitted without
+                           this neural network; NaN if unknown. */
     struct hm_job *job; /* The job that the row describes, with its cluster; owned. */
 };
 

@@ -4,8 +4,8 @@
  *
  * The table is stored by column. A column holds numbers as long as every cell is a number, and
  * labels otherwise. Synonyms of known columns are resolved (run_names.h), and the values of known
- * columns must lie in their range. In one column, either all cells have a unit of the same
- * dimension, or none has a unit, because a guessed unit is worse than an error. A cell takes 8
+ * columns must be within their range. In one column, either all cells have a unit of the same
+ * dimension, or no cell has a unit, because a guessed unit is worse than an error. A cell uses 8
  * bytes of memory.
  */
 #include <math.h>
@@ -34,9 +34,9 @@ struct run_column {
     const struct hm_known_column *known; /* Known meaning of the column; NULL if it is not known. */
     double factor; /* Factor that converts the unit in the header to SI; 0 if there is no unit. */
     enum column_kind kind;
-    /* Number in each row, NaN if the cell is empty; owned. It is NULL if there are no numbers. */
+    /* Number in each row, NaN if the cell is empty, owned; NULL if there are no numbers. */
     double *values;
-    /* Label in each row, with its text in the arena; owned. It is NULL if there are no labels. */
+    /* Label in each row, with its text in the arena, owned; NULL if there are no labels. */
     const char **labels;
     bool has_unit;     /* True if the first number of the column has a unit. */
     struct hm_dim dim; /* Dimension of the unit of the first number. */
@@ -127,7 +127,7 @@ static int ensure_values(struct run_table *t, struct run_column *c)
     return c->values ? 0 : hm__fail_nomem(t->err);
 }
 
-/* Turns a column of numbers into labels: the numbers read so far become strings again. */
+/* Converts a column of numbers to labels: the numbers read so far become strings again. */
 static int convert_to_labels(struct run_table *t, struct run_column *c)
 {
     if (!c->labels && !(c->labels = hm__calloc(t->room, sizeof(*c->labels))))
@@ -238,7 +238,7 @@ static int put_number(struct run_table *t, struct run_column *c, size_t row, con
     return rc;
 }
 
-/* Stores a string in a cell of the current row, without leading and trailing blanks. A quoted
+/* Stores a string in a cell of the current row, without leading and trailing spaces. A quoted
  * string is a label unless the column is known to hold numbers. */
 static int put_cell(struct run_table *t, size_t column, char *text, bool quoted, int line)
 {
@@ -379,7 +379,7 @@ static void release_table(struct run_table *t)
     hm__free(t->lines);
 }
 
-/* Makes the arena own a block of memory, which is then freed with the runs. */
+/* Makes the arena own a block of memory, so that it is freed together with the runs. */
 static int give_to_arena(struct run_table *t, void *pointer)
 {
     int rc = hm__arena_own(t->arena, pointer, hm__free);
@@ -389,7 +389,7 @@ static int give_to_arena(struct run_table *t, void *pointer)
 
 static int seal_columns(struct run_table *t, struct hm_runs *runs)
 {
-    /* Allocate more columns than were read, for those that are derived. */
+    /* Allocate more columns than were read, to make room for derived columns. */
     runs->columns =
         hm__arena_alloc(t->arena, t->column_count + HM_RUN_ADDED, sizeof(*runs->columns));
     if (!runs->columns)

@@ -2,9 +2,9 @@
  * Reads traces of training runs from CSV (csv.h) or JSON lines; docs/reference/converge.md
  * describes the columns.
  *
- * In CSV each row contains the labels of its trace. In JSON lines a head line (with "run") gives
- * the labels of the points that follow, up to a summary or another head line; a label in a point
- * overrides the label in the head line. Other lines and unknown keys are ignored.
+ * In CSV, each row contains the labels of its trace. In JSON lines, a header line (with "run")
+ * gives the labels of the points that follow, up to a summary or another header line; a label in a
+ * point overrides the label in the header line. Other lines and unknown keys are ignored.
  */
 #include <math.h>
 #include <string.h>
@@ -28,9 +28,9 @@ struct trace_reader {
     struct hm_trace_table *t;
     struct hm_trace_units units;
     struct hm_trace_name names[NAMES]; /* Cached meanings of keys, by position in the line. */
-    struct hm_trace_cells head;        /* Cells of the last head line. */
+    struct hm_trace_cells head;        /* Cells of the last header line. */
     struct hm_arena
-        *head_arena;     /* Owns the strings of the head line; NULL if there is no head line. */
+        *head_arena;     /* Owns the strings of the header line; NULL if there is no header line. */
     bool again;          /* True if a line before the next point says that the run restarted. */
     size_t rows, listed; /* Number of points in the file, and number of loss measures listed in
                             file->have. */
@@ -47,7 +47,10 @@ static int fail_missing(struct trace_reader *r, enum hm_trace_role role, int lin
 
 /* ---- rows ----------------------------------------------------------------------------------- */
 
-/* Returns a number of a row, or of the head line if the row does not give it; head may be NULL. */
+/*
+ * Returns a number from a row, or from the header line if the row does not give it; head may be
+ * NULL.
+ */
 static double known_number(const struct hm_trace_cells *cells, const struct hm_trace_cells *head,
                            enum hm_trace_role role)
 {
@@ -55,7 +58,7 @@ static double known_number(const struct hm_trace_cells *cells, const struct hm_t
 }
 
 /* Returns the key that identifies the trace of a row. Values that the row does not give come from
- * the head line; head may be NULL. */
+ * the header line; head may be NULL. */
 static struct hm_trace_key trace_key(const struct hm_trace_cells *cells,
                                      const struct hm_trace_cells *head)
 {
@@ -73,13 +76,13 @@ static struct hm_trace_key trace_key(const struct hm_trace_cells *cells,
     key.rows = known_number(cells, head, HM_ROLE_ROWS);
     if (isnan(key.staleness))
         key.staleness = strcasecmp(key.labels[HM_LABEL_CONSISTENCY], "async") == 0 ? INFINITY : 0;
-    /* Replace -0 by 0, because their hashes differ. */
+    /* Replace -0 with 0, because their hashes differ. */
     key.staleness = key.staleness > 0 ? key.staleness : 0;
     return key;
 }
 
 /* Returns the value of the loss measure that the settings ask for ("accuracy" is converted to 1 -
- * accuracy), or the loss if they ask for none. */
+ * accuracy), or the loss if they do not ask for one. */
 static double row_measure(const struct hm_trace_table *t, const struct hm_trace_cells *cells)
 {
     const char *measure = t->settings.measure;
@@ -265,7 +268,7 @@ static int read_csv(struct trace_reader *r, const char *text, size_t length)
 
 /* ---- JSON lines ----------------------------------------------------------------------------- */
 
-/* Resolves a key of a line. The result is cached by position, because most lines have the same
+/* Resolves a key in a line. The result is cached by position, because most lines have the same
  * keys. */
 static const struct hm_trace_name *resolve_key(struct trace_reader *r, const char *key,
                                                size_t place)
@@ -324,7 +327,7 @@ static int read_item(struct trace_reader *r, struct hm_arena *arena, struct hm_t
                 : hm__fail_nomem(t->err);
 }
 
-/* Reads the cells of a head line, a point or a summary. */
+/* Reads the cells of a header line, a point or a summary. */
 static int read_items(struct trace_reader *r, struct hm_arena *arena, struct hm_trace_cells *cells,
                       enum line_kind what, const struct hm_value *object, int line)
 {

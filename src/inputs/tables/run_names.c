@@ -1,7 +1,7 @@
 /*
  * Resolves names of columns as people write them: with synonyms (workers, cores), with a unit in
- * parentheses, brackets or after an underscore ("time (ms)", "latency_ms"), and with # before the
- * first name. Rates and times of units other than an iteration are recognised word by word:
+ * parentheses, in brackets or after an underscore ("time (ms)", "latency_ms"), and with # before
+ * the first name. Rates and times of units other than an iteration are recognised word by word:
  * "images/s", "tokens_per_s_per_gpu", "throughput (samples/sec)", "ms/step", "epoch time".
  */
 #include "run_names.h"
@@ -158,8 +158,8 @@ static bool word_in(const char *word, const char *list)
 }
 
 /*
- * Returns the unit of work that a word names: "samples", "tokens", "iterations"; NULL if there is
- * none.
+ * Returns the unit of work that a word names, such as "samples", "tokens" or "iterations"; NULL if
+ * it names none.
  */
 static const char *word_unit(const char *word)
 {
@@ -174,8 +174,8 @@ static const char *word_unit(const char *word)
 }
 
 /*
- * Returns the column that the words of a rate mean, such as "images per s per gpu"; NULL if they
- * are not a rate.
+ * Returns the column that the words of a rate refer to, such as "images per s per gpu"; NULL if
+ * they are not a rate.
  */
 static const struct hm_known_column *find_rate(const struct name_words *w)
 {
@@ -188,15 +188,17 @@ static const struct hm_known_column *find_rate(const struct name_words *w)
     const char *unit = word_unit(w->words[0]);
     if (!unit || strcmp(w->words[1], "per") != 0 || !word_in(w->words[2], "|s|sec|second|"))
         return NULL;
-    /* Every worker takes part in every iteration, so the rate of a worker is that of the job. */
+    /*
+     * Every worker takes part in every iteration, so the rate of a worker is the rate of the job.
+     */
     each = each && strcmp(unit, "iterations") != 0;
     snprintf(name, sizeof(name), "%s_per_s%s", unit, each ? "_per_worker" : "");
     return find_known(name);
 }
 
 /*
- * Returns the column that the words of a time mean, such as "ms per step" or "epoch time s", and
- * the factor of its unit (0 if no unit is written); NULL if they are not such a time.
+ * Returns the column that the words of a time refer to, such as "ms per step" or "epoch time s",
+ * and the factor of its unit (0 if no unit is written); NULL if they are not such a time.
  */
 static const struct hm_known_column *find_time_of(const struct name_words *w, double *ret_factor)
 {

@@ -1,12 +1,15 @@
 /*
- * Resolves the names of the columns of runs: synonyms and units in a name lead to one known column.
+ * Resolves the names of the columns of runs: names with synonyms or units are mapped to one known
+ * column.
  */
 #ifndef HM_RUN_NAMES_H
 #define HM_RUN_NAMES_H
 
 #include "unit.h"
 
-enum { HM_RUN_NAME = 128 }; /* Number of bytes for the name of a column, including the final NUL. */
+enum {
+    HM_RUN_NAME = 128
+}; /* Number of bytes for the name of a column, including the terminating NUL. */
 
 /* A column with a known meaning. */
 struct hm_known_column {

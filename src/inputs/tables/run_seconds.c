@@ -1,5 +1,5 @@
 /*
- * Derives the time in seconds of each run. The first of these columns that a row has is used:
+ * Derives the time of each run in seconds. The first of these columns that a row contains is used:
  *
  *     seconds                    as given
  *     total                      total / iterations
@@ -13,8 +13,8 @@
  *
  * A rate per worker is multiplied by n. `batch` counts the samples of one iteration of the whole
  * job; it is n * batch_per_worker if only that is given. If the batch of some run is unknown, the
- * times of all runs stay those of a sample, a token or an epoch, and the table says so in its
- * `unit`: one table never mixes units.
+ * times of all runs remain times per sample, token or epoch, and the table says so in its `unit`; a
+ * table never mixes units.
  */
 #include "run_seconds.h"
 
@@ -101,8 +101,8 @@ static double *add_column(struct hm_runs *runs, const char *name, struct hm_err 
 }
 
 /*
- * Derives batch = n * batch_per_worker; a row that has both must agree with that. The column
- * batch_per_worker stays in the table for readers, but fits do not use it.
+ * Derives batch = n * batch_per_worker; a row that contains both must satisfy this equation. The
+ * column batch_per_worker stays in the table for readers, but fits do not use it.
  */
 static int batch_derive(struct hm_runs *runs, struct hm_err *err)
 {
@@ -175,7 +175,7 @@ struct unit_time {
 };
 
 /*
- * Returns the time in seconds of a sample or token from the rate of the whole job, or from the rate
+ * Returns the time in seconds per sample or token, from the rate of the whole job or from the rate
  * of each worker.
  */
 static double rate_seconds(const double *all, const double *each, double n, size_t row)
@@ -215,8 +215,8 @@ static bool columns_have_time(const struct time_columns *c)
 }
 
 /*
- * Decides the unit of the table: an iteration if every time can be converted to seconds of an
- * iteration. Otherwise it is the unit of the runs, which must be the same for all runs.
+ * Decides the unit of the table: an iteration if every time can be converted to the time of an
+ * iteration. Otherwise, it is the unit of the runs, which must be the same for all runs.
  */
 static int unit_decide(struct hm_runs *runs, const struct time_columns *c, struct hm_err *err)
 {

@@ -15,14 +15,14 @@ bool hm__run_bare_number(const char *text, double *ret_value);
  * unit. */
 bool hm__run_number(const char *text, double *ret_value, bool *ret_has_unit,
                     struct hm_dim *ret_dim);
-/* Removes blanks from both ends of a string, in place. */
+/* Removes white space from both ends of a string, in place. */
 char *hm__run_trim(char *text);
 
 /* Kinds of words that may be written instead of a number. */
 enum hm_run_word {
     HM_RUN_WORD_NO,       /* Any text other than the following words. */
-    HM_RUN_WORD_MISSING,  /* "na" or "none": there is no value. */
-    HM_RUN_WORD_DIVERGED, /* "nan" or "inf": the loss has diverged. */
+    HM_RUN_WORD_MISSING,  /* "na" or "none", which means that there is no value. */
+    HM_RUN_WORD_DIVERGED, /* "nan" or "inf", which means that the loss has diverged. */
 };
 enum hm_run_word hm__run_word(const char *text);
 
@@ -31,8 +31,8 @@ enum hm_run_word hm__run_word(const char *text);
  * number of workers n. */
 size_t hm__run_skip_comments(const char *text, size_t length, int *ret_lines);
 /*
- * Returns true for a CSV text without a newline at its end, such as a file that was truncated in
- * its last value. (Truncated JSON is a syntax error.)
+ * Returns true for a CSV text that does not end with a newline, such as a file that was truncated
+ * within its last value. (Truncated JSON is a syntax error.)
  */
 bool hm__run_text_is_cut(const char *text, size_t length);
 /* Fails if every name in the header is a number; the hint shows `example`, a correct header. */
@@ -44,7 +44,7 @@ typedef int hm_run_take(void *context, struct hm_arena *arena, const struct hm_v
                         int line);
 
 /* Calls `take` with each item of a list, or with a single object, as if each were a JSON line. The
- * line that `take` receives is the line of the item in its source. */
+ * line number that `take` receives is the line of the item in its source. */
 int hm__run_objects(const struct hm_value *value, hm_run_take *take, void *context,
                     struct hm_err *err);
 

@@ -128,7 +128,7 @@ static int fail_cell(const struct cell_place *p, int code)
 }
 
 /* Fails if only some cells of a column of times have a unit, because a guessed unit is worse than
- * an error. Also fails if the unit does not fit the role of the column. */
+ * an error. Also fails if the unit does not match the role of the column. */
 static int check_unit(const struct cell_place *p, struct hm_trace_units *units, bool has_unit,
                       struct hm_dim dim)
 {
@@ -185,7 +185,7 @@ static int check_range(const struct cell_place *p, double value)
     return fail_cell(p, HM_E_RANGE);
 }
 
-/* Reads the number of a cell that is not empty. */
+/* Reads the number in a non-empty cell. */
 static int read_number(const struct cell_place *p, struct hm_trace_units *units, double *ret_value)
 {
     enum hm_trace_role role = p->name->role;

@@ -1,6 +1,6 @@
 /*
  * Declares the cells of one row of a trace: the role of each column, and the numbers, which have
- * been checked.
+ * already been checked.
  */
 #ifndef HM_TRACE_CELLS_H
 #define HM_TRACE_CELLS_H
@@ -43,32 +43,32 @@ struct hm_trace_name {
 };
 
 struct hm_trace_cells {
-    const char *labels[HM_TRACE_LABELS]; /* Labels of the row; borrowed. It is NULL if not given. */
-    const char *stopped_by; /* Reason why the run stopped; borrowed. It is NULL if not given. */
+    const char *labels[HM_TRACE_LABELS]; /* Labels of the row, borrowed; NULL if not given. */
+    const char *stopped_by; /* Reason why the run stopped, borrowed; NULL if not given. */
     double numbers[HM_TRACE_ROLES];
     bool has[HM_TRACE_ROLES]; /* True for each role for which the row has a column. */
     double measure;
     bool has_measure;
 };
 
-/* For each role, the line of the first cell that has a unit, and of the first that has none; 0 if
- * there is no such cell. */
+/* For each role, the line of the first cell that has a unit, and the line of the first cell without
+ * a unit; 0 if there is no such cell. */
 struct hm_trace_units {
     int with[HM_TRACE_ROLES], without[HM_TRACE_ROLES];
 };
 
-/* Returns the name of a role in messages, such as "m" or "elapsed_s". */
+/* Returns the name of a role as used in messages, such as "m" or "elapsed_s". */
 const char *hm__trace_role_name(enum hm_trace_role role);
 /* Resolves the name of a column. `measure` is the loss measure that the settings ask for, or
  * NULL. */
 struct hm_trace_name hm__trace_name_resolve(const char *written, const char *measure);
-/* Fails if the unit in the name of a column does not fit its role. */
+/* Fails if the unit in the name of a column does not match its role. */
 int hm__trace_name_check(const struct hm_trace_name *name, const char *source, int line,
                          struct hm_err *err);
 
 /* Marks all cells as not given. */
 void hm__trace_cells_clear(struct hm_trace_cells *cells);
-/* Stores the text of a cell, without leading and trailing blanks. Labels point into the text, which
+/* Stores the text of a cell, without leading and trailing spaces. Labels point into the text, which
  * must outlive the cells. */
 int hm__trace_cells_put(struct hm_trace_table *t, struct hm_trace_units *units,
                         struct hm_trace_cells *cells, const struct hm_trace_name *name, char *text,

@@ -1,13 +1,13 @@
 /*
- * Converts rows to traces. A file gives times as seconds of one iteration, as seconds since the
- * start, or both. If only one of these is given, the other is derived, where point k was recorded
- * after iteration i_k:
+ * Converts rows to traces. A file gives the time of one iteration, the time since the start, or
+ * both. If only one of these is given, the other is derived from it. If point k was recorded after
+ * iteration i_k,
  *
  *     seconds_k = (elapsed_k - elapsed_{k-1}) / (i_k - i_{k-1}),
  *     elapsed_k = elapsed_{k-1} + seconds_k (i_k - i_{k-1}).
  *
  * If both are given, the first formula is used between points that are more than one iteration
- * apart, and the given seconds are used otherwise.
+ * apart, and the given times of iterations are used otherwise.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -46,7 +46,7 @@ static int fail_decrease(const struct finish *f, const struct hm_trace_raw *raw,
 
 /* ---- times ---------------------------------------------------------------------------------- */
 
-/* Fails if elapsed times or epochs decrease. *ret_has_elapsed says whether any row has an elapsed
+/* Fails if elapsed times or epochs decrease. *ret_has_elapsed is true if any row has an elapsed
  * time. */
 static int check_order(const struct finish *f, const struct hm_trace_raw *raw,
                        bool *ret_has_elapsed)
@@ -73,9 +73,9 @@ static int check_order(const struct finish *f, const struct hm_trace_raw *raw,
 }
 
 /*
- * Adds up the times of iterations to get elapsed times, if the file has no elapsed times. If epochs
- * are counted, the times of iterations are then dropped, so that derive_seconds computes the time
- * of an epoch.
+ * Adds up the times of iterations to obtain elapsed times, if the file has no elapsed times. If
+ * epochs are counted, the times of iterations are then dropped, so that derive_seconds computes the
+ * time of an epoch.
  */
 static void derive_elapsed(struct hm_trace_raw *raw, bool has_elapsed)
 {
@@ -94,7 +94,7 @@ static void derive_elapsed(struct hm_trace_raw *raw, bool has_elapsed)
         raw->rows[i].seconds = NAN;
 }
 
-/* Returns the time in seconds of one iteration at the first point. */
+/* Returns the time of one iteration in seconds at the first point. */
 static double first_seconds(const struct hm_trace_raw *raw, const struct hm_trace_row *rows,
                             size_t count, bool has_elapsed)
 {

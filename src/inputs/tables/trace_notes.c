@@ -1,7 +1,7 @@
 /*
- * Adds notes that warn the user about traces. A gap is a step between two rows of more than twice
- * the median step that is followed by steps of at most the median; so a trace that is recorded less
- * and less often has no gaps.
+ * Adds notes that warn the user about traces. A gap is a step between two rows that is more than
+ * twice the median step and is followed by steps of at most the median. Therefore, a trace that is
+ * recorded less and less often has no gaps.
  */
 #include "trace_notes.h"
 

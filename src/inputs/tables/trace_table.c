@@ -158,7 +158,10 @@ static int find_group(struct hm_trace_table *t, const struct hm_trace_key *key,
     struct hm_trace_group *g = t->last;
     int rc = 0;
 
-    /* The group of the previous row is tried first: rows of one trace are mostly consecutive. */
+    /*
+     * The group of the previous row is tried first, because the rows of one trace are usually
+     * consecutive.
+     */
     if (!g || !same_key(&g->key, key)) {
         uint64_t hash = hash_key(key);
         g = t->bucket_count ? t->buckets[hash % t->bucket_count] : NULL;
@@ -225,7 +228,7 @@ static int new_trace(struct hm_trace_table *t, struct hm_trace_group *g)
     return 0;
 }
 
-/* Returns the index of the first row whose iteration is at least the given one. */
+/* Returns the index of the first row whose iteration is at least the given iteration. */
 static size_t find_row(const struct hm_trace_raw *raw, double iteration)
 {
     size_t low = 0, high = raw->count;
@@ -300,9 +303,9 @@ int hm__trace_table_head(struct hm_trace_table *t, const struct hm_trace_key *ke
     return 0;
 }
 
-/* Returns whether a row shows that the table is not sorted: its iteration is smaller than that of
- * the last row and was not recorded before. Iteration 1 is excluded, because it can begin another
- * run. */
+/* Returns whether a row shows that the table is not sorted: its iteration is smaller than the
+ * iteration of the last row and was not recorded before. Iteration 1 is excluded, because it can
+ * begin another run. */
 static bool is_out_of_order(const struct hm_trace_raw *raw, double iteration)
 {
     size_t at = find_row(raw, iteration);

@@ -1,6 +1,6 @@
 /*
  * Collects the rows of traces while files are read. Each row is added to the trace that it belongs
- * to, in the order of the files; at the end the rows become struct hm_traces.
+ * to, in the order of the files; at the end, the rows become struct hm_traces.
  */
 #ifndef HM_TRACE_TABLE_H
 #define HM_TRACE_TABLE_H
@@ -24,9 +24,9 @@ enum hm_trace_label {
 };
 
 struct hm_trace_key {
-    const char *labels[HM_TRACE_LABELS]; /* Labels of the trace; borrowed. "" if not given. */
+    const char *labels[HM_TRACE_LABELS]; /* Labels of the trace, borrowed; "" if not given. */
     double m, seed;                      /* Number of workers and random seed; NaN if not given. */
-    double staleness; /* Staleness; 0 if synchronous or not given; INFINITY if async. */
+    double staleness; /* Staleness; 0 if synchronous or not given, and INFINITY if asynchronous. */
     double backups;   /* Number of backup workers; 0 if not given. */
     double rows;      /* Number of rows in the training data; NaN if not given. */
 };
@@ -37,11 +37,12 @@ struct hm_trace_row {
     double at; /* Progress in iterations or epochs, whichever the settings ask for. */
     /* Number of the iteration, which orders the rows; equal to `at` if not given. */
     double iteration;
-    double seconds;   /* Seconds of one iteration, or of one epoch if there are no iterations. */
+    /* Time in seconds of one iteration, or of one epoch if there are no iterations. */
+    double seconds;
     double elapsed_s; /* Seconds since the start of the run. */
     double objective;
-    double other; /* The loss measure that the settings ask for; the column `loss` if they ask for
-                     none. */
+    double other; /* The loss measure that the settings ask for; the column `loss` if they do not
+                     ask for one. */
     int line;
 };
 
@@ -61,13 +62,13 @@ struct hm_trace_raw {
     double best_slack; /* Rounding error of `best`: smaller differences are ignored. */
     bool best_differs; /* True if the rows of the trace contradict each other about the optimum
                           P*. */
-    double bound;      /* Largest lower bound on P*, from duality gaps; -INFINITY: none. */
+    double bound; /* Largest lower bound on P*, from duality gaps; -INFINITY if there is none. */
     size_t restarts;
     double restart_at; /* Iteration or epoch of the first row after the last restart. */
     int restart_line;  /* Line of the first row after the last restart. */
-    double
-        resumed_at; /* Number of iterations of the run that this run resumes; 0 if there is none. */
-    bool diverged;  /* True if the summary of the run says that the run diverged. */
+    /* Number of iterations of the run that this run resumes; 0 if there is none. */
+    double resumed_at;
+    bool diverged; /* True if the summary of the run says that the run diverged. */
     /* True if the rows of the trace are not in the order of iterations; they are sorted at the
      * end. */
     bool unsorted;
@@ -75,7 +76,7 @@ struct hm_trace_raw {
 
 struct hm_trace_group; /* The traces that have the same key in one file. */
 
-/* Properties of one file that the reader determined. */
+/* Properties of a file that the reader has determined. */
 struct hm_trace_file {
     const char *source;
     bool json;
@@ -85,7 +86,7 @@ struct hm_trace_file {
     int line; /* Line number of the header or, in a file of JSON lines, of the first point. */
     struct hm_text have; /* Names of columns that could be a loss measure, which hints list. */
     bool bare_time;      /* True if the file has a column named `time`, which is ambiguous. */
-    bool cut;            /* True for a CSV file without a newline at its end. */
+    bool cut;            /* True for a CSV file that does not end with a newline. */
 };
 
 struct hm_trace_table {
@@ -102,17 +103,17 @@ struct hm_trace_table {
     size_t count, room;
     const char *first[HM_TRACE_LABELS]; /* Value of each label in the first trace that has it. */
     bool mixed[HM_TRACE_LABELS];        /* True for each label that differs between traces. */
-    /* pulls_fresh: true if some trace with bounded staleness reads the newest model at every step.
-     * pulls_late: true if some trace reads the model late. */
+    /* pulls_fresh is true if some trace with bounded staleness reads the newest model at every
+     * step; pulls_late is true if some trace reads the model late. */
     bool pulls_fresh, pulls_late;
     struct hm_err *err;
 };
 
-/* Begins a file. Rows of different files always belong to different traces. */
+/* Starts a file. Rows of different files always belong to different traces. */
 int hm__trace_table_file(struct hm_trace_table *t, const char *source, bool json);
 void hm__trace_table_release(struct hm_trace_table *t);
 
-/* Handles the head line of a run: the next row with this key begins a new trace, or continues the
+/* Handles the header line of a run: the next row with this key begins a new trace, or continues the
  * existing trace if `again` is true or resumed_at > 0. */
 int hm__trace_table_head(struct hm_trace_table *t, const struct hm_trace_key *key, bool again,
                          double resumed_at);

@@ -1,5 +1,5 @@
 /*
- * Opens archives, and reads the zip format as PKWARE's APPNOTE describes it, with 64-bit sizes. See
+ * Opens archives, and reads the zip format as described in PKWARE's APPNOTE, with 64-bit sizes. See
  * archive.h.
  */
 #include "archive.h"
@@ -15,7 +15,9 @@
 #include "memory.h"
 #include "unpack.h"
 
-/* Sizes of the fixed parts of the records in a zip archive, and limits of what is read. */
+/*
+ * Sizes of the fixed parts of the records in a zip archive, and limits on the data that are read.
+ */
 enum {
     LOCAL_SIZE = 30,
     ENTRY_SIZE = 46,
@@ -73,7 +75,7 @@ bool hm__archive_is(const char *path)
     return is;
 }
 
-/* Reads an unsigned integer of `size` bytes, the lowest byte first. */
+/* Reads an unsigned integer of `size` bytes, with the lowest byte first. */
 static uint64_t read_uint(const unsigned char *p, unsigned size)
 {
     uint64_t value = 0;
@@ -104,7 +106,7 @@ static bool read_at(const struct hm_archive *a, uint64_t at, void *buffer, size_
 /* ---- the directory ----------------------------------------------------------------------------
  */
 
-/* Position, size and number of entries in the archive's directory. */
+/* Position of the archive's directory, its size, and its number of entries. */
 struct directory {
     uint64_t at, size, entries;
 };
@@ -206,7 +208,7 @@ static int read_directory(struct hm_archive *a, const struct directory *d, struc
 }
 
 /* Finds the members of an archive without a directory by their headers. The sizes of a member that
- * was written as a stream follow its data; such a member is the last that can be found. */
+ * was written as a stream follow its data; such a member is the last one that can be found. */
 static int scan_members(struct hm_archive *a, struct hm_err *err)
 {
     unsigned char p[LOCAL_SIZE];

@@ -2,7 +2,8 @@
  * Reads zip and tar archives: a list of members, and each member as a source. Tar archives may be
  * compressed (archive_tar.c). Members of zip archives are stored or deflated; other methods and
  * encrypted members are refused when they are opened. If a zip archive is truncated, so that the
- * directory at its end is missing, the members before that place are found by their own headers.
+ * directory at its end is missing, the members before the truncation are found by their own
+ * headers.
  */
 #ifndef HM_ARCHIVE_H
 #define HM_ARCHIVE_H

@@ -11,10 +11,9 @@
 
 struct hm_archive_member {
     const char *name;
-    uint64_t header; /* Position of the member's own header; for tar, of its data. */
-    uint64_t packed; /* Number of bytes that the data of the member, compressed or not, take in the
-                        archive. */
-    unsigned method; /* Method of compression: 0 stored, 8 deflated. */
+    uint64_t header; /* Position of the member's own header or, for tar, of its data. */
+    uint64_t packed; /* Size of the member's data in the archive, in bytes, compressed or not. */
+    unsigned method; /* Method of compression: 0 for stored, 8 for deflated. */
     bool encrypted;
 };
 
@@ -23,10 +22,10 @@ struct hm_archive {
     bool tar;           /* True for a tar archive; false for a zip archive. */
     FILE *spool;        /* Temporary file of an archive from a pipe, or NULL; owned. */
     int file;           /* Open file; -1 for bytes in memory. */
-    const char *memory; /* Bytes of the archive; borrowed. NULL means that they are in the file. */
+    const char *memory; /* Bytes of the archive, borrowed; NULL if they are in the file. */
     uint64_t length;
-    struct hm_archive_member *members; /* Members that are files; folders are left out. In the
-                                          arena. */
+    /* Members that are files, in the arena; folders are left out. */
+    struct hm_archive_member *members;
     size_t count;
     bool cut;               /* True if the archive is truncated. */
     struct hm_arena *arena; /* Arena that holds the list of members; owned. */
@@ -36,7 +35,7 @@ struct hm_archive {
 bool hm__tar_magic(const char *head, size_t length);
 /* List the members of a tar archive. */
 int hm__tar_list(struct hm_archive *archive, struct hm_err *err);
-/* Open a member of a tar archive; messages use the name `name`. */
+/* Open a member of a tar archive; messages refer to it as `name`. */
 int hm__tar_source(const struct hm_archive *archive, const struct hm_archive_member *member,
                    const char *name, struct hm_source **ret_source, struct hm_err *err);
 /* Open the archive as a stream of decompressed bytes. */

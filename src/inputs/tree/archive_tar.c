@@ -3,9 +3,9 @@
  * archive is read as a stream: to list its members, and again from its beginning for each member
  * that is opened, so that a compressed archive is never stored decompressed.
  *
- * A member is a header of 512 bytes and its data, rounded up to 512 bytes. Before a member with a
- * long name or size, a member of type x (pax) or L (GNU) holds the name or the size. Two blocks of
- * zeros end the archive.
+ * A member consists of a header of 512 bytes and its data, padded to a multiple of 512 bytes.
+ * Before a member with a long name or size, a member of type x (pax) or L (GNU) holds the name or
+ * the size. Two blocks of zeros end the archive.
  */
 #include <string.h>
 
@@ -15,7 +15,10 @@
 
 enum { BLOCK = 512, MEMBERS_MOST = 10000, NAME_MOST = 4096, EXTRA_MOST = 1 << 16 };
 
-/* Reads an octal number, or, if its first bit is set, a binary one; UINT64_MAX if it is neither. */
+/*
+ * Reads an octal number or, if its first bit is set, a binary number; returns UINT64_MAX if it is
+ * neither.
+ */
 static uint64_t tar_number(const unsigned char *text, size_t length)
 {
     uint64_t value = 0;
@@ -37,7 +40,7 @@ static uint64_t tar_number(const unsigned char *text, size_t length)
 }
 
 /* Returns whether the checksum of a header is correct: the sum of all bytes of the header, where
- * the bytes of the checksum itself count as blanks. */
+ * the bytes of the checksum itself count as spaces. */
 static bool tar_sum(const unsigned char *block)
 {
     uint64_t sum = 0;
@@ -47,16 +50,16 @@ static bool tar_sum(const unsigned char *block)
     return sum == tar_number(block + 148, 8);
 }
 
-/* All headers have a checksum; those of the oldest programs have no other mark. */
+/* All headers have a checksum; headers written by the oldest programs have no other mark. */
 bool hm__tar_magic(const char *head, size_t length)
 {
     return length >= BLOCK && tar_sum((const unsigned char *)head);
 }
 
-/* The name and the size of the next member, which a special member before it may give. */
+/* The name and the size of the next member, if a special member before it gives them. */
 struct tar_extra {
     char name[NAME_MOST];
-    uint64_t size; /* Size of the next member in bytes; UINT64_MAX: not given. */
+    uint64_t size; /* Size of the next member in bytes; UINT64_MAX if not given. */
 };
 
 /* Reads the records "LENGTH KEY=VALUE\n" of a pax header. */
@@ -123,7 +126,7 @@ static void header_name(const unsigned char *block, char name[NAME_MOST])
     name[prefix + length] = '\0';
 }
 
-/* Adds a file; files that macOS writes for attributes (._NAME) are left out. */
+/* Adds a file; files that macOS writes for attributes (._NAME) are skipped. */
 static int add_file(struct hm_archive *a, const char *name, uint64_t at, uint64_t size,
                     struct hm_err *err)
 {
@@ -150,7 +153,7 @@ struct tar_list {
     bool ended; /* True if the blocks of zeros at the end were found. */
 };
 
-/* Reads the member after a header. Returns 0, or a negative code; HM_E_IO if the archive is
+/* Reads the member after a header. Returns 0 or a negative code, which is HM_E_IO if the archive is
  * truncated. */
 static int list_member(struct tar_list *l, const unsigned char *block, struct hm_err *err)
 {
@@ -171,7 +174,8 @@ static int list_member(struct tar_list *l, const unsigned char *block, struct hm
         header_name(block, name);
         rc = add_file(l->archive, l->extra.name[0] ? l->extra.name : name, data, size, err);
     } else if (type >= '1' && type <= '6') {
-        size = 0; /* Links, devices and folders have no data, whatever size their header gives. */
+        size = 0; /* Links, devices and folders have no data, regardless of the size in their
+                     header. */
     }
     if (type != 'g' && type != 'K') {
         l->extra.name[0] = '\0';

@@ -2,9 +2,9 @@
  * Parses JSON (RFC 8259) into the value tree.
  *
  * No library is used, because every value must keep its line number: an error in a JSON job names
- * file, line and field, as an error in a YAML job does. Numbers stay text and are converted by the
- * same code as the numbers of YAML. The text must be UTF-8, without NUL, of at most 4 MiB; a byte
- * order mark is skipped, and a key that appears twice in an object is an error.
+ * the file, line and field, just as an error in a YAML job does. Numbers remain text and are
+ * converted by the same code as numbers in YAML. The text must be UTF-8 without NUL, at most 4 MiB
+ * long; a byte order mark is skipped, and a key that appears twice in an object is an error.
  */
 #include <string.h>
 
@@ -119,7 +119,7 @@ static int read_escape(struct json_reader *r, struct hm_text *out)
     return 0;
 }
 
-/* Returns the number of ASCII characters from here on that need neither unescaping nor UTF-8
+/* Returns the number of ASCII characters, starting here, that need neither unescaping nor UTF-8
  * checks. Most keys and names contain no other characters. */
 static size_t plain_string_length(const struct json_reader *r)
 {

@@ -42,7 +42,7 @@ static int fail_number(struct hm_reader *r, const struct hm_value *at, enum hm_l
     return HM_E_RANGE;
 }
 
-/* Reads all numbers of a list into out[]. The index is added to the path only after an error,
+/* Reads all numbers in a list into out[]. The index is added to the path only after an error,
  * because building a path for every number is slow. */
 static int read_items(struct hm_reader *r, const struct hm_value *list, enum hm_list_kind kind,
                       double *out)
@@ -62,8 +62,8 @@ static int read_items(struct hm_reader *r, const struct hm_value *list, enum hm_
     return 0;
 }
 
-/* Finds the list under a key and adds the key to the path; the caller removes the key with
- * hm__reader_leave and *ret_mark. */
+/* Finds the list under a key and adds the key to the path; the caller removes the key by passing
+ * *ret_mark to hm__reader_leave. */
 static int enter_list(struct hm_reader *r, const struct hm_value *map, const char *key,
                       const struct hm_value **ret_list, size_t *ret_mark)
 {

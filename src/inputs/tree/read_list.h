@@ -1,21 +1,21 @@
 /*
  * Reads lists of the value tree into arrays of the reader's arena. The key must exist in the map;
- * call hm__read_map with a required field first. After a failure the reader's path names the entry
- * that is wrong.
+ * call hm__read_map with a required field first. After a failure, the reader's path names the
+ * invalid entry.
  */
 #ifndef HM_READ_LIST_H
 #define HM_READ_LIST_H
 
 #include "schema.h"
 
-/* The range that each number of a list must lie in. */
+/* The range that each number in a list must be in. */
 enum hm_list_kind {
     HM_LIST_ANY,
-    HM_LIST_UNKNOWN, /* Any number; null is allowed too and is read as NaN. */
+    HM_LIST_UNKNOWN, /* Any number; null is also allowed and is read as NaN. */
     HM_LIST_NOT_BELOW_0,
     HM_LIST_ABOVE_0,
     HM_LIST_RISING, /* Numbers above 0, strictly increasing. */
-    HM_LIST_SPEEDS, /* Numbers from 0.001 to 1000, both included. */
+    HM_LIST_SPEEDS, /* Numbers from 0.001 to 1000, inclusive. */
     HM_LIST_WORKERS /* Whole numbers from 1 to HM_M_MOST, strictly increasing. */
 };
 
@@ -33,7 +33,7 @@ int hm__read_rectangle(struct hm_reader *r, const struct hm_value *map, const ch
 int hm__read_texts(struct hm_reader *r, const struct hm_value *map, const char *key,
                    const char ***ret_texts, size_t *ret_count);
 
-/* A function that reads those members of an object that a table of fields cannot describe. */
+/* A function that reads the members of an object that a table of fields cannot describe. */
 typedef int (*hm_read_rest)(struct hm_reader *r, const struct hm_value *map, void *object);
 
 /* Reads a list of maps into an array of objects of `size` bytes. A list of more than `most` entries

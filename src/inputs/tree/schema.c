@@ -1,5 +1,5 @@
-/* Reads maps by a table of fields. Errors name the file, line, field and value, and say what is
- * allowed. */
+/* Reads maps according to a table of fields. Errors name the file, line, field and value, and say
+ * what is allowed. */
 #include "schema.h"
 
 #include <math.h>
@@ -14,8 +14,8 @@ size_t hm__reader_enter(struct hm_reader *reader, const char *key)
 {
     size_t mark = strlen(reader->path), end = mark, length = strlen(key);
 
-    /* A job has hundreds of values, so the path is not made by snprintf, which takes much longer. A
-     * path that is too long is truncated. */
+    /* A job has hundreds of values, so the path is not built with snprintf, which takes much
+     * longer. A path that is too long is truncated. */
     if (mark > 0 && end + 1 < HM_PATH_MAX)
         reader->path[end++] = '.';
     if (length > HM_PATH_MAX - 1 - end)

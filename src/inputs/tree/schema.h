@@ -1,6 +1,6 @@
 /*
- * Reads a map of the value tree into a struct, described by a table of fields. The table is the one
- * place that defines a key's name, kind, unit, range and meaning.
+ * Reads a map of the value tree into a struct, described by a table of fields. The table is the
+ * only place that defines a key's name, kind, unit, range and meaning.
  */
 #ifndef HM_SCHEMA_H
 #define HM_SCHEMA_H
@@ -21,24 +21,25 @@ struct hm_field {
     const char *name;
     enum hm_field_kind kind;
     size_t offset;   /* Offset of the member in the struct; unused with HM_FIELD_OTHER. */
-    const char *doc; /* Meaning of the key, which the hints of errors show. */
+    const char *doc; /* Meaning of the key, as shown in the hints of errors. */
     struct hm_dim dim;
-    double min, max; /* The allowed range, both ends included; `max` = 0 means no upper limit. */
+    double min, max; /* The allowed range, inclusive; `max` = 0 means no upper limit. */
     bool above; /* True if the value must be greater than min; otherwise min itself is allowed. */
     bool whole; /* True if the value must be an integer. */
     bool required; /* True if a map without the key is an error. */
-    bool unknown;  /* HM_FIELD_REAL only: true if null is allowed, which is read as NaN. */
-    const char *const *choices; /* The allowed words for HM_FIELD_CHOICE, ending with NULL. */
+    bool unknown;  /* Used only with HM_FIELD_REAL: true if null is allowed and read as NaN. */
+    const char *const
+        *choices; /* The allowed words for HM_FIELD_CHOICE; the list ends with NULL. */
 };
 
 enum { HM_PATH_MAX = 128 };
 
-/* The state that every reading function needs; it lives on the stack while one file is read. */
+/* The state that every reading function needs; it is on the stack while one file is read. */
 struct hm_reader {
     struct hm_arena *arena; /* Arena for the results; borrowed. */
-    const struct hm_catalog
-        *catalog;            /* Catalog to search for names; borrowed. NULL means built-in. */
-    struct hm_catalog *made; /* The built-in catalog, if it was needed; owned. */
+    /* Catalog to search for names, borrowed; NULL means the built-in catalog. */
+    const struct hm_catalog *catalog;
+    struct hm_catalog *made; /* The built-in catalog if it was needed; owned. */
     bool closed; /* True if the input is not trusted: it may not name files or ask for large graphs.
                   */
     struct hm_err *err;
@@ -52,10 +53,10 @@ size_t hm__reader_enter(struct hm_reader *reader, const char *key);
 size_t hm__reader_enter_index(struct hm_reader *reader, size_t index);
 void hm__reader_leave(struct hm_reader *reader, size_t mark);
 
-/* Reports an error at a value, with message, path, source and line. Returns `code`. */
+/* Reports an error in a value, with a message, path, source and line. Returns `code`. */
 int hm__reader_fail(struct hm_reader *reader, const struct hm_value *at, int code,
                     const char *format, ...) HM_PRINTF(4, 5);
-/* Adds path, source and line to an error that another function reported. Returns `code`. */
+/* Adds the path, source and line to an error that another function reported. Returns `code`. */
 int hm__reader_place(struct hm_reader *reader, const struct hm_value *at, int code);
 
 /* Reads a map. Unknown keys, missing required keys and values out of range are errors. An absent
@@ -68,7 +69,7 @@ int hm__read_field(struct hm_reader *reader, const struct hm_value *value,
 /* Reads a finite number of any sign; if `unknown` is true, null is allowed and read as NaN. */
 int hm__read_real(struct hm_reader *reader, const struct hm_value *value, bool unknown,
                   double *out);
-/* Fails unless a value has the given kind; in the hint, `name` says what to write instead. */
+/* Fails unless a value has the given kind; the hint uses `name` to say what to write instead. */
 int hm__expect_kind(struct hm_reader *reader, const struct hm_value *value, enum hm_value_kind kind,
                     const char *name);
 

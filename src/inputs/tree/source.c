@@ -15,7 +15,7 @@
 #include "memory.h"
 #include "unpack.h"
 
-/* Size of the buffer of bytes that are not decoded yet; small in builds for fuzzing. */
+/* Size of the buffer of bytes that have not been decoded yet; small in builds for fuzzing. */
 #ifdef HM_SMALL_BUFFERS
 enum { RAW_ROOM = 1024 };
 #else
@@ -25,7 +25,7 @@ enum { RAW_ROOM = 256 * 1024 };
 enum { HEAD_BYTES = 64 * 1024 };
 
 /* A stream that decodes to more than this many bytes and to more than this many times its size is
- * refused, because files of that kind are made to exhaust a reader. */
+ * refused, because such files are often made to exhaust a reader's memory. */
 static const uint64_t BOMB_BYTES = (uint64_t)32 << 20, BOMB_RATIO = 200;
 
 struct hm_source {
@@ -34,17 +34,17 @@ struct hm_source {
     uint64_t file_left;      /* Bytes that may still be read from the file or from `inner`. */
     bool inflate;            /* True if the bytes are a deflate stream without a header. */
     int file;                /* Open file; -1 for bytes in memory. */
-    const char *memory;      /* Bytes that are not read yet; borrowed. */
+    const char *memory;      /* Bytes that have not been read yet; borrowed. */
     size_t memory_left;
     char path[256];
-    unsigned char *raw; /* Bytes of the file that are not decoded yet; owned. */
+    unsigned char *raw; /* Bytes of the file that have not been decoded yet; owned. */
     size_t raw_at, raw_length;
-    bool started, raw_ended; /* `started` is true if the codec was chosen, `raw_ended` if the file
-                                has ended. */
+    bool started, raw_ended; /* `started` is true if the codec has been chosen, and `raw_ended` is
+                                true if the file has ended. */
     const struct hm_codec *codec;
     void *state;
-    bool between, ended; /* State of the codec, as in the members of the same names in struct
-                            hm_unpack_step. */
+    bool between, ended; /* State of the codec, as in the members of struct hm_unpack_step that have
+                            the same names. */
     uint64_t consumed, produced;
 };
 
@@ -267,7 +267,7 @@ int hm__source_spool(struct hm_source *s, FILE *out, struct hm_err *err)
     return fflush(out) ? source_fail(s, err, HM_E_IO, "cannot write a temporary file") : 0;
 }
 
-/* Runs one step of the codec; reads more of the file first if all bytes were decoded. */
+/* Runs one step of the codec; first reads more of the file if all bytes have been decoded. */
 static int source_decode(struct hm_source *s, char *buffer, size_t room, size_t *ret_length,
                          struct hm_err *err)
 {
@@ -330,7 +330,9 @@ int hm__source_read(struct hm_source *s, char *buffer, size_t room, size_t *ret_
     return rc;
 }
 
-/* Moves the position of a plain file that can seek; returns the bytes that were skipped. */
+/*
+ * Moves the position in a plain file that can seek; returns the number of bytes that were skipped.
+ */
 static uint64_t source_seek(struct hm_source *s, uint64_t count)
 {
     struct stat status;

@@ -8,10 +8,13 @@
 
 struct hm_source;
 
-/* Opens a file; "-" is standard input. A file that begins with the magic of a codec of unpack.h
- * (gzip, zstd, lz4, snappy, lzf) is decompressed. */
+/* Opens a file; "-" is standard input. A file that begins with the magic number of a codec in
+ * unpack.h (gzip, zstd, lz4, snappy, lzf) is decompressed. */
 int hm__source_open(const char *path, struct hm_source **ret_source, struct hm_err *err);
-/* Opens bytes in memory as hm__source_open opens a file; the bytes must outlive the source. */
+/*
+ * Opens bytes in memory in the same way as hm__source_open opens a file; the bytes must outlive the
+ * source.
+ */
 int hm__source_open_memory(const char *data, size_t length, const char *name,
                            struct hm_source **ret_source, struct hm_err *err);
 /* A range of a file or of bytes in memory: a member of an archive. */
@@ -23,13 +26,13 @@ struct hm_source_part {
 };
 
 /*
- * Opens a range. If its bytes, after inflating, begin with the magic of a codec, they are
- * decompressed too.
+ * Opens a range. If its bytes, after inflating, begin with the magic number of a codec, they are
+ * also decompressed.
  */
 int hm__source_open_part(const struct hm_source_part *part, const char *name,
                          struct hm_source **ret_source, struct hm_err *err);
-/* Opens `length` bytes of another source, `at` bytes after its beginning. It takes ownership of the
- * other source, even if this function fails. */
+/* Opens `length` bytes of another source, starting `at` bytes after its beginning. The new source
+ * takes ownership of the other source, even if this function fails. */
 int hm__source_open_inside(struct hm_source *outer, uint64_t at, uint64_t length, const char *name,
                            struct hm_source **ret_source, struct hm_err *err);
 /* Returns the first bytes of a file without decoding or consuming them, up to 64 KiB; they are
@@ -37,26 +40,27 @@ int hm__source_open_inside(struct hm_source *outer, uint64_t at, uint64_t length
 int hm__source_head(struct hm_source *source, const char **ret_bytes, size_t *ret_length,
                     struct hm_err *err);
 /*
- * Copies the bytes of a file, not decoded, to `out`. Call it after hm__source_head and before the
+ * Copies the undecoded bytes of a file to `out`. Call this after hm__source_head and before the
  * first read.
  */
 int hm__source_spool(struct hm_source *source, FILE *out, struct hm_err *err);
 /* Reads up to `room` bytes; *ret_length is 0 at the end. A truncated compressed file is an error,
- * and so is one that decodes to more than 32 MiB and to more than 200 times its size. */
+ * and so is a file that decodes to more than 32 MiB and to more than 200 times its size. */
 int hm__source_read(struct hm_source *source, char *buffer, size_t room, size_t *ret_length,
                     struct hm_err *err);
 /* Reads until the buffer is full or the file ends. */
 int hm__source_fill(struct hm_source *source, char *buffer, size_t room, size_t *ret_length,
                     struct hm_err *err);
-/* Reads a whole file of at most 2 GiB; *ret_text is freed with hm__free and has no final NUL. */
+/*
+ * Reads a whole file of at most 2 GiB; *ret_text has no terminating NUL, and the caller frees it
+ * with hm__free.
+ */
 int hm__source_read_all(const char *path, char **ret_text, size_t *ret_length, struct hm_err *err);
 /* Skips bytes, without reading them if the file can seek. *ret_skipped is smaller than `count` if
  * the file ends earlier. */
 int hm__source_skip(struct hm_source *source, uint64_t count, uint64_t *ret_skipped,
                     struct hm_err *err);
-/*
- * Returns the name of the codec after the first read; NULL means that the file is not compressed.
- */
+/* Returns the name of the codec after the first read; NULL if the file is not compressed. */
 const char *hm__source_codec(const struct hm_source *source);
 void hm__source_close(struct hm_source *source);
 
@@ -70,7 +74,7 @@ struct hm_bytes {
     struct hm_err *err; /* Receives the errors of reading; borrowed. */
 };
 
-/* Opens a file with a buffer of `room` bytes. After a failure there is nothing to close. */
+/* Opens a file with a buffer of `room` bytes. After a failure, there is nothing to close. */
 int hm__bytes_open(struct hm_bytes *bytes, const char *path, size_t room, struct hm_err *err);
 /* Opens bytes in memory, which must outlive the stream; `name` is used in error messages. */
 int hm__bytes_open_memory(struct hm_bytes *bytes, const char *data, size_t length, const char *name,

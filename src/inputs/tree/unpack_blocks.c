@@ -21,7 +21,7 @@
 
 enum { BLOCK_MOST = 1 << 25 };
 
-/* Properties of one block, as its header gives them. */
+/* Properties of one block, as given in its header. */
 struct block {
     size_t header;       /* Number of bytes in the header, before the data. */
     size_t packed, size; /* Number of bytes in the data, and number of bytes that they decode to. */
@@ -33,7 +33,7 @@ struct block {
 struct block_format {
     size_t least; /* Number of bytes in the shortest header. */
     /*
-     * Read a header; `have` of its bytes are available, which is at least `least`. Returns the
+     * Read a header, of which `have` bytes are available; this is at least `least`. Returns the
      * number of bytes that the header needs if it is longer, 0 if *block is complete, or a negative
      * code.
      */
@@ -81,7 +81,7 @@ static long lz4_parse(const unsigned char *data, size_t have, struct block *b)
     return 0;
 }
 
-/* The seed and the mask with which lz4-java computes the checksum of a block. */
+/* The seed and the mask that lz4-java uses to compute the checksum of a block. */
 enum { LZ4_SEED = (int)0x9747b28c, LZ4_MASK = 0x0fffffff };
 
 static bool lz4_decode(const unsigned char *data, const struct block *b, unsigned char *out)
@@ -287,7 +287,10 @@ const struct hm_codec *hm__codec_find(const unsigned char *head, size_t length)
 {
     for (size_t i = 0; hm__codecs[i]; i++) {
         const struct hm_codec *c = hm__codecs[i];
-        /* A text file may begin with "ZV", the magic of lzf; the type after it must be 0 or 1. */
+        /*
+         * A text file may begin with "ZV", the magic number of lzf; the type after it must be 0 or
+         * 1.
+         */
         if (length >= c->magic_length && memcmp(head, c->magic, c->magic_length) == 0 &&
             (c != &hm__codec_lzf || (length > 2 && head[2] <= 1)))
             return c;

@@ -16,7 +16,7 @@ struct gzip_state {
     z_stream stream;
     bool between; /* True if the last member has ended and no byte of the next member has been
                      read. */
-    bool raw;     /* True if the stream has no header and nothing follows it. */
+    bool raw;     /* True if the stream has no header, and nothing follows it. */
 };
 
 /* Creates the state of a decoder; `bits` selects the format, as for inflateInit2. */

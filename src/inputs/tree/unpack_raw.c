@@ -30,7 +30,7 @@ static bool take_literal(struct cursor *c, size_t length)
     return true;
 }
 
-/* Copies bytes from `distance` before the end of the output; the two ranges may overlap. */
+/* Copies bytes that are `distance` before the end of the output; the two ranges may overlap. */
 static bool take_copy(struct cursor *c, size_t distance, size_t length)
 {
     if (distance == 0 || distance > c->made || length > c->size - c->made)
@@ -45,7 +45,7 @@ static bool take_copy(struct cursor *c, size_t distance, size_t length)
     return true;
 }
 
-/* Reads a length of lz4, whose first four bits are in a token; 15 means that more bytes follow. */
+/* Reads an lz4 length, whose first four bits are in a token; 15 means that more bytes follow. */
 static bool lz4_length(struct cursor *c, size_t *length)
 {
     if (*length != 15)

@@ -1,4 +1,4 @@
-/* Builds the value tree, finds its entries, and overrides entries by path. */
+/* Builds the value tree, finds its entries, and replaces entries by path. */
 
 #include "value.h"
 
@@ -168,8 +168,9 @@ fail:
     return NULL;
 }
 
-/* Replaces a scalar by a map, because an override sets a key inside it. `cluster: x` is short for
- * {machine: x}, `fabric: x` and `network: x` for {name: x}; other scalars are dropped. */
+/* Replaces a scalar with a map, because an override sets a key inside it. `cluster: x` is short for
+ * {machine: x}, and `fabric: x` and `network: x` are short for {name: x}; other scalars are
+ * dropped. */
 static int convert_to_map(struct hm_arena *arena, struct hm_value *here, const char *key,
                           struct hm_err *err)
 {
@@ -190,8 +191,8 @@ static int convert_to_map(struct hm_arena *arena, struct hm_value *here, const c
 }
 
 /*
- * Follows one element of a path: a key of a map, or the index of a list entry, from 0. *last is the
- * previous key of the path; a key of a map replaces it.
+ * Follows one element of a path: a key of a map, or the index of a list entry, counted from 0.
+ * *last is the previous key of the path; a key of a map replaces it.
  */
 static int step_into(struct hm_arena *arena, struct hm_value **at, const char *part, size_t length,
                      const char **last, struct hm_err *err)

@@ -3,7 +3,8 @@
  * checked. YAML and JSON are both parsed into it, so that one reader and one set of messages serve
  * both.
  *
- * Limits: 64 levels of nesting, 10000 entries in one map or list, 4 MiB of text.
+ * Limits: there are at most 64 levels of nesting, 10000 entries in one map or list, and 4 MiB of
+ * text.
  */
 #ifndef HM_VALUE_H
 #define HM_VALUE_H
@@ -15,9 +16,9 @@ enum hm_value_kind { HM_VALUE_NULL, HM_VALUE_SCALAR, HM_VALUE_LIST, HM_VALUE_MAP
 
 struct hm_value {
     enum hm_value_kind kind;
-    int line;           /* Line in the source, from 1; 0 if the value was not read from a string. */
+    int line; /* Line in the source, counted from 1; 0 if the value was not read from a string. */
     const char *source; /* File name, or "set" for an override; in the tree's arena. */
-    const char *text;   /* Text of a scalar, which ends with NUL. */
+    const char *text;   /* Text of a scalar, terminated by NUL. */
     bool quoted; /* True if the scalar was in quotes, so that it is a string and not a number. */
     struct hm_value *items; /* Entries of a list or map. */
     const char **keys;      /* Keys of a map; all NULL for a list. */
@@ -26,7 +27,7 @@ struct hm_value {
 
 enum { HM_VALUE_DEPTH = 64, HM_VALUE_ENTRIES = 10000, HM_VALUE_BYTES = 4 * 1024 * 1024 };
 
-/* Parse a string into the arena; the string need not end with NUL. *ret_value lives in the
+/* Parse a string into the arena; the string need not be terminated by NUL. *ret_value is in the
  * arena. */
 int hm__yaml_parse(struct hm_arena *arena, const char *text, size_t length, const char *source,
                    struct hm_value **ret_value, struct hm_err *err);
@@ -40,18 +41,18 @@ int hm__value_parse(struct hm_arena *arena, const char *text, size_t length, con
 struct hm_value *hm__value_get(const struct hm_value *map, const char *key);
 /* Returns the entry of a map as a number, which may be negative; NaN if there is no such number. */
 double hm__value_number(const struct hm_value *map, const char *key);
-/* Returns the name of a value's kind that is used in messages, such as "a map" or "a list". */
+/* Returns the name of a value's kind as used in messages, such as "a map" or "a list". */
 const char *hm__value_kind_name(const struct hm_value *value);
 
-/* Gives an entry of a map another key, if the map has the old key and not the new one. Returns
- * whether the key was changed. */
+/* Renames a key of a map, if the map has the old key and not the new one. Returns whether the key
+ * was renamed. */
 bool hm__value_rename(struct hm_value *map, const char *old_key, const char *new_key);
 /* Applies "path.to.key=value", where value is YAML. Missing maps along the path are created.
  * Values and errors that come from an override have the source "set". */
 int hm__value_override(struct hm_arena *arena, struct hm_value *root, const char *assignment,
                        struct hm_err *err);
 
-/* A map or list while a parser builds it, in heap arrays. Zero-initialise. */
+/* A map or list while a parser is building it, in heap arrays. Zero-initialise. */
 struct hm_value_builder {
     struct hm_value *items;
     const char **keys;

@@ -2,8 +2,8 @@
  * Parses YAML 1.1 into the value tree, with the events of libyaml.
  *
  * A specification may come from an untrusted source, so everything beyond plain data is refused:
- * aliases (a few lines of them expand to gigabytes), tags, more than one document, keys that are
- * not scalars, and a key that appears twice. The text has at most 4 MiB.
+ * aliases (a few lines of them can expand to gigabytes), tags, more than one document, keys that
+ * are not scalars, and a key that appears twice. The text may have at most 4 MiB.
  */
 #include <string.h>
 #include <yaml.h>
@@ -60,7 +60,7 @@ static int next_event(struct yaml_reader *r, yaml_event_t *event)
     const char *context = r->parser.context ? r->parser.context : "";
     snprintf(what, sizeof(what), "not YAML: %s%s%s", problem, *context ? " " : "", context);
     size_t line = r->parser.problem_mark.line ? r->parser.problem_mark.line : r->parser.mark.line;
-    /* An error of libyaml's reader has a byte offset instead of a line. */
+    /* An error from libyaml's reader has a byte offset instead of a line. */
     if (r->parser.error == YAML_READER_ERROR)
         line = count_lines(r, r->parser.problem_offset);
     yaml_fail(r, HM_E_SYNTAX, (int)line + 1, what);

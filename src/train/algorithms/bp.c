@@ -16,7 +16,9 @@ struct bp {
     /* The graph with its current messages; the run's arena owns it. */
     struct hm_propagate *propagate;
     double *messages; /* Copy of the messages, for checkpoints. */
-    /* Most probable state (that with the largest belief) of each vertex of this rank. */
+    /*
+     * Most probable state of each vertex of this rank, that is, the state with the largest belief.
+     */
     uint32_t *states;
     double change; /* Largest change of a message in the last iteration. */
 };

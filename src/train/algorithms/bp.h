@@ -13,7 +13,7 @@ extern const struct hm_algorithm hm__algorithm_bp;
 /*
  * Initialise `objective` for inference on a rank's part of a Markov random field, which is
  * borrowed; objective->arena must be set. The objective is the Bethe free energy, which equals -log
- * Z if belief propagation is exact; with max-product it is minus the logarithm of the weight
+ * Z if belief propagation is exact; with max-product, it is minus the logarithm of the weight
  * (product of all potentials) of the decoded states.
  */
 int hm__bp_init(struct hm_objective *objective, const struct hm_mrf *mrf,

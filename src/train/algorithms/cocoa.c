@@ -1,7 +1,7 @@
 /*
  * Implements CoCoA and CoCoA+. In a round, each of the K ranks improves the dual objective by
  * changing the dual variables of its own rows. Within this local problem, the rank's change of the
- * weights w is multiplied by sigma; afterwards the changes of all ranks are added with weight
+ * weights w is multiplied by sigma; afterwards, the changes of all ranks are added with weight
  * gamma:
  *
  *     CoCoA   gamma = 1/K, sigma = 1: average;      CoCoA+  gamma = 1, sigma = K: add.

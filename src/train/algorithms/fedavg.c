@@ -1,16 +1,16 @@
 /*
  * Implements federated averaging (McMahan et al.: Communication-efficient learning of deep networks
  * from decentralized data, 2017). The rows belong to K clients (clients.h). An iteration is a
- * round, for which m clients are drawn at random without replacement. Each of them makes
+ * round, for which m clients are drawn at random without replacement. Each of them performs
  * settings.passes passes of mini-batch SGD over its own rows, starting from the weights w. Then the
  * mean of their changes, weighted by their numbers of rows n_k, is added to w:
  *
  *     w += sum over drawn k of n_k (w_k - w) / sum over drawn k of n_k,   m = max(1, round(C K))
  *
- * A rank processes its clients one after another; the sum over ranks is one all-reduce. The step
- * size decreases with the rounds t as in sgd.c, s / (1 + lambda s t), and is constant for networks.
- * Draws and orders of rows depend on the seed, the round and the client, so results on different
- * numbers of ranks differ only by rounding errors.
+ * A rank processes its clients one after another; the sum over the ranks is a single all-reduce.
+ * The step size decreases with the rounds t as in sgd.c, s / (1 + lambda s t), and is constant for
+ * networks. Draws and orders of rows depend on the seed, the round and the client, so results on
+ * different numbers of ranks differ only by rounding errors.
  */
 #include <math.h>
 #include <string.h>
@@ -22,14 +22,15 @@
 #include "vector.h"
 
 /*
- * Number of the random stream from which the clients are drawn; streams with smaller numbers belong
- * to single clients.
+ * Number of the random stream used to draw the clients; streams with smaller numbers belong to
+ * single clients.
  */
 enum { DRAW_STREAM = (1 << 20) - 1 };
 
 struct fedavg {
     /*
-     * First row of each client, and as the last element the number of rows; clients + 1 elements.
+     * First row of each client, followed by the number of rows as the last element; clients + 1
+     * elements.
      */
     double *first;
     /* All clients in random order; the first of them are the clients of the round. */

@@ -4,9 +4,9 @@
  * gradient.
  *
  * With the non-smooth hinge loss, the steps that a line search along a subgradient accepts may
- * become ever shorter, so that it converges to a point that is not a minimum. For this loss the
- * step size in iteration t is at least that of sgd.c, s_0 / (1 + lambda s_0 t), with which the
- * method converges without descending in every step.
+ * become ever shorter, so that the search converges to a point that is not a minimum. For this
+ * loss, the step size in iteration t is at least s_0 / (1 + lambda s_0 t), as in sgd.c. With this
+ * step size, the method converges without descending in every step.
  */
 #include <math.h>
 #include <string.h>
@@ -62,7 +62,7 @@ static double gd_eval_step(struct hm_run *run, double step)
     return hm__run_full(run, s->trial);
 }
 
-/* Returns the minimum step size for a non-smooth loss; 0 for a smooth loss. */
+/* Returns the minimum step size for a non-smooth loss, or 0 for a smooth loss. */
 static double gd_least_step(const struct hm_run *run)
 {
     const struct gd *s = run->state;

@@ -2,7 +2,7 @@
  * Implements decentralised SGD with gossip averaging: every rank has its own copy of the weights w,
  * averages it with the copies of its neighbours, and takes a step along the gradient of its own
  * part of the mini-batch (Lian et al.: Can decentralized algorithms outperform centralized
- * algorithms?, 2017). With x_i the copy of rank i and g_i the gradient of its rows at x_i,
+ * algorithms?, 2017). If x_i is the copy of rank i and g_i is the gradient of its rows at x_i,
  * iteration t is
  *
  *     x_i = sum over j of W_ij x_j - s_t g_i
@@ -15,9 +15,9 @@
  *                  rounded up; a rank sends and receives one message. If n is a power of two, L
  *                  averages in a row are the exact mean.
  *
- * g_i is the sum over the rank's rows of the mini-batch, divided by the mean number of rows in a
- * rank, plus lambda x_i; so the mean of all g_i is the gradient of the mini-batch, also when ranks
- * have different numbers of rows. The step size decreases as in sgd.c. Its default is half as
+ * g_i is the sum over the rank's rows of the mini-batch, divided by the mean number of rows per
+ * rank, plus lambda x_i. Therefore, the mean of all g_i is the gradient of the mini-batch, even if
+ * ranks have different numbers of rows. The step size decreases as in sgd.c. Its default is half as
  * large: the smallest eigenvalue of W is -1/3 in a ring, so a step is stable only if the step size
  * times the curvature of a rank's own rows is below 2/3. The objective is evaluated at the mean of
  * the copies, which is computed outside the measured time.
@@ -32,7 +32,7 @@ struct gossip {
     double *x;        /* Copy of the weights w that this rank has. */
     double *received; /* Copy of the weights w that was received from a neighbour. */
     /*
-     * True if `x` is used. Before the first iteration it is false, and the common weights w are
+     * True if `x` is used. Before the first iteration, it is false, and the common weights w are
      * used instead.
      */
     bool started;
@@ -63,7 +63,7 @@ static void gossip_prepare(struct hm_run *run)
 
 /*
  * Send `own` to the rank with the number of this rank plus `hop`, and receive from the rank with
- * that number minus `hop`, both modulo the number of ranks.
+ * the number of this rank minus `hop`, both modulo the number of ranks.
  */
 static void gossip_exchange(struct hm_run *run, const double *own, int hop, double *into)
 {

@@ -51,8 +51,8 @@ static int lbfgs_begin(struct hm_run *run, struct hm_err *err)
 }
 
 /*
- * Compute direction = -H g by the two-loop recursion; the approximate inverse Hessian H starts as a
- * multiple of the identity.
+ * Compute direction = -H g with the two-loop recursion; the approximate inverse Hessian H starts as
+ * a multiple of the identity.
  */
 static void lbfgs_find_direction(struct hm_run *run)
 {
@@ -106,9 +106,9 @@ static void lbfgs_keep_pair(struct hm_run *run)
 }
 
 /*
- * Makes a line search from w along the search direction. Returns the objective at the point found,
- * or NAN if no point meets the Wolfe conditions. The point is stored in `trial` and its gradient in
- * run->gradient.
+ * Performs a line search from w along the search direction. Returns the objective at the point
+ * found, or NAN if no point meets the Wolfe conditions. The point is stored in `trial` and its
+ * gradient in run->gradient.
  */
 static double lbfgs_search(struct hm_run *run, double size)
 {
@@ -146,7 +146,10 @@ static void lbfgs_step(struct hm_run *run)
     lbfgs_find_direction(run);
     double first = s->numbers[0] > 0 ? 1 : fmin(1, 1 / sqrt(hm__dot(s->here, s->here, d) + 1e-300));
     double value = lbfgs_search(run, first);
-    /* The stored pairs give a direction that is not useful; discard them and use the gradient. */
+    /*
+     * The stored pairs give a direction that is not useful, so they are discarded and the gradient
+     * is used.
+     */
     if (isnan(value) && s->numbers[0] > 0) {
         s->numbers[0] = 0;
         lbfgs_find_direction(run);

@@ -6,9 +6,9 @@
  *                                                                  / (2 lambda N),
  *     w += sigma (alpha_i - old) x_i / (lambda N).
  *
- * Shrinking: a row whose alpha did not change on k consecutive visits skips the next 2^k - 2
- * passes, with k at most REST. There is no threshold. Every row is visited again after at most 126
- * passes, so that the method still converges to the same solution.
+ * With shrinking, a row whose alpha did not change on k consecutive visits is skipped in the next
+ * 2^k - 2 passes, where k is at most REST. There is no threshold. Every row is visited again after
+ * at most 126 passes, so the method still converges to the same solution.
  *
  * Since rows are visited in random order, each row is prefetched AHEAD visits before its use.
  *

@@ -1,6 +1,6 @@
 /*
- * Stochastic dual coordinate ascent on the rows of one rank, while the dual variables of the other
- * ranks are fixed: the local solver of CoCoA and CoCoA+.
+ * Performs stochastic dual coordinate ascent on the rows of one rank, while the dual variables of
+ * the other ranks are fixed. This is the local solver of CoCoA and CoCoA+.
  */
 #ifndef HM_LOCAL_SDCA_H
 #define HM_LOCAL_SDCA_H
@@ -21,9 +21,9 @@ struct hm_local_sdca {
 
 int hm__local_sdca_init(struct hm_local_sdca *local, struct hm_run *run, struct hm_err *err);
 /*
- * Make settings.passes passes over the rows, starting from run->w. On return, local->w is the
- * change of w by this rank's rows, multiplied by sigma; `alpha` has the new dual variables, and
- * `before` the old ones.
+ * Perform settings.passes passes over the rows, starting from run->w. On return, local->w is the
+ * change of w due to this rank's rows, multiplied by sigma; `alpha` holds the new dual variables,
+ * and `before` holds the old ones.
  */
 void hm__local_sdca_solve(struct hm_local_sdca *local, struct hm_run *run, double sigma);
 /* Returns the sum of the terms of this rank's rows in the dual objective. */

@@ -5,7 +5,7 @@
  *
  * The step for a row x with label y is implicit: with step size s, w becomes the w' that minimises
  * weight * l(w'.x, y) + |w' - w|^2 / (2 s), where l is the loss. Such a step never overshoots the
- * row's own optimum, however large the weight and the step size are (Kulis and Bartlett 2010;
+ * row's own optimum, no matter how large the weight and the step size are (Kulis and Bartlett 2010;
  * Karampatziakis and Langford 2011), and it equals the dual step of loss.h from alpha = 0. The step
  * size decreases as s / (1 + lambda s t). The factor by which the regulariser scales w is stored
  * separately, so that the cost of a sparse row is proportional to its number of entries. Networks
@@ -64,8 +64,8 @@ static double local_sgd_pass_rows(struct hm_local_sgd *local, struct hm_run *run
             local_sgd_apply_factor(local->w, o->unknowns, &factor);
         touched += (double)hm__row_entries(rows, i) * (alpha != 0 ? 3 : 2);
         /*
-         * The other ranks each process a row at the same time, so the number of all processed rows
-         * grows by the number of ranks.
+         * Each of the other ranks processes a row at the same time, so the total number of
+         * processed rows grows by the number of ranks.
          */
         local->seen += run->comm->size;
     }

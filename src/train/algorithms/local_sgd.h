@@ -1,6 +1,6 @@
 /*
- * Stochastic gradient descent on the rows of one rank: what local SGD and Splash compute between
- * two sums over the ranks.
+ * Performs stochastic gradient descent on the rows of one rank, which local SGD and Splash do
+ * between two sums over the ranks.
  */
 #ifndef HM_LOCAL_SGD_H
 #define HM_LOCAL_SGD_H
@@ -11,7 +11,7 @@ struct hm_local_sgd {
     double *w; /* Copy of the weights w of this rank. */
     uint32_t *order;
     double *part; /* Gradient of a mini-batch; not used for linear problems. */
-    double step;  /* Initial step size of the descent. */
+    double step;  /* Initial step size. */
     /* Number of rows processed so far by all ranks; as it grows, the step size decreases. */
     double seen;
 };
@@ -23,9 +23,9 @@ struct hm_local_sgd {
 int hm__local_sgd_begin(struct hm_run *run, struct hm_err *err);
 void hm__local_sgd_prepare(struct hm_run *run);
 /*
- * Make settings.passes passes over the rows of this rank, starting from run->w, in which the loss
- * of each row is multiplied by `weight`; then average w over the ranks, weighted by their numbers
- * of rows.
+ * Perform settings.passes passes over the rows of this rank, starting from run->w, with the loss of
+ * each row multiplied by `weight`. Then average w over the ranks, weighted by their numbers of
+ * rows.
  */
 void hm__local_sgd_round(struct hm_run *run, double weight);
 

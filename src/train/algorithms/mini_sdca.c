@@ -54,7 +54,7 @@ static double mini_sdca_largest_eigenvalue(struct hm_run *run)
     struct hm_random random;
     double norm = 0;
 
-    /* All ranks draw the same random vector, with which the power method starts. */
+    /* All ranks draw the same random vector, which is the starting point of the power method. */
     hm__random_init(&random, run->settings.seed, UINT64_MAX);
     for (size_t j = 0; j < d; j++)
         s->change[j] = hm__random_uniform(&random);

@@ -1,7 +1,7 @@
 /*
- * Implements mini-batch gradient descent with momentum: v = m v + g, w -= s v, with velocity v,
- * momentum m, gradient g and step size s (Polyak 1964, in the form of Sutskever et al. 2013 without
- * Nesterov's look-ahead).
+ * Implements mini-batch gradient descent with momentum: v = m v + g, w -= s v, where v is the
+ * velocity, m is the momentum, g is the gradient and s is the step size (Polyak 1964, in the form
+ * of Sutskever et al. 2013 without Nesterov's look-ahead).
  */
 #include "err.h"
 #include "run.h"

@@ -1,8 +1,8 @@
 /*
  * Implements mini-batch stochastic gradient descent: w -= s_t g_t, where g_t is the gradient of
- * mini-batch t. For linear problems the step size decreases as s_t = s / (1 + lambda s t), with
- * which the method converges; for networks it is constant (Bottou: Stochastic gradient descent
- * tricks, 2012).
+ * mini-batch t. For linear problems, the step size decreases as s_t = s / (1 + lambda s t), so that
+ * the method converges; for networks, it is constant (Bottou: Stochastic gradient descent tricks,
+ * 2012).
  */
 #include "err.h"
 #include "run.h"

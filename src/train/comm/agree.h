@@ -8,8 +8,8 @@
 #include "comm.h"
 
 /*
- * All ranks must call this function; each passes its own `rc`. Returns 0 if all ranks passed 0.
- * Otherwise all ranks return the code of the first failed rank, with its error in `err`.
+ * All ranks must call this function, each with its own `rc`. Returns 0 if all ranks pass 0.
+ * Otherwise, it returns the code of the first failed rank on all ranks, with its error in `err`.
  */
 int hm__agree(struct hm_comm *comm, int rc, struct hm_err *err);
 

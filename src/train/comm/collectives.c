@@ -1,6 +1,6 @@
 /*
  * Implements the collective operations of comm.h: the choice of an all-reduce scheme, sums and
- * maxima of few numbers, and the broadcast. The schemes are in schemes.c.
+ * maxima of a few numbers, and the broadcast. The schemes are in schemes.c.
  */
 #include <assert.h>
 #include <math.h>
@@ -29,8 +29,8 @@ int hm__reduce_scheme_find(const char *name)
 }
 
 /*
- * Returns the maximum of `a` and `b`, or NAN if one of them is NAN. Exchanging `a` and `b` does not
- * change any bit of the result.
+ * Returns the maximum of `a` and `b`, or NAN if either of them is NAN. Exchanging `a` and `b` does
+ * not change any bit of the result.
  */
 static double comm_larger(double a, double b)
 {
@@ -49,8 +49,9 @@ static void comm_take_larger(struct hm_comm *comm, double *into, const double *f
 }
 
 /*
- * MPI does not report how many bytes its all-reduce sends and how many additions it makes. So the
- * minimum that any all-reduce needs, which the ring scheme attains, is counted instead.
+ * MPI does not report how many bytes its all-reduce sends and how many additions it performs.
+ * Therefore, the minimum that any all-reduce needs is counted instead; the ring scheme attains this
+ * minimum.
  */
 static void reduce_library(struct hm_comm *comm, double *values, size_t count, double *scratch)
 {

@@ -122,8 +122,8 @@ void hm__comm_wait_all(struct hm_comm *comm, void **requests, size_t count)
 /* ---- work ----------------------------------------------------------------------------------- */
 
 /*
- * Converts the work of `flop` operations on this worker, which may be a simulated straggler, to the
- * number of operations that take the same time at nominal speed.
+ * Converts `flop` operations on this worker, which may be a simulated straggler, to the number of
+ * operations that take the same time at nominal speed.
  */
 static double straggling_flop(struct hm_straggling *s, double flop)
 {

@@ -11,8 +11,8 @@
 #include "slowness.h"
 
 /*
- * Scheme of an all-reduce: that of the MPI library, or one of the schemes in schemes.c, which use
- * point-to-point messages.
+ * Scheme of an all-reduce: the scheme of the MPI library, or one of the schemes in schemes.c, which
+ * use point-to-point messages.
  */
 enum hm_reduce_scheme {
     /*
@@ -47,13 +47,13 @@ struct hm_comm_ops {
     /* Send to one rank and receive from another at the same time. */
     void (*exchange)(struct hm_comm *comm, int to, const void *data, size_t bytes, int from,
                      void *into, size_t into_bytes);
-    /* All-reduce (sum) by the MPI library, in place. */
+    /* All-reduce (sum) in place, performed by the MPI library. */
     void (*sum)(struct hm_comm *comm, double *values, size_t count);
-    /* Returns the current time in seconds; in a simulation, virtual time. */
+    /* Returns the current time in seconds, which is virtual in a simulation. */
     double (*now)(struct hm_comm *comm);
     /* Account for `flop` floating-point operations, which take time only in a simulation. */
     void (*work)(struct hm_comm *comm, double flop);
-    /* Barrier; in a simulation all ranks leave it at exactly the same virtual time. */
+    /* Barrier; in a simulation, all ranks leave it at exactly the same virtual time. */
     void (*barrier)(struct hm_comm *comm);
     /*
      * Non-blocking messages. They use a separate channel and never match messages of the blocking
@@ -69,7 +69,7 @@ struct hm_comm_ops {
     size_t (*wait_any)(struct hm_comm *comm, void **requests, size_t count, size_t *ret_bytes);
     /* Returns whether a request has completed, without waiting. */
     bool (*test)(struct hm_comm *comm, void *request);
-    /* Let this rank sleep for `seconds`. */
+    /* Make this rank sleep for `seconds`. */
     void (*pause)(struct hm_comm *comm, double seconds);
     /* Report an internal error and end all ranks; this function does not return. */
     void (*fail)(struct hm_comm *comm, const char *why);
@@ -91,8 +91,8 @@ struct hm_straggling {
     double worker, n; /* Index of this worker, and number of workers. */
     double iteration; /* Number of the iteration to which newly counted work is added. */
     /*
-     * For the work of this iteration so far: seconds that it would take at nominal speed, and
-     * seconds that it takes in the simulation.
+     * For the work of this iteration so far: time in seconds that it would take at nominal speed,
+     * and time in seconds that it takes in the simulation.
      */
     double nominal_s, real_s;
 };
@@ -108,17 +108,17 @@ struct hm_comm {
      */
     bool shared_clock;
     /*
-     * shares[k] is the fraction of all rows that ranks below k hold; size + 1 elements. NULL means
+     * shares[k] is the fraction of all rows that ranks below k hold, size + 1 elements; NULL means
      * equal shares.
      */
     const double *shares;
-    /* Describes how a simulated worker is slowed down; borrowed. NULL if the worker is not slow. */
+    /* Describes how a simulated worker is slowed down, borrowed; NULL if the worker is not slow. */
     struct hm_straggling *straggling;
     /*
-     * The members below count what this rank has done since its start; the difference of two values
-     * measures an interval.
+     * The members below count what this rank has done since its start; the difference between two
+     * values measures an interval.
      */
-    double flop; /* Number of floating-point operations that this rank has made. */
+    double flop; /* Number of floating-point operations that this rank has performed. */
     /*
      * Number of bytes sent; for HM_REDUCE_LIBRARY, the minimum number that an all-reduce must send.
      */
@@ -128,7 +128,9 @@ struct hm_comm {
      * start_receive.
      */
     double received;
-    /* Seconds spent in the communication functions below, without the time of additions. */
+    /*
+     * Time in seconds spent in the communication functions below, excluding the time for additions.
+     */
     double communicate_s;
 };
 
@@ -162,16 +164,16 @@ size_t hm__comm_wait_any(struct hm_comm *comm, void **requests, size_t count, si
 bool hm__comm_test(struct hm_comm *comm, void **request);
 /* Wait until all requests have completed; elements that are NULL are ignored. */
 void hm__comm_wait_all(struct hm_comm *comm, void **requests, size_t count);
-/* Count floating-point operations of this rank; in a simulation they also take time. */
+/* Count floating-point operations of this rank; in a simulation, they also take time. */
 void hm__comm_work(struct hm_comm *comm, double flop);
 /*
- * Set the iteration in which the following work is done; simulated stragglers are slow for whole
+ * Set the iteration to which the following work belongs; simulated stragglers are slow for whole
  * iterations.
  */
 void hm__comm_set_iteration(struct hm_comm *comm, double iteration);
 /*
- * Combines values of another rank with those of this rank, for example by sum or maximum: into[i] =
- * into[i] op from[i].
+ * Combines values of another rank with the values of this rank, for example by sum or maximum:
+ * into[i] = into[i] op from[i].
  */
 typedef void hm_combine_fn(struct hm_comm *comm, double *into, const double *from, size_t count);
 /*
@@ -180,8 +182,8 @@ typedef void hm_combine_fn(struct hm_comm *comm, double *into, const double *fro
  */
 hm_combine_fn hm__comm_add;
 /*
- * All-reduce (sum) in place; all ranks get the same bits. `scratch` must hold `count` doubles, and
- * may be NULL if there is only one rank. The additions are counted as work.
+ * All-reduce (sum) in place; all ranks receive the same bits. `scratch` must hold `count` doubles,
+ * and may be NULL if there is only one rank. The additions are counted as work.
  */
 void hm__comm_sum(struct hm_comm *comm, double *values, size_t count, double *scratch);
 /*
@@ -193,7 +195,7 @@ void hm__comm_sum_few(struct hm_comm *comm, double *values, size_t count);
 void hm__comm_max_few(struct hm_comm *comm, double *values, size_t count);
 /* Broadcast data from rank `root` along a binomial tree. */
 void hm__comm_broadcast(struct hm_comm *comm, int root, void *data, size_t bytes);
-/* Barrier; in a simulation all ranks leave it at exactly the same virtual time. */
+/* Barrier; in a simulation, all ranks leave it at exactly the same virtual time. */
 void hm__comm_barrier(struct hm_comm *comm);
 
 #endif

@@ -10,7 +10,7 @@
  *     master     2(n-1)(a + Mb) + (n-1) c
  *
  * provided that a message starts when both sides are ready for it, and that links are full duplex.
- * In each scheme a sum is either computed once and forwarded, or computed on both sides from the
+ * In each scheme, a sum is either computed once and forwarded, or computed on both sides from the
  * same two operands. Since x + y and y + x have the same bits, all ranks end with the same bits.
  *
  * Sources: Thakur, Rabenseifner, Gropp 2005; Patarasuk and Yuan 2009; Ulanov et al. 2016.
@@ -28,8 +28,8 @@ static int largest_power_of_two(int n)
 }
 
 /*
- * Binomial reduction to rank 0. In round k, ranks at a distance of 2^k form pairs; the higher rank
- * of a pair sends its sum to the lower one and is finished.
+ * Performs a binomial reduction to rank 0. In round k, ranks at a distance of 2^k form pairs; the
+ * higher rank of a pair sends its sum to the lower one and is then finished.
  */
 static void tree_reduce(struct hm_comm *comm, double *values, size_t count, double *scratch)
 {
@@ -72,7 +72,7 @@ void hm__reduce_tree(struct hm_comm *comm, double *values, size_t count, double 
 
 /*
  * One of n chunks of nearly equal length into which `count` values are divided; the index `i` may
- * be any integer and is taken modulo n.
+ * be any integer and is reduced modulo n.
  */
 struct ring_chunk {
     size_t first, count;
@@ -81,7 +81,7 @@ struct ring_chunk {
 static struct ring_chunk ring_chunk(size_t count, int n, int i)
 {
     size_t parts = (size_t)n, part = (size_t)(((i % n) + n) % n);
-    /* The first `longer` chunks have one value more than the others. */
+    /* The first `longer` chunks have one more value than the others. */
     size_t each = count / parts, longer = count % parts;
 
     return (struct ring_chunk){part * each + (part < longer ? part : longer),
@@ -93,7 +93,7 @@ void hm__reduce_ring(struct hm_comm *comm, double *values, size_t count, double 
     int n = comm->size, rank = comm->rank, next = (rank + 1) % n, last = (rank + n - 1) % n;
     const size_t size = sizeof(*values);
 
-    /* Reduce-scatter: at the end, rank i-1 has the complete sum of chunk i. */
+    /* Performs a reduce-scatter: at the end, rank i-1 has the complete sum of chunk i. */
     for (int step = 0; step < n - 1; step++) {
         struct ring_chunk out = ring_chunk(count, n, rank - step),
                           in = ring_chunk(count, n, rank - step - 1);
@@ -112,8 +112,8 @@ void hm__reduce_ring(struct hm_comm *comm, double *values, size_t count, double 
 /* ---- doubling ------------------------------------------------------------------------------- */
 
 /*
- * Recursive doubling. Let 2^k be the largest power of two up to n. Each rank from 2^k on first
- * sends its values to a rank below 2^k, and receives the result at the end.
+ * Performs recursive doubling. Let 2^k be the largest power of two up to n. Each rank with a number
+ * of at least 2^k first sends its values to a rank below 2^k, and receives the result at the end.
  */
 void hm__combine_doubling(struct hm_comm *comm, double *values, size_t count, double *scratch,
                           hm_combine_fn *combine)
@@ -146,8 +146,8 @@ void hm__reduce_doubling(struct hm_comm *comm, double *values, size_t count, dou
 /* ---- through one rank ----------------------------------------------------------------------- */
 
 /*
- * Ranks first + step, first + 2 step, … below `end` send their values to `first`, which adds them
- * in this order.
+ * Makes ranks first + step, first + 2 step, … below `end` send their values to `first`, which adds
+ * them in this order.
  */
 static void reduce_gather(struct hm_comm *comm, int first, int step, int end, double *values,
                           size_t count, double *scratch)
@@ -165,8 +165,8 @@ static void reduce_gather(struct hm_comm *comm, int first, int step, int end, do
 }
 
 /*
- * First wave of a two-wave sum among ranks below n: in each group of ceil(sqrt n) ranks, all ranks
- * send to the first rank of the group. Returns the size of a group.
+ * Performs the first wave of a two-wave sum among ranks below n: in each group of ceil(sqrt n)
+ * ranks, all ranks send to the first rank of the group. Returns the size of a group.
  */
 static int two_wave_first(struct hm_comm *comm, int n, double *values, size_t count,
                           double *scratch)

@@ -13,15 +13,15 @@
  * sent as a message.
  */
 struct hm_usage {
-    double compute_s;      /* Seconds of wall-clock time during which the rank computed. */
-    double cpu_s;          /* Seconds of CPU time that the rank used; NAN if time is virtual. */
+    double compute_s;      /* Wall-clock time in seconds during which the rank computed. */
+    double cpu_s;          /* CPU time in seconds that the rank used; NAN if time is virtual. */
     double sent, received; /* Numbers of bytes sent and received by the rank. */
-    double memory;         /* Bytes of memory that the rank uses now. */
+    double memory;         /* Number of bytes of memory that the rank currently uses. */
 };
 
 /*
  * Adds up the usage of a rank over several intervals, each from a start to the next stop.
- * Initialise it with 0.
+ * Zero-initialise it.
  */
 struct hm_meter {
     struct hm_usage sum, mark;

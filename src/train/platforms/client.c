@@ -1,5 +1,5 @@
 /*
- * Implements a worker's connection to the parameter servers. By default the worker pulls the
+ * Implements a worker's connection to the parameter servers. By default, the worker pulls the
  * weights w with each push. If `pull_late` is set, it pulls them only if its copy would otherwise
  * exceed the staleness bound at the next clock.
  */
@@ -25,7 +25,7 @@ struct client_link {
      * Clock of the worker's copy of the shard; the copy includes all gradients of earlier clocks.
      */
     double version;
-    /* True if the server has already made the current step without this worker's gradient. */
+    /* True if the server has already taken the current step without this worker's gradient. */
     bool late;
     struct hm_message *out, *in;
 };
@@ -102,7 +102,7 @@ const double *hm__client_staleness(const struct hm_client *c)
 /* ---- pull ----------------------------------------------------------------------------------- */
 
 /*
- * Start a receive from server `k`, unless one is pending. With backup workers a receive is always
+ * Start a receive from server `k`, unless one is pending. With backup workers, a receive is always
  * pending, because a server may send at any time.
  */
 static void client_open_receive(struct hm_client *c, size_t k)
@@ -130,7 +130,7 @@ static bool client_handle_reply(struct hm_client *c, struct client_link *link)
 }
 
 /*
- * Returns the clock of the oldest shard in the worker's copy of w. With synchronous steps this is
+ * Returns the clock of the oldest shard in the worker's copy of w. With synchronous steps, this is
  * the clock that the worker must compute next.
  */
 static double client_oldest_version(const struct hm_client *c)
@@ -201,7 +201,7 @@ static void client_send(struct hm_client *c, size_t k)
 }
 
 /*
- * Wait until the messages of the last clock have been sent. They have been sent already if the
+ * Wait until the messages of the last clock have been sent. They have already been sent if the
  * worker has waited for a reply.
  */
 static void client_wait_sends(struct hm_client *c)

@@ -27,7 +27,7 @@ bool hm__client_get(struct hm_client *client, const double **ret_w);
 double hm__client_clock_now(const struct hm_client *client);
 
 /*
- * Add by[0..count) to the increments of the weights from index `first` on; the increments are
+ * Add by[0..count) to the increments of the weights, starting at index `first`; the increments are
  * pushed at the end of the clock.
  */
 void hm__client_add(struct hm_client *client, size_t first, size_t count, const double *by);
@@ -35,7 +35,7 @@ void hm__client_add(struct hm_client *client, size_t first, size_t count, const 
 void hm__client_clock(struct hm_client *client, double rows);
 
 /*
- * Returns whether all servers have made the step without this worker, which can only happen with
+ * Returns whether all servers have taken the step without this worker, which can happen only with
  * backup workers. If so, its increments can be discarded, and the next hm__client_get returns the
  * newest w.
  */
@@ -46,15 +46,15 @@ void hm__client_abandon(struct hm_client *client);
 void hm__client_disconnect(struct hm_client *client);
 
 /*
- * Continue after a pause, when the servers resume. The arguments are those of the RESUME message
- * that was sent to the servers.
+ * Continue after a pause, when the servers resume. The arguments are the same as in the RESUME
+ * message that was sent to the servers.
  */
 void hm__client_resume(struct hm_client *client, double target, double paused_s, bool drop_late);
 
 /*
  * hm__client_wait_s returns the time in seconds that this worker has spent in get and push.
- * hm__client_staleness returns an array of HM_STALENESS_BINS numbers: how often the weights w were
- * read with each staleness.
+ * hm__client_staleness returns an array of HM_STALENESS_BINS numbers, which say how often the
+ * weights w were read with each staleness.
  */
 double hm__client_wait_s(const struct hm_client *client);
 const double *hm__client_staleness(const struct hm_client *client);

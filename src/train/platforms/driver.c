@@ -1,6 +1,6 @@
 /*
- * Implements the driver and its workers. They send each other commands. A command is a header
- * followed by the weights w; all commands have the same length.
+ * Implements the driver and its workers. They send each other commands. A command consists of a
+ * header followed by the weights w; all commands have the same length.
  */
 #include "driver.h"
 
@@ -22,13 +22,13 @@ enum driver_command_kind {
 struct driver_command {
     double kind;
     /*
-     * In GRADIENT commands: current iteration. In START and DONE: number of iterations finished. In
-     * ITERATE: number of iterations to do.
+     * In GRADIENT commands: current iteration. In START and DONE commands: number of iterations
+     * finished. In ITERATE commands: number of iterations to perform.
      */
     double iteration;
     /*
-     * In DONE commands: 1 if the algorithm has converged. In ITERATE: 1 if the driver must return
-     * its state.
+     * In DONE commands: 1 if the algorithm has converged. In ITERATE commands: 1 if the driver must
+     * return its state.
      */
     double settled;
     double samples; /* In START and DONE commands: number of rows processed so far. */

@@ -1,6 +1,6 @@
 /*
- * Defines the messages between workers and parameter servers. A message is a header of doubles,
- * often followed by a shard of the weights w or of a gradient.
+ * Defines the messages between workers and parameter servers. A message consists of a header of
+ * doubles, often followed by a shard of the weights w or of a gradient.
  */
 #ifndef HM_MESSAGES_H
 #define HM_MESSAGES_H
@@ -9,12 +9,12 @@
 #include "shard.h"
 
 enum hm_message_kind {
-    /* The following messages are sent by any worker. */
+    /* Any worker may send the following messages. */
     HM_MESSAGE_PUSH, /* The worker sends a gradient to a server. */
     HM_MESSAGE_PULL, /* The worker discards its gradient and requests the weights w. */
     /* The worker disconnects; the server replies with a message of the same kind. */
     HM_MESSAGE_SHUTDOWN,
-    /* The following messages are sent only by worker 0. */
+    /* Only worker 0 sends the following messages. */
     HM_MESSAGE_START,
     /*
      * Worker 0 requests the report, the weights and the algorithm's state of a server, which sends
@@ -22,7 +22,7 @@ enum hm_message_kind {
      */
     HM_MESSAGE_REPORT,
     HM_MESSAGE_RESUME,
-    /* The following messages are sent by a server. */
+    /* Servers send the following messages. */
     HM_MESSAGE_PARAMETERS,
     /*
      * The server notifies a worker that it has taken the step without the gradient that the worker
@@ -36,7 +36,7 @@ struct hm_message {
     double kind;
     /*
      * In PUSH messages: clock of the gradient. In PARAMETERS messages: the weights include all
-     * gradients of clocks before this one.
+     * gradients of earlier clocks.
      */
     double clock;
     double rows; /* In PUSH messages: number of rows in the mini-batch. */
@@ -46,7 +46,9 @@ struct hm_message {
      */
     double wants;
     double target; /* In RESUME messages: iteration after which the servers pause again. */
-    /* In RESUME messages: time at which the first server paused, in seconds; negative: unknown. */
+    /*
+     * In RESUME messages: time at which the first server paused, in seconds; negative if unknown.
+     */
     double paused_s;
     /* In RESUME messages: 1 if messages that arrived after the pause are to be dropped. */
     double drop_late;
@@ -76,16 +78,16 @@ struct hm_server_report {
 };
 
 /*
- * Returns whether each step is computed from the sum of all workers' gradients for one clock,
- * instead of from single gradients.
+ * Returns whether each step is computed from the sum of all workers' gradients for one clock and
+ * not from single gradients.
  */
 bool hm__serving_is_synchronous(const struct hm_serving *serving);
 /* Returns the range of the weights w that server `k` stores. */
 struct hm_shard hm__serving_shard(const struct hm_serving *serving, double unknowns, int k);
 
 /*
- * Send or receive `count` values of w from index `first` on and, if `parts` is true, the same range
- * of each array of the algorithm's state.
+ * Send or receive `count` values of w, starting at index `first`, and, if `parts` is true, the same
+ * range of each array of the algorithm's state.
  */
 void hm__parameters_send(struct hm_run *run, struct hm_comm *world, int to, size_t first,
                          size_t count, bool parts);

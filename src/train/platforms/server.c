@@ -1,5 +1,5 @@
 /*
- * Implements a parameter server rank: it holds a shard of the weights w and processes messages of
+ * Implements a parameter server rank: it holds a shard of the weights w and processes messages from
  * the workers until all workers have disconnected. A server has one thread. A non-blocking receive
  * is always pending for each worker, and the thread waits for the next message; replies are sent
  * without blocking.
@@ -15,7 +15,7 @@
 #include "messages.h"
 #include "schemes.h"
 
-/* Memory for one message; it is used again after the message was processed. */
+/* Memory for one message; it is reused after the message has been processed. */
 struct server_buffer {
     struct server_buffer *next;
     int from;
@@ -66,7 +66,7 @@ struct parameter_server {
     struct server_buffer *deferred, **deferred_end;
     double rows;    /* Number of rows that an iteration processes on all workers. */
     double arrived; /* Number of gradients received for the current step. */
-    double parts;   /* Number of gradients that were applied one at a time, as SSP and async do. */
+    double parts;   /* Number of gradients that were applied one at a time, as in SSP and async. */
     double target;  /* Iteration after which this server pauses. */
     bool paused;
     int disconnected;
@@ -142,7 +142,10 @@ static void server_send_parameters(struct parameter_server *s, int to)
     struct worker_state *w = &s->workers[to];
     size_t place = (size_t)(s->serving->workers + to);
 
-    /* The worker has sent a new message since, so it has received the last PARAMETERS message. */
+    /*
+     * The worker has sent a new message in the meantime, so it has received the last PARAMETERS
+     * message.
+     */
     if (s->requests[place])
         hm__comm_wait_all(s->world, &s->requests[place], 1);
     if (w->outgoing)
@@ -216,8 +219,8 @@ static void server_pause(struct parameter_server *s)
 /* ---- gradients ------------------------------------------------------------------------------ */
 
 /*
- * Check how many clocks a worker is ahead of the slowest worker. More than `most` clocks would be a
- * defect of this program.
+ * Check how many clocks a worker is ahead of the slowest worker. More than `most` clocks would
+ * indicate a defect in this program.
  */
 static void server_check_lead(struct parameter_server *s, const struct server_buffer *buffer,
                               double finished, double most)
@@ -275,7 +278,7 @@ static void server_collect_gradient(struct parameter_server *s, struct server_bu
     struct worker_state *w = &s->workers[buffer->from];
 
     server_check_lead(s, buffer, s->run.iteration, 0);
-    /* The gradient came too late, or the worker discarded it; the step was taken without it. */
+    /* The gradient arrived too late, or the worker discarded it; the step was taken without it. */
     if (buffer->message.kind == HM_MESSAGE_PULL || buffer->message.clock < s->run.iteration) {
         s->sums.dropped++;
         w->waiting = true;

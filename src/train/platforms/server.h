@@ -2,11 +2,12 @@
  * With parameter servers, the weights w are split into shards on separate ranks, which the workers
  * read and update.
  *
- * The first `workers` ranks have the rows of the data. Each other rank has one shard of w: w is
- * divided into equal blocks, and block k is on rank workers + k. A worker reads w (get), adds to it
- * (add), and finishes a clock (clock; see client.h); then it pushes its increments with one message
- * to each server, and the reply contains the server's shard of w at that time. The increments are
- * gradients: the server applies the second half of the algorithm's step (hm_algorithm.update).
+ * The first `workers` ranks hold the rows of the data. Each of the other ranks holds one shard of
+ * w: w is divided into equal blocks, and block k is on rank workers + k. A worker reads w (get),
+ * adds to it (add), and finishes a clock (clock; see client.h); then it pushes its increments with
+ * one message to each server, and the reply contains the server's shard of w at that time. The
+ * increments are gradients: the server applies the second half of the algorithm's step
+ * (hm_algorithm.update).
  *
  * Clocks are counted from 0. A worker that computes clock c has finished c clocks.
  *
@@ -20,12 +21,12 @@
  *             and BSP have the same bits.
  *     async   Like SSP, but without a staleness bound.
  *
- * With BSP, an iteration is one step; with SSP and async it is n gradients from any workers, where
+ * With BSP, an iteration is one step; with SSP and async, it is n gradients from any workers, where
  * n is the number of workers.
  *
  * To evaluate w, the servers pause after a given number of iterations. They notify each worker that
- * sends a message, until all workers have stopped. Workers send gradients that arrived during the
- * pause again afterwards; in virtual time, the delay of a gradient after the resumption equals its
+ * sends a message, until all workers have stopped. After the pause, workers send the gradients that
+ * arrived during it again; in virtual time, the delay of a gradient after the resumption equals its
  * delay after the start of the pause. The duration of a pause is not measured.
  */
 #ifndef HM_SERVER_H
@@ -60,8 +61,8 @@ struct hm_server_stats {
     /* Number of reads of the weights w with each staleness, in clocks. */
     double staleness[HM_STALENESS_BINS];
     /*
-     * Seconds that each worker spent in get and push, including the transfer of messages; one
-     * element per worker.
+     * Time in seconds that each worker spent in get and push, including the transfer of messages;
+     * one element per worker.
      */
     double *wait_s;
     /* Number of bytes that each server sent or received; one element per server. */
@@ -71,7 +72,7 @@ struct hm_server_stats {
      * a fraction.
      */
     double used, dropped;
-    /* Largest number of clocks that any worker was ahead of the slowest worker. */
+    /* Largest number of clocks by which any worker was ahead of the slowest worker. */
     double lead;
 };
 
@@ -82,7 +83,7 @@ int hm__server_run(struct hm_comm *world, const struct hm_serving *serving,
 
 /*
  * Send w and the algorithm's state to the servers. All workers must call this function, after
- * hm__run_begin with the initial w; run->comm must contain the workers only. Then call hm__train,
+ * hm__run_begin with the initial w; run->comm must contain only the workers. Then call hm__train,
  * then hm__server_worker_end.
  */
 int hm__server_worker_begin(struct hm_run *run, struct hm_comm *world,

@@ -74,7 +74,7 @@ static void server_worker_fetch(struct hm_run *run, struct hm_server_report *all
 }
 
 /*
- * What one worker measured in one segment of iterations (from one pause of the servers to the
+ * Measurements of one worker in one segment of iterations (from one pause of the servers to the
  * next).
  */
 struct worker_effort {
@@ -82,8 +82,8 @@ struct worker_effort {
 };
 
 /*
- * Computes how often this worker has read the weights w, and the sum of the staleness of these
- * reads, in clocks.
+ * Computes how often this worker has read the weights w, and the total staleness of these reads in
+ * clocks.
  */
 static void server_worker_count_reads(const struct hm_client *client, double *reads,
                                       double *staleness)
@@ -98,7 +98,7 @@ static void server_worker_count_reads(const struct hm_client *client, double *re
 }
 
 /*
- * Compute the gradient of a mini-batch. With backup workers it is computed in chunks and abandoned
+ * Compute the gradient of a mini-batch. With backup workers, it is computed in chunks and abandoned
  * if the servers have taken the step without this worker. Returns the number of rows, or -1 if the
  * gradient was abandoned.
  */

@@ -109,7 +109,7 @@ static int mrf_compare_ids(const void *left, const void *right)
     return x < y ? -1 : x > y;
 }
 
-/* Collect the ghosts: those ends of edges that other ranks own, each once, in ascending order. */
+/* Collect the ghosts: the ends of edges that other ranks own, each once, in ascending order. */
 static int mrf_find_ghosts(struct hm_mrf *mrf, const struct hm_mrf_edges *edges, struct hm_err *err)
 {
     size_t found = 0, kept = 0;
@@ -170,8 +170,8 @@ static size_t markov_table_length(const struct hm_markov *m, size_t edge)
 }
 
 /*
- * Returns whether the table of an edge has one value everywhere on its diagonal, and one nonzero
- * value everywhere else, so that a single weight describes it.
+ * Returns whether the table of an edge has the same value everywhere on its diagonal, and the same
+ * nonzero value everywhere else, so that a single weight describes it.
  */
 static bool markov_is_weight(const struct hm_markov *m, size_t edge)
 {

@@ -7,7 +7,7 @@
  * another rank owns is a ghost: this rank knows its index and its number of states, but not its
  * potential.
  *
- * On every rank the edges are sorted by (smaller end, larger end), so that sums and products along
+ * On every rank, the edges are sorted by (smaller end, larger end), so that sums and products along
  * them have the same order, and the same bits, for any number of ranks.
  */
 #ifndef HM_TRAIN_FIELD_H
@@ -37,7 +37,7 @@ struct hm_mrf {
     /* Offset of the first state of each local vertex; count + ghosts + 1 elements. */
     size_t *places;
     /*
-     * Potentials phi of own vertices; `places` has the offset of each vertex. They are scaled so
+     * Potentials phi of own vertices; `places` holds the offset of each vertex. They are scaled so
      * that the largest value of each vertex is 1.
      */
     double *unary;
@@ -45,39 +45,40 @@ struct hm_mrf {
     /* Local indices of the two ends of each edge, followed by HM_MRF_AHEAD dummy edges. */
     uint32_t *ends;
     /*
-     * Weight of each edge, above 0: psi(x, y) is the weight if x = y, else 1. NULL means that the
-     * field has tables instead.
+     * Weight of each edge, above 0: psi(x, y) is the weight if x = y, and 1 otherwise. It is NULL
+     * if the field has tables instead.
      */
     double *weights;
     /*
-     * Table of psi(x_a, x_b) for each edge, row by row, scaled so that its largest value is 1. NULL
-     * means that the field has weights instead.
+     * Table of psi(x_a, x_b) for each edge, row by row, scaled so that its largest value is 1. It
+     * is NULL if the field has weights instead.
      */
     double *tables;
     size_t *table_places; /* Offset of each edge in `tables`; edge_count + 1 elements. */
     /*
      * Sum of the logarithms of the factors by which potentials were divided to make their largest
-     * value 1. It includes the potentials phi of own vertices, and psi of those edges whose first
-     * end this rank owns.
+     * value 1. It includes the potentials phi of own vertices, and the potentials psi of edges
+     * whose first end this rank owns.
      */
     double log_scale;
 };
 
 enum hm_mrf_shape {
     /*
-     * A grid of rows x columns vertices; each vertex has edges to its right and to its lower
-     * neighbour.
+     * A grid of rows x columns vertices; each vertex has edges to its right and lower neighbours.
      */
     HM_MRF_GRID,
-    /* A tree: each vertex v > 0 is connected to a vertex chosen uniformly among 0 to v - 1. */
+    /*
+     * A tree in which each vertex v > 0 is connected to a vertex chosen uniformly among 0 to v - 1.
+     */
     HM_MRF_TREE,
     HM_MRF_RANDOM, /* A graph of `edges` distinct pairs of vertices, chosen uniformly. */
 };
 
 /*
- * Description of a generated field. An edge has psi(x, y) = e^J if x = y, else e^-J, with J =
- * coupling * N(0, 1), or J = coupling if `fixed` is true. A vertex with two states has the
- * potentials e^-h and e^h with h = field * N(0, 1) (this is the Ising model); with more states it
+ * Description of a generated field. An edge has psi(x, y) = e^J if x = y, and e^-J otherwise, with
+ * J = coupling * N(0, 1), or J = coupling if `fixed` is true. A vertex with two states has the
+ * potentials e^-h and e^h with h = field * N(0, 1) (this is the Ising model); with more states, it
  * has phi(x) = e^h_x. Potentials depend only on the seed and on the index of the vertex or edge.
  */
 struct hm_mrf_recipe {
@@ -114,8 +115,8 @@ int hm__mrf_from_markov(const struct hm_markov *markov, int rank, int size, stru
 void hm__mrf_free(struct hm_mrf *mrf);
 
 /*
- * Returns the index of the first vertex of a rank's block; for rank `size`, the number of all
- * vertices.
+ * Returns the index of the first vertex of a rank's block; for rank `size`, returns the number of
+ * all vertices.
  */
 size_t hm__mrf_block(size_t vertices, int rank, int size);
 /* Returns the rank that owns a vertex. */
@@ -124,14 +125,14 @@ int hm__mrf_owner(size_t vertices, size_t vertex, int size);
 /* ---- for the files that build fields -------------------------------------------------------- */
 
 /*
- * An edge in the list of edges that a rank collects (struct hm_mrf_edges). Initialise the list with
- * 0; the caller frees its member `list`.
+ * An edge in the list of edges that a rank collects (struct hm_mrf_edges). Zero-initialise the
+ * list; the caller frees its member `list`.
  */
 struct hm_mrf_edge {
     uint32_t a, b; /* Indices of the two vertices of the edge in the whole field, a < b. */
     /*
-     * Number of the edge in the file or in the generated graph; the potential of the edge is copied
-     * or drawn by this number.
+     * Number of the edge in the file or in the generated graph, which determines the potential that
+     * is copied or drawn.
      */
     uint64_t number;
 };

@@ -7,9 +7,9 @@
  * Edge e is pair number pi(e), where pi is a permutation of the V (V-1)/2 pairs of V vertices: a
  * Feistel network of six rounds on the smallest sufficient even number of bits, applied again while
  * the result is too large (cycle walking; Black and Rogaway: Ciphers with arbitrary finite domains,
- * CT-RSA 2002). Each rank enumerates all edges of a tree or a random graph and stores those that
- * touch its block. So the time grows with the size of the whole graph, but the memory only with the
- * size of the rank's part.
+ * CT-RSA 2002). Each rank enumerates all edges of a tree or a random graph and stores the edges
+ * that touch its block. Therefore, the time grows with the size of the whole graph, but the memory
+ * grows only with the size of the rank's part.
  */
 #include "field.h"
 
@@ -21,9 +21,9 @@
 #include "random.h"
 
 /*
- * Random numbers for vertices come from streams with even numbers, those for edges from streams
- * with odd numbers. If this bit of the stream number is set, the random numbers determine the shape
- * of the graph.
+ * Random numbers for vertices come from streams with even numbers, and random numbers for edges
+ * from streams with odd numbers. If this bit of the stream number is set, the random numbers
+ * determine the shape of the graph.
  */
 static const uint64_t SHAPE = (uint64_t)1 << 63;
 #define MOST_VERTICES 4294967295.0
@@ -70,8 +70,7 @@ static int recipe_check_shape(const struct hm_mrf_recipe *r, struct hm_err *err)
 /* ---- shapes --------------------------------------------------------------------------------- */
 
 /*
- * Adds the edges of a grid, row by row: each vertex is connected to its right and its lower
- * neighbour.
+ * Adds the edges of a grid, row by row: each vertex is connected to its right and lower neighbours.
  */
 static int recipe_grid_edges(const struct hm_mrf_recipe *r, const struct hm_mrf *mrf,
                              struct hm_mrf_edges *edges, struct hm_err *err)

@@ -1,9 +1,9 @@
 /*
- * Multiplies matrices in single precision by plain loops, for the perceptrons if there is no BLAS.
+ * Multiplies matrices in single precision with plain loops, for perceptrons if there is no BLAS.
  * Computes C = alpha op(A) op(B) + beta C for row-major matrices, where op may transpose a matrix.
  * A tile of op(B) is copied into the cache, and the inner loop runs along the tile's rows whether
- * or not A and B are transposed. The loop takes four rows of the tile at a time, so that C is read
- * and written a quarter as often.
+ * or not A and B are transposed. The loop processes four rows of the tile at a time, so that C is
+ * read and written only a quarter as often.
  */
 #include "objective.h"
 

@@ -134,7 +134,7 @@ static void softmax_scores(const struct hm_rows *rows, size_t i, const double *w
 }
 
 /*
- * Replace the scores `z` of a row by probabilities; returns the loss if `y` is the correct class.
+ * Replace the scores `z` of a row with probabilities; returns the loss if `y` is the correct class.
  */
 static double softmax_normalise(double *z, size_t classes, size_t y)
 {
@@ -196,7 +196,7 @@ int hm__softmax_init(struct hm_objective *objective, struct hm_err *err)
 {
     objective->ops = &softmax_ops;
     /*
-     * This upper bound on the curvature is from Boehning: Multinomial logistic regression
+     * This upper bound on the curvature comes from Boehning: Multinomial logistic regression
      * algorithm, 1992.
      */
     objective->curvature = 0.5;

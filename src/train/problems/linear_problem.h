@@ -1,6 +1,6 @@
 /*
- * Defines linear problems as objectives. They have one output and a loss of loss.h, or several
- * outputs with softmax. With several outputs w is stored by feature: w[column * outputs + class].
+ * Defines linear problems as objectives. They have one output and a loss from loss.h, or several
+ * outputs with softmax. With several outputs, w is stored by feature: w[column * outputs + class].
  */
 #ifndef HM_LINEAR_PROBLEM_H
 #define HM_LINEAR_PROBLEM_H

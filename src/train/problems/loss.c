@@ -49,9 +49,9 @@ static double logistic_slope(double z, double y)
 }
 
 /*
- * Finds the root b in (0, 1) of the decreasing function ln((1-b)/b) - yz - q (b - old), by Newton's
- * method in t = ln(b/(1-b)), in which the function is nearly linear. Steps that would leave a
- * bracket around the root are replaced by bisection.
+ * Finds the root b in (0, 1) of the decreasing function ln((1-b)/b) - yz - q (b - old) with
+ * Newton's method in t = ln(b/(1-b)), because the function is nearly linear in t. Steps that would
+ * leave a bracket around the root are replaced by bisection.
  */
 static double logistic_ascend(double z, double y, double old, double q)
 {

@@ -18,16 +18,16 @@ struct hm_objective;
 typedef void hm_gemm_fn(bool transpose_a, bool transpose_b, size_t m, size_t n, size_t k,
                         float alpha, const float *a, size_t lda, const float *b, size_t ldb,
                         float beta, float *c, size_t ldc);
-/* Multiplies matrices by plain loops; it is used if there is no BLAS. */
+/* Multiplies matrices with plain loops; used if there is no BLAS. */
 hm_gemm_fn hm__gemm_plain;
 
 struct hm_objective_ops {
     const char *name;
     /*
-     * Returns the sum of the losses at w of the rows list[0..count), or of rows 0 to count - 1 if
-     * `list` is NULL. Adds the sum of their gradients to `gradient`, which has `unknowns` elements,
-     * unless it is NULL. The sums are not divided by the number of rows and do not include the
-     * regulariser. *ret_flop is the number of floating-point operations.
+     * Returns the sum of the losses at w over the rows list[0..count), or over rows 0 to count - 1
+     * if `list` is NULL. Adds the sum of their gradients to `gradient`, which has `unknowns`
+     * elements, unless it is NULL. The sums are not divided by the number of rows and do not
+     * include the regulariser. *ret_flop is the number of floating-point operations.
      */
     double (*eval)(struct hm_objective *objective, const double *w, const uint32_t *list,
                    size_t count, double *gradient, double *ret_flop);

@@ -1,5 +1,5 @@
 /*
- * Implements multilayer perceptrons: layers a_l = f(a_{l-1} W_l + b_l), where a_0 is a row and f
+ * Implements multilayer perceptrons: layers a_l = f(a_{l-1} W_l + b_l), where a_0 is a row and f is
  * the sigmoid or max(0, z); the last layer has softmax instead of f, and the loss of a row with
  * label y is -ln softmax(z)_y = ln sum_j exp(z_j - z_max) + z_max - z_y. The gradient is computed
  * by backpropagation (Rumelhart, Hinton, Williams 1986): D_L = softmax(z) - e_y, D_{l-1} = (D_l
@@ -8,8 +8,8 @@
  * formulas are matrix products. w contains, layer after layer, W_l (in x out, row-major) and b_l.
  *
  * Matrix products are in single precision, as is common in training; sums over blocks, and the
- * loss, are in double precision. Sparse rows are stored dense, since the gradient of the first
- * layer is dense.
+ * loss, are in double precision. Sparse rows are stored in dense form, since the gradient of the
+ * first layer is dense.
  */
 #include "perceptron.h"
 
@@ -109,7 +109,7 @@ static const float *rows_gather(struct perceptron *p, const uint32_t *list, size
 }
 
 /*
- * Returns exp(x) for x <= 0, with an error of at most 1 unit in the last place; below -87 the
+ * Returns exp(x) for x <= 0, with an error of at most 1 unit in the last place; below -87, the
  * result is exp(-87). The function writes x = n ln 2 + r and uses a polynomial in r (Moshier's
  * Cephes). The compiler can vectorise loops that call this function, unlike loops that call expf,
  * and the results have the same bits on every machine.
@@ -148,7 +148,7 @@ static void layer_add_bias_relu(float *restrict z, const float *restrict bias, s
         for (size_t j = 0; j < out; j++) {
             float v = z[j] + bias[j];
             /*
-             * If the input is NaN, the result is NaN too, so that divergence of the training is
+             * If the input is NaN, the result is also NaN, so that divergence of the training is
              * detected.
              */
             z[j] = 0 > v ? 0 : v;
@@ -166,8 +166,8 @@ static void layer_add_bias_sigmoid(float *restrict z, const float *restrict bias
 }
 
 /*
- * Forward pass: compute the inputs z of the softmax from the rows `x` and store them in
- * values[layers - 1]; returns the number of operations.
+ * Performs the forward pass: computes the inputs z of the softmax from the rows `x` and stores them
+ * in values[layers - 1]; returns the number of operations.
  */
 static double perceptron_forward(struct perceptron *p, const float *x, size_t rows)
 {
@@ -203,7 +203,7 @@ static size_t index_of_largest(const float *z, size_t count)
 }
 
 /*
- * Returns the loss of one row, and replaces the scores z of the row by the gradient of the loss,
+ * Returns the loss of one row, and replaces the scores z of the row with the gradient of the loss,
  * softmax(z) - e_y.
  */
 static double layer_softmax_loss(float *z, size_t outputs, size_t label)
@@ -232,8 +232,8 @@ static void layer_bias_gradient(const float *restrict d, size_t rows, size_t out
 }
 
 /*
- * Replace each activation a by its gradient d f'(a), in which d is the gradient with respect to a.
- * For the sigmoid, f' is a (1 - a); for ReLU, f' is 1 if a > 0, else 0.
+ * Replace each activation a with its gradient d f'(a), where d is the gradient with respect to a.
+ * For the sigmoid, f' is a (1 - a); for ReLU, f' is 1 if a > 0, and 0 otherwise.
  */
 static void layer_activation_backward(enum hm_activation activation, float *restrict a,
                                       const float *restrict d, size_t count)
@@ -249,8 +249,8 @@ static void layer_activation_backward(enum hm_activation activation, float *rest
 }
 
 /*
- * Backward pass: compute the gradient of a block from D_L (the gradient at the last layer), which
- * is in values[layers - 1]; returns the number of operations.
+ * Performs the backward pass: computes the gradient of a block from D_L (the gradient at the last
+ * layer), which is in values[layers - 1]; returns the number of operations.
  */
 static double perceptron_backward(struct perceptron *p, const float *x, size_t rows)
 {

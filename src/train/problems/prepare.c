@@ -37,7 +37,7 @@ void hm__labels_apply(const struct hm_labels *labels, struct hm_rows *rows)
 }
 
 /*
- * Returns the column of entry `e` of `values`, which has the entries of all rows, one row after
+ * Returns the column of entry `e` of `values`, which holds the entries of all rows, one row after
  * another.
  */
 static size_t entry_column(const struct hm_rows *rows, size_t e)

@@ -7,7 +7,7 @@
 #include "rows.h"
 
 enum hm_label_kind {
-    /* Labels stay as they are or, if `positive` is set, are converted to -1 and 1. */
+    /* Labels are unchanged or, if `positive` is set, are converted to -1 and 1. */
     HM_LABEL_NUMBER,
     HM_LABEL_SIGN,  /* Labels are converted to -1 and 1. */
     HM_LABEL_CLASS, /* Labels are converted to 0 to classes - 1, in the order of `known`. */
@@ -18,8 +18,8 @@ struct hm_labels {
     const double *known; /* All labels that occur in the data, ascending; borrowed. */
     size_t count;
     /*
-     * The label that becomes 1. It is NAN if not given; HM_LABEL_SIGN then uses the larger of the
-     * two labels.
+     * The label that becomes 1; NAN if not given, in which case HM_LABEL_SIGN uses the larger of
+     * the two labels.
      */
     double positive;
 };
@@ -50,7 +50,7 @@ struct hm_scale {
 
 /*
  * Compute the mean and the standard deviation of each column over the rows of all ranks. All ranks
- * must call this function; used only for HM_SCALE_STANDARDISE.
+ * must call this function; it is needed only for HM_SCALE_STANDARDISE.
  */
 int hm__scale_learn(struct hm_scale *scale, struct hm_comm *comm, const struct hm_rows *rows,
                     double total, struct hm_arena *arena, struct hm_err *err);

@@ -8,8 +8,8 @@
  * vertices in ascending order, so that no lists have to be exchanged.
  *
  * Rank a exchanges products with its neighbours b in ascending order of a xor b. This order avoids
- * deadlock: of all pairs that have not exchanged yet, a pair with the smallest a xor b is next on
- * both of its ranks, so that it can always proceed.
+ * deadlock: among all pairs that have not exchanged yet, a pair with the smallest a xor b is next
+ * on both of its ranks, so it can always proceed.
  *
  * The Bethe approximation of log Z from the beliefs b, with entropies H and degrees d_i, is
  *     sum_i [sum_x b_i log phi_i + (1 - d_i) H(b_i)] + sum_ab [sum_xy b_ab log psi_ab + H(b_ab)].
@@ -29,7 +29,7 @@ struct neighbour {
     /* Local indices of the ghosts on this rank that the neighbour owns, as a range. */
     size_t ghost, ghost_count;
     /*
-     * Range of indices in `shared`, which has the vertices of this rank that are ghosts on the
+     * Range of indices in `shared`, which holds the vertices of this rank that are ghosts on the
      * neighbour.
      */
     size_t shared, shared_count;
@@ -166,7 +166,7 @@ static bool propagate_find_shared(struct hm_propagate *p)
     return true;
 }
 
-/* Sort key of a neighbour: the bitwise xor of this rank's number and the neighbour's. */
+/* Sort key of a neighbour: the bitwise xor of this rank's number and the neighbour's number. */
 struct exchange_key {
     int key;
     struct neighbour neighbour;
@@ -225,7 +225,7 @@ static void neighbour_exchange(struct hm_comm *comm, int other, const void *out,
 }
 
 /*
- * Send the products of own vertices to the neighbours that need them; receive the products of
+ * Send the products of own vertices to the neighbours that need them, and receive the products of
  * ghosts.
  */
 static void propagate_exchange_products(struct hm_propagate *p, struct hm_comm *comm)
@@ -394,8 +394,8 @@ void hm__propagate_decode(const struct hm_propagate *p, uint32_t *states)
 }
 
 /*
- * Returns b log(potential) - entropy * b log(b), in which b is the belief and `entropy` is the
- * weight of the entropy; 0 if b is 0.
+ * Returns b log(potential) - entropy * b log(b), where b is the belief and `entropy` is the weight
+ * of the entropy; the result is 0 if b is 0.
  */
 static double bethe_term(double belief, double potential, double entropy)
 {

@@ -1,7 +1,8 @@
 /*
  * Runs loopy belief propagation on a pairwise Markov random field, distributed over ranks.
  *
- * All directed messages are updated at once from those of the previous iteration (flooding):
+ * All directed messages are updated together from the messages of the previous iteration
+ * (flooding):
  *     m_ij(y) = sum_x phi_i(x) psi_ij(x, y) prod_(k != j) m_ki(x)     sum-product
  * or with max_x instead of sum_x (max-product), normalised to sum_y m_ij(y) = 1. Messages start
  * uniform. With damping d, a message becomes (1 - d) times its new value plus d times its old
@@ -25,8 +26,8 @@
 struct hm_propagate_settings {
     bool max_product; /* True for max-product, false for sum-product messages. */
     /*
-     * True if the general kernel is to be used even for fields for which there is a faster kernel
-     * with two states.
+     * True if the general kernel is to be used even for fields that the faster kernel for two
+     * states supports.
      */
     bool general;
     double damping; /* [0, 1) */
@@ -36,8 +37,8 @@ struct hm_propagate;
 
 /*
  * Create belief propagation with uniform messages on a rank's part of a field. The field is
- * borrowed and must not be freed before the result. All ranks must call this function; if one rank
- * fails, all ranks fail.
+ * borrowed and must outlive the result. All ranks must call this function; if one rank fails, all
+ * ranks fail.
  */
 int hm__propagate_new(const struct hm_mrf *mrf, const struct hm_propagate_settings *settings,
                       struct hm_comm *comm, struct hm_propagate **ret_propagate,
@@ -46,31 +47,31 @@ void hm__propagate_free(struct hm_propagate *propagate);
 
 /*
  * Perform one iteration: update all messages once. Returns the largest change of an entry of a
- * message on any rank, which is between 0 and 1. All ranks must call it, like all functions that
- * have a parameter `comm`.
+ * message on any rank, which is between 0 and 1. All ranks must call this function, like all
+ * functions that have a parameter `comm`.
  *
  * The counted work is the number of additions, multiplications, divisions and maxima for both
- * messages of every edge that the rank holds. With two states there are 11 operations per message
+ * messages of every edge that the rank holds. With two states, there are 11 operations per message
  * (5 for the update, 5 for the change, 1 for the product), 2 more with tables and 9 more with
- * damping. With S states there are 2 S^2 operations per message with tables or 4 S with weights,
+ * damping. With S states, there are 2 S^2 operations per message with tables or 4 S with weights,
  * plus 8 S.
  */
 double hm__propagate_step(struct hm_propagate *propagate, struct hm_comm *comm);
 
 /*
- * Computes the beliefs of own vertices; mrf->places has the offset of each vertex. The beliefs of a
- * vertex sum to 1. With max-product they are max-marginals.
+ * Computes the beliefs of own vertices; mrf->places holds the offset of each vertex. The beliefs of
+ * a vertex sum to 1. With max-product, they are max-marginals.
  */
 void hm__propagate_beliefs(const struct hm_propagate *propagate, double *beliefs);
 /*
- * Finds the most probable state (that with the largest belief) of each own vertex; if beliefs are
- * equal, the first such state.
+ * Finds the most probable state (the state with the largest belief) of each own vertex; if several
+ * states have the largest belief, finds the first of them.
  */
 void hm__propagate_decode(const struct hm_propagate *propagate, uint32_t *states);
 /*
  * Returns the Bethe approximation of log Z of the whole field, which is minus the Bethe free energy
- * of the beliefs; exact on trees. For sum-product only, since beliefs of max-product are not
- * marginals.
+ * of the beliefs; it is exact on trees. It is defined only for sum-product, since the beliefs of
+ * max-product are not marginals.
  */
 double hm__propagate_log_z(const struct hm_propagate *propagate, struct hm_comm *comm);
 /*
@@ -89,8 +90,8 @@ double hm__propagate_score(struct hm_propagate *propagate, const uint32_t *state
 size_t hm__propagate_message_count(const struct hm_propagate *propagate);
 void hm__propagate_get(const struct hm_propagate *propagate, double *messages);
 /*
- * Continue from stored messages; the following iterations have the same bits as those of the
- * original run.
+ * Continue from stored messages; the following iterations have the same bits as in the original
+ * run.
  */
 int hm__propagate_put(struct hm_propagate *propagate, const double *messages, struct hm_comm *comm,
                       struct hm_err *err);

@@ -6,24 +6,25 @@
  *     r_ij = (psi01 + psi11 T_i/r_ji)/(psi00 + psi10 T_i/r_ji) = N/D,
  *     N = psi01 r_ji + psi11 T_i,  D = psi00 r_ji + psi10 T_i
  * needs one division and no subtraction, so that each operation adds only a rounding error. For a
- * weight w (psi = w if the states are equal, else 1), N = r_ji + w T_i and D = w r_ji + T_i.
+ * weight w (psi = w if the states are equal, 1 otherwise), N = r_ji + w T_i and D = w r_ji + T_i.
  * Max-product uses maxima instead of the sums. Damping applies to messages that are normalised to
  * sum 1. Expressed as a ratio, a message damped by d is
  *     ((1-d) N (1 + r) + d r (N + D))/((1-d) D (1 + r) + d (N + D)),
- * also without cancellation, and the change of a normalised message from r to r' is |r' - r|/((1 +
+ * again without cancellation, and the change of a normalised message from r to r' is |r' - r|/((1 +
  * r)(1 + r')).
  *
  * One pass over the edges updates all messages and products in place: it reads and writes the two
  * messages of each edge in order, reads T of both ends and multiplies the new messages into the
- * next T. For each edge, 8 bytes of indices, 8 of weight, 16 of old and 16 of new messages, and 16
- * for each end are read or written; the first end is already in the cache, because edges are sorted
- * by it. The two messages are one vector of two doubles, which any 64-bit processor supports.
- * Single precision was measured to be at most 1.2 times as fast on a grid and a graph of 1,000,000
- * edges and 200,000 vertices, since the time is spent in the division, not in memory access. Single
- * precision would not resolve changes below 1e-7, and it has an eighth of the exponent range.
+ * next T. For each edge, the pass reads or writes 8 bytes of indices, 8 bytes of weight, 16 bytes
+ * of old messages, 16 bytes of new messages, and 16 bytes for each end; the first end is already in
+ * the cache, because edges are sorted by their first end. The two messages are one vector of two
+ * doubles, which any 64-bit processor supports. Single precision was measured to be at most 1.2
+ * times as fast on a grid and a graph of 1,000,000 edges and 200,000 vertices, since the time is
+ * spent in the division, not in memory access. Single precision would not resolve changes below
+ * 1e-7, and it has an eighth of the exponent range.
  *
  * Value ranges. The kernel is used if the ratios of the entries of every table are within
- * 2^-200..2^200; then every r, a mean of such ratios, is in that range, also when damped. A vertex
+ * 2^-200..2^200; then every r, a mean of such ratios, is in that range, even when damped. A vertex
  * is called tame if the largest |log2| that its ratios can have add up to at most 490: its T, and
  * every partial product, is in 2^-490..2^490. For the other vertices (wild, of very high degree), T
  * is recomputed as a mantissa and an exponent, and clamped to 2^-500..2^500. Clamping changes no
@@ -36,7 +37,7 @@
 #include "memory.h"
 #include "propagate_kernel.h"
 
-/* Two values of an edge: [0] belongs to the first end of the edge, [1] to the second. */
+/* Two values of an edge: [0] belongs to the first end of the edge, and [1] to the second. */
 typedef double pair __attribute__((vector_size(16)));
 typedef long long mask __attribute__((vector_size(16)));
 
@@ -45,7 +46,7 @@ static const double RATIO_LOG2 = 200, TAME_LOG2 = 490, CUT = 0x1p500;
 struct vertex {
     /*
      * Products T of a vertex (potential times messages) in this and in the next iteration; `now` in
-     * struct binary_kernel is the index of the current one.
+     * struct binary_kernel is the index of the current product.
      */
     double product[2];
 };
@@ -60,7 +61,7 @@ struct binary_kernel {
     struct hm_propagate_settings settings;
     /* For each edge, the ratios of the messages into its first and its second end. */
     pair *messages;
-    /* Products T (potential times messages) of own vertices, followed by those of ghosts. */
+    /* Products T (potential times messages) of own vertices, followed by the products of ghosts. */
     struct vertex *vertices;
     double *unary; /* Ratio phi(1)/phi(0) of each own vertex. */
     /* If the field has tables: psi01, psi10 and psi11 divided by psi00, for each edge. */
@@ -239,8 +240,9 @@ static double binary_ratio(const struct binary_kernel *k, size_t slot)
 }
 
 /*
- * Returns the product T (potential times messages) of a wild vertex, one of very high degree. It is
- * computed with a mantissa in [0.5, 1) and a separate exponent, and clamped at the end.
+ * Returns the product T (potential times messages) of a wild vertex, that is, a vertex of very high
+ * degree. It is computed with a mantissa in [0.5, 1) and a separate exponent, and clamped at the
+ * end.
  */
 static double binary_wild_product(const struct binary_kernel *k, const struct wild *wild)
 {
@@ -342,7 +344,7 @@ INLINE void change_update(struct change *change, pair old, pair new)
 
 /*
  * Update both messages of an edge as a vector of two elements: element 0 is the message from the
- * first end to the second, element 1 is the message in the other direction.
+ * first end to the second, and element 1 is the message in the other direction.
  */
 INLINE void binary_update_pair(const struct binary_kernel *k, size_t e, pair r, pair t, bool tables,
                                bool max, pair *n, pair *d)

@@ -9,8 +9,8 @@
  * 2^-700, so that an entry is zero only if a potential is zero, or if the product of a potential
  * and an entry underflows.
  *
- * With weights (psi = w if x = y, else 1) a message costs 4 S instead of 2 S^2 operations: the
- * off-diagonal part is a prefix sum plus a suffix sum, without subtraction.
+ * With weights (psi = w if x = y, 1 otherwise), a message costs 4 S instead of 2 S^2 operations:
+ * the off-diagonal part is a prefix sum plus a suffix sum, without subtraction.
  */
 #include <math.h>
 #include <string.h>
@@ -34,18 +34,18 @@ struct general_kernel {
     const struct hm_mrf *mrf; /* Part of the Markov random field that is on this rank; borrowed. */
     struct hm_propagate_settings settings;
     /*
-     * Offset of the two messages of each edge, of which the first goes to the first end and the
+     * Offset of the two messages of each edge; the first message goes to the first end, and the
      * second to the second end; edge_count + 1 elements.
      */
     size_t *places;
     double *messages; /* Messages of all edges; the entries of each message sum to 1. */
     /*
-     * Current products T (potential times messages) of own vertices and ghosts; mrf->places has the
-     * offset of each vertex.
+     * Current products T (potential times messages) of own vertices and ghosts; mrf->places holds
+     * the offset of each vertex.
      */
     struct wide *now;
     /*
-     * Products T (potential times messages) for the next iteration; mrf->places has the offset of
+     * Products T (potential times messages) for the next iteration; mrf->places holds the offset of
      * each vertex.
      */
     struct wide *next;
@@ -148,7 +148,7 @@ fail:
 
 /* ---- products ------------------------------------------------------------------------------- */
 
-/* Multiply a number of struct wide by a value of at most 1. */
+/* Multiply a struct wide by a value of at most 1. */
 static inline void wide_multiply(struct wide *w, double value)
 {
     if (value == 0) {
@@ -162,7 +162,7 @@ static inline void wide_multiply(struct wide *w, double value)
     }
 }
 
-/* Divide a number of struct wide by one of its factors, which is at most 1. */
+/* Divide a struct wide by one of its factors, which is at most 1. */
 static inline struct wide wide_divide(struct wide w, double value)
 {
     if (value == 0) {
@@ -178,8 +178,8 @@ static inline struct wide wide_divide(struct wide w, double value)
 }
 
 /*
- * Convert numbers of struct wide to doubles, scaled so that the largest is 1; if all numbers are 0,
- * all results are 0.
+ * Convert numbers of type struct wide to doubles, scaled so that the largest is 1; if all numbers
+ * are 0, all results are 0.
  */
 static void wide_to_doubles(const struct wide *wides, size_t count, double *values)
 {
@@ -194,7 +194,7 @@ static void wide_to_doubles(const struct wide *wides, size_t count, double *valu
         values[x] = wides[x].zeros > 0 ? 0 : wides[x].mantissa;
         for (int64_t i = 0; i < below && i < 4; i++)
             /*
-             * After four divisions the value is below LEAST, so further divisions would not change
+             * After four divisions, the value is below LEAST, so further divisions would not change
              * the result.
              */
             values[x] /= UNIT;

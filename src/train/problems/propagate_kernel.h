@@ -1,7 +1,7 @@
 /*
  * Defines the interface of the two kernels of belief propagation: propagate_binary.c for two
- * states, propagate_general.c for any number. A kernel holds the two messages of each edge and, for
- * each vertex, the product T_i = phi_i prod_k m_ki of this and of the next iteration.
+ * states, and propagate_general.c for any number of states. A kernel holds the two messages of each
+ * edge and, for each vertex, the product T_i = phi_i prod_k m_ki of this and of the next iteration.
  */
 #ifndef HM_PROPAGATE_KERNEL_H
 #define HM_PROPAGATE_KERNEL_H
@@ -21,8 +21,8 @@ struct hm_kernel_ops {
      */
     double (*step)(void *kernel);
     /*
-     * Compute the products of own vertices from the messages; the results have the same bits as
-     * those of `step`.
+     * Compute the products of own vertices from the messages; the results have the same bits as the
+     * results of `step`.
      */
     void (*collect)(void *kernel);
     /*
@@ -38,8 +38,8 @@ struct hm_kernel_ops {
      */
     double *(*message)(void *kernel, size_t edge, int end, size_t *ret_length);
     /*
-     * `belief` computes the belief of a vertex, and `edge_belief` the belief of an edge, which is a
-     * table of the same shape as psi. Each belief sums to 1.
+     * `belief` computes the belief of a vertex, and `edge_belief` computes the belief of an edge,
+     * which is a table of the same shape as psi. Each belief sums to 1.
      */
     void (*belief)(const void *kernel, size_t vertex, double *belief);
     void (*edge_belief)(const void *kernel, size_t edge, double *belief);

@@ -1,6 +1,6 @@
 /*
  * Distributes rows over ranks. Rank 0 sends rows in batches. A batch begins with a header (numbers
- * of rows and entries). The receiver replies whether it has enough memory; then rank 0 sends the
+ * of rows and entries). The receiver replies whether it has enough memory; rank 0 then sends the
  * arrays of struct hm_rows, and the positions of the rows in the receiver's block.
  */
 #include "shard.h"
@@ -109,7 +109,8 @@ static int batch_send(struct hm_comm *comm, int to, struct rank_batch *batch)
 }
 
 /*
- * Receive the next batch and append its rows to those of this rank. Returns 0, STOP, or HM_E_NOMEM.
+ * Receive the next batch and append its rows to the rows of this rank. Returns 0, STOP, or
+ * HM_E_NOMEM.
  */
 static int batch_receive(struct hm_comm *comm, struct rank_batch *own)
 {
@@ -260,7 +261,7 @@ static int distributor_run(struct distributor *distributor, struct rank_batch *o
     int size = distributor->comm->size, rc = distributor_init(distributor, &own->rows, err);
 
     if (distributor->batches && distributor->missing) {
-        /* The memory for the block of rank 0 was allocated before. */
+        /* The memory for the block of rank 0 has already been allocated. */
         distributor->batches[0] = *own;
         rc = rc ? rc : distributor_read(distributor, err);
         *own = distributor->batches[0];

@@ -1,6 +1,6 @@
 /*
- * Distributes rows over ranks: the rows are put into a certain order and divided into n blocks, of
- * which rank k holds the k-th. Blocks have equal lengths unless the communicator gives the ranks
+ * Distributes rows over ranks: the rows are put into a certain order and divided into n blocks;
+ * rank k holds the k-th block. Blocks have equal lengths unless the communicator gives the ranks
  * different shares. The order does not depend on n, so that values that belong to rows can be
  * redistributed if a run is resumed with another number of ranks.
  */

@@ -1,7 +1,7 @@
 /*
  * Implements loops over vectors. Sums are computed as interleaved partial sums, two per vector
- * register. The order of the additions is written out, so that it does not depend on compiler or
- * machine.
+ * register. The order of the additions is written out, so that it does not depend on the compiler
+ * or the machine.
  */
 #include "vector.h"
 
@@ -44,8 +44,8 @@ struct four_sums {
 };
 
 /*
- * Add the products of row values and weights in columns `from` to `to` - 1; both must be multiples
- * of 4.
+ * Add the products of row values and weights in columns `from` to `to` - 1; both bounds must be
+ * multiples of 4.
  */
 static void four_add_products(struct four_sums *sums, const double *const x[4], const double *w,
                               size_t from, size_t to)

@@ -21,7 +21,9 @@ void hm__row_axpy(const struct hm_rows *rows, size_t i, double factor, double *w
 void hm__row_prefetch(const struct hm_rows *rows, size_t i);
 /* |x_i|^2 */
 double hm__row_norm2(const struct hm_rows *rows, size_t i);
-/* Returns the number of stored entries of row `i`; for a dense row, the number of features. */
+/*
+ * Returns the number of stored entries of row `i`; for a dense row, returns the number of features.
+ */
 size_t hm__row_entries(const struct hm_rows *rows, size_t i);
 
 /*
