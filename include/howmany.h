@@ -104,8 +104,8 @@ enum hm_recovery {
 struct hm_dataflow {
     /* Number of partitions of the data set: whole, 1 to 1e7; default: one for each slot. */
     double partitions;
-    /* Number of tasks that a worker runs at once: whole, 1 to 1e4; default: the number of its
-     * threads. */
+    /* Number of tasks that a worker runs at the same time: whole, 1 to 1e4; default: the number of
+     * its threads. */
     double slots;
     /*
      * Time in seconds that the driver needs to start one task; default: the time of the framework.
@@ -206,7 +206,7 @@ struct hm_way {
                          slowest one; whole, 0 to 1e6. */
     double servers;   /* Number of parameter servers: whole, 1 to 1e6; 0 means that the library
                          chooses the best number. */
-    /* True if the servers run on the machines of the workers instead of machines of their own. */
+    /* True if the servers run on the machines of the workers instead of on separate machines. */
     bool colocated;
     double backups; /* For BSP only: number of backup workers. A step does not wait for this many of
                        the slowest workers; 0 to 1000, and less than n. */
@@ -243,8 +243,8 @@ struct hm_question {
     double work; /* If > 0, ask for the fewest workers that do this many times as much work as the
                     reference in the same time. */
     bool weak;   /* True to assume weak scaling, even if the job says strong scaling. */
-    const struct hm_fit *fit; /* Fit that gives the times; NULL means that the model of the job
-                                 gives them. Borrowed. */
+    const struct hm_fit *fit; /* Fit that provides the times; if NULL, the model of the job provides
+                                 them. Borrowed. */
     /* Platforms to compare; NULL means only the communication of the job. Borrowed. */
     const struct hm_way *ways;
     size_t way_count;
@@ -260,7 +260,7 @@ struct hm_question {
                          most 0.99; NaN or 0 means 0.9. */
 };
 
-/* The slack of a recommendation if the question gives none. */
+/* The slack of a recommendation if the question does not specify one. */
 #define HM_DEFAULT_SLACK 0.05
 
 #define HM_QUESTION_INIT                                                                           \
@@ -276,8 +276,8 @@ HM_API int hm_question_check(const struct hm_question *question, struct hm_err *
 
 /* The prediction for one number of workers n. */
 struct hm_point {
-    double n;      /* Number of workers. */
-    double nodes;  /* Number of machines, including those of parameter servers or a driver. */
+    double n;     /* Number of workers. */
+    double nodes; /* Number of machines, including the machines of parameter servers or a driver. */
     double time_s; /* Time of one iteration in seconds. */
     /*
      * Interval for the mean time of an iteration, with the coverage probability `level` of the
@@ -387,7 +387,7 @@ struct hm_plan_alternative {
     const char *machine; /* Name of the machine; NULL if the cluster has no name. */
     double accelerators; /* Number of workers in one machine. */
     bool gpus;           /* True if the workers of the machine are GPUs. */
-    double memory_bytes; /* Bytes that a job may use on one worker; NaN if unknown. */
+    double memory_bytes; /* Number of bytes that a job may use on one worker; NaN if unknown. */
     struct hm_way way;   /* Platform of the alternative, if the question names platforms. */
     struct hm_point point;
     const char **kinds; /* For mixed clusters: names of the kinds of machines; NULL if there is only
@@ -422,7 +422,7 @@ struct hm_answer {
                                 workers; NaN if not given. */
     double price_per_s;      /* Price per second of one machine; NaN if unknown. */
     double accelerators;     /* Number of workers in one machine. */
-    double memory_bytes;     /* Bytes that a job may use on one worker; NaN if unknown. */
+    double memory_bytes;     /* Number of bytes that a job may use on one worker; NaN if unknown. */
     struct hm_point *points; /* The curve: one point for each number of workers, in ascending
                                 order. */
     size_t point_count;

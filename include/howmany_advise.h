@@ -71,7 +71,7 @@ struct hm_traces_settings {
     const char *measure; /* Name of the column that holds the loss; NULL means "objective" if it
                             exists, else "loss". The column "accuracy" is read as 1 - accuracy. */
     bool epochs;     /* True to count epochs instead of iterations; useful for asynchronous runs. */
-    bool times_only; /* True to accept traces without a loss too; only their times are used. */
+    bool times_only; /* True to also accept traces without a loss; only their times are used. */
 };
 
 /*
@@ -170,13 +170,13 @@ enum { HM_G_PARAMETERS = 33, HM_G_DRAWS = 128, HM_G_CURVE = 61 };
 /* Largest number of workers. Doubles up to this value represent every whole number. */
 #define HM_M_MOST 1e15
 
-/* Settings of a fit of the loss curve g(i, m). {0} gives the defaults. */
+/* Settings of a fit of the loss curve g(i, m). {0} selects the defaults. */
 struct hm_converge_settings {
-    bool best_given; /* True if the lowest loss P* is given in `best`; otherwise it is taken from
-                        the traces or estimated. */
+    bool best_given; /* True if the lowest loss P* is given in `best`; otherwise, it comes from the
+                        traces or is estimated. */
     double best;
     double level;             /* Coverage probability of the intervals, in (0, 1); 0 means 0.9. */
-    double seed;              /* Seed of the random draws that give the intervals. */
+    double seed;              /* Seed of the random draws used to compute the intervals. */
     const char *const *terms; /* Formulas in the iteration i and the number of workers m; NULL means
                                  the built-in terms. Borrowed. */
     size_t term_count;
@@ -208,7 +208,7 @@ struct hm_g_parameter {
 };
 
 /*
- * Errors of log10(P - P*) for a number of workers m whose traces were left out of the fit of the
+ * Errors of log10(P - P*) for a number of workers m whose traces were excluded from the fit of the
  * loss curve g(i, m).
  */
 struct hm_g_error {
@@ -326,7 +326,7 @@ struct hm_convergence {
     double best_low, best_high; /* Interval for the lowest loss P*; NaN if P* was given. */
     bool best_estimated;
     /*
-     * Number of rows in the training data for which g is fitted; NaN if the traces do not give a
+     * Number of rows in the training data for which g is fitted; NaN if the traces do not specify a
      * number of rows, or all have the same number.
      */
     double rows;
@@ -478,8 +478,8 @@ struct hm_advise_question {
     double budget;     /* Maximum cost of the run, > 0; 0 for no limit. */
     enum hm_goal goal; /* Quantity to minimise: the time for HM_GOAL_AUTO and HM_GOAL_TIME, the cost
                           for HM_GOAL_COST. */
-    const double *m;   /* Numbers of workers to consider; NULL means those of the traces, and powers
-                          of 2 between them. Borrowed. */
+    const double *m;   /* Numbers of workers to consider; NULL means the numbers in the traces, and
+                          the powers of 2 between them. Borrowed. */
     size_t m_count;
     const char *const *algorithms; /* Algorithms to consider; NULL means all. Borrowed. */
     size_t algorithm_count;
@@ -488,7 +488,7 @@ struct hm_advise_question {
     double switch_s; /* Time in seconds that a change of the number of workers takes, >= 0. */
     double level; /* Coverage probability of the intervals, in (0, 1); 0 means the same probability
                      as in the fit of the loss curves. */
-    double seed;  /* Seed of the random draws that give the intervals. */
+    double seed;  /* Seed of the random draws used to compute the intervals. */
     double certainty; /* Probability with which the target loss must be reached within within_s and
                          the budget, at most 0.99; 0 means 0.9. */
 };

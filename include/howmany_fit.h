@@ -2,7 +2,7 @@
  * howmany: fits f(n), the time in seconds of an iteration on n workers, to measured runs.
  *
  * This header declares tables of runs, fits with intervals, designs (the runs that are worth
- * making), and recommendations that come directly from runs. It includes howmany.h, where the
+ * executing), and recommendations that come directly from runs. It includes howmany.h, where the
  * conventions are described.
  *
  *     const double n[] = {1, 2, 4, 8}, seconds[] = {10, 5.5, 3.4, 2.7}, at[] = {64};
@@ -63,7 +63,7 @@ struct hm_runs {
 };
 
 /*
- * Make a table from arrays of `count` elements, which are copied. seconds[i] is the time of one
+ * Create a table from arrays of `count` elements, which are copied. seconds[i] is the time of one
  * iteration on n[i] workers; NaN means that the run failed. seconds may be NULL for a table of
  * configurations to measure. `columns` are additional columns of `count` rows, such as size or
  * batch.
@@ -98,7 +98,7 @@ struct hm_axis {
     size_t count;
 };
 
-/* Make a table of configurations to measure: every combination of the axes, one of which is n. */
+/* Create a table of configurations to measure: every combination of the axes, one of which is n. */
 HM_API int hm_runs_cross(const struct hm_axis *axes, size_t count, struct hm_runs **ret_runs,
                          struct hm_err *err);
 
@@ -121,7 +121,8 @@ enum hm_errors {
 struct hm_fit_rule {
     double steep_needs;  /* Smallest number of configurations for a term that grows faster than ln n
                             (a steep term). */
-    double steep_weight; /* Factor on the weight of a set of terms with a steep term, 0 to 1. */
+    double steep_weight; /* Factor that is applied to the weight of a set of terms with a steep
+                            term, 0 to 1. */
     double counted_runs; /* Largest number of runs that is used to compute the weight of a set of
                             terms. */
     double drift;        /* Relative standard deviation that is added to predictions at twice the
@@ -163,7 +164,7 @@ struct hm_fit_settings {
                      means 0.5. */
     double noise; /* Relative spread of runs that is assumed until runs have been measured, if a job
                      is given; 0 means 0.05. */
-    double seed;  /* Seed of the random draws that give the intervals: whole, >= 0. */
+    double seed;  /* Seed of the random draws used to compute the intervals: whole, >= 0. */
     const struct hm_fit_rule *rule; /* Rule for terms and intervals, borrowed during the call; NULL
                                        means the default rule. */
 };
@@ -322,14 +323,14 @@ struct hm_design_settings {
     const char *const *terms; /* Formulas of the terms; NULL means the components of the job's
                                  model, or the terms of Ernest without a job. */
     size_t term_count;
-    const struct hm_job *job; /* Job whose model gives the terms and costs; may be NULL. Borrowed
+    const struct hm_job *job; /* Job whose model provides the terms and costs; may be NULL. Borrowed
                                  during the call. */
     const struct hm_cluster
         *cluster;               /* Cluster that replaces the cluster of the job; may be NULL. */
     const struct hm_runs *have; /* Runs already measured; may be NULL. */
     const char *cost; /* Formula of the cost of a run; NULL means node-seconds if there is a job,
                          else size / (n * smallest size), or 1 without sizes. */
-    const char *only; /* Formula of a condition; candidates for which it is 0 are left out. NULL
+    const char *only; /* Formula of a condition; candidates for which it is 0 are excluded. NULL
                          means that all candidates are allowed. */
     enum hm_criterion criterion;
     double budget; /* Maximum total cost of the runs, > 0; 0 for no limit. Each candidate is run at
@@ -411,21 +412,21 @@ struct hm_recommend_question {
     size_t at_count;
     const char *algorithm,
         *machine;    /* Algorithm and machine of the runs to use; NULL for no restriction. */
-    const double *n; /* Numbers of workers to consider; NULL means those of the runs. */
+    const double *n; /* Numbers of workers to consider; NULL means the numbers in the runs. */
     size_t n_count;
     enum hm_goal goal;
     double alpha, beta; /* Weights of one second and of one unit of money for HM_GOAL_BALANCE, > 0;
                            0 means that the library chooses. */
     double budget;      /* Maximum cost of one run, > 0; 0 for no limit. */
     double deadline_s;  /* Maximum time in seconds that one run may take, > 0; 0 for no limit. */
-    double price_per_s; /* Price per second of one worker, > 0; 0 means that it is taken from the
+    double price_per_s; /* Price per second of one worker, > 0; 0 means that it comes from the
                            column `cost`, if there is one. */
     const struct hm_job *job; /* Job whose model is used if there are not enough runs; may be
                                  NULL. */
     const struct hm_cluster
         *cluster;     /* Cluster that replaces the cluster of the job; may be NULL. */
     double level;     /* Coverage probability of the intervals, in (0, 1); 0 means 0.9. */
-    double seed;      /* Seed of the random draws that give the intervals. */
+    double seed;      /* Seed of the random draws used to compute the intervals. */
     double certainty; /* Probability with which the deadline and the budget must be met, at most
                          0.99; 0 means 0.9. */
     double slack; /* Share by which the recommended candidate may be worse than the best, if it has

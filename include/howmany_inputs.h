@@ -198,8 +198,8 @@ struct hm_graph {
     size_t degree_count;
     double lines; /* Number of lines that were read, or of edges that were generated; 0 for a file
                      of degrees. */
-    double self_loops; /* Number of self-loops that were left out. */
-    double repeated;   /* Number of repeated edges that were left out; NaN if unknown. */
+    double self_loops; /* Number of self-loops that were removed. */
+    double repeated;   /* Number of repeated edges that were removed; NaN if unknown. */
     uint32_t *ends;    /* Two vertex numbers for each edge, counted from 0; NULL means that only
                           degrees are known. */
     void *memory;      /* Owns all memory of this struct. */
@@ -334,7 +334,7 @@ enum hm_payload {
     HM_PAYLOAD_GRADIENTS,  /* The message contains one gradient value for each parameter of the
                               network. */
     HM_PAYLOAD_VERTICES,   /* The message contains the states of all copies of all vertices. */
-    HM_PAYLOAD_BYTES,      /* The message has any content; a formula gives its number of bytes. */
+    HM_PAYLOAD_BYTES, /* The message has any content; a formula determines its number of bytes. */
 };
 
 /*
@@ -425,7 +425,8 @@ struct hm_node {
     double cores;
     double threads;     /* Number of threads that compute on a CPU worker, >= 1; 0 or NaN means all
                            cores. */
-    double cache_bytes; /* Bytes of cache that the cores of a CPU share; 0 or NaN if unknown. */
+    double cache_bytes; /* Size in bytes of the cache that the cores of a CPU share; 0 or NaN if
+                           unknown. */
     double matrix_efficiency; /* Fraction of the peak that the largest matrix products reach, in (0,
                                  1]; 0 or NaN if unknown. */
     double efficiency; /* Fraction of the peak that computation reaches, in (0, 1]; 0 or NaN if
@@ -448,11 +449,12 @@ struct hm_slowness {
     double spread;  /* Random variation, 0 to 3: an iteration takes exp(spread * Z) times as long,
                        where Z is standard normal. */
     double chance;  /* Probability that one iteration of one worker is slow, 0 to 1. */
-    double factor;  /* Factor on the time of a slow iteration, > 1; 0 if there is no factor. */
+    double factor;  /* Factor by which a slow iteration is slower, > 1; 0 if there is none. */
     double pause_s; /* Time in seconds that is added to a slow iteration, >= 0. */
-    double slow_nodes;    /* Number of machines that are always slow; they are the last machines in
-                             use. */
-    double slow_factor;   /* Factor on the time of the slow machines, > 1; 0 if there are none. */
+    double slow_nodes; /* Number of machines that are always slow; they are the last machines in
+                          use. */
+    double
+        slow_factor; /* Factor by which the slow machines are slower, > 1; 0 if there are none. */
     const double *speeds; /* Relative speeds of the first machines, > 0; all other machines have
                              speed 1. */
     size_t speed_count;
@@ -481,7 +483,7 @@ struct hm_cluster {
     const char *fabric_name;
     const char *title, *source, *date; /* Title, source and date of the catalog entry; NULL without
                                           an entry. */
-    const char *assumed; /* Names of the values that the source does not give; may be NULL. */
+    const char *assumed; /* Names of the values that the source does not specify; may be NULL. */
     struct hm_node node;
     struct hm_link fabric; /* The fabric: the connection of a machine to the other machines. */
     double max_nodes; /* Number of machines that exist: whole, 1 to 1e6; 0 or NaN for no limit. */
@@ -501,7 +503,7 @@ struct hm_cluster {
     void *memory;      /* Owns the strings and speeds; NULL in a cluster that is part of a job. */
 };
 
-/* Make a cluster of machines with one worker each; every other quantity is unknown. */
+/* Create a cluster of machines with one worker each; every other quantity is unknown. */
 HM_API int hm_cluster_new(struct hm_cluster **ret_cluster, struct hm_err *err);
 /* Check every field. The error names the field, its value and the allowed range. */
 HM_API int hm_cluster_check(const struct hm_cluster *cluster, struct hm_err *err);
@@ -643,8 +645,8 @@ struct hm_job {
     enum hm_software software;
     enum hm_framework framework;
     enum hm_input input;
-    double bucket_bytes; /* Bytes of gradients that are sent together with HM_OVERLAP_BUCKETS; 0 or
-                            NaN means 25 MB. */
+    double bucket_bytes; /* Size in bytes of the gradients that are sent together with
+                            HM_OVERLAP_BUCKETS; 0 or NaN means 25 MB. */
     enum hm_optimizer optimizer;
     enum hm_overlap overlap;
     double overlap_p;          /* Exponent p of HM_OVERLAP_NORM, >= 1. */
@@ -663,8 +665,8 @@ struct hm_job {
     void *memory; /* Owns all memory that the library allocated for the job. */
 };
 
-/* Make a job with default values: strong scaling, a reference of 1 worker, 32 bits, SGD, no
- * overlap, no communication; all other values are not given. The caller must then add a compute
+/* Create a job with default values: strong scaling, a reference of 1 worker, 32 bits, SGD, no
+ * overlap, no communication; all other values are unset. The caller must then add a compute
  * formula, a network or a graph. */
 HM_API int hm_job_new(struct hm_job **ret_job, struct hm_err *err);
 /* Set the name. Like all functions below, this one copies its arguments into the job. */
@@ -745,7 +747,7 @@ enum hm_catalog_kind {
     HM_CATALOG_KINDS
 };
 
-/* Make a catalog with the built-in entries. */
+/* Create a catalog with the built-in entries. */
 HM_API int hm_catalog_new(struct hm_catalog **ret_catalog, struct hm_err *err);
 /*
  * Add the entries of a catalog file. They replace earlier entries with the same name in look-ups.
@@ -762,8 +764,8 @@ HM_API const char *hm_catalog_name(const struct hm_catalog *catalog, enum hm_cat
  * has no such text. The text is borrowed from the catalog. */
 HM_API const char *hm_catalog_text(const struct hm_catalog *catalog, enum hm_catalog_kind kind,
                                    const char *name, const char *key);
-/* Make a cluster from a machine in the catalog, with the fabric of that machine. `name` may also be
- * an accelerator, which then counts as a machine. */
+/* Create a cluster from a machine in the catalog, with the fabric of that machine. `name` may also
+ * be an accelerator, which then counts as a machine. */
 HM_API int hm_catalog_machine(const struct hm_catalog *catalog, const char *name,
                               struct hm_cluster **ret_cluster, struct hm_err *err);
 /* Get the bandwidth and latency of a fabric. */

@@ -105,7 +105,7 @@ enum hm_recompute {
 enum hm_offload {
     HM_OFFLOAD_NONE,
     HM_OFFLOAD_OPTIMIZER, /* The host keeps the optimizer's state and runs the optimizer. */
-    HM_OFFLOAD_ALL,       /* The host keeps the weights too; each pass copies them to the device. */
+    HM_OFFLOAD_ALL, /* The host also keeps the weights; each pass copies them to the device. */
     HM_OFFLOADS
 };
 
@@ -187,15 +187,15 @@ struct hm_layout_point {
     struct hm_layout layout;
     double time_s;        /* Time of one training step in seconds. */
     double low_s, high_s; /* Interval around time_s that contains 90 % of similar measurements. */
-    double total_s; /* Time of the whole job in seconds, including time lost to failures; NaN if
-                       tokens are not given. */
-    double cost; /* Cost of the whole job or, if tokens are not given, of one step; NaN if no price
-                    is known. */
+    double total_s; /* Time of the whole job in seconds, including time lost to failures; NaN if the
+                       number of tokens is not given. */
+    double cost; /* Cost of the whole job or, if the number of tokens is not given, of one step; NaN
+                    if no price is known. */
     double tokens_per_s;
     double mfu; /* Model flop utilization: model flop per second as a share of the 16-bit peak of
                    all workers. */
-    double memory_bytes;       /* Bytes of memory that the fullest worker needs. */
-    double memory_limit_bytes; /* Bytes that a job may use on one worker. */
+    double memory_bytes;       /* Memory in bytes that the fullest worker needs. */
+    double memory_limit_bytes; /* Number of bytes that a job may use on one worker. */
     bool fits;                 /* True if the layout fits in the memory of the workers. */
     double meets; /* Probability of meeting the deadline and the budget; NaN if neither is given. */
 };

@@ -131,7 +131,7 @@ struct hm_reply {
     void *memory; /* Owns all memory of this struct. */
 };
 
-/* Make a request whose fields have their default values. */
+/* Create a request whose fields have their default values. */
 HM_API int hm_request_new(const char *verb, struct hm_request **ret_request, struct hm_err *err);
 HM_API void hm_request_free(struct hm_request *request);
 

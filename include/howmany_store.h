@@ -102,7 +102,7 @@ struct hm_store_batch {
     int64_t *ids; /* Output: array that receives the id of each run. May be NULL. */
     size_t added; /* Output: number of runs that were not in the store before. */
     /*
-     * True if further batches follow at once. All runs are then added to the store's indexes
+     * True if further batches follow immediately. All runs are then added to the store's indexes
      * together with the last batch, which is faster; until then, reading pages takes longer.
      */
     bool more;

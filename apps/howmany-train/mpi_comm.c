@@ -2,7 +2,7 @@
  * Implements communication over MPI (3.1). Messages longer than 1 GiB are split, since MPI counts
  * are ints.
  *
- * Under SimGrid all ranks are contexts of one process, and time is virtual. The time of a
+ * Under SimGrid, all ranks are contexts of one process, and time is virtual. The time of a
  * computation is its number of floating-point operations divided by the speed of the host. The
  * barrier is SimGrid's own, and the ranks share a pointer to it. It takes no virtual time, and all
  * ranks leave it at exactly the time at which the last rank enters; a barrier made of messages
@@ -221,8 +221,8 @@ static void mpi_state_open(struct hm_comm *comm, bool member)
 }
 
 /*
- * Exactly one rank gets SG_BARRIER_SERIAL_THREAD; that rank frees the barrier after the other ranks
- * have left it.
+ * Exactly one rank receives SG_BARRIER_SERIAL_THREAD; that rank frees the barrier after the other
+ * ranks have left it.
  */
 static void mpi_state_close(struct hm_comm *comm)
 {

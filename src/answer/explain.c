@@ -41,7 +41,7 @@ static bool answer_limited_by_fit(struct hm_answer *a, const struct hm_search *s
     return false;
 }
 
-/* Returns the communication time in seconds of a step that computation does not hide. */
+/* Returns the communication time in seconds of a step that is not hidden by computation. */
 static double point_exposed_s(const struct hm_search *s, const struct hm_point *p)
 {
     double both = p->compute_s + p->communicate_s;
@@ -257,7 +257,7 @@ static bool quantity_is_work(const struct hm_search *s, const struct hm_model *m
 
 /*
  * Collects the quantities in the job's section `where:` that have the largest elasticity, in
- * descending order. A quantity that is the amount of work is left out: a job with half the work is
+ * descending order. A quantity that is the amount of work is excluded: a job with half the work is
  * a different job, not a faster one.
  */
 static int gather_levers(const struct hm_search *s, const struct hm_model *model,

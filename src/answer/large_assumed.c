@@ -1,6 +1,6 @@
 /*
  * Adds notes about what a plan for a transformer assumes about its machines: values that the
- * cluster does not give, which are set to values typical of the generation of its devices, and
+ * cluster does not specify, which are set to values typical of the generation of its devices, and
  * values in the catalog that are not from a data sheet.
  */
 #include <stdio.h>
@@ -31,7 +31,7 @@ static void list_figure(char *text, size_t room, const char *format, double valu
         snprintf(text + used, room - used, format, value);
 }
 
-/* Adds the note about values that the cluster does not give and on which the answer depends. */
+/* Adds the note about values that the cluster does not specify and on which the answer depends. */
 static void note_usual(struct hm_large_answer *a, const struct hm_large_machine *m, int index,
                        const char *name)
 {

@@ -199,8 +199,8 @@ static int fail_no_layout(const struct hm_large_job *job, double n, struct hm_er
 }
 
 /*
- * Completes the layout of a measured step. Values that the measurement does not give come from the
- * job or, if the job does not give them either, from the best layout.
+ * Completes the layout of a measured step. Values that the measurement does not specify come from
+ * the job or, if the job does not specify them either, from the best layout.
  */
 static int complete_run(const struct hm_large_machine *m, const struct hm_large_job *job,
                         struct hm_large_measured *run, struct hm_err *err)

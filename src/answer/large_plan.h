@@ -104,7 +104,7 @@ void hm__large_note(struct hm_large_answer *answer, const char *format, ...)
 void hm__large_note_layout(const struct hm_large_machines *machines,
                            struct hm_large_answer *answer);
 /*
- * Add notes about values of the machines that are assumed because the clusters do not give them
+ * Add notes about values of the machines that are assumed because the clusters do not specify them
  * (large_assumed.c). `clusters` has one element for each machine; NULL means the job's own cluster.
  */
 void hm__large_note_assumed(const struct hm_large_machines *machines, const struct hm_job *job,

@@ -59,7 +59,7 @@ static void network_widen(const struct hm_transformer *like, double heads,
     ret_network->ffn = 64 * fmax(1, round(like->ffn / like->hidden * ret_network->hidden / 64));
 }
 
-/* Makes a network with about `parameters` parameters that has the proportions of another
+/* Creates a network with about `parameters` parameters that has the proportions of another
  * network. */
 static void network_scale(const struct hm_transformer *like, double parameters,
                           struct hm_transformer *ret_network)

@@ -61,7 +61,7 @@ struct plan_work {
     size_t part_count;
     /* Straggler tables, one for each cluster that needs one; owned. */
     struct hm_stragglers **stragglers;
-    struct hm_step_table **tables; /* Times of steps, one table for each cluster; owned. */
+    struct hm_step_table **tables; /* Step times, one table for each cluster; owned. */
     struct hm_mixes **mixes;       /* Mixes of each candidate on a mixed cluster, or NULL; owned. */
     size_t table_count;
     size_t straggler_count;
@@ -350,8 +350,8 @@ static size_t group_pick(const struct plan_work *p, size_t from, size_t to)
 }
 
 /*
- * Makes one straggler table for each cluster that needs one. All evaluations on that cluster share
- * the cached values of the table.
+ * Creates one straggler table for each cluster that needs one. All evaluations on that cluster
+ * share the cached values of the table.
  */
 static int plan_make_stragglers(struct plan_work *p, struct hm_err *err)
 {
@@ -373,7 +373,7 @@ static int plan_make_stragglers(struct plan_work *p, struct hm_err *err)
     return 0;
 }
 
-/* Makes one table of step times for each cluster; all candidates on the cluster share it. */
+/* Creates one table of step times for each cluster; all candidates on the cluster share it. */
 static int plan_make_tables(struct plan_work *p, struct hm_err *err)
 {
     p->tables = hm__calloc(p->count, sizeof(struct hm_step_table *));

@@ -13,7 +13,7 @@
 
 enum { RUNS_MOST = 3, SMALL_N = 8, CANDIDATES_MOST = 12 };
 
-/* Factor of the standard deviation that gives the 90 % interval of a normal distribution. */
+/* Half the width of the 90 % interval of a normal distribution, in standard deviations. */
 static const double NORMAL_90 = 1.645;
 
 /* Duration of an advised run in seconds: at least two minutes, and at least five iterations. */

@@ -38,7 +38,7 @@ struct hm_recommending {
     struct hm_arena *arena; /* Arena that owns the recommendation `out`; borrowed. */
     /*
      * The configuration to predict: the quantities that the question gives, with their values. The
-     * size is added if the question does not give one.
+     * size is added if the question does not specify one.
      */
     struct hm_at at[HM_RECOMMEND_AT];
     size_t at_count;
@@ -75,7 +75,7 @@ static inline struct hm_notes hm__recommend_notes(struct hm_recommending *w)
 int hm__recommend_pick(struct hm_recommending *w, struct hm_err *err);
 /*
  * Determines the value of each quantity of the configuration to predict. Checks the names and
- * values in the question, and checks that it gives each quantity in which the runs differ.
+ * values in the question, and checks that it specifies each quantity in which the runs differ.
  */
 int hm__recommend_place(struct hm_recommending *w, struct hm_err *err);
 /*

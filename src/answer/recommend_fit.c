@@ -89,7 +89,7 @@ struct recommend_fits {
      * these errors.
      */
     double off, off_rows;
-    /* Number of candidates whose time comes from a fit only to the runs with the candidate's n. */
+    /* Number of candidates whose time comes from a fit to only the runs with the candidate's n. */
     size_t own;
 };
 
@@ -547,7 +547,10 @@ static int reason_fit(struct recommend_fits *f, size_t known, struct hm_err *err
     return w->out->reason ? 0 : hm__fail_nomem(err);
 }
 
-/* Adds to the reason that a fit gives the times for the values of n that have no matching run. */
+/*
+ * Adds a statement to the reason: a fit provides the times for the values of n that have no
+ * matching run.
+ */
 static int reason_mixed(struct recommend_fits *f, struct hm_err *err)
 {
     struct hm_recommending *w = f->w;
@@ -626,7 +629,7 @@ static int candidates_take_intervals(struct recommend_fits *f, struct hm_err *er
     return rc;
 }
 
-/* Records why fits give no answer. */
+/* Records why fits cannot answer the question. */
 static int reason_no_fit(struct recommend_fits *f, struct hm_err *err)
 {
     struct hm_recommending *w = f->w;

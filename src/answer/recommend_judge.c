@@ -83,8 +83,8 @@ static void judge_set_costs(struct hm_recommending *w)
 }
 
 /*
- * Sets the weights of time and cost. A weight that the question does not give is chosen so that the
- * shortest time and the lowest cost are equally important.
+ * Sets the weights of time and cost. A weight that the question does not specify is chosen so that
+ * the shortest time and the lowest cost are equally important.
  */
 static void judge_set_weights(struct hm_recommending *w)
 {

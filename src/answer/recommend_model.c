@@ -1,5 +1,5 @@
 /*
- * Provides times from the model of a job if the runs give none. The quantities in the question
+ * Provides times from the model of a job if the runs provide none. The quantities in the question
  * replace the quantities of the job: batch and size scale the number of samples, and latency and
  * bandwidth describe the network. The intervals are the same as in a plan without runs.
  */

@@ -1,6 +1,6 @@
 /*
- * Computes the errors of a fit for configurations that were left out. Each configuration is left
- * out in turn and predicted from the others, with the terms and weights of the fit to all
+ * Computes the errors of a fit for configurations that were excluded from it. Each configuration is
+ * left out in turn and predicted from the others, with the terms and weights of the fit to all
  * configurations. The error of a configuration is |mean - predicted| / predicted. Limit: at most
  * FOLDS fits are computed; if there are more configurations, they are left out in groups.
  */

@@ -2,8 +2,8 @@
  * Lists the platforms that a plan compares: chooses the number of servers, finds the number of
  * workers n above which the servers' links limit the speed, and finds how many servers are enough.
  * A number of servers is enough if the time is at most 1.05 times the time with one server per
- * worker. Limit: if the question gives no number of servers, only the numbers in `numbers` are
- * tried.
+ * worker. Limit: if the question does not specify the number of servers, only the numbers in
+ * `numbers` are tried.
  */
 #include "ways.h"
 
@@ -16,7 +16,7 @@
 #include "slowness.h"
 #include "way_time.h"
 
-/* Numbers of servers that are tried if the question gives none. */
+/* Numbers of servers that are tried if the question does not specify one. */
 static const double numbers[] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256};
 enum { NUMBERS = sizeof(numbers) / sizeof(numbers[0]) };
 

@@ -6,7 +6,7 @@
 
 /*
  * Returns the number of platforms to evaluate for a question: each given platform, counted once for
- * every number of servers to try; 1 if the question gives no platform.
+ * every number of servers to try; 1 if the question names no platform.
  */
 size_t hm__ways_count(const struct hm_question *question);
 /*

@@ -49,7 +49,7 @@ struct hm_g_basis {
 
 /*
  * Compiles the given terms. If count is 0, uses the built-in terms instead; built-in terms that
- * contain m are left out unless m_varies is true.
+ * contain m are excluded unless m_varies is true.
  */
 int hm__g_basis_init(struct hm_g_basis *basis, struct hm_arena *arena, const char *const *terms,
                      size_t count, bool m_varies, struct hm_err *err);
@@ -77,7 +77,10 @@ struct hm_g_data {
     size_t *fold;          /* Index of the cross-validation fold of each point. */
     bool held[HM_G_FOLDS]; /* held[f] is true if cross-validation holds out fold f. */
     size_t fold_count;
-    /* True if the folds are the numbers of workers; false if they are blocks of iterations. */
+    /*
+     * True if each fold contains the points of one number of workers; false if the folds are blocks
+     * of iterations.
+     */
     bool by_m;
     double last; /* Largest iteration of all traces. */
 };
@@ -97,22 +100,22 @@ static inline bool hm__g_takes(const struct hm_trace *trace, const char *algorit
 
 /*
  * Selects the points of a trace for a fit. Points whose loss equals the optimal loss `best` up to
- * rounding are left out; best may be -INFINITY.
+ * rounding are excluded; best may be -INFINITY.
  */
 int hm__g_thin(struct hm_g_curve *curve, struct hm_arena *arena, const struct hm_trace *trace,
                double best, struct hm_err *err);
 
 /*
  * Collects the points of an algorithm from all traces except those on leave_out workers. Points
- * whose loss equals the optimal loss `best` up to rounding are left out. All memory is allocated
+ * whose loss equals the optimal loss `best` up to rounding are excluded. All memory is allocated
  * from the arena. curve_count is 0 if no points remain.
  */
 int hm__g_data_init(struct hm_g_data *data, struct hm_arena *arena, const struct hm_traces *traces,
                     const char *algorithm, double best, double leave_out, struct hm_err *err);
 
 /*
- * Returns the optimal loss P* that is given in the traces, or NaN if no trace gives it. Fails if
- * two traces give different values.
+ * Returns the optimal loss P* that the traces specify, or NaN if no trace specifies it. Fails if
+ * two traces specify different values.
  */
 int hm__g_given_best(const struct hm_traces *traces, double *ret_best, struct hm_err *err);
 /*

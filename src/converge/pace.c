@@ -273,9 +273,9 @@ static int pace_tabulate(struct hm_pace *pace, struct hm_arena *arena, const dou
 }
 
 /*
- * Fits terms that give the pace (time of an iteration in seconds) for numbers of workers that were
- * not measured. With fewer than three measured numbers, the pace has only the table of measured
- * values.
+ * Fits terms that predict the pace (time of an iteration in seconds) for numbers of workers that
+ * were not measured. With fewer than three measured numbers, the pace has only the table of
+ * measured values.
  */
 static int pace_add_fit(struct hm_pace *pace, struct hm_arena *arena, double *n, double *seconds,
                         size_t count, struct hm_err *err)

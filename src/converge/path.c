@@ -108,7 +108,8 @@ static double g_spread_at(const struct hm_g *g, size_t k)
 /*
  * Returns the spread of runs around g on m workers. The logarithm of the spread is interpolated
  * linearly in ln m. Outside the measured numbers of workers, the spread grows linearly with the
- * distance in ln mand doubles over a distance equal to the nearest interval between two measured m.
+ * distance in ln m and doubles over a distance equal to the nearest interval between two measured
+ * m.
  */
 double hm__g_spread(const struct hm_g *g, double m)
 {

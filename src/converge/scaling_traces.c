@@ -33,8 +33,8 @@ static double median_loss(double parameters, double batch, double tokens)
 }
 
 /*
- * Returns how much the laws differ from their median, as a factor on the number of tokens needed to
- * reach the same loss.
+ * Returns how much the laws differ from their median, expressed as a factor in the number of tokens
+ * needed to reach the same loss.
  */
 static double law_factor(double parameters)
 {

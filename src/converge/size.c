@@ -130,7 +130,7 @@ static int check_rows(const struct hm_traces *traces, const double *rows, size_t
 /* ---- P* of each size ------------------------------------------------------------------------- */
 
 /* Finds the optimal loss P* of the traces with a given number of rows: the value that the traces
- * give, or an estimate if they give no value. */
+ * specify, or an estimate if they specify none. */
 static int size_best(const struct hm_traces *traces, struct hm_arena *arena, double rows,
                      const struct hm_converge_settings *s, double *ret_best, bool *estimated,
                      struct hm_err *err)

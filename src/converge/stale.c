@@ -1,8 +1,9 @@
 /*
- * Fits the cost of staleness, a factor c on the number of iterations. A gradient computed from old
- * model weights is worth less: after i iterations, a run with staleness s has the loss that a fresh
- * run has after i / c iterations. With y = ln(P - P*), where P is the loss on m workers and P* is
- * the optimal loss, and with the loss curve g of fresh runs, the model is
+ * Fits the cost of staleness, which is a factor c that multiplies the number of iterations. A
+ * gradient computed from old model weights is worth less: after i iterations, a run with staleness
+ * s has the loss that a fresh run has after i / c iterations. With y = ln(P - P*), where P is the
+ * loss on m workers and P* is the optimal loss, and with the loss curve g of fresh runs, the model
+ * is
  *
  *     y(i, m, s) = g(i / c(s, m), m),        ln c = level + growth s^e + power ln m,  c(0, m) = 1.
  *
@@ -409,7 +410,7 @@ static void stale_model_use(struct stale_work *w, const struct stale_model *way)
  * Chooses the model that best predicts a held-out staleness; returns its error. A model with more
  * parameters must be better by 2 %. With several numbers of workers m, a power of m alone is also a
  * candidate. With one staleness, the models cannot be compared; with two, the models with both
- * level and growth are left out.
+ * level and growth are excluded.
  */
 static double stale_model_choose(struct stale_work *w, const double *values, size_t count)
 {

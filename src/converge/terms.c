@@ -49,7 +49,7 @@ static int g_basis_add(struct hm_g_basis *basis, struct hm_arena *arena, const c
     }
     /*
      * If all traces have the same number of workers m, a term that contains m is a multiple of a
-     * term without m, so it is left out.
+     * term without m, so it is excluded.
      */
     if (!m_varies && hm__formula_uses(formula, 1)) {
         hm__formula_free(formula);

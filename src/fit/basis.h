@@ -81,7 +81,7 @@ enum hm_scaled_terms {
 
 /*
  * Adds the library terms that the quantities of the runs allow. varies[k] is true if quantity k
- * varies over the runs. With weak scaling, terms in size and batch are left out, because the total
+ * varies over the runs. With weak scaling, terms in size and batch are excluded, because the total
  * work is proportional to n.
  */
 int hm__basis_library(struct hm_basis *basis, struct hm_arena *arena, const bool *varies,

@@ -222,9 +222,9 @@ static size_t choices_pick_best(const struct hm_choice *choices, size_t count,
 /* Weight of a set with a steep term if the runs show that it is needed. */
 static const double STEEP_SHOWN = 1;
 
-/* Returns the factor on the weight of a set with a steep term. It is the rule's steep_weight if the
- * best set without a steep term fits equally well, and increases to STEEP_SHOWN if the mean square
- * error of that set is at least 25 % larger. */
+/* Returns the factor that multiplies the weight of a set with a steep term. It is the rule's
+ * steep_weight if the best set without a steep term fits equally well, and increases to STEEP_SHOWN
+ * if the mean square error of that set is at least 25 % larger. */
 static double steep_factor(const struct hm_choice *choice, double gentle,
                            const struct runs_summary *w)
 {

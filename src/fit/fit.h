@@ -16,7 +16,7 @@ enum { HM_FIT_DRAWS = 2000 };
 enum hm_by_n {
     HM_BY_NOTHING, /* The value does not depend on n. */
     HM_BY_WORKERS, /* The value belongs to one worker, such as its batch, and is multiplied by n. */
-    /* The value is the number of workers in a node, and n is divided by it to get the number of
+    /* The value is the number of workers in a node, and n is divided by it to obtain the number of
      * nodes. */
     HM_BY_NODES,
 };
@@ -59,7 +59,7 @@ struct hm__fit {
     /* Noise of a new run in each draw, in units of the standard deviation. */
     double *luck;
     size_t draw_count; /* Number of draws; 0 if there are no intervals. */
-    /* Default value of each quantity in predictions; NaN if the caller must give it. */
+    /* Default value of each quantity in predictions; NaN if the caller must specify it. */
     double at[HM_QUANTITIES_MAX];
     enum hm_by_n by_n[HM_QUANTITIES_MAX];
 };
@@ -142,8 +142,8 @@ int hm__fit_terms_at(const struct hm_fit *fit, const struct hm_at *at, size_t at
 double hm__fit_seconds(const struct hm_fit *fit, const double *x, size_t count, size_t i,
                        size_t draw);
 /*
- * Returns the time in seconds of one more run at configuration i in a draw of the coefficients: the
- * time of the draw, changed by the noise of a run.
+ * Returns the time in seconds of an additional run at configuration i in a draw of the
+ * coefficients: the time of the draw, changed by the noise of a run.
  */
 double hm__fit_run_seconds(const struct hm_fit *fit, const double *x, size_t count, size_t i,
                            size_t draw);

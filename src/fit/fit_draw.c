@@ -81,8 +81,8 @@ enum { KEPT_LEAST = 100 };
 
 /*
  * With overlap, coefficients are drawn from a linear problem, in which communication stays hidden
- * however long it takes. Each draw is therefore kept with a probability that is smaller if its true
- * (curved) time explains the runs worse than the linear time does.
+ * no matter how long it takes. Each draw is therefore kept with a probability that is smaller if
+ * its true (curved) time explains the runs worse than the linear time does.
  */
 static void draws_reject(struct hm_fit *fit, struct hm_random *random)
 {

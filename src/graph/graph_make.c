@@ -59,7 +59,7 @@ static double find_exponent(double mean, double most, const double *logs)
 
 /*
  * Sets counts[d], the number of vertices with degree d, for d in 1..most, as close to the power law
- * as whole numbers allow. In total there are V vertices and 2E edge ends.
+ * as whole numbers allow. In total, there are V vertices and 2E edge ends.
  */
 static void fill_degree_counts(const struct hm_recipe *r, double *counts)
 {

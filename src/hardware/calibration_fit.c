@@ -28,7 +28,7 @@
 
 /*
  * Fraction of the peak that the largest matrix products are assumed to reach, if no data sheet
- * gives the peak.
+ * specifies the peak.
  */
 static const double TYPICAL_REACH = 0.75;
 /*
@@ -119,8 +119,8 @@ static double cpu_time(const struct hm_node *node, const struct hm_timing *t)
 }
 
 /*
- * State of the search for the rate of a node with which the model best predicts the measured times
- * of one kind of operation in one precision.
+ * State of the search for a node's rate: the search finds the rate for which the model best
+ * predicts the measured times of one kind of operation in one precision.
  */
 struct figure_search {
     const struct hm_timings *timings;

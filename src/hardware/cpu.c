@@ -21,7 +21,7 @@
 
 static const double BLOCK =
     64; /* Number of rows and columns in the block of results that one thread computes. */
-/* Size of the cache of each core in bytes, if the node does not give it. */
+/* Size of the cache of each core in bytes, if the node does not specify it. */
 static const double CACHE_OF_CORE = 2e6;
 static const double CACHE_LINE = 64; /* Size of a cache line in bytes. */
 /* Number of additional operations for each state of an edge, measured with this project's belief

@@ -297,7 +297,7 @@ double hm__device_conv(const struct hm_device *d, const struct hm_conv *c, enum 
     double efficiency = conv_efficiency(d, c, pass), groups = c->groups;
     if (groups > 1) {
         /*
-         * Kernels for grouped convolutions compute all groups at once, although each group has few
+         * Kernels for grouped convolutions compute all groups together, although each group has few
          * channels, so the convolution is timed as one group.
          */
         out = c->out;

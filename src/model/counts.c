@@ -344,7 +344,7 @@ static int count_residual(struct counter *c, const struct hm_layer *l, struct hm
     return counter_add_row(c, l, &row);
 }
 
-/* Counts a scale layer: the children give one factor for each channel of the input. */
+/* Counts a scale layer: the children compute one factor for each channel of the input. */
 static int count_scale(struct counter *c, const struct hm_layer *l, struct hm_shape *shape)
 {
     struct hm_shape factors = *shape;

@@ -64,7 +64,7 @@ enum hm_large_family {
 };
 
 /*
- * Values that a cluster may not give; the typical values of its devices' generation are then
+ * Values that a cluster may not specify; the typical values of its devices' generation are then
  * assumed.
  */
 enum {
@@ -103,8 +103,8 @@ struct hm_large_device {
 
 /*
  * Set a device from a cluster. This is the only function through which data from the catalog enter
- * the model of large networks. If a cluster gives only rates, the most similar generation supplies
- * the other values.
+ * the model of large networks. If a cluster specifies only rates, the most similar generation
+ * supplies the other values.
  */
 int hm__large_device_set(const struct hm_cluster *cluster, struct hm_large_device *ret_device,
                          struct hm_err *err);
@@ -211,7 +211,7 @@ struct hm_large_spread {
  * source.
  */
 struct hm_large_spread_set {
-    /* Source and network whose measured steps were left out; NULL if all were used. */
+    /* Source and network whose measured steps were excluded; NULL if all steps were used. */
     const char *source, *network;
     struct hm_large_spread spread;
 };
@@ -220,8 +220,8 @@ struct hm_large_spread_set {
 extern const struct hm_large_spread_set hm__large_spreads[];
 /*
  * Returns the spread that was estimated without the measured steps of a source. If `network` is not
- * NULL, only the rows of this network and source were left out; this is for groups with a single
- * source.
+ * NULL, only the rows of this network and source were excluded; this is used for groups with a
+ * single source.
  */
 const struct hm_large_spread *hm__large_spread_without(const char *source, const char *network);
 /* Factors that convert a predicted time to the interval that contains 90 % of the measurements. */

@@ -15,7 +15,7 @@
 
 /* Quantile of the normal distribution for 90 % intervals. */
 static const double LARGE_NORMAL_90 = 1.6449;
-/* Standard deviation of the prior for the logarithm of the factor on the host's time. */
+/* Standard deviation of the prior for the logarithm of the factor that scales the host's time. */
 static const double HOST_SPREAD = .5;
 
 /*

@@ -26,8 +26,8 @@ enum { HM_LARGE_MEASURED_MOST = 64 };
  * layouts.
  */
 struct hm_large_correction {
-    double compute; /* Factor on the time of computation and memory traffic. */
-    double host;    /* Factor on the time that the host needs to launch kernels. */
+    double compute; /* Factor that scales the time of computation and memory traffic. */
+    double host;    /* Factor that scales the time that the host needs to launch kernels. */
     size_t rows;    /* Number of measured steps. */
     struct hm_layout layouts[HM_LARGE_MEASURED_MOST];
     double errors[HM_LARGE_MEASURED_MOST]; /* ln(measured/corrected) of each measured step. */

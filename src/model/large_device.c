@@ -1,6 +1,6 @@
 /*
  * Converts a cluster to a device of the model of large networks. The catalog describes the rates,
- * processors, memory and generation of accelerators. A cluster that gives rates without a
+ * processors, memory and generation of accelerators. A cluster that specifies rates without a
  * generation is compared with the typical devices of each generation. Rates come from the data
  * sheets, without sparsity; memory is the amount that tensors can occupy.
  */
@@ -14,7 +14,7 @@
 #include "err.h"
 
 /*
- * The typical rates and sizes of the devices of a generation, for clusters that give only rates;
+ * The typical rates and sizes of the devices of a generation, for clusters that specify only rates;
  * cards are described in the catalog. Columns: generation; flop/s with 16 bits; flop/s with 8 and 4
  * bits relative to that; memory bandwidth; memory; processors; bandwidth of a link; bandwidth of a
  * worker's share of the network (in the vendor's servers, half a port of 100 Gbit/s, later a port
@@ -101,8 +101,8 @@ static const struct usual *nearest_usual(const struct hm_node *node)
 }
 
 /*
- * Returns a device with the rates of a node. Values that the node does not give are typical of its
- * generation, or of the most similar generation; a machine that differs greatly from all
+ * Returns a device with the rates of a node. Values that the node does not specify are typical of
+ * its generation, or of the most similar generation; a machine that differs greatly from all
  * generations has an unknown generation.
  */
 static struct hm_large_device node_device(const struct hm_node *node)

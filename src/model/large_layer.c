@@ -221,8 +221,8 @@ static struct pair mlp_maps(const struct hm_large_case *x, double rows, double w
 }
 
 /*
- * Returns the factor on the number of operators. Without fused kernels, a gated network has more
- * operators, for norms, rotary positions and the gate.
+ * Returns the factor that multiplies the number of operators. Without fused kernels, a gated
+ * network has more operators, for norms, rotary positions and the gate.
  */
 static double gated_factor(const struct hm_large_case *x)
 {

@@ -24,8 +24,8 @@ int hm__model_eval_slowed(const struct hm_model *model, struct hm_point *points,
                           double factor, struct hm_err *err);
 /*
  * Fills points[i] for n = points[i].n: nodes, time_s, compute_s, wait_s, communicate_s, latency_s,
- * bandwidth_s, server_share, memory_bytes, scheme, fits. Fails if a formula does not give a valid
- * time.
+ * bandwidth_s, server_share, memory_bytes, scheme, fits. Fails if the result of a formula is not a
+ * valid time.
  */
 static inline int hm__model_eval(const struct hm_model *model, struct hm_point *points,
                                  size_t count, struct hm_err *err)
@@ -51,7 +51,7 @@ int hm__model_parts(const struct hm_model *model, const double *n, size_t count,
  * HM_OVERLAP_AUTO. */
 enum hm_overlap hm__model_overlap(const struct hm_model *model);
 /*
- * Returns the work factor of the model's variant: the factor on the number of samples in an
+ * Returns the work factor of the model's variant, which multiplies the number of samples in an
  * iteration.
  */
 double hm__model_work(const struct hm_model *model);

@@ -22,8 +22,8 @@ struct hm_model {
     /* Times of the layers; empty when only totals of the network are known. */
     struct hm_layer_costs costs;
     /*
-     * Step times computed from operations; NULL if `costs` gives the times of layers. own_table is
-     * NULL if the table is shared.
+     * Step times computed from operations; NULL if `costs` contains the times of layers. own_table
+     * is NULL if the table is shared.
      */
     struct hm_step_table *table, *own_table;
     /* Kind of overlap between computation and communication; never HM_OVERLAP_AUTO. */
@@ -41,7 +41,8 @@ struct hm_model {
     double symbols[HM_SYMBOL_COUNT];
     double flops;        /* Flop per second that one worker reaches. */
     double batch;        /* Number of samples in an iteration, multiplied by the work factor. */
-    double compute_work; /* Factor on the time of a compute formula that does not use the batch. */
+    double compute_work; /* Factor that scales the time of a compute formula that does not use the
+                            batch. */
     double gradient_bytes;
     /* Memory of a worker in bytes: a fixed number, and a number for each sample; NaN if unknown. */
     double memory_fixed, memory_per_sample;

@@ -27,7 +27,7 @@ struct hm_placement {
 };
 
 /*
- * Returns the time in seconds of a step: the sum over stages and links, and (micro_batches - 1)
+ * Returns the time of a step in seconds: the sum over stages and links, and (micro_batches - 1)
  * times the slowest of them. This is the makespan of a flow shop with equal jobs. The time is
  * infinite if a stage needs more than `memory` bytes; if `memory` is NaN, there is no limit. Stage
  * s of k keeps at most k - s micro-batches.

@@ -10,11 +10,11 @@
 struct hm_slow {
     const struct hm_slowness *slowness; /* Description of slow workers; borrowed. */
     /*
-     * Probability of a slow iteration, and the factor on its time, which is 1 if the model gives no
-     * factor.
+     * Probability of a slow iteration, and the factor by which it is slower, which is 1 if the
+     * model specifies no factor.
      */
     double chance, slow;
-    /* A class holds the workers with the same permanent factor on their time. Each distinct speed
+    /* A class contains the workers whose times have the same permanent factor. Each distinct speed
      * has two classes: an even class for ordinary nodes and the following odd class for slow
      * nodes. */
     double *speeds;   /* Speeds of the nodes that the cluster lists; they are rounded if there are
@@ -36,8 +36,8 @@ struct hm_slow {
     /* Buffer for the distribution of the number of unfinished workers. */
     double *mass;
     /*
-     * Random draws for the recursion: the factor on the time of an iteration, and 1 if the
-     * iteration has a pause, 0 otherwise.
+     * Random draws for the recursion: the factor that multiplies the time of an iteration, and 1 if
+     * the iteration has a pause, 0 otherwise.
      */
     double *bank, *paused;
     double *ends, *factors;

@@ -262,8 +262,8 @@ static double prob_few_late(struct hm_slow *w, size_t node, size_t late)
 }
 
 /*
- * Returns the factor on the time of the slowest worker that the others wait for, if there are no
- * random draws.
+ * Returns the factor that multiplies the time of the slowest worker that the others wait for, if
+ * there are no random draws.
  */
 static double steady_order(struct hm_slow *w, double late)
 {

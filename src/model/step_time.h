@@ -47,7 +47,7 @@ const struct hm_counts *hm__step_table_counts(const struct hm_step_table *table)
 int hm__step_table_eval(struct hm_step_table *table, double b,
                         const struct hm_step_parts **ret_parts, struct hm_err *err);
 
-/* Time of the communication of a step on n workers. */
+/* Communication time of a step on n workers. */
 struct hm_step_sent {
     /* Latency and transfer time in seconds, summed over the messages of all buckets. */
     double latency_s, bandwidth_s;

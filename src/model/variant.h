@@ -12,10 +12,11 @@
 struct hm_variant {
     int scheme; /* An enum hm_scheme for all all-reduce steps; -1 keeps the schemes of the job. */
     bool weak;
-    /* Factors on bandwidth, latency and flop per second of the hardware. */
+    /* Factors that multiply the bandwidth, the latency and the flop per second of the hardware. */
     double bandwidth, latency, flops;
-    double work;                  /* Factor on the number of samples in an iteration. */
-    struct hm_scaled quantity;    /* Factor on one quantity of the section `where:` of the job. */
+    double work; /* Factor that multiplies the number of samples in an iteration. */
+    struct hm_scaled
+        quantity; /* Factor that multiplies one quantity of the section `where:` of the job. */
     const struct hm_parts *parts; /* Splits of a graph for n = 1..part_count; borrowed. */
     size_t part_count;
     bool balanced;     /* True if each worker has the mean number of edges. */

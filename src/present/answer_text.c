@@ -124,7 +124,7 @@ static void answer_say_sure(struct hm_text *out, const struct hm_answer *a,
 }
 
 /*
- * Appends the probability that the recommended point meets the limitsor, if no point meets them,
+ * Appends the probability that the recommended point meets the limits or, if no point meets them,
  * the probability for the point that comes closest to them.
  */
 static void answer_say_limits_met(struct hm_text *out, const struct hm_answer *a,

@@ -22,8 +22,8 @@ void hm__render_fabric_line(struct hm_text *out, const char *name, const struct 
 void hm__render_fabric_json(struct hm_json *json, const struct hm_link *link);
 
 /*
- * The functions below render a neural network. `counts` is NULL if the catalog does not give the
- * shape of the input, in which case a job must give it.
+ * The functions below render a neural network. `counts` is NULL if the catalog does not specify the
+ * shape of the input, in which case a job must specify it.
  */
 void hm__render_network_line(struct hm_text *out, const char *name, const struct hm_counts *counts,
                              const char *title);

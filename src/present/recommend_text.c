@@ -168,7 +168,7 @@ static void recommendation_say_sure(struct hm_text *out, const struct hm_recomme
 }
 
 /*
- * Appends the probability that the recommended candidate meets the limitsor, if no candidate is
+ * Appends the probability that the recommended candidate meets the limits or, if no candidate is
  * recommended, the probability for the one that comes closest to them.
  */
 static void recommendation_say_limits(struct hm_text *out, const struct hm_recommendation *r)

@@ -19,7 +19,7 @@ static const char kinds[] = "machines fabrics networks accelerators";
 
 /*
  * Counts the parameters and operations of a neural network in the catalog. *ret_counts is NULL if
- * the catalog does not give the input shape, in which case a job must give it.
+ * the catalog does not specify the input shape, in which case a job must specify it.
  */
 static int count_network(const struct hm_catalog *catalog, const char *name,
                          struct hm_job **ret_job, struct hm_counts **ret_counts, struct hm_err *err)

@@ -23,8 +23,8 @@ struct run_visit {
     struct hm_order order;
     bool with_samples;
     /*
-     * True if few runs match the filter. It is then fastest to find them with other indexes than
-     * the one of the sort column, and to sort them.
+     * True if few runs match the filter. It is then fastest to find them with indexes other than
+     * the index of the sort column, and to sort them.
      */
     bool few;
 };

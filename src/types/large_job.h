@@ -203,7 +203,7 @@ struct hm_large_answer {
     struct hm_large_outlook outlook;
     /* Numbers of parameters that the plan considered, in ascending order. */
     struct hm_large_size sizes[HM_LARGE_SIZES];
-    /* Number of elements in `sizes`; 0 if the job gives the number of parameters. */
+    /* Number of elements in `sizes`; 0 if the job specifies the number of parameters. */
     size_t size_count;
     /* Effects of changing settings, for the recommended n. */
     struct hm_large_change changes[HM_LARGE_CHANGES];

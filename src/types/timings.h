@@ -40,7 +40,7 @@ struct hm_timing {
     /* Number format of the matrix products; HM_MATH_AUTO for operations without matrix products. */
     enum hm_math math;
     /*
-     * Dimensions of the operation, such as those of a matrix product; the first
+     * Dimensions of the operation, such as m, n and k of a matrix product; the first
      * hm__timed_sides(what) elements are used.
      */
     double shape[HM_TIMING_SIDES];

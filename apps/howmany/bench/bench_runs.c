@@ -144,7 +144,7 @@ static void describe_configuration(const struct bench_session *s, size_t configu
                                  s->axes.names[i], bench_value(s, configuration, i));
 }
 
-/* If a command could not be started, the benchmark stops, because the next run would fail too. */
+/* If a command could not be started, the benchmark stops, because the next run would also fail. */
 static int check_started(const struct launch_measurement *m, const struct launch_command *command)
 {
     if (strcmp(m->status, "not started") != 0)

@@ -74,7 +74,9 @@ struct cpu_worker {
 PLAIN_PRODUCT(plain_product_fp32, float)
 PLAIN_PRODUCT(plain_product_fp64, double)
 
-/* Computes rows first .. first + m - 1 of C = A B. BLAS is column-major, so it gets C' = B' A'. */
+/*
+ * Computes rows first .. first + m - 1 of C = A B. BLAS is column-major, so it computes C' = B' A'.
+ */
 static void cpu_product(const struct cpu_state *cpu, enum hm_math math, size_t first, size_t m,
                         size_t n, size_t k, size_t rows)
 {
@@ -134,7 +136,10 @@ static void cpu_part(const struct cpu_job *job, size_t index)
 /* ---- the device -------------------------------------------------------------------------------
  */
 
-/* Returns the total bytes of the operands and the result; 0 if the CPU cannot run the operation. */
+/*
+ * Returns the total size in bytes of the operands and the result; 0 if the CPU cannot run the
+ * operation.
+ */
 static double cpu_bytes(const struct hm_timing *op)
 {
     const double *s = op->shape;

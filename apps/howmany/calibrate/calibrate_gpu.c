@@ -131,7 +131,7 @@ static int launch_op(struct cuda_state *cuda, const struct hm_timing *op)
     }
 }
 
-/* Returns the total bytes of the operands and the result of an operation. */
+/* Returns the total size in bytes of the operands and the result of an operation. */
 static double gpu_bytes(const struct hm_timing *op)
 {
     const double *s = op->shape;

@@ -1,9 +1,9 @@
 /*
- * Times operations. In each round an operation is prepared, its run time is estimated with one run,
- * and several samples are measured, each with enough runs to last long enough for the clock. The
- * time of a round is the first quartile of its samples. On a GPU, the time of the operation is the
- * median of its rounds, because a GPU becomes slower as it warms up, in training as well. On a CPU,
- * it is the fastest round, because the other rounds are slower only if other programs run.
+ * Times operations. In each round, an operation is prepared, its run time is estimated with one
+ * run, and several samples are measured, each with enough runs to last long enough for the clock.
+ * The time of a round is the first quartile of its samples. On a GPU, the time of the operation is
+ * the median of its rounds, because a GPU becomes slower as it warms up, in training as well. On a
+ * CPU, it is the fastest round, because the other rounds are slower only if other programs run.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -22,7 +22,7 @@ static size_t runs_for(const struct calibrate_effort *effort, double seconds)
     return (size_t)fmin(fmax(runs, 1), 1e6);
 }
 
-/* Estimates the time in seconds of one run. Runs that are too short for the clock are repeated. */
+/* Estimates the time of one run in seconds. Runs that are too short for the clock are repeated. */
 static int estimate_run(struct calibrate_device *d, const struct calibrate_effort *effort,
                         const struct hm_timing *op, double *ret_seconds, struct hm_err *err)
 {

@@ -52,7 +52,7 @@ struct cli_axes {
 int cli_axes_add(struct cli_axes *axes, const char *name, const char *list);
 /* Add a quantity from the value of the option --vary, "NAME=LIST". */
 int cli_axes_vary(struct cli_axes *axes, const char *value);
-/* Make a table of runs with all combinations of the values, one combination per row. */
+/* Create a table of runs with all combinations of the values, one combination per row. */
 int cli_axes_cross(const struct cli_axes *axes, struct hm_runs **ret_runs);
 void cli_axes_release(struct cli_axes *axes);
 

@@ -1,6 +1,6 @@
 /*
- * Asks the questions for a first job. Each answer is checked at once against the catalog, so that a
- * typing error is reported directly below its question.
+ * Asks the questions for a first job. Each answer is immediately checked against the catalog, so
+ * that a typing error is reported directly below its question.
  */
 #include "first_job.h"
 

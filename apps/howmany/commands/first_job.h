@@ -1,5 +1,5 @@
 /*
- * Makes a first job from three answers: the model, the machine, and the amount of training. On a
+ * Creates a first job from three answers: the model, the machine, and the amount of training. On a
  * terminal, `howmany init` and `howmany plan` without a job ask for these.
  */
 #ifndef HM_FIRST_JOB_H

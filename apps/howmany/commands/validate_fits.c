@@ -220,8 +220,8 @@ size_t validate_small_count(const struct validate_curve *c)
     return count;
 }
 
-/* Makes a table of the runs on the smaller half of a curve's numbers of workers. If `per_unit` is
- * true, times are seconds per unit of work, for Ernest's terms. If `sheet` is true, the table is
+/* Creates a table of the runs on the smaller half of a curve's numbers of workers. If `per_unit` is
+ * true, times are in seconds per unit of work, for Ernest's terms. If `sheet` is true, the table is
  * for a fit whose prior is the model of a job. */
 static struct hm_runs *small_runs(const struct validate_curve *c, bool per_unit, bool sheet)
 {

@@ -121,7 +121,7 @@ static int add_speedups(struct step_kinds *all, const struct hm_job *job, const 
     for (size_t i = 0; rc == 0 && i < job->measured_count; i++) {
         const struct hm_measured *m = &job->measured[i];
         rc = hm__predict_step(job, NULL, m->n, NULL, &p, err);
-        /* Under weak scaling a speedup is the ratio of throughputs, so the ratio of the times is
+        /* Under weak scaling, a speedup is the ratio of throughputs, so the ratio of the times is
          * multiplied by the ratio of the amounts of work. */
         double work = job->scaling == HM_SCALING_WEAK ? m->n / job->reference : 1;
         if (rc == 0 && m->n != job->reference && all->counts[HM_SHEET_FORMULA] < SPEEDUPS_MOST)
@@ -132,7 +132,7 @@ static int add_speedups(struct step_kinds *all, const struct hm_job *job, const 
 }
 
 /* Adds the rows of all examples with measured speedups; examples that need additional files are
- * left out. */
+ * skipped. */
 static int add_examples(struct step_kinds *all, const struct hm_catalog *catalog,
                         struct hm_err *err)
 {

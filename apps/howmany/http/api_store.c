@@ -237,7 +237,7 @@ static void *writer_run(void *context)
         pthread_mutex_unlock(&s->writing);
         for (size_t i = 0; i < count; i++) {
             struct queued_batch *next = first->next;
-            /* After this call the waiting thread may return, and the batch, which is on its stack,
+            /* After this call, the waiting thread may return, and the batch, which is on its stack,
              * must no longer be used. */
             sem_post(&first->done);
             first = next;

@@ -233,7 +233,7 @@ static bool run_exchange(void **tasks, size_t count)
         h->refuse(h->context, &x->request, &too_many_long, &x->response);
     }
     slow = x->slow;
-    http_peer_resume(x->peer); /* After this call the exchange may be freed. */
+    http_peer_resume(x->peer); /* After this call, the exchange may be freed. */
     return slow;
 }
 
@@ -661,7 +661,7 @@ bool http_drain(struct http_server *s, double seconds)
 
     atomic_store(&s->draining, true);
     /*
-     * After this call the kernel refuses new connections, and accept fails in the event loops,
+     * After this call, the kernel refuses new connections, and accept fails in the event loops,
      * which then stop using the listening socket.
      */
     shutdown(s->shared.listening, SHUT_RD);

@@ -81,7 +81,7 @@ size_t lab_find_node(const char *name, size_t n, const char *text);
 
 int lab_name_check(const char *name, struct hm_err *err);
 
-/* Make the list of the commands that create a lab, in order; the caller releases it. */
+/* Create the ordered list of the commands that create a lab; the caller releases it. */
 int lab_plan_make(const struct lab_spec *spec, struct lab_plan *ret_plan, struct hm_err *err);
 void lab_plan_release(struct lab_plan *plan);
 

@@ -155,7 +155,7 @@ struct piece_run {
     /* Number that is added to the iteration numbers that the program reports. */
     double shift;
     size_t points;
-    /* Reason why the child process ended; NULL if the program did not give one. */
+    /* Reason why the child process ended; NULL if the program did not report one. */
     const char *ended;
     bool times_reported; /* True if the program reports the times of its iterations. */
     bool failed;         /* True if memory ran out. */

@@ -1,7 +1,7 @@
 /*
- * Handles the lines of a trace. With --json they are printed unchanged. Otherwise, they are printed
- * as a table that contains all of the first iterations, a decreasing share of the later ones, and a
- * summary at the end.
+ * Handles the lines of a trace. With --json, they are printed unchanged. Otherwise, they are
+ * printed as a table that contains all of the first iterations, a decreasing share of the later
+ * ones, and a summary at the end.
  */
 #include "train_output.h"
 #include "load.h"
@@ -331,8 +331,8 @@ static void handle_object(struct train_output *o, const struct hm_value *object)
                      : hm__value_get(object, "vertices") ? "change"
                                                          : "gap";
         o->limit = fmax(
-            0, hm__value_number(object, "iteration_limit")); /* The limit is 0 if the trace gives
-                                                                none, because fmax ignores NAN. */
+            /* The limit is 0 if the trace does not contain one, because fmax ignores NAN. */
+            0, hm__value_number(object, "iteration_limit"));
         cli_progress_end(&o->progress);
         o->progress = cli_progress_start("iteration", (size_t)o->limit);
         o->simulated = strcmp(value_text(object, "simulated"), "true") == 0;

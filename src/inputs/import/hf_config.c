@@ -107,7 +107,7 @@ static const char *config_text(const struct hm_value *config, const char *key)
 }
 
 /*
- * Returns the model class that the user gives with `architecture=`, otherwise the first class in
+ * Returns the model class that the user specifies with `architecture=`, or else the first class in
  * the key `architectures`; NULL if there is none.
  */
 static const char *class_name(const struct hm_imported *im, const struct hm_value *config)
@@ -188,8 +188,8 @@ static void write_shape(struct hm_text *out, const struct hf_count *c)
 }
 
 /*
- * Longest sequence that a plan assumes if the user gives no length. The contexts in configurations
- * are often much longer than the sequences used in pre-training.
+ * Longest sequence that a plan assumes if the user does not specify a length. The contexts in
+ * configurations are often much longer than the sequences used in pre-training.
  */
 enum { USUAL_SEQUENCE = 8192 };
 

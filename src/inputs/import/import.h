@@ -88,7 +88,7 @@ enum { HM_IMPORT_ITEMS = 64 };
 
 /*
  * A key of a job that is missing in the file, and the value that a plan for the document uses if
- * the user does not give another one.
+ * the user does not specify another one.
  */
 struct hm_import_usual {
     const char *key, *value;
@@ -124,7 +124,7 @@ struct hm_imported {
      * True if the runs or traces need a number of workers that neither the file nor the user gives.
      */
     bool needs_n;
-    /* True if the document is a job without a network, so that the user must give one. */
+    /* True if the document is a job without a network, so that the user must specify one. */
     bool needs_network;
     struct hm_text facts_text;
     /*

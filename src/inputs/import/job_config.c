@@ -2,9 +2,9 @@
  * Reads configurations of launchers: DeepSpeed (JSON) and accelerate (YAML). A value may be "auto",
  * which means that the launcher decides; such a value is reported as "auto". The batch is
  * micro-batch x accumulation x n, so n is known if the file states the other three numbers. The job
- * has no network, because these files do not name one; the user must give it. Two files in the same
- * folder are also read: the configuration of DeepSpeed that a configuration of accelerate names,
- * and a hostfile.
+ * has no network, because these files do not name one; the user must specify it. Two files in the
+ * same folder are also read: the configuration of DeepSpeed that a configuration of accelerate
+ * names, and a hostfile.
  */
 #include <math.h>
 #include <string.h>

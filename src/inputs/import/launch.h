@@ -77,8 +77,8 @@ void hm__launch_init(struct launch *launch);
  */
 void hm__launch_set(struct launch *launch, const char *name, const char *value);
 /*
- * Write the settings as JSON members (facts) and as a job. If the user does not give the number of
- * workers, it is nodes x workers per node.
+ * Write the settings as JSON members (facts) and as a job. If the user does not specify the number
+ * of workers, it is nodes x workers per node.
  */
 void hm__launch_finish(struct hm_imported *im, struct launch *launch);
 

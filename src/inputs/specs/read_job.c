@@ -660,8 +660,8 @@ int hm__read_tree(struct hm_arena *arena, const struct hm_spec *spec, struct hm_
     return rc;
 }
 
-/* If runs give the times, keys about computation and communication may be missing. Each iteration
- * is then assumed to take one second, which the fit replaces. */
+/* If runs provide the times, keys about computation and communication may be missing. Each
+ * iteration is then assumed to take one second, which the fit replaces. */
 static int assume_timed(struct hm_arena *arena, struct hm_value *root, struct hm_err *err)
 {
     int rc = 0;

@@ -26,8 +26,8 @@ static const char *const attentions[] = {"unfused", "flash-triton", "flash2", "f
                                          "sdpa",    "cudnn",        "eager",  NULL};
 static const char *const styles[] = {"eager", "compiled", "fused", NULL};
 /*
- * Names of optimizers, and the bytes of their state per parameter, without the 32-bit copy of the
- * weights.
+ * Names of optimizers, and the size of their state in bytes per parameter, without the 32-bit copy
+ * of the weights.
  */
 static const char *const optimizers[] = {"adamw",      "adam",       "sgd",  "momentum",
                                          "adafactor",  "adam-8bit",  "lion", "muon",

@@ -447,8 +447,8 @@ static int read_input(struct hm_reader *reader, const struct hm_value *value,
     return rc;
 }
 
-/* Returns whether a string gives sizes such as "784-2500-10": a fully connected network with
- * sigmoids between its layers. */
+/* Returns whether a string lists sizes such as "784-2500-10", which describe a fully connected
+ * network with sigmoids between its layers. */
 static bool is_sizes(const char *text)
 {
     size_t digits = strspn(text, "0123456789-");

@@ -25,7 +25,7 @@ struct hm_spec {
     bool is_cluster; /* True if the specification is a cluster instead of a job with a cluster. */
     /* True if the specification is not trusted: it may not name files or ask for large graphs. */
     bool closed;
-    bool timed; /* True if runs give the times, so that a job need not describe computation. */
+    bool timed; /* True if runs provide the times, so that a job need not describe computation. */
 };
 
 /* Read a job or a cluster. A cluster may also be a string that names a machine in the catalog. */

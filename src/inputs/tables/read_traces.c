@@ -48,7 +48,7 @@ static int fail_missing(struct trace_reader *r, enum hm_trace_role role, int lin
 /* ---- rows ----------------------------------------------------------------------------------- */
 
 /*
- * Returns a number from a row, or from the header line if the row does not give it; head may be
+ * Returns a number from a row, or from the header line if the row does not contain it; head may be
  * NULL.
  */
 static double known_number(const struct hm_trace_cells *cells, const struct hm_trace_cells *head,
@@ -57,7 +57,7 @@ static double known_number(const struct hm_trace_cells *cells, const struct hm_t
     return head && isnan(cells->numbers[role]) ? head->numbers[role] : cells->numbers[role];
 }
 
-/* Returns the key that identifies the trace of a row. Values that the row does not give come from
+/* Returns the key that identifies the trace of a row. Values that are missing in the row come from
  * the header line; head may be NULL. */
 static struct hm_trace_key trace_key(const struct hm_trace_cells *cells,
                                      const struct hm_trace_cells *head)

@@ -25,7 +25,7 @@ struct finish {
     struct hm_trace_notes notes;
     bool objective; /* True if the loss measure is the objective; otherwise it is
                        hm_trace_row.other. */
-    bool bests;     /* True if the files give the optimal value P* of this loss measure. */
+    bool bests;     /* True if the files specify the optimal value P* of this loss measure. */
     bool diverged;  /* True if at least one trace diverged. */
 };
 

@@ -46,7 +46,7 @@ struct hm_trace_row {
     int line;
 };
 
-/* The values of a row of a trace that give the optimum P* or a bound on P*; NaN if not given. */
+/* Values in a row of a trace that specify the optimum P* or a bound on P*; NaN if not given. */
 struct hm_trace_bests {
     double best, suboptimality, gap;
 };

@@ -24,7 +24,7 @@ struct hm_archive {
     int file;           /* Open file; -1 for bytes in memory. */
     const char *memory; /* Bytes of the archive, borrowed; NULL if they are in the file. */
     uint64_t length;
-    /* Members that are files, in the arena; folders are left out. */
+    /* Members that are files, in the arena; folders are omitted. */
     struct hm_archive_member *members;
     size_t count;
     bool cut;               /* True if the archive is truncated. */

@@ -1,7 +1,7 @@
 /*
  * Distributes rows over ranks: the rows are put into a certain order and divided into n blocks;
- * rank k holds the k-th block. Blocks have equal lengths unless the communicator gives the ranks
- * different shares. The order does not depend on n, so that values that belong to rows can be
+ * rank k holds the k-th block. Blocks have equal lengths unless the communicator assigns different
+ * shares to the ranks. The order does not depend on n, so that values that belong to rows can be
  * redistributed if a run is resumed with another number of ranks.
  */
 #ifndef HM_SHARD_H
