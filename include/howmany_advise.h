@@ -216,7 +216,7 @@ struct hm_g_error {
     size_t points;      /* Number of points that were predicted. */
     double median, rms; /* Median absolute error and root mean square error of log10(P - P*). */
     double covered;     /* Share of the points that lie inside their intervals, 0 to 1. */
-    bool inside;        /* True if the fit used traces on fewer and on more than m workers. */
+    bool inside;        /* True if the fit used traces both on fewer and on more than m workers. */
 };
 
 /* One form of the loss curve that was considered. */

@@ -453,8 +453,8 @@ struct hm_slowness {
     double pause_s; /* Time in seconds that is added to a slow iteration, >= 0. */
     double slow_nodes; /* Number of machines that are always slow; they are the last machines in
                           use. */
-    double
-        slow_factor; /* Factor by which the slow machines are slower, > 1; 0 if there are none. */
+    /* Factor by which the slow machines are slower, > 1; 0 if there are none. */
+    double slow_factor;
     const double *speeds; /* Relative speeds of the first machines, > 0; all other machines have
                              speed 1. */
     size_t speed_count;

@@ -36,8 +36,8 @@ struct hm_sizes {
  * 0 and differs from their number of rows.
  */
 bool hm__traces_sized(const struct hm_traces *traces, double rows);
-/* Converts traces that were measured on data sets of different sizes to a data set of
- * settings->rows rows or, if that is 0, to the size of the largest data set of any trace. */
+/* Converts traces that were measured on data sets of different sizes, so that they apply to a data
+ * set of settings->rows rows or, if that is 0, of the largest size in the traces. */
 int hm__sizes_init(struct hm_sizes *sizes, struct hm_arena *arena, const struct hm_traces *traces,
                    const struct hm_converge_settings *settings, struct hm_err *err);
 /* Returns how the loss curve of an algorithm depends on the number of rows; NULL if this is

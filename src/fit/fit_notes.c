@@ -1,7 +1,7 @@
 /*
- * Adds notes about the unit of the times of the runs and about the dependence of their work on n. A
- * wrong assumption about either of them changes a prediction more than all errors of the runs, so
- * every assumption that the table does not confirm is stated.
+ * Adds notes about the unit of the runs' times and about how their work depends on n. A wrong
+ * assumption about either of these changes a prediction more than all measurement errors, so every
+ * assumption that the table does not confirm is stated.
  */
 #include "fit.h"
 

@@ -78,8 +78,8 @@ struct hm_allreduce hm__allreduce_init(enum hm_scheme scheme, double n, const st
     reached.link.latency_s *= k->coll_hop;
     reached.fabric.bandwidth_bytes_per_s *= k->coll_port;
     /*
-     * A message takes a latency plus its bytes times a time per byte, so evaluating a message of
-     * one byte gives both coefficients.
+     * The time of a message is a latency plus its bytes times a time per byte, so the time of a
+     * one-byte message determines both coefficients.
      */
     struct hm_wire_time time = hm__collective_eval(scheme, n, 1, &reached);
     a.scheme = scheme;

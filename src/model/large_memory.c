@@ -174,8 +174,8 @@ static void set_activations(const struct hm_large_case *x, const struct hm_layou
                        : 0;
     bool plain = w->software == HM_SOFTWARE_EAGER && net->gated;
     /*
-     * Size of a logit in bytes: 16 bits, a copy with 32 bits, and the gradient unless it overwrites
-     * the copy.
+     * Size of a logit in bytes: 2 bytes, a 32-bit copy, and the gradient unless it overwrites the
+     * copy.
      */
     double bytes = w->fused_loss ? 6 : plain ? x->constants->eager_logits : 10;
     double logits = net->encoder ? 0 : bytes * rows * net->vocabulary / l->tensor;

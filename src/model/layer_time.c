@@ -138,7 +138,7 @@ void hm__layer_costs_eval(const struct hm_layer_costs *costs, const double *b, s
     }
 }
 
-/* Adds one stage of the backward pass, and the message of its gradient, to each case of a block,
+/* Adds one stage of the backward pass, and the message with its gradient, to each case of a block,
  * where a case is a number of samples. */
 static void stage_eval_block(const struct hm_stage *s, const double *restrict b,
                              const double *restrict latency_s, const double *restrict per_byte_s,

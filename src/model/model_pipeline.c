@@ -192,8 +192,8 @@ static double units_least(const struct hm_place_unit *units, size_t count,
 }
 
 /*
- * Returns the time in seconds of the update, and of summing the gradients of the largest stage over
- * all pipelines.
+ * Returns the time in seconds for the update and for summing the gradients of the largest stage
+ * over all pipelines.
  */
 static double case_finish(const struct hm_model *m, const struct pipeline_case *c,
                           double parameters)

@@ -1,5 +1,5 @@
 /*
- * Estimates the errors of the predictions of a specification sheet by comparison with measured
+ * Estimates the errors of a specification sheet's predictions by comparing them with measured
  * steps.
  *
  * For each kind of job and hardware, the table contains the mean and standard deviation of r =

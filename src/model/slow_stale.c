@@ -166,8 +166,8 @@ int hm__slow_stale(struct hm_slow *w, double n, double staleness, double seconds
 
     if (apart == 0 || n == 1 || !hm__slowness_drawn(w->slowness)) {
         /*
-         * A single worker waits for no other; without random draws, all workers are as fast as the
-         * slowest.
+         * A single worker does not wait for others; without random draws, all workers are as fast
+         * as the slowest.
          */
         *ret_seconds =
             (n == 1 ? mean_seconds(w, 0, 1, seconds) : hm__slow_order(w, n, 0, seconds)) + extra;

@@ -15,8 +15,8 @@ struct hm_variant {
     /* Factors that multiply the bandwidth, the latency and the flop per second of the hardware. */
     double bandwidth, latency, flops;
     double work; /* Factor that multiplies the number of samples in an iteration. */
-    struct hm_scaled
-        quantity; /* Factor that multiplies one quantity of the section `where:` of the job. */
+    /* Factor that multiplies one quantity of the section `where:` of the job. */
+    struct hm_scaled quantity;
     const struct hm_parts *parts; /* Splits of a graph for n = 1..part_count; borrowed. */
     size_t part_count;
     bool balanced;     /* True if each worker has the mean number of edges. */

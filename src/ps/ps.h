@@ -64,7 +64,7 @@ int hm__ps_run(struct hm_comm *world, const struct hm_ps_settings *settings,
 struct hm_ps_server;
 int hm__ps_server_new(struct hm_comm *world, const struct hm_ps_layout *layout,
                       struct hm_ps_server **ret_server, struct hm_err *err);
-/* Process the messages of the workers until all of them have returned. */
+/* Process the workers' messages until all workers have returned. */
 void hm__ps_server_run(struct hm_ps_server *server);
 void hm__ps_server_free(struct hm_ps_server *server);
 

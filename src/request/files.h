@@ -22,8 +22,8 @@ struct hm_files {
     bool (*exists)(const char *path);
     bool (*is_folder)(const char *path);
     /*
-     * The function `import` reads a file of another tool, `is_foreign` checks whether a file was
-     * written by another tool, and `walk` calls a function for each file of a folder.
+     * The function `import` reads a file from another tool, `is_foreign` checks whether a file was
+     * written by another tool, and `walk` calls a function for each file in a folder.
      */
     int (*import)(const struct hm_import_from *from, struct hm_imported **ret_import,
                   struct hm_err *err);

@@ -1,4 +1,4 @@
-/* The verb import: converts files of other tools to runs, traces, networks, clusters and jobs. */
+/* The verb import: converts files from other tools to runs, traces, networks, clusters and jobs. */
 #include <math.h>
 #include <string.h>
 

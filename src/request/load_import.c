@@ -352,7 +352,7 @@ static void join_launch(struct hm_imported *network, const struct hm_imported *l
 }
 
 /*
- * Finds the network and the launcher's configuration among the files of a folder, and joins them.
+ * Finds the network and the launcher's configuration among the files in a folder, and joins them.
  * Returns false unless there is exactly one of each.
  */
 static bool join_folder(struct hm_imported *const *items, size_t count, size_t *ret_network,
@@ -379,8 +379,9 @@ static bool join_folder(struct hm_imported *const *items, size_t count, size_t *
 }
 
 /*
- * Imports the files of a folder. If there are exactly one network and one launcher's configuration,
- * they are joined. Otherwise, the first file (by name) that contains a network or a job is used.
+ * Imports the files in a folder. If there is exactly one network and exactly one launcher's
+ * configuration, they are joined. Otherwise, the first file (by name) that contains a network or a
+ * job is used.
  */
 static int import_folder_job(struct hm_call *call, const struct hm_document *d,
                              struct hm_imported **ret_import, const char **ret_note,

@@ -1,4 +1,4 @@
-/* Loads runs, traces or a job from files of other tools. */
+/* Loads runs, traces or a job from files that other tools have written. */
 #ifndef HM_LOAD_IMPORT_H
 #define HM_LOAD_IMPORT_H
 
@@ -21,9 +21,10 @@ bool hm__is_foreign(struct hm_call *call, const struct hm_document *document);
 /* Returns whether a document is a folder or an archive, so that the files in it are imported. */
 bool hm__is_import_folder(struct hm_call *call, const struct hm_document *document);
 /*
- * Load runs, traces, a job or a cluster from files of other tools. The tree of a job or a cluster
- * is allocated in the arena of the call and stored in the specification. Keys that are missing in
- * the file receive default values; *ret_note lists the values that the user did not override.
+ * Load runs, traces, a job or a cluster from files that other tools have written. The tree of a job
+ * or a cluster is allocated in the arena of the call and stored in the specification. Keys that are
+ * missing in the file receive default values; *ret_note lists the values that the user did not
+ * override.
  */
 int hm__load_foreign_runs(struct hm_call *call, const struct hm_document *document,
                           struct hm_runs **ret_runs, struct hm_err *err);

@@ -310,8 +310,8 @@ bool hm__is_fact(const char *assignment)
 }
 
 /*
- * Rejects properties of imported files in the field `set`, such as n=8, if no file of another tool
- * was read.
+ * Rejects properties of imported files in the field `set`, such as n=8, if no file from another
+ * tool was read.
  */
 static int check_facts(const struct hm_call *call, struct hm_err *err)
 {

@@ -296,7 +296,7 @@ struct hm_call {
      */
     const struct hm_texts *facts;
     /*
-     * True if a file of another tool was read, so that properties of imported files in the field
+     * True if a file from another tool was read, so that properties of imported files in the field
      * `set` have an effect.
      */
     bool imported;

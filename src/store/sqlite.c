@@ -101,7 +101,7 @@ static int find_refusal(const char *where)
     return number;
 }
 
-/* Returns the last system error on the file of the store, or on its log. */
+/* Returns the last system error that concerns the store's file or its log. */
 static int file_error(sqlite3 *db, int which)
 {
     sqlite3_file *file = NULL;

@@ -74,8 +74,7 @@ struct hm_trace_point {
      * workers.
      */
     double wait_s;
-    double staleness; /* Mean number of clocks by which the weights w were stale when they were
-                         read. */
+    double staleness; /* Mean staleness of the weights w when they were read, in clocks. */
     double dropped;   /* Number of gradients that servers dropped since the last evaluation. */
     /*
      * Resources that each rank has used since the last evaluation, workers first, borrowed; NULL if

@@ -82,8 +82,8 @@ struct train_options {
     struct hm_train_limits limits;
     double epochs; /* Maximum number of passes over the data; 0 for no limit. */
     double eval_every, save_every;
-    bool usage; /* True to report the CPU time, the memory and the messages of each rank at each
-                   evaluation. */
+    bool usage; /* True to report the CPU time, the memory and the bytes sent and received by each
+                   rank at each evaluation. */
     bool resume;
     bool adopt; /* True to also allow resuming from a checkpoint of another algorithm. */
     /* Settings of belief propagation, from its options. */

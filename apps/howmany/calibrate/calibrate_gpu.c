@@ -63,7 +63,7 @@ static const char kernels[] =
     " shl.b64 %d4, %d3, 2;\n add.u64 %d5, %d1, %d4;\n st.global.u32 [%d5], %r4;\n"
     "DONE:\n ret;\n}\n";
 
-/* Reports an error of the CUDA driver, with the name of the function that failed. */
+/* Reports an error from the CUDA driver, with the name of the function that failed. */
 static int cuda_fail(const struct cuda_state *cuda, const char *function, int error,
                      struct hm_err *err)
 {
@@ -278,8 +278,8 @@ static int load_driver(struct cuda_driver *driver, struct hm_err *err)
     void *library;
 
     if (hm__library_open("libcuda.so.1", "the NVIDIA driver", &library, err)) {
-        /* The message of the dynamic loader about a missing library is replaced by a message about
-         * the missing GPU. */
+        /* The dynamic loader's message about a missing library is replaced by a message about the
+         * missing GPU. */
         if (err)
             err->message[0] = err->hint[0] = '\0', err->code = 0;
         hm__fail(err, HM_E_UNSUPPORTED,

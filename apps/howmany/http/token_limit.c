@@ -10,7 +10,7 @@ enum { ENTRIES = 4096 };
 struct token_limit {
     pthread_mutex_t lock;
     struct token_count {
-        double since_s; /* Time in seconds of the first token that `wrong` counts. */
+        double since_s; /* Time in seconds at which the first token counted in `wrong` arrived. */
         unsigned wrong;
     } entries[ENTRIES];
 };

@@ -21,9 +21,8 @@ int launch_append_format(const char *path)
     return -1;
 }
 
-/* Reads the first line of a file; it is empty if there is none. Returns 0 or the error of the
- * system.
- */
+/* Reads the first line of a file; the line is empty if there is none. Returns 0 or a system error
+ * code. */
 static int read_first_line(const char *path, char *first, size_t room)
 {
     FILE *file = fopen(path, "r");

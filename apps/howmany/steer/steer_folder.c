@@ -504,8 +504,8 @@ static int piece_damaged(const char *path)
                         path);
 }
 
-/* Apply the last record of the file of a piece, which says how the piece ended, to its run and to
- * the state of the training. */
+/* Apply the last record of a piece's file, which says how the piece ended, to its run and to the
+ * state of the training. */
 static void apply_end(struct steer_folder *f, struct steer_state *state, struct steer_line *line,
                       const struct hm_value *end)
 {
@@ -529,7 +529,7 @@ static void apply_end(struct steer_folder *f, struct steer_state *state, struct 
         state->startup_s = state->startup_s > 0 ? fmin(state->startup_s, startup) : startup;
 }
 
-/* Read one record (a line) of the file of a piece. Returns 0, or EXIT_USAGE with a message. */
+/* Read one record (a line) of a piece's file. Returns 0, or EXIT_USAGE with a message. */
 static int piece_read_line(struct steer_folder *f, struct steer_state *state,
                            struct steer_line *line, const char *text, const char *path, bool points,
                            bool *ended)
@@ -554,8 +554,8 @@ static int piece_read_line(struct steer_folder *f, struct steer_state *state,
     return rc;
 }
 
-/* Read the file of a piece (one child process) of a run. If `points` is true, the measured points
- * are added to the run. */
+/* Read the file of a piece of a run, which is one child process. If `points` is true, the measured
+ * points are added to the run. */
 static int piece_read(struct steer_folder *f, struct steer_state *state, struct steer_line *line,
                       const char *path, bool points)
 {

@@ -230,7 +230,7 @@ static struct study_entry entry_of_trace(const struct hm_trace *trace)
                                 .objective = trace->loss[last]};
 }
 
-/* Set the entry of a run in the table of results from the files of the run. */
+/* Set the entry of a run in the table of results, using the files of the run. */
 static int read_run(struct study_folder *f, const struct study_run *run)
 {
     struct study_entry *entry = study_table_at(&f->table, run);

@@ -45,8 +45,8 @@ static int read_dead_rank(const char *tail)
     return (int)rank;
 }
 
-/* Print the error messages of the ranks without the messages of the launcher. Returns false if the
- * ranks wrote none. */
+/* Print the error messages of the ranks without the launcher's messages. Returns false if the ranks
+ * wrote none. */
 static bool print_rank_errors(const char *tail)
 {
     bool any = false, ours = false;

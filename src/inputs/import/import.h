@@ -1,5 +1,5 @@
 /*
- * Imports files of other tools: logs, traces, configurations, model files. Each format has one
+ * Imports files from other tools: logs, traces, configurations, model files. Each format has one
  * source file with one struct hm_importer, to which the list hm__importers points;
  * docs/reference/formats.md describes each format. A reader recognises a file by its content and
  * fills in a struct hm_imported:
@@ -191,7 +191,7 @@ void hm__import_csv(const struct hm_import_table *table, struct hm_text *out);
  */
 bool hm__import_is_pattern(const char *path);
 /*
- * Call `visit` for a file, for the files that a pattern matches, or for the files of a folder in
+ * Call `visit` for a file, for the files that a pattern matches, or for the files in a folder in
  * the order of their names, with subfolders up to three levels deep. A folder that holds a Spark
  * event log is visited once, like a single file.
  */

@@ -91,7 +91,7 @@ struct hm_trace_file {
 
 struct hm_trace_table {
     struct hm_traces_settings settings;
-    struct hm_arena *arena;      /* Owns the strings of the traces, and at the end all results. */
+    struct hm_arena *arena;      /* Owns the strings of the traces and, at the end, all results. */
     struct hm_arena *groups;     /* Owns the groups of the current file. */
     struct hm_trace_file *files; /* All files whose reading has begun; owned. */
     size_t file_count;

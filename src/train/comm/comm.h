@@ -56,7 +56,7 @@ struct hm_comm_ops {
     /* Barrier; in a simulation, all ranks leave it at exactly the same virtual time. */
     void (*barrier)(struct hm_comm *comm);
     /*
-     * Non-blocking messages. They use a separate channel and never match messages of the blocking
+     * Non-blocking messages. They use a separate channel and never match messages from the blocking
      * functions above. The back end (such as MPI) owns a request until the message is complete; the
      * buffer must stay valid until then.
      */
