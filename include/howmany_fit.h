@@ -43,6 +43,14 @@ struct hm_column {
 /* Value of a column `timing`: the time of the run includes its start-up. */
 #define HM_TIMING_WHOLE "whole run"
 
+struct hm_stored_sample; /* Defined in howmany_store.h. */
+
+/* Samples (iterations) of one run. */
+struct hm_run_samples {
+    const struct hm_stored_sample *samples;
+    size_t count;
+};
+
 struct hm_runs {
     const char *source; /* Name of the file, or another name of the table; may be NULL. */
     size_t count;       /* Number of rows. */
@@ -58,7 +66,9 @@ struct hm_runs {
     const char *unit;
     struct hm_column *columns;
     size_t column_count;
-    int *lines;   /* Line of each row in its file; NULL means that lines are unknown. */
+    int *lines; /* Line of each row in its file; NULL means that lines are unknown. */
+    /* Samples of each row, which a store keeps with the run; NULL means that no row has samples. */
+    struct hm_run_samples *samples;
     void *memory; /* Owns all memory of this struct. */
 };
 

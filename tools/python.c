@@ -22,7 +22,7 @@ static const char file_head[] =
     "from typing import Any, ClassVar, Dict, List, Optional\n"
     "\n"
     "from ._answers import Answer, Record, register\n"
-    "from ._request import Verb, ask\n"
+    "from ._request import Verb, ask, checked\n"
     "from ._values import (Choices, Document, Documents, Factor, Machines, Numbers, Pairs, Place,\n"
     "                      Quantity, Terms, Texts)\n"
     "\n";
@@ -221,7 +221,7 @@ static void print_docstring(const struct hm_verb *verb)
 
 static void print_verb(const struct hm_verb *verb)
 {
-    printf("\n\ndef ");
+    printf("\n\n@checked\ndef ");
     print_identifier(verb->name);
     printf("(\n");
     print_parameters(verb);

@@ -5,6 +5,8 @@ import html
 import json
 from typing import TYPE_CHECKING, Any, ClassVar, Dict, Iterator, List, Mapping, Optional, Type, TypeVar
 
+from ._values import suggestion
+
 if TYPE_CHECKING:
     from ._request import Request
 
@@ -51,7 +53,8 @@ class Record:
             return self._wrap(member, data[member])
         if member in type(self).__dict__.get("__annotations__", {}):
             return None  # The answer leaves this member out.
-        raise AttributeError(f"{type(self).__name__} has no member '{member}'; it has {', '.join(data)}")
+        near = suggestion(member, data) or "; it has " + ", ".join(data)
+        raise AttributeError(f"{type(self).__name__} has no member '{member}'{near}")
 
     def __getitem__(self, name: str) -> Any:
         return self._wrap(name, self._object()[name])
@@ -133,6 +136,9 @@ class Answer(Record):
         """The rows of the table of the answer, or of the list with this name."""
         data = self._object()
         name = part or TABLES.get(type(self).__name__, "")
+        if name and not isinstance(data.get(name, []), list) or part and part not in data:
+            lists_here = [key for key, value in data.items() if isinstance(value, list)]
+            raise KeyError(f"{type(self).__name__} has no list '{name}'; it has {', '.join(lists_here)}")
         if name:
             return [row if isinstance(row, dict) else {name: row} for row in data[name] or []]
         lists = [(key, value) for key, value in data.items() if isinstance(value, list) and value and isinstance(value[0], dict)]

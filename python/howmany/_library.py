@@ -16,6 +16,9 @@ from typing import Any, List, NamedTuple, Optional, Sequence, Tuple
 CODES = {-1: "nomem", -2: "io", -3: "syntax", -4: "key", -5: "missing", -6: "type", -7: "unit", -8: "range",
          -9: "formula", -10: "name", -11: "limit", -12: "conflict", -13: "unsupported"}
 
+#: The name under which the library gets the arguments that are dicts or lists.
+VALUES = "body.json"
+
 
 class Error(Exception):
     """A request that cannot be answered.
@@ -25,7 +28,8 @@ class Error(Exception):
     field: the argument, or the path of the key inside a document, such as cluster.fabric.bandwidth
     message: what is wrong; it names the value
     hint: what would be right; may be empty
-    source, line: the document and its line; "request" and 0 if the error is about an argument
+    source, line: the document and its line (for a list of rows, the row); "request" or "", and 0, if the error is about
+        an argument
     """
 
     def __init__(self, message: str, *, code: str = "", field: str = "", hint: str = "", source: str = "",
@@ -34,6 +38,10 @@ class Error(Exception):
         self.hint, self.source, self.line = hint, source, line
         place = "" if source in ("", "request") else source + (f":{line}" if line else "") + ": "
         super().__init__(place + (f"{field}: " if field else "") + message + (f"\n  {hint}" if hint else ""))
+
+    def hinted(self, hint: str) -> "Error":
+        """The same error with a hint."""
+        return Error(self.message, code=self.code, field=self.field, hint=hint, source=self.source, line=self.line)
 
 
 class Err(Structure):
@@ -45,8 +53,11 @@ class Err(Structure):
         def text(value: bytes) -> str:
             return value.decode("utf-8", "replace")
 
+        source, line = text(self.source), int(self.line)
+        if source == VALUES:  # The caller gave values, and has no such file.
+            source, line = "", 0
         return Error(text(self.message), code=CODES.get(self.code, ""), field=text(self.field), hint=text(self.hint),
-                     source=text(self.source), line=self.line)
+                     source=source, line=line)
 
 
 class Limits(Structure):
@@ -262,7 +273,7 @@ def run(verb: str, texts: Sequence[Tuple[str, str]], contents: Sequence[Tuple[st
             check(lib.hm_request_set_document(request, field.encode(), field.encode(), raw, len(raw), byref(err)), err)
         if body is not None:
             raw = body.encode()
-            check(lib.hm_request_read(request, raw, len(raw), b"body.json", byref(err)), err)
+            check(lib.hm_request_read(request, raw, len(raw), VALUES.encode(), byref(err)), err)
         check(lib.hm_request_run(request, byref(context), byref(answer), byref(err)), err)
         reply = answer.contents
         files = [File(f.path.decode(), f.text.decode(), f.program.decode() if f.program else None)

@@ -5,16 +5,17 @@ import json
 import math
 from typing import Any, Dict, Iterable, List, Mapping, Optional
 
-from ._request import Request
-from ._values import Document, is_columns, is_frame, columns_to_rows
+from ._request import Request, unknown_argument
+from ._values import Document, is_columns, is_frame, columns_to_rows, parameters, with_index
 from ._verbs import VERBS, Plan, plan
 
 #: Parameters of plan; every other column is a key of the job.
-PARAMETERS = set(plan.__code__.co_varnames[:plan.__code__.co_argcount + plan.__code__.co_kwonlyargcount])
+PARAMETERS = set(parameters(plan))
 
 
 def table_rows(table: Any) -> Iterable[Mapping[str, Any]]:
     if is_frame(table):
+        table = with_index(table)
         return columns_to_rows({name: table[name].tolist() for name in table.columns})
     return columns_to_rows(table) if is_columns(table) else list(table)
 
@@ -56,9 +57,9 @@ def plans(table: Any, job: Optional[Document] = None, **common: Any) -> Plans:
     answers: List[Plan] = []
     verb = VERBS["plan"]
     shared = common.pop("set", None) or {}
-    unknown = set(common) - PARAMETERS
-    if unknown:
-        raise TypeError(f"plan has no argument {', '.join(sorted(unknown))}")
+    for name in common:
+        if name not in PARAMETERS:
+            raise unknown_argument("plans", name, parameters(plan))
     for row in table_rows(table):
         known = {k: v for k, v in row.items() if v is not None and not (isinstance(v, float) and math.isnan(v))}
         keys = {k: v for k, v in known.items() if k not in PARAMETERS}

@@ -24,8 +24,10 @@ from ._store import Store
 #: Variables in which launchers give the number of processes and the rank: torchrun, Slurm, Open MPI, MPICH.
 WORLD_SIZES = ("WORLD_SIZE", "SLURM_NTASKS", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE")
 RANKS = ("RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK")
-#: A run with more iterations than this is stored with evenly spaced ones.
+#: A run with more iterations than this is stored with evenly spaced ones; to a server fewer are sent, since a request may
+#: have 1 MiB.
 MOST_SAMPLES = 10000
+MOST_SENT = 5000
 
 
 def from_environment(names: Tuple[str, ...], fallback: int) -> int:
@@ -48,12 +50,29 @@ def number(value: Any) -> float:
         return math.nan
 
 
-def device_name() -> Optional[str]:
-    torch = sys.modules.get("torch")
+def processor_name() -> Optional[str]:
     try:
-        return str(torch.cuda.get_device_name()) if torch and torch.cuda.is_available() else None
-    except (AttributeError, RuntimeError):
-        return None
+        with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as stream:
+            for line in stream:
+                if line.lower().startswith(("model name", "cpu model")):
+                    return line.split(":", 1)[1].strip() or None
+    except OSError:
+        pass
+    return None
+
+
+def device_name() -> Optional[str]:
+    """The accelerator that PyTorch or TensorFlow uses in this process, else the processor."""
+    torch, tensorflow = sys.modules.get("torch"), sys.modules.get("tensorflow")
+    try:
+        if torch and torch.cuda.is_available():
+            return str(torch.cuda.get_device_name())
+        found = tensorflow.config.list_physical_devices("GPU") if tensorflow else []
+        if tensorflow and found:
+            return str(tensorflow.config.experimental.get_device_details(found[0]).get("device_name") or found[0].name)
+    except (AttributeError, RuntimeError, ValueError):
+        pass
+    return processor_name()
 
 
 class Recorder:
@@ -162,6 +181,11 @@ class Recorder:
     # ---- the run ----
 
     @property
+    def iterations(self) -> int:
+        """The number of iterations that have ended."""
+        return len(self._ends)
+
+    @property
     def seconds(self) -> List[float]:
         """The seconds of each iteration so far."""
         return [end - begin for begin, end in zip([self._began, *self._ends], self._ends)]
@@ -184,12 +208,13 @@ class Recorder:
         values.update(self.columns)
         return {name: value for name, value in values.items() if value is not None}
 
-    def samples(self) -> List[Tuple[int, float, float, float]]:
-        """(iteration, seconds, elapsed seconds, loss) of the iterations whose loss is known, or of all if none is."""
+    def samples(self, most: int = MOST_SAMPLES) -> List[Tuple[int, float, float, float]]:
+        """(iteration, seconds, elapsed seconds, loss) of the iterations whose loss is known, or of all if none is; at most
+        so many, evenly spaced."""
         times = self.seconds
         losses = {iteration: number(loss) for iteration, loss in self._losses if iteration <= len(times)}
         chosen = sorted(losses) if losses else range(1, len(times) + 1)
-        stride = -(-len(chosen) // MOST_SAMPLES) if chosen else 1
+        stride = -(-len(chosen) // most) if chosen else 1
         return [(i, times[i - 1], self._ends[i - 1] - self._began, losses.get(i, math.nan))
                 for i in list(chosen)[stride - 1::stride]]
 
@@ -214,7 +239,7 @@ def write(recorder: Recorder, to: Optional[str], token: Optional[str]) -> None:
     if to == "-":
         write_lines(recorder)
     elif to and to.startswith(("http://", "https://")):
-        write_server(recorder.run(), to, token)
+        write_server(recorder, to, token)
     else:
         write_store(recorder, to)
 
@@ -230,18 +255,34 @@ def write_lines(recorder: Recorder) -> None:
     sys.stdout.flush()
 
 
-def write_server(run: Dict[str, Any], to: str, token: Optional[str]) -> None:
-    """Send the run, without its samples, to a server."""
+def write_server(recorder: Recorder, to: str, token: Optional[str]) -> None:
+    """Send the run with its samples to a server."""
+    names = [field[0] for field in StoredSample._fields_]
+    run = {**recorder.run(), "samples": [{name: float(f"{value:.9g}") for name, value in zip(names, sample) if math.isfinite(value)}
+                                         for sample in recorder.samples(MOST_SENT)]}
     head = {"Content-Type": "application/json"}
     token = token or os.environ.get("HOWMANY_TOKEN")
     if token:
         head["Authorization"] = f"Bearer {token}"
-    request = urllib.request.Request(to.rstrip("/") + "/v1/runs", json.dumps([run]).encode(), head, method="POST")
+    request = urllib.request.Request(to.rstrip("/") + "/v1/runs", json.dumps([run], separators=(",", ":")).encode(), head, method="POST")
     try:
         with urllib.request.urlopen(request, timeout=30) as response:
             response.read()
     except urllib.error.HTTPError as error:
-        raise _library.Error(f"{to} refused the run: {error.read().decode(errors='replace')[:300]}", code="io") from error
+        raise refusal(to, error) from error
+
+
+def refusal(to: str, error: urllib.error.HTTPError) -> _library.Error:
+    """The error of a server that does not take a run; its body is a problem document (RFC 9457) if the server is ours."""
+    text = error.read().decode(errors="replace")
+    try:
+        problem = json.loads(text)
+        detail, field, hint = (str(problem.get(name) or "") for name in ("detail", "field", "hint"))
+    except (ValueError, AttributeError):
+        detail, field, hint = text[:300], "", ""
+    if error.code in (401, 403):
+        hint = "give token, or set HOWMANY_TOKEN, to a token that may write"
+    return _library.Error(f"{to} refused the run ({error.code}): {detail or error.reason}", code="io", field=field, hint=hint)
 
 
 def write_store(recorder: Recorder, to: Optional[str]) -> None:

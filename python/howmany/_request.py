@@ -1,20 +1,22 @@
 """From the arguments of a function to an answer."""
 from __future__ import annotations
 
+import functools
 import keyword
 import os
 import shutil
 import subprocess
 import tempfile
-from typing import Any, Dict, Mapping, NamedTuple, Optional, Sequence, Tuple, Type, TypeVar
+from typing import Any, Callable, Dict, Mapping, NamedTuple, Optional, Sequence, Tuple, Type, TypeVar, cast
 
 from . import _library
 from ._answers import Answer
-from ._values import Fields, encode
+from ._values import Fields, encode, parameters, suggestion
 
 #: Fields that name files to write.
 OUTPUTS = ("plot", "save", "output")
 T = TypeVar("T", bound=Answer)
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Verb(NamedTuple):
@@ -39,8 +41,13 @@ class Request:
         """Run the request with more fields; with `quiet`, no files are written."""
         fields = self.fields
         texts = [pair for pair in fields.texts if not (quiet and pair[0] in OUTPUTS)]
-        return _library.run(self.verb.name, [*texts, *extra], fields.contents,
-                            encode(fields.trees) if fields.trees else None)
+        try:
+            return _library.run(self.verb.name, [*texts, *extra], fields.contents, encode(fields.trees) if fields.trees else None)
+        except _library.Error as error:
+            if error.code == "io" and not error.hint and any(": " in text and text == error.source for _, text in texts):
+                raise error.hinted("a text without a line break is the name of a file; give contents with a line break, or a dict"
+                                   ) from None
+            raise
 
     def chart(self) -> Optional[str]:
         """The picture of the answer as SVG; None if the verb has none or gnuplot is not installed."""
@@ -74,6 +81,28 @@ def write_files(files: Sequence[_library.File]) -> None:
         else:
             with open(file.path, "w", encoding="utf-8") as stream:
                 stream.write(file.text)
+
+
+def unknown_argument(function: str, name: str, names: Sequence[str]) -> TypeError:
+    """The error for an argument that a function does not have."""
+    hint = suggestion(name, names)
+    if not hint and "set" in names:
+        hint = f"; a key of the job is given by set={{{name!r}: …}}"
+    return TypeError(f"{function}() has no argument '{name}'{hint}")
+
+
+def checked(function: F) -> F:
+    """Make a function name the argument that was probably meant when it gets one that it does not have."""
+    names = parameters(function)
+    known = frozenset(names)
+
+    @functools.wraps(function)
+    def call(*positional: Any, **named: Any) -> Any:
+        if not named.keys() <= known:
+            raise unknown_argument(function.__name__, next(name for name in named if name not in known), names)
+        return function(*positional, **named)
+
+    return cast(F, call)
 
 
 def ask(cls: Type[T], verb: Verb, arguments: Mapping[str, Any]) -> T:

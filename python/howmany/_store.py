@@ -5,6 +5,7 @@ import os
 from typing import Any, Iterator, List, Optional, Union
 
 from . import _library, _verbs
+from ._request import checked
 from ._values import Document, Documents, Numbers, Pairs, Quantity
 
 
@@ -27,6 +28,7 @@ class Store:
     def __repr__(self) -> str:
         return f"howmany.Store({self.where!r})"
 
+    @checked
     def page(self, *, where: Optional[Pairs] = None, since: Optional[str] = None, until: Optional[str] = None,
              sort: Optional[str] = None, limit: Optional[Quantity] = None, after: Optional[str] = None) -> _verbs.RunsPage:
         """One page of runs, newest first; `next` of the page is `after` of the following one."""

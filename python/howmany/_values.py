@@ -6,13 +6,15 @@ list of dicts, or a dict of columns) becomes rows.
 """
 from __future__ import annotations
 
+import difflib
 import json
 import math
 import os
-from typing import Any, Dict, List, Mapping, Sequence, Tuple, Union
+from datetime import timedelta
+from typing import Any, Callable, Dict, Iterable, List, Mapping, Sequence, Tuple, Union
 
-#: A number in SI units, or a text with a unit, such as "20 ms".
-Quantity = Union[int, float, str]
+#: A number in SI units, a text with a unit, such as "20 ms", or a timedelta.
+Quantity = Union[int, float, str, timedelta]
 #: A file name, contents (a text with a line break), a dict, rows, a dict of columns, a DataFrame or a Store.
 Document = Any
 #: One or several documents; "NAME=FILE" and {"algorithm": NAME, "document": …} name an algorithm.
@@ -34,15 +36,50 @@ Place = Union[Quantity, Mapping[str, Quantity]]
 Factor = Any
 
 
+def parameters(function: Callable[..., Any]) -> List[str]:
+    """The names of the parameters of a function."""
+    code = getattr(function, "__wrapped__", function).__code__
+    return list(code.co_varnames[:code.co_argcount + code.co_kwonlyargcount])
+
+
+def suggestion(name: str, names: Iterable[str]) -> str:
+    """The end of a message about an unknown name: the name that was probably meant."""
+    near = difflib.get_close_matches(name.lower(), list(names), 1)
+    return f"; did you mean {near[0]}?" if near else ""
+
+
 def is_frame(value: Any) -> bool:
     """Whether a value is a DataFrame; pandas itself need not be there."""
     return hasattr(value, "to_csv") and hasattr(value, "columns")
 
 
+def is_series(value: Any) -> bool:
+    """Whether a value is a Series of pandas."""
+    return hasattr(value, "to_csv") and hasattr(value, "to_frame") and hasattr(value, "index")
+
+
+def with_index(frame: Any) -> Any:
+    """A DataFrame with its index among its columns, if the index has a name, such as after groupby("n")."""
+    if getattr(frame.columns, "nlevels", 1) > 1:
+        raise TypeError("the columns of the table have several levels; give each column one name")
+    names = [name for name in frame.index.names if name is not None]
+    return frame.reset_index() if names and not set(names) & set(frame.columns) else frame
+
+
+def csv_of(table: Any) -> str:
+    """A DataFrame or a Series as CSV; times (timedelta) become seconds."""
+    frame = with_index(table if is_frame(table) else table.to_frame())
+    times = {name: frame[name].dt.total_seconds() for name, kind in frame.dtypes.items()
+             if getattr(kind, "kind", "") == "m"} if frame.columns.is_unique else {}
+    return str((frame.assign(**times) if times else frame).to_csv(index=False))
+
+
 def plain(value: Any) -> Any:
-    """Translate what the json module does not know: paths, and numbers and arrays of numpy."""
+    """Translate what the json module does not know: paths, times, and numbers and arrays of numpy."""
     if isinstance(value, os.PathLike):
         return os.fspath(value)
+    if isinstance(value, timedelta):
+        return f"{value.total_seconds()!r} s"
     if hasattr(value, "tolist"):
         return value.tolist()
     if isinstance(value, Mapping):
@@ -101,8 +138,8 @@ class Fields:
     def add_document(self, field: str, value: Any, several: bool = False) -> None:
         if isinstance(value, bytes):
             self.contents.append((field, value.decode()))
-        elif is_frame(value):
-            self.contents.append((field, value.to_csv(index=False)))
+        elif is_frame(value) or is_series(value):
+            self.contents.append((field, csv_of(value)))
         elif isinstance(value, str) and "\n" in value:
             self.contents.append((field, value))
         elif isinstance(value, (str, os.PathLike)):
@@ -141,4 +178,11 @@ def is_rows(value: Any) -> bool:
 
 
 def encode(trees: Mapping[str, Any]) -> str:
-    return json.dumps(trees, default=plain, ensure_ascii=False)
+    """The trees as a JSON object. Each row of a list has a line of its own, so that the line of an error is the row."""
+    def text(value: Any) -> str:
+        return json.dumps(value, default=plain, ensure_ascii=False)
+
+    def tree(value: Any) -> str:
+        return "[" + ",\n".join(text(item) for item in value) + "]" if isinstance(value, list) else text(value)
+
+    return "{" + ", ".join(f"{text(name)}: {tree(value)}" for name, value in trees.items()) + "}"

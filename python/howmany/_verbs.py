@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar, Dict, List, Optional
 
 from ._answers import Answer, Record, register
-from ._request import Verb, ask
+from ._request import Verb, ask, checked
 from ._values import (Choices, Document, Documents, Factor, Machines, Numbers, Pairs, Place,
                       Quantity, Terms, Texts)
 
@@ -1777,6 +1777,7 @@ class Problem(Record):
     _parts: ClassVar[Dict[str, str]] = {}
 
 
+@checked
 def plan(
     job: Optional[Document] = None,
     *,
@@ -1883,6 +1884,7 @@ def plan(
     return ask(Plan, VERBS["plan"], locals())
 
 
+@checked
 def fit(
     runs: Optional[Document] = None,
     *,
@@ -1931,6 +1933,7 @@ def fit(
     return ask(Fit, VERBS["fit"], locals())
 
 
+@checked
 def design(
     job: Optional[Document] = None,
     *,
@@ -1985,6 +1988,7 @@ def design(
     return ask(Design, VERBS["design"], locals())
 
 
+@checked
 def converge(
     traces: Optional[Documents] = None,
     *,
@@ -2042,6 +2046,7 @@ def converge(
     return ask(Converge, VERBS["converge"], locals())
 
 
+@checked
 def advise(
     traces: Optional[Documents] = None,
     *,
@@ -2120,6 +2125,7 @@ def advise(
     return ask(Advise, VERBS["advise"], locals())
 
 
+@checked
 def runs_list(
     *,
     record: Optional[str] = None,
@@ -2144,6 +2150,7 @@ def runs_list(
     return ask(RunsPage, VERBS["runs list"], locals())
 
 
+@checked
 def runs_show(
     id: Optional[Numbers] = None,
     *,
@@ -2158,6 +2165,7 @@ def runs_show(
     return ask(Run, VERBS["runs show"], locals())
 
 
+@checked
 def runs_add(
     value: Optional[Pairs] = None,
     *,
@@ -2174,6 +2182,7 @@ def runs_add(
     return ask(Added, VERBS["runs add"], locals())
 
 
+@checked
 def runs_import(
     runs: Optional[Documents] = None,
     *,
@@ -2190,6 +2199,7 @@ def runs_import(
     return ask(Added, VERBS["runs import"], locals())
 
 
+@checked
 def runs_export(
     output: Optional[str] = None,
     *,
@@ -2216,6 +2226,7 @@ def runs_export(
     return ask(Answer, VERBS["runs export"], locals())
 
 
+@checked
 def runs_delete(
     id: Optional[Numbers] = None,
     *,
@@ -2238,6 +2249,7 @@ def runs_delete(
     return ask(Answer, VERBS["runs delete"], locals())
 
 
+@checked
 def runs_check(
     *,
     record: Optional[str] = None,
@@ -2250,6 +2262,7 @@ def runs_check(
     return ask(Answer, VERBS["runs check"], locals())
 
 
+@checked
 def runs_recover(
     to: Optional[str] = None,
     *,
@@ -2264,6 +2277,7 @@ def runs_recover(
     return ask(Answer, VERBS["runs recover"], locals())
 
 
+@checked
 def runs_put(
     kind: Optional[str] = None,
     name: Optional[str] = None,
@@ -2282,6 +2296,7 @@ def runs_put(
     return ask(Answer, VERBS["runs put"], locals())
 
 
+@checked
 def runs_get(
     kind: Optional[str] = None,
     name: Optional[str] = None,
@@ -2298,6 +2313,7 @@ def runs_get(
     return ask(Answer, VERBS["runs get"], locals())
 
 
+@checked
 def runs_documents(
     kind: Optional[str] = None,
     *,
@@ -2312,6 +2328,7 @@ def runs_documents(
     return ask(Answer, VERBS["runs documents"], locals())
 
 
+@checked
 def recommend(
     runs: Optional[Document] = None,
     *,
@@ -2377,6 +2394,7 @@ def recommend(
     return ask(Recommend, VERBS["recommend"], locals())
 
 
+@checked
 def graph(
     graph: Optional[Document] = None,
     *,
@@ -2416,6 +2434,7 @@ def graph(
     return ask(Graph, VERBS["graph"], locals())
 
 
+@checked
 def catalog_list(
     kind: Optional[str] = None,
 ) -> Catalog:
@@ -2427,6 +2446,7 @@ def catalog_list(
     return ask(Catalog, VERBS["catalog list"], locals())
 
 
+@checked
 def catalog_show(
     name: Optional[str] = None,
     *,
@@ -2441,6 +2461,7 @@ def catalog_show(
     return ask(CatalogEntry, VERBS["catalog show"], locals())
 
 
+@checked
 def catalog_import(
     file: Optional[str] = None,
     *,
@@ -2459,6 +2480,7 @@ def catalog_import(
     return ask(Answer, VERBS["catalog import"], locals())
 
 
+@checked
 def import_(
     files: Optional[Documents] = None,
     *,

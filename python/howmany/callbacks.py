@@ -18,6 +18,7 @@ import json
 import math
 import os
 import sys
+import warnings
 from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Tuple, Union
 
 from ._library import Error
@@ -75,7 +76,9 @@ def description(model: Any, example: Any) -> Optional[Tuple[str, str]]:
 
 
 def parsed(value: str) -> Any:
-    """A value of a document that the library wrote: a number, a truth value, a text, or a flat map."""
+    """A value of a document that the library wrote: a number, a truth value, a text, or a flat map. A comment may follow."""
+    if not value.startswith('"'):
+        value = value.split(" #", 1)[0]
     if value.startswith("{"):
         pairs = (pair.split(": ", 1) for pair in value.strip("{}").split(", "))
         return {name: parsed(inner) for name, inner in pairs}
@@ -132,6 +135,10 @@ def sheet(model: Any, *, tokens: Optional[int] = None, forward: Optional[float] 
     if network:
         return {**head, "network": network, **keys}
     if forward is None:
+        if not tokens and hasattr(config, "vocab_size"):
+            warn(f"the configuration of {head['name']} does not say how long a sequence is, so one token is counted; give tokens")
+        if not tokens and any(len(getattr(p, "shape", ())) > 2 for p in model_parameters(inner)):
+            warn(f"{head['name']} has convolutions, whose work is not seen in the number of parameters; give example, an input of one sample")
         forward = 2.0 * parameters * (tokens or 1)
         layers, hidden = getattr(config, "num_hidden_layers", None), getattr(config, "hidden_size", None)
         if tokens and layers and hidden:
@@ -139,8 +146,17 @@ def sheet(model: Any, *, tokens: Optional[int] = None, forward: Optional[float] 
     return {**head, "network": {"parameters": parameters, "forward": f"{forward:.15g} flop"}, **keys}
 
 
+def warn(message: str) -> None:
+    warnings.warn(message, RuntimeWarning, stacklevel=3)
+
+
+def model_parameters(model: Any) -> Iterable[Any]:
+    """The parameters of a model of PyTorch; none of another model."""
+    return model.parameters() if callable(getattr(model, "parameters", None)) else ()
+
+
 def precision_of(model: Any) -> Optional[str]:
-    parameter = next(iter(model.parameters()), None) if callable(getattr(model, "parameters", None)) else None
+    parameter = next(iter(model_parameters(model)), None)
     return str(parameter.dtype).replace("torch.", "") if parameter is not None else None
 
 
@@ -170,7 +186,7 @@ def mesh_sizes(mesh: Any) -> Dict[str, int]:
 
 def mesh_of(model: Any) -> Any:
     """The largest mesh over which parameters of a model are spread (DTensor); None without one."""
-    meshes = [getattr(p, "device_mesh", None) for p in model.parameters()] if callable(getattr(model, "parameters", None)) else []
+    meshes = [getattr(p, "device_mesh", None) for p in model_parameters(model)]
     known = [getattr(mesh, "_root_mesh", None) or mesh for mesh in meshes if mesh is not None]
     return max(known, key=lambda mesh: len(getattr(mesh, "shape", ())), default=None)
 
@@ -262,6 +278,7 @@ def spark(log: Union[str, "os.PathLike[str]"], *, to: Any = None, last: Optional
     rows = rows[-last:] if last else rows
     facts = file.facts["app"]
     seen = {"framework": "spark", "version": facts["spark_version"], "job": name, "rank": 0, "key": facts["id"],
+            "device": None, "host": None,  # those of this machine, which reads the log, say nothing
             "n": int(max(row["n"] for row in rows)), "total_cores": rows[-1]["total_cores"], "tasks": rows[-1]["tasks"]}
     run = record(to=to, **{**seen, **columns})
     run.take([row["seconds"] for row in rows])
@@ -363,7 +380,7 @@ class _Keras:
         self.recorder = record(to=self.to, **{**seen, **self.columns}).of(model)
 
     def on_train_batch_begin(self, batch: int, logs: Optional[Dict[str, Any]] = None) -> None:
-        if self.recorder and not self.recorder.seconds:
+        if self.recorder and not self.recorder.iterations:
             self.recorder.start()
 
     def on_train_batch_end(self, batch: int, logs: Optional[Dict[str, Any]] = None) -> None:

@@ -30,11 +30,11 @@ def command(*words, code=0):
 
 
 class Server:
-    """`howmany serve` on a port that it chooses, with a store."""
+    """`howmany serve` on a port that it chooses, with a store and further options."""
 
-    def __init__(self, store):
-        self.process = subprocess.Popen([PROGRAM, "serve", "--quiet", "--listen", "127.0.0.1:0", "--record", store], stdout=subprocess.PIPE,
-                                        stderr=subprocess.STDOUT, text=True)
+    def __init__(self, store, *options):
+        self.process = subprocess.Popen([PROGRAM, "serve", "--quiet", "--listen", "127.0.0.1:0", "--record", store, *options],
+                                        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         self.address = ""
         for line in self.process.stdout:
             found = re.search(r"http://[^\s/]+", line)

@@ -4,6 +4,7 @@ import os
 import sys
 import types
 import unittest
+import warnings
 from unittest import mock
 
 import howmany
@@ -46,6 +47,14 @@ def modules(**classes):
     return mock.patch.dict(sys.modules, made)
 
 
+def constant_cost():
+    """Inside, lists of all iterations must not be made, since a step of a long training would then take long."""
+    def refuse(_):
+        raise AssertionError("a list of all iterations is made in a step")
+
+    return mock.patch.object(howmany.Recorder, "seconds", property(refuse))
+
+
 class Callbacks(Case):
     def setUp(self):
         super().setUp()
@@ -65,8 +74,9 @@ class Callbacks(Case):
             self.assertIsInstance(callback, sys.modules["transformers"].TrainerCallback)
         callback.on_train_begin(args, None, None, model=Wrapper(Model()))
         for i in range(3):
-            callback.on_step_end(args, None, None)
-            callback.on_log(args, None, None, logs={"loss": 3.0 - i})
+            with constant_cost():
+                callback.on_step_end(args, None, None)
+                callback.on_log(args, None, None, logs={"loss": 3.0 - i})
         callback.on_train_end(args, None, None)
         run = self.stored()
         self.assertEqual((run.n, run.batch, run.iterations, run.loss, run.job), (4, 64, 3, 1.0, "Model"))
@@ -80,7 +90,8 @@ class Callbacks(Case):
         callback.on_train_start(trainer, Model())
         for batch in range(6):
             trainer.global_step = (batch + 1) // 2
-            callback.on_train_batch_end(trainer, None, {"loss": 1.0}, None, batch)
+            with constant_cost():
+                callback.on_train_batch_end(trainer, None, {"loss": 1.0}, None, batch)
         callback.on_train_end(trainer, None)
         run = self.stored()
         self.assertEqual((run.n, run.batch, run.iterations), (2, 64, 3))
@@ -91,8 +102,9 @@ class Callbacks(Case):
         callback.model = types.SimpleNamespace(name="net", count_params=lambda: 77)
         callback.on_train_begin()
         for batch in range(4):
-            callback.on_train_batch_begin(batch)
-            callback.on_train_batch_end(batch, {"loss": 0.5})
+            with constant_cost():
+                callback.on_train_batch_begin(batch)
+                callback.on_train_batch_end(batch, {"loss": 0.5})
         callback.on_train_end()
         run = self.stored()
         self.assertEqual((run.n, run.batch, run.iterations, run.job, run["parameters"]), (4, 256, 4, "net", 77))
@@ -184,6 +196,31 @@ class Callbacks(Case):
         self.assertEqual(network["published"], {"parameters": 2 * 512 * 64 + 2 * layer + 64})
         self.assertEqual((job["sequence"], job["batch"]), (256, "16 sequences"))
         self.assertEqual(howmany.plan(job).job, "LlamaForCausalLM")
+
+    def test_the_sheet_of_a_mixture_of_experts(self):
+        keys = {"model_type": "mixtral", "hidden_size": 64, "intermediate_size": 128, "num_hidden_layers": 2, "vocab_size": 1000,
+                "num_attention_heads": 4, "num_key_value_heads": 2, "num_local_experts": 4, "num_experts_per_tok": 2,
+                "tie_word_embeddings": False}
+        config = types.SimpleNamespace(max_position_embeddings=256, to_json_string=lambda use_diff: json.dumps(keys))
+        job = howmany.callbacks.sheet(type("MixtralForCausalLM", (Model,), {})(config), batch=16, cluster={"machine": "p4d.24xlarge"})
+        # As in a dense transformer, with four experts and the weights that choose between them.
+        layer = 2 * 64 * 64 + 2 * 64 * 32 + 4 * 3 * 64 * 128 + 4 * 64 + 2 * 64
+        self.assertEqual(job["network"]["published"], {"parameters": 2 * 1000 * 64 + 2 * layer + 64})
+        self.assertEqual((job["network"]["experts"], job["network"]["experts_per_token"]), (4, 2))
+        self.assertEqual(howmany.plan(job).job, "MixtralForCausalLM")
+
+    def test_a_sheet_that_counts_too_little_warns(self):
+        with self.assertWarnsRegex(RuntimeWarning, "give tokens"):
+            howmany.callbacks.sheet(Model(types.SimpleNamespace(vocab_size=100)))
+        filters = Parameter(9 * 64)
+        filters.shape = (8, 8, 3, 3)
+        model = types.SimpleNamespace(parameters=lambda: iter([filters]))
+        with self.assertWarnsRegex(RuntimeWarning, "give example"):
+            howmany.callbacks.sheet(model)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            howmany.callbacks.sheet(model, forward=1e9)
+            howmany.callbacks.sheet(Model())
 
     def test_the_sheet_of_a_model_of_keras_has_its_layers(self):
         layers = [{"class_name": "InputLayer", "config": {"batch_shape": [None, 28, 28, 1], "name": "in"}},

@@ -4,7 +4,10 @@ import io
 import json
 import math
 import os
+import socket
+import sys
 import time
+import types
 import unittest
 import warnings
 from unittest import mock
@@ -29,6 +32,8 @@ class Record(Case):
         self.assertEqual((stored.machine, stored["tensor_parallel"], stored["precision"]), ("m5.large", 2, "bf16"))
         self.assertAlmostEqual(stored.loss, 0.2)
         self.assertTrue(0 < stored.seconds <= stored.total)
+        self.assertEqual(stored.host, socket.gethostname())
+        self.assertTrue(stored["device"])
         samples = howmany.Store(self.store).show(stored.id).to_dict()["samples"]
         self.assertEqual([round(1 / s["loss"]) for s in samples], [1, 2, 3, 4, 5])
 
@@ -76,9 +81,25 @@ class Record(Case):
         server = Server(self.store)
         self.addCleanup(server.close)
         with howmany.record(n=3, batch=64, to=server.address, sharding="full") as run:
+            run.step(loss=2.5)
             run.step(loss=0.5)
         stored = only_run(self.store)
         self.assertEqual((stored.n, stored.batch, stored.loss, stored["sharding"]), (3, 64, 0.5, "full"))
+        samples = howmany.Store(self.store).show(stored.id).to_dict()["samples"]
+        self.assertEqual([(s["iteration"], s["loss"]) for s in samples], [(1, 2.5), (2, 0.5)])
+        for sample, seconds in zip(samples, run.seconds):
+            self.assertAlmostEqual(sample["seconds"] / seconds, 1, places=6)
+
+    def test_a_long_run_fits_into_a_request(self):
+        server = Server(self.store)
+        self.addCleanup(server.close)
+        run = howmany.record(n=1, to=server.address)
+        for i in range(30000):
+            run.step(loss=0.123456789012345 + i)
+        run.close()
+        self.assertIsNone(run.error)
+        stored = only_run(self.store)
+        self.assertEqual((stored.iterations, len(howmany.Store(self.store).show(stored.id).to_dict()["samples"])), (30000, 5000))
 
     def test_a_server_that_does_not_answer_does_not_end_the_program(self):
         with warnings.catch_warnings(record=True) as caught:
@@ -87,6 +108,24 @@ class Record(Case):
                 run.step()
         self.assertIsNotNone(run.error)
         self.assertIn("could not record the run", str(caught[0].message))
+
+    def test_a_server_that_refuses_a_run_says_why(self):
+        tokens = os.path.join(self.folder, "tokens")
+        token, line = command("serve", "--make-token", "write").splitlines()
+        with open(tokens, "w", encoding="utf-8") as stream:
+            stream.write(line + "\n")
+        server = Server(self.store, "--token-file", tokens)
+        self.addCleanup(server.close)
+        run = howmany.record(n=3, to=server.address)
+        run.step()
+        with self.assertWarnsRegex(RuntimeWarning, r"refused the run \(401\)"):
+            run.close()
+        self.assertIn("HOWMANY_TOKEN", run.error.hint)
+        run = howmany.record(n=0, to=server.address, token=token)
+        run.step()
+        with self.assertWarnsRegex(RuntimeWarning, r"n: http://[^ ]* refused the run \(422\): '?0'? must be"):
+            run.close()
+        self.assertEqual(run.error.field, "n")
 
     def test_standard_output_is_what_bench_reads(self):
         shown = io.StringIO()
@@ -131,6 +170,15 @@ class Record(Case):
             run.step(loss=i)
         self.assertLessEqual(len(run.samples()), 10000)
         self.assertEqual(run.run()["iterations"], 25000)
+
+    def test_the_device_is_the_accelerator_if_there_is_one(self):
+        cuda = types.SimpleNamespace(is_available=lambda: True, get_device_name=lambda: "NVIDIA H200")
+        with mock.patch.dict(sys.modules, {"torch": types.SimpleNamespace(cuda=cuda)}):
+            self.assertEqual(howmany.record(n=1).run()["device"], "NVIDIA H200")
+        config = types.SimpleNamespace(list_physical_devices=lambda kind: [types.SimpleNamespace(name="GPU:0")],
+                                       experimental=types.SimpleNamespace(get_device_details=lambda _: {"device_name": "Tesla T4"}))
+        with mock.patch.dict(sys.modules, {"torch": None, "tensorflow": types.SimpleNamespace(config=config)}):
+            self.assertEqual(howmany.record(n=1).run()["device"], "Tesla T4")
 
     def test_an_iteration_costs_under_20_us(self):
         run = howmany.record(range(50000), n=1, to=self.store)

@@ -1,4 +1,5 @@
 """Arguments of all kinds, errors, and answers as objects, text, tables and HTML."""
+import datetime
 import os
 import pathlib
 import shutil
@@ -53,6 +54,24 @@ class Arguments(Case):
         with self.assertRaisesRegex(TypeError, "differ in length: n 2, seconds 1"):
             howmany.fit({"n": [1, 2], "seconds": [3]})
 
+    def test_times_of_python(self):
+        self.assertEqual(howmany.plan({**JOB, "iterations": 1000}, deadline=datetime.timedelta(hours=2)).json,
+                         howmany.plan({**JOB, "iterations": 1000}, deadline="2h").json)
+        self.assertEqual(howmany.plan({**JOB, "compute": datetime.timedelta(seconds=90)}).curve[0].compute_s, 90)
+
+    @unittest.skipUnless(pandas, "pandas is not installed")
+    def test_frames_of_other_shapes(self):
+        frame = pandas.DataFrame(RUNS)
+        means = howmany.fit({"n": [1, 2, 4, 8], "seconds": [10.0, 5.4, 3.075, 2.02]}).predictions
+        for table in (frame.groupby("n").mean(), frame.groupby("n")["seconds"].mean()):
+            self.assertEqual(howmany.fit(table).run_count, 4)
+            for found, wanted in zip(howmany.fit(table).predictions, means):
+                self.assertAlmostEqual(found.time_s, wanted.time_s)
+        times = frame.assign(seconds=pandas.to_timedelta(frame["seconds"], unit="s"))
+        self.assertEqual(howmany.fit(times).predictions, howmany.fit(frame).predictions)
+        with self.assertRaisesRegex(TypeError, "several levels"):
+            howmany.fit(frame.groupby("n").agg(["mean", "std"]))
+
     def test_import_of_a_price_list_writes_a_catalog(self):
         prices = os.path.join(self.folder, "vms.csv")
         with open(prices, "w", encoding="utf-8") as stream:
@@ -81,6 +100,27 @@ class Errors(Case):
             howmany.plan(path)
         self.assertEqual((caught.exception.source, caught.exception.line, caught.exception.code), (path, 2, "key"))
 
+    def test_an_error_in_values_has_no_file_and_names_the_row(self):
+        with self.assertRaises(howmany.Error) as caught:
+            howmany.plan({**JOB, "cluster": {"price": "2 GB"}})
+        self.assertEqual((caught.exception.source, caught.exception.line, caught.exception.field), ("", 0, "cluster.price"))
+        for table in ({"n": [1, 2, 4], "seconds": [3, 2, -1]}, [{"n": 1, "seconds": 3}, {"n": 2, "seconds": 2}, {"n": 4, "seconds": -1}]):
+            with self.assertRaises(howmany.Error) as caught:
+                howmany.fit(table)
+            self.assertEqual((caught.exception.field, caught.exception.line), ("seconds", 3))
+
+    def test_an_argument_that_does_not_exist(self):
+        for ask, message in ((lambda: howmany.plan(JOB, maxn=3), r"plan\(\) has no argument 'maxn'; did you mean max_n\?"),
+                             (lambda: howmany.plan(JOB, communicat="1 s"), "set={'communicat': …}"),
+                             (lambda: howmany.Store(self.store).page(wher="n=1"), r"did you mean where\?")):
+            with self.assertRaisesRegex(TypeError, message):
+                ask()
+
+    def test_contents_in_one_line(self):
+        with self.assertRaises(howmany.Error) as caught:
+            howmany.plan("compute: 10 s / n")
+        self.assertIn("line break", caught.exception.hint)
+
     def test_a_missing_file(self):
         with self.assertRaises(howmany.Error) as caught:
             howmany.plan("no-such-job.yaml")
@@ -106,8 +146,12 @@ class Answers(Case):
         self.assertEqual(answer.plateau.from_, answer.to_dict()["plateau"]["from"])
         self.assertIsNone(answer.platform)
         self.assertIn("curve", dir(answer))
-        with self.assertRaisesRegex(AttributeError, "no member 'bst'"):
+        with self.assertRaisesRegex(AttributeError, r"no member 'bst'; did you mean best\?"):
             answer.bst
+        with self.assertRaisesRegex(AttributeError, "no member 'xyzzy'; it has howmany, status"):
+            answer.xyzzy
+        with self.assertRaisesRegex(KeyError, "no list 'rank'; it has .*ranking"):
+            answer.to_rows("rank")
         self.assertTrue(repr(answer).startswith("<howmany.Plan: Use 9 workers"))
 
     @unittest.skipUnless(pandas, "pandas is not installed")
@@ -135,7 +179,7 @@ class Answers(Case):
         answers = howmany.plans(table, JOB)
         self.assertEqual([answer.best.n for answer in answers], [4, 5])
         self.assertEqual([row["n"] for row in answers.to_dicts()], [4, 5])
-        with self.assertRaisesRegex(TypeError, "plan has no argument deadlin"):
+        with self.assertRaisesRegex(TypeError, r"plans\(\) has no argument 'deadlin'; did you mean deadline\?"):
             howmany.plans(table, JOB, deadlin=3)
 
 

@@ -168,7 +168,7 @@ static int check_samples(const struct hm_stored *run, struct hm_err *err)
             char field[64];
             if (isnan(values[k]) || (isfinite(values[k]) && values[k] >= min))
                 continue;
-            snprintf(field, sizeof(field), "samples[%zu].%s", i, names[k]);
+            snprintf(field, sizeof(field), "samples.%zu.%s", i, names[k]);
             return fail_number(field, values[k], min, false, false, err);
         }
     }

@@ -113,7 +113,7 @@ static uint64_t hash_run(const struct hm_stored *run)
 
 /*
  * Hashes a run with its samples, because two runs of one algorithm on the same number of workers
- * may differ only in their samples.
+ * may differ only in their samples. Without samples the hash is that of the columns.
  */
 static uint64_t hash_samples(const struct hm_stored *run)
 {
@@ -318,6 +318,10 @@ static int batch_add_row(struct row_batch *b, size_t row, struct hm_err *err)
     read_row(b, row, run);
     gather_more(b, row, more);
     run->more = more->data;
+    if (b->table->samples) {
+        run->samples = b->table->samples[row].samples;
+        run->sample_count = b->table->samples[row].count;
+    }
     b->count++;
     return more->failed ? hm__fail_nomem(err) : 0;
 }
@@ -330,7 +334,7 @@ static void batch_make_key(struct row_batch *b, size_t row)
 
     if (run->key)
         return;
-    write_key(key, b->key, row + 1, "run", hash_run(run), &b->seen);
+    write_key(key, b->key, row + 1, "run", hash_samples(run), &b->seen);
     run->key = key;
 }
 

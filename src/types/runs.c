@@ -224,6 +224,8 @@ static void move_row(struct hm_runs *runs, size_t from, size_t to)
     }
     if (runs->lines)
         runs->lines[to] = runs->lines[from];
+    if (runs->samples)
+        runs->samples[to] = runs->samples[from];
 }
 
 static int read_condition(const struct hm_runs *runs, const char *condition,

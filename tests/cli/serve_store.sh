@@ -36,7 +36,7 @@ listed() { # NAME QUERY COMMAND…: the body of a GET equals the output of the c
 }
 
 suite() { # STORE KIND
-  local store=$1 kind=$2 json='Content-Type: application/json'
+  local store=$1 kind=$2 json='Content-Type: application/json' samples id
   export HOWMANY_DB=$store
   start --record "$store"
   answers "$kind: an empty store" '.runs == [] and .next == null' "$url/v1/runs"
@@ -95,6 +95,12 @@ suite() { # STORE KIND
   answers "$kind: rows with an iteration are stored as one trace" '.runs == 0 and .traces == 1' -H "$json" "$url/v1/runs" \
     -d '[{"algorithm":"cocoa","m":2,"Iteration":1,"loss":0.5},{"algorithm":"cocoa","m":2,"Iteration":2,"loss":0.3}]'
   check "$kind: /metrics counts stored runs" grep -qE '^howmany_store_runs_total [1-9]' <(get "$url/metrics")
+  samples='[{"iteration":1,"seconds":2.5,"elapsed_s":2.5,"loss":0.5},{"iteration":2,"seconds":null,"elapsed_s":4,"loss":-1}]'
+  id=$(get -d '{"n":7,"seconds":2,"samples":'"$samples"'}' -H "$json" "$url/v1/runs" | jq '.ids[0]')
+  answers "$kind: a run is stored with its samples" ".samples == $samples" "$url/v1/runs/$id"
+  answers "$kind: the same run with other samples is another run" '.added == 1' -d '{"n":7,"seconds":2,"samples":[{"iteration":1}]}' -H "$json" "$url/v1/runs"
+  problem "$kind: a sample with a negative time gets 422" 422 '.field == "samples.0.seconds"' -d '{"n":7,"seconds":2,"samples":[{"iteration":1,"seconds":-1}]}' -H "$json" "$url/v1/runs"
+  problem "$kind: a sample without an iteration gets 422" 422 '.field == "samples.0"' -d '{"n":7,"seconds":2,"samples":[{"seconds":1}]}' -H "$json" "$url/v1/runs"
   stop
   check "$kind: the exit code is 0" test "$code" -eq 0
   start --record "$store"

@@ -112,7 +112,8 @@ static int fit_way(struct hm_err *err)
 {
     const char csv[] = "n,size,seconds,machine\n1,1,9,a\n2,1,5.2,a\n4,1,3.1,b\n4,1,3.2,b\n"
                        "8,1,2.3,b\n8,0.5,1.4,b\n";
-    const char lines[] = "{\"n\":1,\"speedup\":1}\n{\"n\":2,\"speedup\":1.8}\n";
+    const char lines[] = "{\"n\":1,\"speedup\":1}\n"
+                         "{\"n\":2,\"speedup\":1.8,\"samples\":[{\"iteration\":1}]}\n";
     const char job_text[] = "compute: 8 s/n\ncommunicate: 0.4 s*log2(n)\n";
     const char *const terms[] = {"1", "size/n", "ln(n)"};
     const double n[] = {1, 2, 4, 8, 16};

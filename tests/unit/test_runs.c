@@ -1,5 +1,5 @@
 /* Tests the reading of tables of runs, and errors that name row and column. */
-#include "howmany_fit.h"
+#include "howmany_store.h"
 #include "testing.h"
 
 #include <unistd.h>
@@ -84,6 +84,84 @@ static void test_json_lines(void **state)
     assert_string_equal(hm_runs_column(runs, "machine")->labels[1], "b");
     assert_int_equal(runs->lines[1], 3);
     hm_runs_free(runs);
+}
+
+/* Objects may have samples, which other rows lack; conditions keep the samples of their rows. */
+static void test_samples(void **state)
+{
+    struct hm_runs *runs =
+        parse("{\"n\":1,\"seconds\":2}\n"
+              "{\"n\":2,\"seconds\":3,\"samples\":[{\"iteration\":1,\"seconds\":2.5,"
+              "\"loss\":-1},{\"iteration\":2,\"elapsed_s\":6,\"loss\":null}]}\n"
+              "{\"n\":4,\"seconds\":1,\"samples\":[]}\n");
+
+    (void)state;
+    assert_int_equal(runs->column_count, 2);
+    assert_int_equal(runs->samples[0].count, 0);
+    assert_int_equal(runs->samples[2].count, 0);
+    assert_int_equal(hm_runs_where(runs, "n=2", NULL), 0);
+    assert_int_equal(runs->samples[0].count, 2);
+    const struct hm_stored_sample *samples = runs->samples[0].samples;
+    assert_near(samples[0].iteration, 1, 0);
+    assert_near(samples[0].seconds, 2.5, 0);
+    assert_near(samples[0].loss, -1, 0);
+    assert_true(isnan(samples[0].elapsed_s));
+    assert_near(samples[1].elapsed_s, 6, 0);
+    assert_true(isnan(samples[1].loss) && isnan(samples[1].seconds));
+    hm_runs_free(runs);
+    runs = parse("{\"n\":1,\"seconds\":2}\n");
+    assert_null(runs->samples);
+    hm_runs_free(runs);
+}
+
+/* Samples in more rows than the table has room for at first. */
+static void test_samples_of_many_rows(void **state)
+{
+    char *text = malloc(1000 * 80);
+    size_t used = 0;
+
+    (void)state;
+    for (int i = 0; i < 1000; i++)
+        used += (size_t)snprintf(text + used, 80,
+                                 "{\"n\":%d,\"seconds\":1,\"samples\":[{\"iteration\":%d}]}\n",
+                                 i + 1, 2 * i);
+    struct hm_runs *runs = parse(text);
+    assert_int_equal(runs->count, 1000);
+    for (size_t i = 0; i < 1000; i++)
+        assert_near(runs->samples[i].samples[0].iteration, 2.0 * (double)i, 0);
+    hm_runs_free(runs);
+    free(text);
+}
+
+static void test_samples_refused(void **state)
+{
+    static const struct {
+        const char *samples, *field, *message;
+    } cases[] = {
+        {"[1]", "samples.0", "single value"},
+        {"[{\"iteration\":1},[]]", "samples.1", "list"},
+        {"[{\"seconds\":1}]", "samples.0", "'iteration' is missing"},
+        {"[{\"iteration\":null}]", "samples.0.iteration", ""},
+        {"[{\"iteration\":1,\"los\":2}]", "samples.0.los", "key"},
+        {"[{\"iteration\":1,\"loss\":\"x\"}]", "samples.0.loss", "'x'"},
+        {"{\"iteration\":1}", "samples", "map"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct hm_err err = {0};
+        struct hm_runs *runs = NULL;
+        char text[200];
+        snprintf(text, sizeof(text),
+                 "{\"n\":1,\"seconds\":2}\n{\"n\":2,\"seconds\":2,\"samples\":%s}\n",
+                 cases[i].samples);
+        assert_true(hm_runs_parse(text, strlen(text), "runs.jsonl", &runs, &err) < 0);
+        assert_null(runs);
+        assert_string_equal(err.field, cases[i].field);
+        if (!strstr(err.message, cases[i].message))
+            fail_msg("%s: %s", cases[i].samples, err.message);
+        assert_int_equal(err.line, 2);
+    }
 }
 
 static void test_other_times(void **state)
@@ -284,12 +362,21 @@ static void test_cut_files_are_noted(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_named_columns), cmocka_unit_test(test_ernest),
-        cmocka_unit_test(test_units),         cmocka_unit_test(test_json_lines),
-        cmocka_unit_test(test_other_times),   cmocka_unit_test(test_numbers_become_labels),
-        cmocka_unit_test(test_many_rows),     cmocka_unit_test(test_where),
-        cmocka_unit_test(test_cross),         cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_cut_files),     cmocka_unit_test(test_cut_files_are_noted),
+        cmocka_unit_test(test_named_columns),
+        cmocka_unit_test(test_ernest),
+        cmocka_unit_test(test_units),
+        cmocka_unit_test(test_json_lines),
+        cmocka_unit_test(test_samples),
+        cmocka_unit_test(test_samples_of_many_rows),
+        cmocka_unit_test(test_samples_refused),
+        cmocka_unit_test(test_other_times),
+        cmocka_unit_test(test_numbers_become_labels),
+        cmocka_unit_test(test_many_rows),
+        cmocka_unit_test(test_where),
+        cmocka_unit_test(test_cross),
+        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_cut_files),
+        cmocka_unit_test(test_cut_files_are_noted),
     };
     return cmocka_run_group_tests_name("runs", tests, NULL, NULL);
 }

@@ -6,7 +6,7 @@
  * labels otherwise. Synonyms of known columns are resolved (run_names.h), and the values of known
  * columns must be within their range. In one column, either all cells have a unit of the same
  * dimension, or no cell has a unit, because a guessed unit is worse than an error. A cell uses 8
- * bytes of memory.
+ * bytes of memory. A JSON object may also have a list `samples` (read_samples.h).
  */
 #include <math.h>
 #include <stdio.h>
@@ -18,6 +18,7 @@
 #include "err.h"
 #include "howmany_fit.h"
 #include "memory.h"
+#include "read_samples.h"
 #include "row_values.h"
 #include "run_names.h"
 #include "run_seconds.h"
@@ -49,6 +50,7 @@ struct run_table {
     struct run_column *columns;
     size_t column_count, column_room;
     int *lines;
+    struct hm_run_samples *samples; /* Samples of each row; NULL means that no row has samples. */
     size_t count, room;
     struct hm_err *err;
 };
@@ -254,6 +256,18 @@ static int put_cell(struct run_table *t, size_t column, char *text, bool quoted,
     return put_number(t, c, t->count, text, line);
 }
 
+/* Makes room for the samples of `room` rows; rows beyond the first `used` ones have none yet. */
+static int grow_samples(struct run_table *t, size_t used, size_t room)
+{
+    struct hm_run_samples *samples = hm__realloc(t->samples, room, sizeof(*samples));
+
+    if (!samples)
+        return hm__fail_nomem(t->err);
+    memset(samples + used, 0, (room - used) * sizeof(*samples));
+    t->samples = samples;
+    return 0;
+}
+
 static int grow_table(struct run_table *t)
 {
     size_t room = t->room ? 2 * t->room : 256;
@@ -262,6 +276,8 @@ static int grow_table(struct run_table *t)
     if (!lines)
         return hm__fail_nomem(t->err);
     t->lines = lines;
+    if (t->samples && grow_samples(t, t->room, room))
+        return HM_E_NOMEM;
     for (size_t i = 0; i < t->column_count; i++) {
         struct run_column *c = &t->columns[i];
         double *values = c->values ? hm__realloc(c->values, room, sizeof(*values)) : NULL;
@@ -332,6 +348,22 @@ static bool is_filled(const struct run_column *c, size_t row)
     return (c->values && !isnan(c->values[row])) || (c->labels && c->labels[row]);
 }
 
+static int put_samples(struct run_table *t, const struct hm_value *list, int line)
+{
+    struct hm_err why = {0};
+    int rc = t->samples ? 0 : grow_samples(t, 0, t->room);
+
+    if (rc || (rc = hm__samples_read(t->arena, list, &t->samples[t->count], &why)) == 0)
+        return rc;
+    /* A line of JSON was parsed alone, so its values do not know their line in the table. */
+    why.source[0] = '\0';
+    why.line = 0;
+    hm__err_at(&why, t->source, line);
+    if (t->err)
+        *t->err = why;
+    return rc;
+}
+
 static int put_object(void *table, struct hm_arena *arena, const struct hm_value *object, int line)
 {
     struct run_table *t = table;
@@ -340,11 +372,13 @@ static int put_object(void *table, struct hm_arena *arena, const struct hm_value
         return HM_E_NOMEM;
     for (size_t i = 0; i < object->count; i++) {
         const struct hm_value *item = &object->items[i];
+        bool samples = item->kind == HM_VALUE_LIST && strcmp(object->keys[i], "samples") == 0;
         size_t column = 0;
-        int rc = find_column(t, object->keys[i], line, &column);
+        int rc =
+            samples ? put_samples(t, item, line) : find_column(t, object->keys[i], line, &column);
         if (rc)
             return rc;
-        if (item->kind == HM_VALUE_NULL)
+        if (samples || item->kind == HM_VALUE_NULL)
             continue;
         if (is_filled(&t->columns[column], t->count)) {
             hm__fail(t->err, HM_E_CONFLICT, "%s appears twice", t->columns[column].name);
@@ -377,6 +411,7 @@ static void release_table(struct run_table *t)
     }
     hm__free(t->columns);
     hm__free(t->lines);
+    hm__free(t->samples);
 }
 
 /* Makes the arena own a block of memory, so that it is freed together with the runs. */
@@ -415,6 +450,10 @@ static int seal_columns(struct run_table *t, struct hm_runs *runs)
     if (rc == 0) {
         runs->lines = t->lines;
         t->lines = NULL;
+    }
+    if (rc == 0 && t->samples && (rc = give_to_arena(t, t->samples)) == 0) {
+        runs->samples = t->samples;
+        t->samples = NULL;
     }
     return rc;
 }
