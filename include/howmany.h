@@ -79,7 +79,7 @@ struct hm_kind {
 };
 
 /*
- * Add a kind of machines to a cluster that hm_cluster_new made. The machine is copied. Its name
+ * Add a kind of machine to a cluster created by hm_cluster_new. The machine is copied. Its name
  * must differ from the names of the other kinds. The other fields of the cluster are copied from
  * its first kind.
  */
@@ -249,8 +249,8 @@ struct hm_question {
     const struct hm_way *ways;
     size_t way_count;
     /*
-     * Share by which the goal value at the recommended number of workers may exceed the best one, 0
-     * to 1e6; the smallest such number is recommended. NaN means HM_DEFAULT_SLACK.
+     * Fraction by which the goal value at the recommended number of workers may exceed the best
+     * goal value, 0 to 1e6; the smallest such number is recommended. NaN means HM_DEFAULT_SLACK.
      */
     double slack;
     const double *n; /* Numbers of workers to consider: whole, 1 to 1e6, ascending; NULL means all
@@ -511,10 +511,10 @@ struct hm_answer {
                      one worker with weak scaling; NaN if not given. */
     const char *sheet_kind; /* Kind of published measurements that the interval comes from, for a
                                plan without runs; NULL with runs. */
-    double advised_n[3];   /* Numbers of workers on which runs would narrow the interval most, for a
-                              plan without runs. */
-    size_t advised_count;  /* Number of advised runs; 0 if there are none. */
-    double advised_run_s;  /* Duration of each advised run in seconds. */
+    double advised_n[3];  /* Numbers of workers for which runs would narrow the interval most, for a
+                             plan without runs. */
+    size_t advised_count; /* Number of advised runs; 0 if there are none. */
+    double advised_run_s; /* Duration of each advised run in seconds. */
     double advised_within; /* Half the width of the interval after the advised runs, relative to the
                               time; NaN if unknown. */
     double certainty; /* Probability with which the deadline and the budget had to be met; NaN if

@@ -208,7 +208,7 @@ struct hm_g_parameter {
 };
 
 /*
- * Errors of log10(P - P*) for a number of workers m whose traces were excluded from the fit of the
+ * Errors in log10(P - P*) for a number of workers m whose traces were excluded from the fit of the
  * loss curve g(i, m).
  */
 struct hm_g_error {
@@ -400,9 +400,7 @@ struct hm_holdout_settings {
     void *progress_data;
 };
 
-/*
- * Errors of predicting later points of the traces on m workers from earlier points.
- */
+/* Errors in predicting later points of the traces on m workers from earlier points. */
 struct hm_g_ahead {
     double m;
     size_t points;      /* Number of predictions. */

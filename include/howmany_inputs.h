@@ -36,7 +36,7 @@ struct hm_formula;
 HM_API int hm_formula_new(const char *text, const char *unit, const char *const *names,
                           size_t name_count, struct hm_formula **ret_formula, struct hm_err *err);
 /*
- * Evaluate a formula that hm_formula_new made. values[i] is the value of names[i]. The result may
+ * Evaluate a formula created by hm_formula_new. values[i] is the value of names[i]. The result may
  * be infinite or NaN, as in "1/n" at n = 0. Formulas of a job cannot be evaluated by this function.
  */
 HM_API int hm_formula_eval(const struct hm_formula *formula, const double *values,
@@ -190,7 +190,7 @@ struct hm_degree {
 
 /* An undirected graph: its degrees and, if they are known, its edges. */
 struct hm_graph {
-    const char *name; /* Name of the file, or a description of how the graph was made. */
+    const char *name; /* Name of the file, or a description of how the graph was generated. */
     double vertices;  /* Number of vertices. */
     double edges;     /* Number of edges, each counted once, without self-loops. */
     double max_degree;

@@ -132,8 +132,8 @@ struct library_entry {
     const char *text, *needs;
     enum hm_role role;
     /*
-     * The term divided by n, for the time of a fixed amount of work; NULL if such fits do not use
-     * the term.
+     * The term divided by n, for fits of the time of a fixed amount of work; NULL if such fits do
+     * not use the term.
      */
     const char *over_n;
 };

@@ -51,9 +51,9 @@ struct hm_large_interval hm__large_interval(const struct hm_large_spread *spread
                                             const struct hm_large_step *step)
 {
     /*
-     * Factors on the logarithms of the ends of the interval for devices of another kind, and for
-     * devices of a measured generation with other rates. No steps were measured on them, so both
-     * factors are guesses.
+     * Factors that multiply the logarithms of the ends of the interval, for devices of another
+     * kind, and for devices of a measured generation with other rates. No steps were measured on
+     * them, so both factors are guesses.
      */
     static const double OTHER_KIND = 2.5, OTHER_RATES = 1.75;
     const enum hm_large_group group = hm__large_group(device, work);

@@ -22,7 +22,7 @@ struct hm_large_measured {
 enum { HM_LARGE_MEASURED_MOST = 64 };
 
 /*
- * Factors on the times that the model predicts, and the errors that remain for the measured
+ * Factors that scale the times predicted by the model, and the errors that remain for the measured
  * layouts.
  */
 struct hm_large_correction {

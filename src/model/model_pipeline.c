@@ -73,8 +73,8 @@ static double output_bytes(const struct hm_model *m, size_t row)
     return fmax(out->height, 1) * fmax(out->width, 1) * out->channels * value_bytes(m);
 }
 
-/* Computes the times of all layers (rows of the counts) for `b` samples: by their operations, or by
- * their flop. */
+/* Computes the times of all layers (rows of the counts) for `b` samples, either operation by
+ * operation or from their flop. */
 static void rows_time(const struct hm_model *m, double b, struct row_times *rows)
 {
     const size_t count = m->counts->layer_count;

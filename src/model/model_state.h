@@ -50,7 +50,7 @@ struct hm_model {
     size_t note_count;
     /*
      * If the cluster is mixed, the mix of machines for each n (borrowed) and the model of each kind
-     * of machines (owned); NULL for other clusters.
+     * of machine (owned); NULL for other clusters.
      */
     const struct hm_mixes *mixes;
     struct hm_pipeline *pipeline; /* Placement of layers; NULL if every worker has all layers. */
@@ -65,7 +65,7 @@ int hm__model_new_mixed(const struct hm_job *job, const struct hm_cluster *clust
 int hm__model_eval_kind(const struct hm_model *m, struct hm_point *points, size_t count,
                         double factor, struct hm_err *err);
 /*
- * Sets *ret_model to a copy of the model of the first kind of machines, with the slowest links of
+ * Sets *ret_model to a copy of the model of the first kind of machine, with the slowest links of
  * the mix of n workers. The copy must not be freed.
  */
 int hm__model_mix_links(const struct hm_model *m, double n, struct hm_model *ret_model,
@@ -91,7 +91,7 @@ int hm__model_set_stragglers(struct hm_model *m, struct hm_err *err);
  * divided by the rate or, for a CPU in the catalog, the time of its scalar arithmetic or of its
  * memory traffic. */
 double hm__model_edge_time(const struct hm_model *m);
-/* Decides whether steps are modelled by their operations, and how computation and communication
+/* Decides whether steps are modelled operation by operation, and how computation and communication
  * overlap. */
 int hm__model_set_table(struct hm_model *m, struct hm_err *err);
 /* Returns whether a step is an all-reduce of gradients that is sent in buckets. */

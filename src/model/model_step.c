@@ -14,7 +14,7 @@
 
 static const double BUCKET_BYTES = 25e6;
 
-/* Describes the accelerator; returns false if steps are not modelled by their operations. */
+/* Describes the accelerator; returns false if steps are not modelled operation by operation. */
 static bool step_device_init(struct hm_device *device, const struct hm_job *job,
                              const struct hm_cluster *cluster, const struct hm_constants *constants)
 {

@@ -5,14 +5,14 @@
 #include "step_time.h"
 
 /* Creates the table of step times that models of this job on this cluster can share; the result is
- * NULL if steps are not modelled by their operations. The job and the cluster are borrowed and must
- * outlive the table. */
+ * NULL if steps are not modelled operation by operation. The job and the cluster are borrowed and
+ * must outlive the table. */
 int hm__model_table_new(const struct hm_job *job, const struct hm_cluster *cluster,
                         const struct hm_constants *constants, struct hm_step_table **ret_table,
                         struct hm_err *err);
 
-/* Returns whether steps of the job on the cluster, which may be NULL, are modelled by their
- * operations. */
+/* Returns whether steps of the job on the cluster, which may be NULL, are modelled operation by
+ * operation. */
 bool hm__model_by_operations(const struct hm_job *job, const struct hm_cluster *cluster);
 
 #endif

@@ -43,7 +43,7 @@ struct hm_sheet_error {
 
 extern const struct hm_sheet_error hm__sheet_errors[HM_SHEET_KIND_COUNT];
 
-/* Interval for a time, given as factors on the predicted time. */
+/* Interval for a time, given as two factors by which the predicted time is multiplied. */
 struct hm_interval {
     double low, high;
 };

@@ -118,7 +118,7 @@ static void answer_say_iteration_time(struct hm_text *out, const struct hm_answe
     char time[HM_SHOWN], range[HM_SHOWN_RANGE];
 
     hm__text_addf(out, "%s%s", hm__show_time(p->time_s, time), what);
-    /* A plan without runs shows the interval in another line, which begins with "how sure". */
+    /* A plan without runs shows the interval on another line, which begins with "how sure". */
     if (p->low_s >= 0 && !a->sheet_kind)
         hm__text_addf(out, " (%s)", hm__show_range(hm__show_time, p->low_s, p->high_s, range));
     answer_say_speedup(out, a, p);

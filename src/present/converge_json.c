@@ -72,8 +72,8 @@ static void json_curves(struct hm_json *json, const struct hm_g *g)
 }
 
 /*
- * Writes the costs of staleness, which are factors on the number of iterations. An unbounded
- * staleness is written as the string "async", because JSON has no infinity.
+ * Writes the costs of staleness, which are factors that multiply the number of iterations. An
+ * unbounded staleness is written as the string "async", because JSON has no infinity.
  */
 static void json_costs(struct hm_json *json, const struct hm_g_stale *stale)
 {

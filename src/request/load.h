@@ -28,7 +28,7 @@ struct hm_job_fields {
 
 enum { HM_MACHINES_MAX = 64 };
 
-/* A job and its machines. Initialise it with 0; release it with hm__loaded_job_release. */
+/* A job and its machines. Zero-initialise it; release it with hm__loaded_job_release. */
 struct hm_loaded_job {
     struct hm_job *job;
     /* Clusters from the field `on`, which replace the cluster of the job. */
@@ -116,7 +116,7 @@ struct hm_trace_fields {
 };
 
 /*
- * Traces, and the loss curve g(i, m) that is fitted to them. Initialise it with 0; release it with
+ * Traces, and the loss curve g(i, m) that is fitted to them. Zero-initialise it; release it with
  * hm__loaded_traces_release.
  */
 struct hm_loaded_traces {

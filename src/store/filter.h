@@ -12,7 +12,7 @@
 
 enum { HM_STORE_WHERE = 64, HM_STORE_PARAMETERS = 6 * HM_STORE_WHERE + 16 };
 
-/* An SQL statement that is being written, and its parameters. Initialise it with 0. */
+/* An SQL statement that is being written, and its parameters. Zero-initialise it. */
 struct hm_statement {
     struct hm_text sql;
     struct hm_sql_value parameters[HM_STORE_PARAMETERS];

@@ -48,7 +48,8 @@ int hm__graph_check(const struct hm_graph *graph, struct hm_err *err);
 /* Check that an answer of hm_plan has points, and that its indices of points are in range. */
 int hm__answer_check(const struct hm_answer *answer, struct hm_err *err);
 /*
- * Check that a fit was made by hm_fit_new; a struct that the caller filled in lacks internal data.
+ * Check that a fit was created by hm_fit_new; a struct that the caller filled in lacks internal
+ * data.
  */
 int hm__fit_check(const struct hm_fit *fit, struct hm_err *err);
 /* Same as hm_traces_check, but losses may be NaN if `need_loss` is false. */

@@ -77,7 +77,10 @@ struct hm_large_choice {
     double memory_limit; /* Number of bytes of memory that a job may use on one worker. */
     double host_limit;   /* Number of bytes of host memory that a job may use per worker; NaN if
                             unknown. */
-    /* Ends of the interval for the whole job's time, as factors on its predicted time. */
+    /*
+     * Ends of the interval for the whole job's time, as factors by which its predicted time is
+     * multiplied.
+     */
     double low_total, high_total;
     /* Time of the whole job in seconds; NaN if the length of the job is not given. */
     double total_s;
@@ -221,7 +224,7 @@ struct hm_large_answer {
     size_t efficient, breaks;
     /*
      * Number of measured steps used to correct the model (0 if there are none), and the resulting
-     * factors on the time of computation and on the time of the host.
+     * factors that scale the computation time and the host's time.
      */
     size_t correction_rows;
     double correction_compute, correction_host;

@@ -1,6 +1,6 @@
 /*
  * Tests whole plans for howmany validate --answers: checks the headline rule on the examples, and
- * counts how often published curves confirm plans that are made from small runs.
+ * counts how often published curves confirm plans that are based on small runs.
  */
 #ifndef HM_VALIDATE_PLANS_H
 #define HM_VALIDATE_PLANS_H
@@ -37,7 +37,7 @@ struct validate_bin {
     size_t count, held;
 };
 
-/* Counts how often published curves confirm answers that are made from small runs. */
+/* Counts how often published curves confirm answers that are based on small runs. */
 struct validate_plans {
     /* Answers that state "p % sure to be within 5 % of the best", grouped by the probability p. */
     struct validate_bin near[VALIDATE_BINS];

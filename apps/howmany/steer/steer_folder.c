@@ -137,7 +137,7 @@ struct piece_run {
     const struct steer_task *task;
     struct steer_line *line;
     struct launch_child *child;
-    /* Text that is written to the file of this piece (piece-0000.jsonl) at its end. */
+    /* Text that is written to the file of this piece (piece-0000.jsonl) when the piece ends. */
     struct hm_text lines;
     double start_s; /* Start of the piece, in seconds since the start of the training. */
     /* Run time of the child processes of this piece at the last point, in seconds. */

@@ -37,8 +37,8 @@ struct hm_importer {
     const char *title; /* Description of the format for users, such as "Megatron-LM log". */
     /* Description of what users obtain by importing this format, for help and hints. */
     const char *becomes;
-    /* Returns how likely the file has this format: 0 (no) to 100 (it has the format's magic
-     * number). */
+    /* Returns how likely it is that the file has this format: from 0 (impossible) to 100 (it has
+     * the format's magic number). */
     int (*recognise)(const struct hm_import_head *head);
     /* Reads the whole stream. A truncated file is not an error: see hm__import_cut. */
     int (*read)(struct hm_imported *import, struct hm_err *err);
