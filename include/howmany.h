@@ -89,7 +89,7 @@ HM_API int hm_cluster_add_kind(struct hm_cluster *cluster, const struct hm_clust
 /* ---- dataflow platforms ------------------------------------------------------------------------
  */
 
-/* Methods by which a dataflow platform such as Spark recovers from a lost worker. */
+/* Methods that a dataflow platform such as Spark uses to recover from a lost worker. */
 enum hm_recovery {
     HM_RECOVERY_AUTO,       /* The library chooses the cheaper of the two methods below. */
     HM_RECOVERY_LINEAGE,    /* The other workers compute the lost partitions again. */
@@ -140,7 +140,7 @@ enum hm_goal {
 
 struct hm_fit; /* A fit of measured runs; see howmany_fit.h. */
 
-/* Methods by which workers exchange gradients; see docs/reference/platforms.md. */
+/* Methods that workers use to exchange gradients; see docs/reference/platforms.md. */
 enum hm_platform {
     HM_PLATFORM_JOB,         /* Use the communication that the job describes. */
     HM_PLATFORM_ALLREDUCE,   /* Use the fastest all-reduce among the workers. */
@@ -256,7 +256,7 @@ struct hm_question {
     const double *n; /* Numbers of workers to consider: whole, 1 to 1e6, ascending; NULL means all
                         up to max_n. Borrowed. */
     size_t n_count;
-    double certainty; /* Probability with which the deadline and the budget must be met, > 0 and at
+    double certainty; /* Required probability of meeting the deadline and the budget, > 0 and at
                          most 0.99; NaN or 0 means 0.9. */
 };
 
@@ -517,8 +517,8 @@ struct hm_answer {
     double advised_run_s; /* Duration of each advised run in seconds. */
     double advised_within; /* Half the width of the interval after the advised runs, relative to the
                               time; NaN if unknown. */
-    double certainty; /* Probability with which the deadline and the budget had to be met; NaN if
-                         the question has neither. */
+    double certainty; /* Required probability of meeting the deadline and the budget; NaN if the
+                         question has neither. */
     /* Unit of work that the seconds refer to, if the runs state it: "sample", "token" or "epoch";
      * NULL means one iteration. */
     const char *unit;

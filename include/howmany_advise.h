@@ -272,7 +272,7 @@ struct hm_g_size {
     /* Count of the different numbers of rows in the traces; 0 means that all traces have the same
      * number. */
     size_t count;
-    double least, most; /* Smallest and largest number of rows on which a trace was recorded. */
+    double least, most; /* Smallest and largest number of rows for which a trace was recorded. */
     bool known;         /* True if power and scale could be found; otherwise both are 0. */
     double power, scale;
     double held_out; /* Root mean square error of log10(P - P*) on the largest number of rows,
@@ -389,8 +389,8 @@ struct hm_holdout_settings {
                        predicted; 0 if there are no such predictions. */
     double ahead_s; /* Number of seconds from the end of the known points to the point that is
                        predicted; 0 if there are no such predictions. */
-    double window;  /* Number of the latest iterations of a trace from which a later point is
-                       predicted; 0 means 50. */
+    double window;  /* Number of most recent iterations of a trace that are used to predict a later
+                       point; 0 means 50. */
     bool rows; /* True to also predict the traces on larger numbers of rows from the traces on fewer
                   rows. */
     double leave_rows; /* Number of rows to predict; 0 means each number of rows for which traces on
@@ -487,8 +487,8 @@ struct hm_advise_question {
     double level; /* Coverage probability of the intervals, in (0, 1); 0 means the same probability
                      as in the fit of the loss curves. */
     double seed;  /* Seed of the random draws used to compute the intervals. */
-    double certainty; /* Probability with which the target loss must be reached within within_s and
-                         the budget, at most 0.99; 0 means 0.9. */
+    double certainty; /* Required probability of reaching the target loss within within_s and the
+                         budget, at most 0.99; 0 means 0.9. */
 };
 
 #define HM_ADVISE_QUESTION_INIT                                                                    \
@@ -599,7 +599,7 @@ struct hm_advice {
     double near;            /* Probability that the first candidate is within 10 % of the best. */
     double right_algorithm; /* Probability that the best candidate uses the same algorithm as the
                                first one, and is stale or has backup workers in the same way. */
-    double certainty; /* Probability with which the limits had to be met; NaN if the question has no
+    double certainty; /* Required probability of meeting the limits; NaN if the question has no
                          limits, or no target loss. */
     struct hm_lead *leads;
     size_t lead_count;

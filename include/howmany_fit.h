@@ -124,9 +124,9 @@ enum hm_errors {
 };
 
 /*
- * The rule by which the library chooses the terms of a fit and widens intervals outside the range
- * of the runs. The default was chosen by cross-validation over the sources of published scaling
- * curves (docs/explain/accuracy.md).
+ * The rule that the library uses to choose the terms of a fit and to widen intervals outside the
+ * range of the runs. The default was chosen by cross-validation over the sources of published
+ * scaling curves (docs/explain/accuracy.md).
  */
 struct hm_fit_rule {
     double steep_needs;  /* Smallest number of configurations for a term that grows faster than ln n
@@ -437,10 +437,10 @@ struct hm_recommend_question {
         *cluster;     /* Cluster that replaces the cluster of the job; may be NULL. */
     double level;     /* Coverage probability of the intervals, in (0, 1); 0 means 0.9. */
     double seed;      /* Seed of the random draws used to compute the intervals. */
-    double certainty; /* Probability with which the deadline and the budget must be met, at most
-                         0.99; 0 means 0.9. */
-    double slack; /* Share by which the recommended candidate may be worse than the best, if it has
-                     fewer workers; 0 means that the best itself is recommended. */
+    double certainty; /* Required probability of meeting the deadline and the budget, at most 0.99;
+                         0 means 0.9. */
+    double slack; /* Fraction by which the recommended candidate may be worse than the best, if it
+                     has fewer workers; 0 means that the best itself is recommended. */
 };
 
 /* One number of workers that was considered. */
@@ -482,8 +482,8 @@ struct hm_recommendation {
                          recommended candidate needs several nodes; else NaN. */
     double n_low, n_high; /* Interval for the best number of workers, with coverage probability
                              `level`; NaN if unknown. */
-    double certainty; /* Probability with which the budget and the deadline had to be met; NaN if
-                         neither is given. */
+    double certainty; /* Required probability of meeting the budget and the deadline; NaN if neither
+                         is given. */
     double deadline_s, budget; /* The limits of the question; NaN if not given. */
     const char *missed; /* Limits that no candidate meets: "deadline", "budget" or both; NULL if
                            there are none. */

@@ -42,8 +42,8 @@ struct hm_latent {
 };
 
 /*
- * A transformer: the sizes from which its parameters, operations and memory are counted. Every size
- * is a whole number, stored as a double. Start from hm_transformer_init.
+ * A transformer, described by the sizes that determine its parameters, operations and memory. Every
+ * size is a whole number, stored as a double. Start from hm_transformer_init.
  */
 struct hm_transformer {
     const char *name;  /* Name of the network; may be NULL. */

@@ -12,7 +12,7 @@
  */
 #define HM_CHANCE_MOST 0.99
 
-/* Probability with which limits must be met if the question states no probability. */
+/* Required probability of meeting the limits if the question does not state one. */
 #define HM_DEFAULT_CERTAINTY 0.9
 
 /* A time with its interval; low and high are NaN if the interval is unknown. */
@@ -46,8 +46,8 @@ void hm__span_draw(const struct hm_span *span, struct hm_random *random, double 
 double hm__chance_most(size_t runs, bool beyond);
 
 /*
- * Returns the probability with which the limits of a question must be met: `certainty` if it is
- * given, else the default.
+ * Returns the required probability of meeting the limits of a question: `certainty` if it is given,
+ * or else the default.
  */
 double hm__certainty_or_default(double certainty);
 

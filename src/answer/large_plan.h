@@ -11,7 +11,7 @@ struct hm_large_question {
     double max_n;      /* Largest number of workers to consider. */
     double deadline_s; /* Deadline of the job in seconds; if it is given, the cost is minimised. */
     double budget;     /* Largest allowed cost of the job. */
-    double certainty;  /* Probability with which the deadline and the budget must be met. */
+    double certainty;  /* Required probability of meeting the deadline and the budget. */
     enum hm_goal goal; /* Quantity to minimise; HM_GOAL_AUTO means the cost if there is a deadline,
                           otherwise the time. */
     /* The smallest n whose time exceeds the best by at most this fraction is recommended. */

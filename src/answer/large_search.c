@@ -84,8 +84,8 @@ static void choice_eval(const struct hm_large_case *x, const struct hm_large_tim
         choice->step.slow_host_s = 0; /* Measured steps show how fast the host launches kernels, so
                                          the plan no longer allows for a slow host. */
     } else if (choice->layout.offload != HM_OFFLOAD_NONE)
-        narrower = 2; /* Offloading is not among the measured steps from which the intervals come,
-                         so the interval is twice as wide. */
+        narrower = 2; /* Offloading does not occur in the measured steps that determine the
+                         intervals, so the interval is twice as wide. */
     struct hm_large_interval interval = hm__large_narrow(
         hm__large_interval(&hm__large_spreads[0].spread, x->device, x->work, &choice->step),
         narrower);

@@ -67,7 +67,7 @@ static enum hm_goal recommend_goal(const struct hm_recommend_question *q)
     return q->deadline_s > 0 ? HM_GOAL_COST : HM_GOAL_TIME;
 }
 
-/* Returns the probability with which limits must be met; NaN if the question has no limits. */
+/* Returns the required probability of meeting the limits; NaN if the question has no limits. */
 static double recommend_certainty(const struct hm_recommend_question *q)
 {
     return q->deadline_s > 0 || q->budget > 0 ? hm__certainty_or_default(q->certainty) : NAN;

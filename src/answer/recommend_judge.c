@@ -37,8 +37,8 @@ double hm__recommend_value(const struct hm_recommending *w, const struct hm_reco
 }
 
 /*
- * Returns the longest time with which a candidate meets the deadline and the budget; INFINITY for
- * no limit.
+ * Returns the longest time that allows a candidate to meet the deadline and the budget; INFINITY
+ * for no limit.
  */
 static double candidate_limit_s(const struct hm_recommending *w,
                                 const struct hm_recommend_candidate *t)

@@ -291,8 +291,8 @@ static int basis_name_parts(struct hm_basis *basis, struct hm_arena *arena,
 }
 
 /*
- * Computes the times that the specification sheet predicts without corrections, by which the
- * overheads are scaled, and names the terms.
+ * Computes the times that the specification sheet predicts without corrections, which scale the
+ * overheads, and names the terms.
  */
 static int sheet_measure(struct hm_basis *basis, struct hm_arena *arena, double width,
                          struct hm_err *err)

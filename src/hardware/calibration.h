@@ -1,6 +1,6 @@
 /*
  * Derives the description of a machine from the times of single operations: lists the operations to
- * time, finds the rates and latencies with which the model predicts the measured times, and writes
+ * time, finds the rates and latencies for which the model predicts the measured times, and writes
  * the description as YAML.
  */
 #ifndef HM_CALIBRATION_H

@@ -112,9 +112,9 @@ static double rows_error(const struct hm_calibrated *m, const struct link_rows *
 }
 
 /*
- * Finds the latency or bandwidth of a link, in [low, high], with which the median error of the
- * model is 0 over the messages with the indices first .. first + count - 1. `falls` is true if the
- * time decreases as the value grows.
+ * Finds the latency or bandwidth of a link, in [low, high], for which the median error of the model
+ * is 0 over the messages with the indices first .. first + count - 1. `falls` is true if the time
+ * decreases as the value grows.
  */
 static void solve_figure(struct hm_calibrated *m, const struct link_rows *r, size_t first,
                          size_t count, double *figure, double low, double high, bool falls)

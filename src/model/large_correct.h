@@ -5,7 +5,7 @@
 
 #include "large.h"
 
-/* A measured step, and the layout with which it was measured. */
+/* A measured step and its layout. */
 struct hm_large_measured {
     double n; /* Number of workers. */
     /*

@@ -71,8 +71,7 @@ static void advice_say_spread(struct hm_text *out, const struct hm_advice *a)
 }
 
 /*
- * Appends the probability with which the recommended candidate reaches the target loss within the
- * limits.
+ * Appends the probability that the recommended candidate reaches the target loss within the limits.
  */
 static void advice_say_limits_met(struct hm_text *out, const struct hm_advice *a)
 {
@@ -119,7 +118,7 @@ static void advice_add_rivals(struct hm_text *out, const struct hm_advice *a,
 }
 
 /*
- * Returns the smallest number of workers larger than `above` with which the algorithm never reaches
+ * Returns the smallest number of workers larger than `above` for which the algorithm never reaches
  * the target loss; INFINITY if there is none.
  */
 static double advice_next_never(const struct hm_advice *a, const char *algorithm, double above)

@@ -136,7 +136,7 @@ static bool value_is_same(const struct hm_sql_value *a, const struct hm_sql_valu
 /*
  * Compares the columns of a stored run with the columns of the run to add; `cells` are the id, all
  * other columns, and sample_count. The time at which the run was executed is not compared, because
- * by default it is the time of adding.
+ * by default it is the time at which the run is added.
  */
 static int compare_columns(void *context, const struct hm_sql_value *cells, size_t count,
                            struct hm_err *err)

@@ -194,7 +194,7 @@ struct hm_large_answer {
     const char *missed; /* Name of the limit that no point meets, such as "deadline"; NULL if there
                            is none. */
     enum hm_goal goal;  /* Goal that the plan optimises; never HM_GOAL_AUTO. */
-    /* Probability with which the limits must be met; NaN if there are no limits. */
+    /* Required probability of meeting the limits; NaN if there are no limits. */
     double certainty;
     double deadline_s, budget; /* Deadline and budget of the question; NaN if not given. */
     /* Other layouts at the recommended n that are nearly as fast. */

@@ -143,7 +143,7 @@ static int read_regex(struct bench_state *s, const char *value)
     return 0;
 }
 
-/* Reads the two numbers of iterations with which the command runs. */
+/* Reads the two numbers of iterations that the command is run with. */
 static int read_lengths(struct bench_session *s, const char *value)
 {
     struct cli_range range = {0};

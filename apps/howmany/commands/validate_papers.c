@@ -55,7 +55,7 @@ static const char *const file_names[PAPERS_FILES] = {
     [PAPERS_SLOW] = "slow-traces.csv.gz",
 };
 
-/* Tables from which the values of this program are computed, for comparison with the papers. */
+/* Tables that this program uses to compute its values, for comparison with the papers. */
 struct papers_sources {
     const struct hm_catalog *catalog;
     struct hm_runs *anwar;         /* Runs that Anwar et al. measured. */
@@ -433,7 +433,7 @@ typedef double (*papers_value)(const struct papers_sources *s, const char *what,
 static const struct {
     const char *kind;
     papers_value value;
-    enum papers_file file; /* The file from which the value of this program is computed. */
+    enum papers_file file; /* The file that is used to compute the value of this program. */
     bool bound; /* True if the published value is an upper bound, so that a smaller value of this
                    program agrees with it. */
 } kinds[] = {

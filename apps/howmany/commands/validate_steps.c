@@ -40,8 +40,8 @@ struct step_cases {
     struct hm_measured_steps steps;
     struct hm_measured_collectives collectives;
     struct step_kinds kinds;
-    struct hm_platform_rows platforms; /* Measured iterations on CPUs and with frameworks, from
-                                          which intervals are estimated. */
+    struct hm_platform_rows platforms; /* Measured iterations on CPUs and with frameworks, which are
+                                          used to estimate intervals. */
 };
 
 static double case_error(const struct step_case *c)
@@ -137,7 +137,7 @@ static int read_cases(struct step_cases *all, const char *path, const struct hm_
 
 /* ---- medians --------------------------------------------------------------------------------- */
 
-/* The properties by which rows are grouped. */
+/* The properties used to group rows. */
 static const char *const groupings[] = {"kind", "source", "network", "precision", "machine"};
 enum { GROUPINGS = sizeof(groupings) / sizeof(groupings[0]) };
 

@@ -19,8 +19,8 @@ struct launch_measure_settings {
 };
 
 /*
- * Names of the methods by which the time of an iteration was determined; the column `timing` of
- * recorded runs contains them.
+ * Names of the methods for determining the time of an iteration; the column `timing` of recorded
+ * runs contains them.
  */
 
 /* The command reported the times of its iterations. */
@@ -44,8 +44,8 @@ struct launch_measurement {
     double startup_s;  /* Start-up time in seconds, which is not included in `seconds`; NaN if
                           unknown. */
     /*
-     * Name of the method by which `seconds` was determined, one of the names above; NULL if
-     * `seconds` is unknown.
+     * Name of the method that determined `seconds`, one of the names above; NULL if `seconds` is
+     * unknown.
      */
     const char *timing;
     const char *framework; /* The framework whose lines were read; NULL if there is none. */

@@ -438,7 +438,7 @@ static int run_processes(struct piece_run *r, struct steer_piece *piece, const c
     return rc;
 }
 
-/* Copy the checkpoint from which a piece starts to the path of the checkpoint of the piece. */
+/* Copy the initial checkpoint of a piece to the path of the piece's own checkpoint. */
 static int prepare_checkpoint(const struct steer_folder *f, const struct steer_state *state,
                               const struct steer_line *line, const char *path, bool *ret_resume)
 {

@@ -33,8 +33,8 @@ enum { FIT_POINTS = 5, BISECTIONS = 60 };
 static const double NEAR = 10;
 
 /*
- * Largest factor by which a number of workers may be above or below the numbers of workers that
- * were measured.
+ * Largest factor by which a number of workers may be above or below the measured numbers of
+ * workers.
  */
 static const double BEYOND_M = 2;
 
@@ -131,8 +131,8 @@ static double model_iteration_at(const struct steer_model *model, size_t algorit
 }
 
 /*
- * Returns the number of iterations after which a run from scratch is expected to have the loss with
- * which this run started.
+ * Returns the number of iterations after which a run from scratch is expected to have the initial
+ * loss of this run.
  */
 static double model_offset(const struct steer_model *model, const struct steer_line *line)
 {

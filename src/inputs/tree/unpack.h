@@ -18,8 +18,9 @@ struct hm_unpack_step {
 };
 
 struct hm_codec {
-    const char *name;           /* Name used in messages: "gzip", "zstd", "lz4", "snappy", "lzf". */
-    const unsigned char *magic; /* Bytes with which a file in the format of the codec begins. */
+    const char *name; /* Name used in messages: "gzip", "zstd", "lz4", "snappy", "lzf". */
+    const unsigned char
+        *magic; /* Bytes at the beginning of every file in the format of the codec. */
     size_t magic_length;
     /* Library that this build does not include; NULL if the codec is available. */
     const char *needs;
