@@ -9,7 +9,7 @@
 #include "chance.h"
 #include "large_plan.h"
 
-/* Probability that the interval for a prediction for large networks contains the true time. */
+/* Coverage probability of the intervals for the times of large networks. */
 static const double LARGE_LEVEL = 0.9;
 
 /* Returns the time of the whole job in seconds, or of one step if the length of the job is not

@@ -1,6 +1,6 @@
 /*
- * Declares the writer of JSON that all modules use. It keeps track of open objects and lists, so
- * that commas, quotes and line breaks are decided in one place:
+ * Declares the JSON writer that all modules use. It keeps track of open objects and lists, so that
+ * commas, quotes and line breaks are handled in one place:
  *
  *     struct hm_json json = {.out = &text};
  *     hm__json_open(&json, NULL, HM_JSON_OBJECT | HM_JSON_LINES);

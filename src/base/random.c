@@ -77,7 +77,7 @@ uint32_t hm__random_below(struct hm_random *r, uint32_t n)
 }
 
 /*
- * Draws a binomial number by inversion: add up probabilities until the sum exceeds a uniform
+ * Draws a binomial number by inversion: adds up probabilities until the sum exceeds a uniform
  * number.
  */
 static double by_inversion(struct hm_random *r, double count, double p)

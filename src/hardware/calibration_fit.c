@@ -125,7 +125,7 @@ static double cpu_time(const struct hm_node *node, const struct hm_timing *t)
 struct figure_search {
     const struct hm_timings *timings;
     struct hm_node *node;
-    double *value; /* Address of the rate in `node` that is searched for. */
+    double *value; /* Address of the rate in `node` that the search changes. */
     enum hm_math math;
     /* True if the operations are convolutions; otherwise they are matrix products. */
     bool convolutions;

@@ -223,8 +223,8 @@ static int checkpoint_write(const char *path, struct hm_run *run, const struct h
     int rc = 0;
 
     /*
-     * If the path is a symbolic link, the file to which it points is replaced. A file that does not
-     * exist yet keeps the given path.
+     * If the path is a symbolic link, the file that it points to is replaced. For a file that does
+     * not exist yet, the given path is used.
      */
     if (!realpath(path, writer.path))
         snprintf(writer.path, sizeof(writer.path), "%s", path);

@@ -86,7 +86,7 @@ struct train_options {
                    rank at each evaluation. */
     bool resume;
     bool adopt; /* True to also allow resuming from a checkpoint of another algorithm. */
-    /* Settings of belief propagation, from its options. */
+    /* Settings of belief propagation that the options specify. */
     double states, coupling, field, damping, tolerance;
     bool max_product;
     /* The members from here on are set by train_options_check. */

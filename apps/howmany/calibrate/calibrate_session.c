@@ -163,7 +163,8 @@ static int measure_device(struct calibrate_session *s)
 }
 
 /*
- * Copies the properties that the device itself reports, except its rows of times, into the session.
+ * Copies the properties that the device itself reports into the session, except for its rows of
+ * times.
  */
 static void take_facts(struct calibrate_session *s)
 {

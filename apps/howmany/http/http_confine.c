@@ -75,8 +75,8 @@ static const unsigned allowed[] = {
     SYS_ppoll, SYS_pselect6};
 
 /*
- * Additional system calls that a store on another machine needs: to resolve the host name, for
- * which the C library loads shared libraries, and to connect.
+ * Additional system calls that a store on another machine needs, to connect and to resolve the host
+ * name, for which the C library loads shared libraries.
  */
 static const unsigned allowed_connects[] = {SYS_socket,   SYS_connect, SYS_bind, SYS_sendmmsg,
                                             SYS_recvmmsg, SYS_ioctl,   SYS_mmap, SYS_mprotect};

@@ -225,7 +225,7 @@ static const struct hm_known_column *find_time_of(const struct name_words *w, do
     return name ? find_known(name) : NULL;
 }
 
-/* Resolves a name that is a rate or the time of a sample, a token or an epoch. */
+/* Resolves a name that refers to a rate, or to the time of a sample, a token or an epoch. */
 static const struct hm_known_column *find_by_words(const char *name, double *factor,
                                                    struct hm_dim *dim)
 {

@@ -30,7 +30,10 @@ enum { REST = 7, AHEAD = 2 };
 int hm__local_sdca_init(struct hm_local_sdca *local, struct hm_run *run, struct hm_err *err)
 {
     const struct hm_rows *rows = &run->objective->rows;
-    /* One more element than rows, so that no array is empty if the rank has no rows. */
+    /*
+     * The arrays have one more element than there are rows, so that none is empty if the rank has
+     * no rows.
+     */
     size_t count = rows->count + 1;
 
     local->alpha = hm__arena_alloc(run->arena, count, sizeof(double));

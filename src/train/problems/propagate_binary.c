@@ -59,7 +59,10 @@ struct wild {
 struct binary_kernel {
     const struct hm_mrf *mrf; /* Part of the Markov random field that is on this rank; borrowed. */
     struct hm_propagate_settings settings;
-    /* For each edge, the ratios of the messages into its first and its second end. */
+    /*
+     * For each edge, the ratios of the two messages: the message to the first end, and the message
+     * to the second end.
+     */
     pair *messages;
     /* Products T (potential times messages) of own vertices, followed by the products of ghosts. */
     struct vertex *vertices;
