@@ -202,7 +202,7 @@ HM_API const char *hm_strategy_title(enum hm_strategy strategy);
 struct hm_way {
     enum hm_platform platform;
     enum hm_consistency consistency;
-    double staleness; /* For SSP only: maximum number of steps that a worker may be ahead of the
+    double staleness; /* For SSP only: maximum number of steps by which a worker may be ahead of the
                          slowest one; whole, 0 to 1e6. */
     double servers;   /* Number of parameter servers: whole, 1 to 1e6; 0 means that the library
                          chooses the best number. */
@@ -213,8 +213,8 @@ struct hm_way {
     double stale_cost;  /* For SSP and async: factor by which stale gradients multiply the number of
                            iterations on one worker, 1e-6 to 1e6; 0 if there are no additional
                            iterations. */
-    double stale_power; /* Exponent of the number of workers n, -10 to 10: on n workers the
-                           factor is stale_cost * n^stale_power, but at least 1. */
+    double stale_power; /* Exponent of the number of workers n, -10 to 10: on n workers, the factor
+                           is stale_cost * n^stale_power, but at least 1. */
     /* Number of iterations that a worker performs between two averagings of the models; whole, 1 to
      * 1e9; 0 means 1. Servers and drivers do not use it. */
     double local_steps;

@@ -33,8 +33,8 @@ struct hm_trace {
     const char *algorithm; /* Name of the algorithm; "" if not given. */
     double m;              /* Number of workers, >= 1. */
     double seed;           /* Seed of the run; NaN if not given. */
-    double staleness; /* Maximum number of steps that a worker may be ahead of the slowest one; 0
-                         means synchronous, INFINITY means no bound. */
+    double staleness; /* Maximum number of steps by which a worker may be ahead of the slowest one;
+                         0 means synchronous, INFINITY means no bound. */
     double backups;   /* Number of backup workers: a step does not wait for this many of the slowest
                          workers. */
     double rows;      /* Number of rows in the training data, >= 1; NaN or 0 if not given. */

@@ -37,16 +37,16 @@ enum hm_platform hm__strategy_platform(enum hm_strategy strategy);
 /* Returns whether a TensorFlow strategy works only inside one machine. */
 bool hm__strategy_inside(enum hm_strategy strategy);
 
-/* Names of the values of enum hm_scaling, in their order; the last element is NULL. */
+/* Names of the values of enum hm_scaling, in order; the last element is NULL. */
 extern const char *const hm__scaling_names[];
-/* Names of the values of enum hm_software, in their order; the last element is NULL. */
+/* Names of the values of enum hm_software, in order; the last element is NULL. */
 extern const char *const hm__software_names[];
 /*
  * Names of the values of enum hm_framework and enum hm_input, in order; the last elements are NULL.
  */
 extern const char *const hm__framework_names[];
 extern const char *const hm__input_names[];
-/* Names of the values of enum hm_recipe_kind, in their order; the last element is NULL. */
+/* Names of the values of enum hm_recipe_kind, in order; the last element is NULL. */
 extern const char *const hm__recipe_names[];
 /*
  * Names of the values of enum hm_payload, in their order, without HM_PAYLOAD_BYTES; the last

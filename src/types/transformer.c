@@ -10,7 +10,7 @@
 #include "checks.h"
 #include "err.h"
 
-/* Returns true if a size is NaN or 0, which both mean that it is not given. */
+/* Returns true if a size is NaN or 0, both of which mean that it is not given. */
 static bool size_is_unset(double size)
 {
     return isnan(size) || size == 0;

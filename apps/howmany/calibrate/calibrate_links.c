@@ -45,9 +45,7 @@ static bool add_row(struct calibrate_session *s, const struct hm_timing *row)
 /* ---- howmany-links ----------------------------------------------------------------------------
  */
 
-/*
- * Reads a measurement from a line of the output of howmany-links; lines of other text are ignored.
- */
+/* Reads a measurement from a line of the output of howmany-links; other lines are ignored. */
 static void read_links_line(void *context, const char *line, double seconds)
 {
     struct calibrate_session *s = context;

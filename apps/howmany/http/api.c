@@ -330,9 +330,9 @@ static bool check_host(const struct api *a, const struct http_request *r, struct
 }
 
 /*
- * Returns the scopes of the token of a request. Sets *ret_over if the address of the client has
- * sent too many wrong tokens, so that this token is not checked. Clients on this machine are not
- * limited: one of them may be a proxy that forwards the requests of all clients.
+ * Returns the scopes of a request's token. Sets *ret_over if the address of the client has sent too
+ * many wrong tokens, so that this token is not checked. Clients on this machine are not limited:
+ * one of them may be a proxy that forwards the requests of all clients.
  */
 static unsigned request_scopes(const struct api *a, const struct http_request *r, bool *ret_over)
 {

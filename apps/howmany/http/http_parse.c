@@ -227,9 +227,7 @@ static enum http_chunk_state chunk_trailer(struct http_chunks *k, char c)
     }
 }
 
-/*
- * Returns the state of the chunk parser after a character that is not part of the data of a chunk.
- */
+/* Returns the state of the chunk parser after a character that is not part of a chunk's data. */
 static enum http_chunk_state chunk_next(struct http_chunks *k, char c)
 {
     switch (k->state) {

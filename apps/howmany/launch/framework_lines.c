@@ -104,7 +104,8 @@ void launch_frameworks_free(struct launch_frameworks *f)
 }
 
 /*
- * Copy a group of a match of a regular expression; the result is empty if the group did not match.
+ * Copy a group from a match of a regular expression; the result is empty if the group did not
+ * match.
  */
 static void copy_group(const char *line, const regmatch_t *group, char *text, size_t room)
 {

@@ -74,7 +74,7 @@ bool study_is_initial(const struct hm_study_spec *spec, const struct study_run *
 }
 
 /* Find a run by its position in the list of all runs whose number of workers has one of the indices
- * in `places`. Returns false if `number`, the position, is too large. */
+ * in `places`. Returns false if the position `number` is too large. */
 static bool run_by_number(const struct hm_study_spec *spec, const size_t *places, size_t count,
                           size_t number, struct study_run *ret_run)
 {

@@ -18,7 +18,7 @@ struct study_session {
 int study_session_open(struct study_session *session, const char *folder, bool make);
 void study_session_release(struct study_session *session);
 
-/* Print the commands of those runs that do not depend on the results of other runs. */
+/* Print the commands of the runs that do not depend on the results of other runs. */
 int study_session_print_commands(const struct study_session *session);
 /* Execute runs, fit them, and check the answer with two more runs. Returns 0 or an exit code. */
 int study_session_run(struct study_session *session);

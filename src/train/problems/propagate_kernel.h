@@ -17,7 +17,7 @@ struct hm_kernel_ops {
     void (*destroy)(void *kernel);
     /*
      * Update all messages, and compute the products of own vertices for the next iteration, which
-     * then become the current ones. Returns the largest change of an entry of a message.
+     * then become the current products. Returns the largest change of an entry of a message.
      */
     double (*step)(void *kernel);
     /*
