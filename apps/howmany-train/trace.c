@@ -246,14 +246,10 @@ static void trace_times_add(struct trace_times *times, const struct hm_trace_poi
     times->last = point->iteration;
     if (step != 1 || !isfinite(point->seconds))
         return;
-    if (times->count == times->room) {
-        size_t room = times->room ? 2 * times->room : 256;
-        double *more = hm__realloc(times->seconds, room, sizeof(*more));
-        if (!more)
-            return;
-        times->seconds = more;
-        times->room = room;
-    }
+    double *more = hm__grow(times->seconds, times->count, &times->room, sizeof(*more));
+    if (!more)
+        return;
+    times->seconds = more;
     times->seconds[times->count++] = point->seconds;
 }
 

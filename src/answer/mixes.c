@@ -114,19 +114,13 @@ static int points_add(struct mix_points *all, const struct hm_model *model,
 
     if (rc)
         return rc;
-    if (all->curve.count == all->room) {
-        size_t room = all->room ? 2 * all->room : 64;
-        struct hm_point *points = hm__calloc(room, sizeof(*points));
-        if (!points)
-            return hm__fail_nomem(err);
-        if (all->curve.count > 0)
-            memcpy(points, all->curve.points, all->curve.count * sizeof(*points));
-        hm__free(all->curve.points);
-        all->curve.points = points;
-        all->room = room;
-    }
-    struct hm_point *p = &all->curve.points[all->curve.count];
-    p->n = n;
+    struct hm_point *points =
+        hm__grow(all->curve.points, all->curve.count, &all->room, sizeof(*points));
+    if (!points)
+        return hm__fail_nomem(err);
+    all->curve.points = points;
+    struct hm_point *p = &points[all->curve.count];
+    *p = (struct hm_point){.n = n};
     rc = hm__mix_eval(model, mix, 1, p, err);
     all->curve.count += rc == 0;
     return rc;

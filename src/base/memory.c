@@ -91,6 +91,22 @@ void *hm__realloc(void *pointer, size_t count, size_t size)
     return larger;
 }
 
+/* Returns the room of an array after it was enlarged. */
+static size_t larger_room(size_t room)
+{
+    return room ? 2 * room : 8;
+}
+
+void *hm__grow(void *array, size_t count, size_t *room, size_t size)
+{
+    if (count < *room)
+        return array;
+    void *larger = hm__realloc(array, larger_room(*room), size);
+    if (larger)
+        *room = larger_room(*room);
+    return larger;
+}
+
 void hm__free(void *pointer)
 {
     count_block(pointer, -1);
@@ -164,6 +180,19 @@ void *hm__arena_alloc(struct hm_arena *arena, size_t count, size_t size)
     void *p = (char *)c->bytes + c->used;
     c->used += need;
     return p;
+}
+
+void *hm__arena_grow(struct hm_arena *arena, void *array, size_t count, size_t *room, size_t size)
+{
+    if (count < *room)
+        return array;
+    void *larger = hm__arena_alloc(arena, larger_room(*room), size);
+    if (!larger)
+        return NULL;
+    if (count > 0) /* The array is NULL at first, which memcpy does not accept. */
+        memcpy(larger, array, count * size);
+    *room = larger_room(*room);
+    return larger;
 }
 
 size_t hm__arena_bytes(const struct hm_arena *arena)

@@ -11,6 +11,12 @@
 void *hm__calloc(size_t count, size_t size);
 void *hm__realloc(void *pointer, size_t count, size_t size);
 void hm__free(void *pointer);
+/*
+ * Return an array with room for one more element. If `count` elements fill its *room, it is
+ * reallocated with twice the room, and *room changes; NULL, with the array as it was, when out of
+ * memory.
+ */
+void *hm__grow(void *array, size_t count, size_t *room, size_t size);
 
 /* Return unused memory of the allocator to the operating system. */
 void hm__trim(void);
@@ -31,6 +37,8 @@ struct hm_arena *hm__arena_new(void);
 void hm__arena_free(struct hm_arena *arena);
 /* Allocate zeroed memory, aligned for any type; returns NULL when memory runs out. */
 void *hm__arena_alloc(struct hm_arena *arena, size_t count, size_t size);
+/* Like hm__grow, for an array in the arena. */
+void *hm__arena_grow(struct hm_arena *arena, void *array, size_t count, size_t *room, size_t size);
 char *hm__arena_strdup(struct hm_arena *arena, const char *text);
 char *hm__arena_strndup(struct hm_arena *arena, const char *text, size_t length);
 char *hm__arena_printf(struct hm_arena *arena, const char *format, ...) HM_PRINTF(2, 3);

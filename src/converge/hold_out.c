@@ -31,14 +31,10 @@ static const double WINDOW = 50;
 
 static int error_list_add(struct hm_error_list *e, double error, struct hm_err *err)
 {
-    if (e->count == e->room) {
-        size_t room = e->room ? 2 * e->room : 256;
-        double *more = hm__realloc(e->values, room, sizeof(*more));
-        if (!more)
-            return hm__fail_nomem(err);
-        e->values = more;
-        e->room = room;
-    }
+    double *more = hm__grow(e->values, e->count, &e->room, sizeof(*more));
+    if (!more)
+        return hm__fail_nomem(err);
+    e->values = more;
     e->values[e->count++] = fabs(error);
     e->squares += error * error;
     return 0;

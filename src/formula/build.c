@@ -113,14 +113,10 @@ static int node_append(struct hm_formula *f, const struct hm__node *node, struct
 {
     if (f->node_count == HM__NODES_MAX)
         return hm__fail(err, HM_E_LIMIT, "the formula has more than %d operations", HM__NODES_MAX);
-    if (f->node_count == f->node_room) {
-        size_t room = f->node_room ? f->node_room * 2 : 32;
-        struct hm__node *nodes = hm__realloc(f->nodes, room, sizeof(*nodes));
-        if (!nodes)
-            return hm__fail_nomem(err);
-        f->nodes = nodes;
-        f->node_room = room;
-    }
+    struct hm__node *nodes = hm__grow(f->nodes, f->node_count, &f->node_room, sizeof(*nodes));
+    if (!nodes)
+        return hm__fail_nomem(err);
+    f->nodes = nodes;
     f->nodes[f->node_count] = *node;
     return (int)f->node_count++;
 }

@@ -72,14 +72,11 @@ static int counter_add_row(struct counter *c, const struct hm_layer *layer,
 
     if (counts->layer_count == ROWS_MAX)
         return fail_layer(c, layer, "the network unrolls to more than 10000 layers");
-    if (counts->layer_count == c->room) {
-        size_t room = c->room ? c->room * 2 : 64;
-        struct hm_count *layers = hm__realloc(counts->layers, room, sizeof(*layers));
-        if (!layers)
-            return hm__fail_nomem(c->err);
-        counts->layers = layers;
-        c->room = room;
-    }
+    struct hm_count *layers =
+        hm__grow(counts->layers, counts->layer_count, &c->room, sizeof(*layers));
+    if (!layers)
+        return hm__fail_nomem(c->err);
+    counts->layers = layers;
     if (!(row->parameters <= 1e18))
         return fail_layer(c, layer, "more than 1e18 parameters");
     if (!(row->multiply_adds <= 1e24) || !(row->outputs <= 1e24))

@@ -20,22 +20,14 @@ struct visitor {
 static void visitor_add(struct visitor *v, size_t from, size_t to)
 {
     struct hm_layer_graph *g = v->graph;
+    struct hm_layer_edge *edges = hm__grow(g->edges, g->edge_count, &v->room, sizeof(*edges));
 
-    if (v->rc == 0 && g->edge_count == v->room) {
-        size_t room = v->room ? 2 * v->room : 64;
-        struct hm_layer_edge *edges = hm__calloc(room, sizeof(*edges));
-        if (!edges) {
-            v->rc = HM_E_NOMEM;
-            return;
-        }
-        if (g->edge_count > 0)
-            memcpy(edges, g->edges, g->edge_count * sizeof(*edges));
-        hm__free(g->edges);
-        g->edges = edges;
-        v->room = room;
+    if (!edges) {
+        v->rc = HM_E_NOMEM;
+        return;
     }
-    if (v->rc == 0)
-        g->edges[g->edge_count++] = (struct hm_layer_edge){from, to};
+    g->edges = edges;
+    g->edges[g->edge_count++] = (struct hm_layer_edge){from, to};
 }
 
 static size_t visit_layers(struct visitor *v, const struct hm_layer *layers, size_t count,

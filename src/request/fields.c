@@ -31,24 +31,6 @@ static void *member_of(const struct hm_request_field *field, void *values)
     return (char *)values + field->offset;
 }
 
-/*
- * Appends an element to a list in the arena and returns its address; returns NULL if memory runs
- * out.
- */
-static void *list_grow(struct hm_arena *arena, void *items, size_t count, size_t *room, size_t size)
-{
-    if (count < *room)
-        return items;
-    size_t more = *room ? *room * 2 : 8;
-    void *grown = hm__arena_alloc(arena, more, size);
-    if (!grown)
-        return NULL;
-    if (count > 0)
-        memcpy(grown, items, count * size);
-    *room = more;
-    return grown;
-}
-
 /* ---- numbers -----------------------------------------------------------------------------------
  */
 
@@ -253,7 +235,7 @@ static int texts_add(struct hm_arena *arena, const struct hm_request_field *f, v
                      char *piece, struct hm_err *err)
 {
     struct hm_texts *t = member;
-    void *items = list_grow(arena, t->items, t->count, &t->room, sizeof(*t->items));
+    void *items = hm__arena_grow(arena, t->items, t->count, &t->room, sizeof(*t->items));
 
     (void)f;
     if (!items)
@@ -287,7 +269,7 @@ static int choices_take(struct hm_arena *arena, const struct hm_request_field *f
 static int documents_add(struct hm_arena *arena, struct hm_documents *d,
                          struct hm_document document, struct hm_err *err)
 {
-    void *items = list_grow(arena, d->items, d->count, &d->room, sizeof(*d->items));
+    void *items = hm__arena_grow(arena, d->items, d->count, &d->room, sizeof(*d->items));
 
     if (!items)
         return hm__fail_nomem(err);
@@ -599,7 +581,8 @@ static int read_numbers(struct hm_arena *arena, const struct hm_request_field *f
         rc = hm__numbers_parse(arena, &piece, list->items[i].text, f->flags & HM_REQUEST_SPREAD,
                                err);
         for (size_t k = 0; rc == 0 && k < piece.count; k++) {
-            void *values = list_grow(arena, all.values, all.count, &all.room, sizeof(*all.values));
+            void *values =
+                hm__arena_grow(arena, all.values, all.count, &all.room, sizeof(*all.values));
             if (!values)
                 return hm__fail_nomem(err);
             all.values = values;

@@ -89,16 +89,12 @@ static int keep_import(struct importing *all, struct hm_imported *im, struct hm_
         hm__import_free(im);
         return rc;
     }
-    if (all->count == all->room) {
-        size_t room = all->room ? 2 * all->room : 8;
-        struct hm_imported **more = hm__realloc(all->imported, room, sizeof(*more));
-        if (!more) {
-            hm__import_free(im);
-            return hm__fail_nomem(err);
-        }
-        all->imported = more;
-        all->room = room;
+    struct hm_imported **more = hm__grow(all->imported, all->count, &all->room, sizeof(*more));
+    if (!more) {
+        hm__import_free(im);
+        return hm__fail_nomem(err);
     }
+    all->imported = more;
     all->imported[all->count++] = im;
     return 0;
 }

@@ -181,16 +181,12 @@ struct collection {
 /* Adds a result, which the list then owns; if it cannot be added, the result is freed. */
 static int collection_add(struct collection *c, struct hm_imported *im, struct hm_err *err)
 {
-    if (c->count == c->room) {
-        size_t room = c->room ? 2 * c->room : 8;
-        struct hm_imported **more = hm__realloc(c->items, room, sizeof(*more));
-        if (!more) {
-            hm__import_free(im);
-            return hm__fail_nomem(err);
-        }
-        c->items = more;
-        c->room = room;
+    struct hm_imported **more = hm__grow(c->items, c->count, &c->room, sizeof(*more));
+    if (!more) {
+        hm__import_free(im);
+        return hm__fail_nomem(err);
     }
+    c->items = more;
     c->items[c->count++] = im;
     return 0;
 }

@@ -15,16 +15,10 @@ static int numbers_add(struct hm_arena *arena, struct hm_numbers *n, double valu
 {
     if (n->count == NUMBERS_MAX)
         return hm__fail(err, HM_E_LIMIT, "'%.60s' is more than %d numbers", text, NUMBERS_MAX);
-    if (n->count == n->room) {
-        size_t room = n->room ? n->room * 2 : 64;
-        double *values = hm__arena_alloc(arena, room, sizeof(*values));
-        if (!values)
-            return hm__fail_nomem(err);
-        if (n->count > 0)
-            memcpy(values, n->values, n->count * sizeof(*values));
-        n->values = values;
-        n->room = room;
-    }
+    double *values = hm__arena_grow(arena, n->values, n->count, &n->room, sizeof(*values));
+    if (!values)
+        return hm__fail_nomem(err);
+    n->values = values;
     n->values[n->count++] = value;
     return 0;
 }

@@ -202,14 +202,10 @@ static int copy_run(void *context, const struct hm_stored *run, struct hm_err *e
 {
     struct run_list *l = context;
 
-    if (l->count == l->room) {
-        size_t room = l->room ? 2 * l->room : 64;
-        struct hm_stored *runs = hm__realloc(l->runs, room, sizeof(*runs));
-        if (!runs)
-            return hm__fail_nomem(err);
-        l->runs = runs;
-        l->room = room;
-    }
+    struct hm_stored *runs = hm__grow(l->runs, l->count, &l->room, sizeof(*runs));
+    if (!runs)
+        return hm__fail_nomem(err);
+    l->runs = runs;
     struct hm_stored *to = &l->runs[l->count++];
     *to = *run;
     for (size_t i = 0; i < HM_STORE_COLUMNS; i++) {

@@ -72,6 +72,41 @@ static void arena_memory_is_zeroed_and_aligned(void **state)
     hm__arena_free(NULL);
 }
 
+/* Fills two growing arrays, one of them in an arena, and makes allocations fail when they are
+ * full. */
+static void arrays_grow_and_keep_their_elements(void **state)
+{
+    struct hm_arena *arena = hm__arena_new();
+    double *values = NULL, *others = NULL;
+    size_t room = 0, other_room = 0, moved = 0;
+
+    (void)state;
+    for (size_t i = 0; i < 100; i++) {
+        size_t before = room;
+        hm__alloc_fail_after(0);
+        double *none = hm__grow(values, i, &room, sizeof(*values));
+        hm__alloc_fail_after(-1);
+        assert_true(i < before ? none == values : !none);
+        assert_int_equal(room, before);
+        assert_non_null(values = hm__grow(values, i, &room, sizeof(*values)));
+        assert_non_null(others = hm__arena_grow(arena, others, i, &other_room, sizeof(*others)));
+        assert_true(room > i);
+        assert_int_equal(room, other_room);
+        moved += room != before;
+        values[i] = others[i] = (double)i;
+    }
+    /* The room is 8 at first and doubles four times. */
+    assert_int_equal(room, 128);
+    assert_int_equal(moved, 5);
+    for (size_t i = 0; i < 100; i++)
+        assert_true(values[i] == (double)i && others[i] == (double)i);
+    size_t huge = SIZE_MAX / 4;
+    assert_null(hm__arena_grow(arena, others, huge, &huge, 8));
+    assert_int_equal(huge, SIZE_MAX / 4);
+    hm__free(values);
+    hm__arena_free(arena);
+}
+
 static void numbers_are_read_like_strtod(void **state)
 {
     static const char *const texts[] = {"0",
@@ -264,6 +299,7 @@ int main(void)
         cmocka_unit_test(control_characters_are_replaced),
         cmocka_unit_test(every_code_has_a_text),
         cmocka_unit_test(arena_memory_is_zeroed_and_aligned),
+        cmocka_unit_test(arrays_grow_and_keep_their_elements),
         cmocka_unit_test(numbers_are_read_like_strtod),
         cmocka_unit_test(numbers_of_any_length_are_read),
         cmocka_unit_test(quantities_become_si),

@@ -5,6 +5,8 @@
  *
  *     document NAME      lines of a file that requests refer to as @NAME, up to "end"
  *     document NAME of BASE WORD    the document BASE with WORD instead of TYPE
+ *     document NAME from BASE    lines "NUMBER TEXT" up to "end": BASE with other texts of these
+ *                        lines; without a text, the line is left out
  *     request VERB       lines "FIELD VALUE"; then "answer", and lines of the answer up to "end"
  *     store              the following requests use a store of runs, which is empty at first
  *     short              items of long lists and objects in the following answers are left out
@@ -27,7 +29,7 @@
 #include "store_access.h"
 
 /* Lists with more than SHOWN items are shortened. */
-enum { SHOWN = 4, DOCUMENTS = 256, FIELDS = 16, LINE = 1 << 16, TEXT = 1 << 20 };
+enum { SHOWN = 4, DOCUMENTS = 1024, FIELDS = 16, LINE = 1 << 16, TEXT = 1 << 20 };
 
 static const char *file_name;
 static size_t memory_every;  /* Second argument if it is a number K; 0: answers are compared. */
@@ -591,6 +593,32 @@ static char *replace_type(const char *text, const char *word)
     return l.text;
 }
 
+/* Reads lines "NUMBER TEXT" up to "end", in the order of the numbers. Returns a copy of `text` in
+ * which each line with such a number has the text instead. */
+static char *kept_read_lines(struct kept *k, const char *text)
+{
+    struct lines l = {.text = malloc(TEXT)};
+    long at = 1;
+
+    assert_non_null(l.text);
+    l.text[0] = '\0';
+    while (kept_read(k, true) && strcmp(k->line, "end") != 0) {
+        char *other;
+        for (long number = strtol(k->line, &other, 10); at < number && *text; at++) {
+            size_t length = strcspn(text, "\n");
+            lines_add(&l, "%.*s\n", (int)length, text);
+            text += length + (text[length] == '\n');
+        }
+        if (*other)
+            lines_add(&l, "%s\n", other + 1);
+        text += strcspn(text, "\n");
+        text += *text == '\n';
+        at++;
+    }
+    lines_add(&l, "%s", text);
+    return l.text;
+}
+
 /* Makes an empty store, which the following requests use. */
 static void kept_make_store(void)
 {
@@ -608,8 +636,12 @@ static void kept_document(struct kept *k, const char *line)
     assert_true(k->document_count <= DOCUMENTS);
     if (sscanf(line, "%79s of %79s %79s", d->name, base, word) == 3)
         d->text = replace_type(kept_find(k, base)->text, word);
+    else if (sscanf(line, "%79s from %79s", d->name, base) == 2)
+        d->text = kept_read_lines(k, kept_find(k, base)->text);
     else
         d->text = kept_read_block(k, true);
+    d->text = realloc(d->text, strlen(d->text) + 1);
+    assert_non_null(d->text);
 }
 
 static void answers_are_kept(void **state)

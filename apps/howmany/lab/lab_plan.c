@@ -204,16 +204,12 @@ static struct lab_step *plan_new_step(struct plan_maker *m)
 {
     struct lab_plan *p = &m->plan;
 
-    if (p->count == p->room) {
-        size_t room = p->room ? 2 * p->room : 32;
-        struct lab_step *grown = hm__realloc(p->steps, room, sizeof(*grown));
-        if (!grown) {
-            m->rc = hm__fail_nomem(m->err);
-            return NULL;
-        }
-        p->steps = grown;
-        p->room = room;
+    struct lab_step *grown = hm__grow(p->steps, p->count, &p->room, sizeof(*grown));
+    if (!grown) {
+        m->rc = hm__fail_nomem(m->err);
+        return NULL;
     }
+    p->steps = grown;
     p->steps[p->count] = (struct lab_step){0};
     return &p->steps[p->count++];
 }

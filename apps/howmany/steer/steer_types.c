@@ -32,14 +32,10 @@ long steer_line_add(struct steer_state *state, size_t algorithm, size_t m, long 
 
 bool steer_line_point(struct steer_line *line, const struct steer_point *point)
 {
-    if (line->count == line->room) {
-        size_t room = line->room ? 2 * line->room : 32;
-        struct steer_point *larger = hm__realloc(line->points, room, sizeof(*larger));
-        if (!larger)
-            return false;
-        line->points = larger;
-        line->room = room;
-    }
+    struct steer_point *larger = hm__grow(line->points, line->count, &line->room, sizeof(*larger));
+    if (!larger)
+        return false;
+    line->points = larger;
     line->points[line->count++] = *point;
     return true;
 }

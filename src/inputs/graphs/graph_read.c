@@ -163,15 +163,12 @@ static int read_degrees(struct graph_lines *in, struct hm_graph **ret_graph)
                             "a line has the form: degree count");
             break;
         }
-        if (used == room) {
-            room = room ? room * 2 : 1024;
-            struct hm_degree *more = hm__realloc(degrees, room, sizeof(*degrees));
-            if (!more) {
-                rc = hm__fail_nomem(in->err);
-                break;
-            }
-            degrees = more;
+        struct hm_degree *more = hm__grow(degrees, used, &room, sizeof(*degrees));
+        if (!more) {
+            rc = hm__fail_nomem(in->err);
+            break;
         }
+        degrees = more;
         degrees[used++] = (struct hm_degree){(double)numbers[0], (double)numbers[1]};
         sum += (double)numbers[0] * (double)numbers[1];
         vertices += (double)numbers[1];
@@ -279,14 +276,10 @@ struct numbers {
 
 static int add_number(struct graph_lines *in, struct numbers *n, uint64_t value)
 {
-    if (n->count == n->room) {
-        size_t room = n->room ? n->room * 2 : 256;
-        uint64_t *values = hm__realloc(n->values, room, sizeof(*values));
-        if (!values)
-            return hm__fail_nomem(in->err);
-        n->values = values;
-        n->room = room;
-    }
+    uint64_t *values = hm__grow(n->values, n->count, &n->room, sizeof(*values));
+    if (!values)
+        return hm__fail_nomem(in->err);
+    n->values = values;
     n->values[n->count++] = value;
     return 0;
 }

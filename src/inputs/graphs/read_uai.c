@@ -125,22 +125,9 @@ static int read_whole(struct uai_reader *in, const char *what, double least, dou
     return place_error(in, HM_E_RANGE, in->word_line);
 }
 
-/* Returns an array with room for one more entry; a full array is reallocated with twice the size.
- * Returns NULL if memory runs out. */
-static void *grow_array(void *array, size_t count, size_t *room, size_t size)
-{
-    if (count < *room)
-        return array;
-    size_t more = *room ? 2 * *room : 256;
-    void *larger = hm__realloc(array, more, size);
-    if (larger)
-        *room = more;
-    return larger;
-}
-
 static int add_states(struct uai_reader *in, uint32_t states)
 {
-    uint32_t *list = grow_array(in->states, in->variables, &in->states_room, sizeof(*list));
+    uint32_t *list = hm__grow(in->states, in->variables, &in->states_room, sizeof(*list));
 
     if (!list)
         return hm__fail_nomem(in->err);
@@ -151,8 +138,7 @@ static int add_states(struct uai_reader *in, uint32_t states)
 
 static int add_factor(struct uai_reader *in, uint32_t a, uint32_t b)
 {
-    struct factor *list =
-        grow_array(in->factors, in->factor_count, &in->factor_room, sizeof(*list));
+    struct factor *list = hm__grow(in->factors, in->factor_count, &in->factor_room, sizeof(*list));
 
     if (!list)
         return hm__fail_nomem(in->err);
@@ -164,7 +150,7 @@ static int add_factor(struct uai_reader *in, uint32_t a, uint32_t b)
 
 static int add_value(struct uai_reader *in, double value)
 {
-    double *list = grow_array(in->values, in->value_count, &in->value_room, sizeof(*list));
+    double *list = hm__grow(in->values, in->value_count, &in->value_room, sizeof(*list));
 
     if (!list)
         return hm__fail_nomem(in->err);

@@ -17,7 +17,7 @@
 #include "err.h"
 #include "importers.h"
 
-enum { WORDS = 16, WORD = 48 };
+enum { WORDS = 16, WORD = 48, ROWS_MAX = 65536 };
 
 /* The words of one line of a benchmark's output. */
 struct words {
@@ -81,14 +81,11 @@ static struct bench_row *add_row(struct bench *b)
 {
     struct bench_section *s = &b->s;
 
-    if (s->rows == s->room) {
-        size_t room = s->room ? 2 * s->room : 64;
-        struct bench_row *more = room > 65536 ? NULL : hm__realloc(s->row, room, sizeof(*more));
-        if (!more)
-            return NULL;
-        s->row = more;
-        s->room = room;
-    }
+    struct bench_row *more =
+        s->rows >= ROWS_MAX ? NULL : hm__grow(s->row, s->rows, &s->room, sizeof(*more));
+    if (!more)
+        return NULL;
+    s->row = more;
     s->row[s->rows] = (struct bench_row){0};
     return &s->row[s->rows++];
 }

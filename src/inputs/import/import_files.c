@@ -132,14 +132,10 @@ struct parts {
 
 static int add_part(struct parts *parts, const char *path, struct hm_err *err)
 {
-    if (parts->count == parts->room) {
-        size_t room = parts->room ? 2 * parts->room : 16;
-        const char **larger = hm__realloc(parts->items, room, sizeof(*larger));
-        if (!larger)
-            return hm__fail_nomem(err);
-        parts->items = larger;
-        parts->room = room;
-    }
+    const char **larger = hm__grow(parts->items, parts->count, &parts->room, sizeof(*larger));
+    if (!larger)
+        return hm__fail_nomem(err);
+    parts->items = larger;
     const char *copy = hm__arena_strdup(parts->arena, path);
     if (!copy)
         return hm__fail_nomem(err);

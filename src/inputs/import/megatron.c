@@ -95,16 +95,14 @@ static double number_of_either(const struct hm_line *line, const char *first, co
 
 static void keep_ms(struct megatron *m, double ms)
 {
-    if (m->ms_count == m->ms_room) {
-        size_t room = m->ms_room ? 2 * m->ms_room : 256;
-        double *more = room > HM_IMPORT_ROWS * 2 ? NULL : hm__realloc(m->ms, room, sizeof(*more));
-        if (!more) {
-            m->im->failed |= room <= HM_IMPORT_ROWS * 2;
-            return;
-        }
-        m->ms = more;
-        m->ms_room = room;
+    if (m->ms_count == HM_IMPORT_ROWS)
+        return;
+    double *more = hm__grow(m->ms, m->ms_count, &m->ms_room, sizeof(*more));
+    if (!more) {
+        m->im->failed = true;
+        return;
     }
+    m->ms = more;
     m->ms[m->ms_count++] = ms;
 }
 

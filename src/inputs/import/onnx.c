@@ -58,19 +58,14 @@ static bool grow_slots(struct onnx *o)
 
 static size_t add_value(struct onnx *o, const char *name)
 {
-    if (o->value_count == o->value_room) {
-        size_t room = o->value_room ? 2 * o->value_room : 256;
-        struct onnx_value *more =
-            room > ONNX_VALUES ? NULL : hm__realloc(o->values, room, sizeof(*more));
-        if (!more) {
-            o->failed = true;
-            return SIZE_MAX;
-        }
-        o->values = more;
-        o->value_room = room;
-    }
     const char *copy = hm__arena_strdup(o->im->arena, name);
-    if (!copy) {
+    struct onnx_value *more =
+        o->value_count == ONNX_VALUES
+            ? NULL
+            : hm__grow(o->values, o->value_count, &o->value_room, sizeof(*more));
+
+    o->values = more ? more : o->values;
+    if (!copy || !more) {
         o->failed = true;
         return SIZE_MAX;
     }
@@ -306,15 +301,13 @@ static void read_end(struct onnx *o, struct hm_wire *w, const struct hm_wire_fie
 
 static bool keep_node(struct onnx *o, const struct onnx_node *node, const struct node_parts *p)
 {
-    if (o->node_count == o->node_room) {
-        size_t room = o->node_room ? 2 * o->node_room : 256;
-        struct onnx_node *more =
-            room > ONNX_NODES ? NULL : hm__realloc(o->nodes, room, sizeof(*more));
-        if (!more)
-            return false;
-        o->nodes = more;
-        o->node_room = room;
-    }
+    struct onnx_node *more = o->node_count == ONNX_NODES
+                                 ? NULL
+                                 : hm__grow(o->nodes, o->node_count, &o->node_room, sizeof(*more));
+
+    if (!more)
+        return false;
+    o->nodes = more;
     struct onnx_node *n = &o->nodes[o->node_count++];
     *n = *node;
     n->input_count = p->counts[0];

@@ -317,18 +317,13 @@ static void read_weight_map(struct hm_pull *p, struct index_state *s, struct hm_
         if (layer >= s->layers)
             s->layers = layer + 1;
         if (is_buffer(p->text)) {
-            if (s->buffer_count == s->buffer_room) {
-                size_t room = s->buffer_room ? 2 * s->buffer_room : 64;
-                const char **more = hm__arena_alloc(im->arena, room, sizeof(*more));
-                if (!more) {
-                    im->failed = true;
-                    return;
-                }
-                if (s->buffer_count)
-                    memcpy(more, s->buffers, s->buffer_count * sizeof(*more));
-                s->buffers = more;
-                s->buffer_room = room;
+            const char **more = hm__arena_grow(im->arena, s->buffers, s->buffer_count,
+                                               &s->buffer_room, sizeof(*more));
+            if (!more) {
+                im->failed = true;
+                return;
             }
+            s->buffers = more;
             s->buffers[s->buffer_count++] = hm__arena_strdup(im->arena, p->text);
         }
         if (hm__pull_next(p) == HM_PULL_TEXT)

@@ -94,14 +94,10 @@ static struct machine *find_machine(struct importer *im, const char *name)
         hm__err_at(im->err, hm__csv_source(im->csv), hm__csv_line(im->csv));
         return NULL;
     }
-    if (im->count == im->room) {
-        size_t room = im->room ? im->room * 2 : 256;
-        struct machine *machines = hm__realloc(im->machines, room, sizeof(*machines));
-        if (!machines)
-            return NULL;
-        im->machines = machines;
-        im->room = room;
-    }
+    struct machine *machines = hm__grow(im->machines, im->count, &im->room, sizeof(*machines));
+    if (!machines)
+        return NULL;
+    im->machines = machines;
     struct machine *m = &im->machines[im->count++];
     *m = (struct machine){.name = hm__arena_strdup(im->arena, name), .price = NAN};
     return m->name ? m : NULL;

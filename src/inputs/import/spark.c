@@ -26,16 +26,11 @@ enum { SPARK_MOST = 50000 };
  */
 static void *grow_array(struct spark *s, void *array, size_t count, size_t *room, size_t size)
 {
-    if (count < *room)
-        return array;
-    size_t larger = *room ? 2 * *room : 64;
-    void *more = count >= SPARK_MOST ? NULL : hm__realloc(array, larger, size);
-    if (!more) {
-        s->im->failed |= count < SPARK_MOST;
+    if (count >= SPARK_MOST)
         return NULL;
-    }
-    *room = larger;
-    return more;
+    void *larger = hm__grow(array, count, room, size);
+    s->im->failed |= !larger;
+    return larger;
 }
 
 /* Finds a stage, or adds it if it is new; returns NULL if there are too many stages. */

@@ -232,16 +232,14 @@ int hm__measured_steps_read(const struct hm_catalog *catalog, const char *text, 
         return rc;
     }
     while ((rc = next_cells(csv, columns, STEP_COLUMNS, cells, err)) == 1) {
-        if (steps.count == room) {
-            room = room ? 2 * room : 256;
-            void *rows =
-                room > ROWS_MAX ? NULL : hm__realloc(steps.rows, room, sizeof(*steps.rows));
-            if (!rows) {
-                rc = hm__fail_nomem(err);
-                break;
-            }
-            steps.rows = rows;
+        void *rows = steps.count == ROWS_MAX
+                         ? NULL
+                         : hm__grow(steps.rows, steps.count, &room, sizeof(*steps.rows));
+        if (!rows) {
+            rc = hm__fail_nomem(err);
+            break;
         }
+        steps.rows = rows;
         struct hm_measured_step *row = &steps.rows[steps.count++];
         *row = (struct hm_measured_step){0};
         if ((rc = read_step(catalog, csv, cells, steps.memory, row, err)))
@@ -274,15 +272,13 @@ int hm__measured_collectives_read(const struct hm_catalog *catalog, const char *
         return rc;
     }
     while ((rc = next_cells(csv, columns, COLUMNS, cells, err)) == 1) {
-        if (all.count == room) {
-            room = room ? 2 * room : 64;
-            void *rows = room > ROWS_MAX ? NULL : hm__realloc(all.rows, room, sizeof(*all.rows));
-            if (!rows) {
-                rc = hm__fail_nomem(err);
-                break;
-            }
-            all.rows = rows;
+        void *rows =
+            all.count == ROWS_MAX ? NULL : hm__grow(all.rows, all.count, &room, sizeof(*all.rows));
+        if (!rows) {
+            rc = hm__fail_nomem(err);
+            break;
         }
+        all.rows = rows;
         struct hm_measured_collective *row = &all.rows[all.count++];
         *row = (struct hm_measured_collective){0};
         if ((rc = read_collective(catalog, csv, cells, all.memory, row, err)))

@@ -158,13 +158,12 @@ static int table_open(const char *text, size_t length, const char *source, int *
  */
 static struct hm_platform_row *rows_add(struct hm_platform_rows *all, size_t *room)
 {
-    if (all->count == *room) {
-        *room = *room ? 2 * *room : 64;
-        void *rows = *room > ROWS_MAX ? NULL : hm__realloc(all->rows, *room, sizeof(*all->rows));
-        if (!rows)
-            return NULL;
-        all->rows = rows;
-    }
+    void *rows =
+        all->count == ROWS_MAX ? NULL : hm__grow(all->rows, all->count, room, sizeof(*all->rows));
+
+    if (!rows)
+        return NULL;
+    all->rows = rows;
     all->rows[all->count] = (struct hm_platform_row){0};
     return &all->rows[all->count++];
 }

@@ -105,14 +105,11 @@ static int add_column(struct run_table *t, const char *written, int line)
         return rc;
     if (t->column_count == HM_CSV_COLUMNS)
         return hm__fail(t->err, HM_E_LIMIT, "more than %d columns", HM_CSV_COLUMNS);
-    if (t->column_count == t->column_room) {
-        size_t room = t->column_room ? 2 * t->column_room : 16;
-        struct run_column *columns = hm__realloc(t->columns, room, sizeof(*columns));
-        if (!columns)
-            return hm__fail_nomem(t->err);
-        t->columns = columns;
-        t->column_room = room;
-    }
+    struct run_column *columns =
+        hm__grow(t->columns, t->column_count, &t->column_room, sizeof(*columns));
+    if (!columns)
+        return hm__fail_nomem(t->err);
+    t->columns = columns;
     t->columns[t->column_count++] = c;
     return 0;
 }

@@ -200,14 +200,10 @@ static int new_trace(struct hm_trace_table *t, struct hm_trace_group *g)
 
     if (rc)
         return rc;
-    if (t->count == t->room) {
-        size_t room = t->room ? 2 * t->room : 16;
-        struct hm_trace_raw *traces = hm__realloc(t->traces, room, sizeof(*traces));
-        if (!traces)
-            return hm__fail_nomem(t->err);
-        t->traces = traces;
-        t->room = room;
-    }
+    struct hm_trace_raw *traces = hm__grow(t->traces, t->count, &t->room, sizeof(*traces));
+    if (!traces)
+        return hm__fail_nomem(t->err);
+    t->traces = traces;
     g->trace = t->count;
     t->traces[t->count++] = (struct hm_trace_raw){
         .algorithm = g->algorithm,
@@ -276,14 +272,10 @@ static void update_bests(struct hm_trace_raw *raw, const struct hm_trace_row *ro
 static int append_row(struct hm_trace_table *t, struct hm_trace_raw *raw,
                       const struct hm_trace_row *row)
 {
-    if (raw->count == raw->room) {
-        size_t room = raw->room ? 2 * raw->room : 4;
-        struct hm_trace_row *rows = hm__realloc(raw->rows, room, sizeof(*rows));
-        if (!rows)
-            return hm__fail_nomem(t->err);
-        raw->rows = rows;
-        raw->room = room;
-    }
+    struct hm_trace_row *rows = hm__grow(raw->rows, raw->count, &raw->room, sizeof(*rows));
+    if (!rows)
+        return hm__fail_nomem(t->err);
+    raw->rows = rows;
     raw->rows[raw->count++] = *row;
     return 0;
 }

@@ -70,14 +70,10 @@ int hm__mrf_add(const struct hm_mrf *mrf, struct hm_mrf_edges *edges, uint32_t a
 {
     if (!mrf_is_own(mrf, a) && !mrf_is_own(mrf, b))
         return 0;
-    if (edges->count == edges->room) {
-        size_t room = edges->room ? 2 * edges->room : 1024;
-        struct hm_mrf_edge *list = hm__realloc(edges->list, room, sizeof(*list));
-        if (!list)
-            return hm__fail_nomem(err);
-        edges->list = list;
-        edges->room = room;
-    }
+    struct hm_mrf_edge *list = hm__grow(edges->list, edges->count, &edges->room, sizeof(*list));
+    if (!list)
+        return hm__fail_nomem(err);
+    edges->list = list;
     edges->list[edges->count++] = (struct hm_mrf_edge){a < b ? a : b, a < b ? b : a, number};
     return 0;
 }
