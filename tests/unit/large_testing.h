@@ -28,4 +28,18 @@ static inline struct hm_large_question large_question(double n)
     return question;
 }
 
+/* Reads a job that trains a transformer, from two texts. */
+static inline struct hm_job *large_job(const char *start, const char *more)
+{
+    char text[4096];
+    struct hm_err err = {0};
+    struct hm_job *job = NULL;
+
+    snprintf(text, sizeof(text), "%s%s", start, more);
+    if (hm_job_parse(text, strlen(text), "job", NULL, 0, &job, &err))
+        fail_msg("%s: %s", more, err.message);
+    assert_non_null(job->large);
+    return job;
+}
+
 #endif

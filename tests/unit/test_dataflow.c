@@ -35,6 +35,33 @@ static void test_simulations(void **state)
     assert_true(rows > 100 && losses == 3);
 }
 
+/* Failures per second, the time that is lost by computing again, and that with checkpoints, are
+ * n / mtbf, f (restart + lineage compute / (n - 1)) and sqrt(2 f checkpoint) + f restart. */
+static void test_losses(void **state)
+{
+    struct hm_dataflow d = {.mtbf_s = 0.5, .restart_s = 3, .lineage = 2, .checkpoint_s = 0.5};
+    struct hm_dataflow_loss loss = hm__dataflow_loss(&d, 3, 10);
+
+    (void)state;
+    assert_near(loss.failures_per_s, 6, 1e-15);
+    assert_near(loss.lineage, 6 * (3 + 2 * 10 / 2.), 1e-15);
+    assert_near(loss.every_s, sqrt(2 * 0.5 / 6), 1e-15);
+    assert_near(loss.checkpoint, sqrt(2 * 6 * 0.5) + 6 * 3, 1e-12);
+    /* A single worker computes everything again; without lineage, one stage is lost. */
+    d = (struct hm_dataflow){.mtbf_s = 4};
+    loss = hm__dataflow_loss(&d, 1, 10);
+    assert_near(loss.lineage, 10 / 4., 1e-15);
+    assert_true(isinf(loss.checkpoint) && isinf(loss.every_s));
+    d = (struct hm_dataflow){.mtbf_s = 4, .lineage = 0.5, .restart_s = 0.25, .checkpoint_s = 0.125};
+    loss = hm__dataflow_loss(&d, 2, 10);
+    assert_near(loss.lineage, 0.5 * (0.25 + 0.5 * 10), 1e-15);
+    assert_near(loss.checkpoint, sqrt(2 * 0.5 * 0.125) + 0.5 * 0.25, 1e-12);
+    /* Without a mean time between failures, nothing is lost. */
+    d.mtbf_s = 0;
+    loss = hm__dataflow_loss(&d, 2, 10);
+    assert_true(loss.failures_per_s == 0 && loss.lineage == 0 && loss.checkpoint == 0);
+}
+
 #define JOB                                                                                        \
     "compute: 120/n\ncommunicate: [{bytes: 8 MB, scheme: ring}]\n"                                 \
     "cluster: {fabric: {bandwidth: 80 MB/s}}\n"
@@ -127,9 +154,9 @@ static void test_lost_workers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_simulations),  cmocka_unit_test(test_waves),
-        cmocka_unit_test(test_limits),       cmocka_unit_test(test_speculation),
-        cmocka_unit_test(test_lost_workers),
+        cmocka_unit_test(test_simulations), cmocka_unit_test(test_losses),
+        cmocka_unit_test(test_waves),       cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_speculation), cmocka_unit_test(test_lost_workers),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

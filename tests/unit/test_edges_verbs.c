@@ -389,6 +389,9 @@ static void graphs_are_made(void **state)
     run_fails(graph_with("grid", "vertices", "0"), NULL, HM_E_MISSING, "vertices", "vertices");
     run_fails(graph_with("random", "vertices", "5"), NULL, HM_E_MISSING, "edges", "needs edges");
     request = graph_with("random", "vertices", "5");
+    set(request, "edges", "0");
+    run_fails(request, NULL, HM_E_MISSING, "edges", "needs edges");
+    request = graph_with("random", "vertices", "5");
     set(request, "edges", "1");
     set(request, "parts", "2");
     gives(request, NULL, {"edges", 1, NULL});

@@ -13,19 +13,6 @@
 static const char START[] = "network: llama-3-8b\nsequence: 8192\nbatch: 512\n"
                             "cluster: {machine: p5.48xlarge, max_nodes: 128}\n";
 
-static struct hm_job *large_job(const char *start, const char *more)
-{
-    char text[4096];
-    struct hm_err err = {0};
-    struct hm_job *job = NULL;
-
-    snprintf(text, sizeof(text), "%s%s", start, more);
-    if (hm_job_parse(text, strlen(text), "job", NULL, 0, &job, &err))
-        fail_msg("%s: %s", more, err.message);
-    assert_non_null(job->large);
-    return job;
-}
-
 static void fails_with(const char *start, const char *more, const char *field, const char *message)
 {
     char text[4096];
