@@ -164,6 +164,38 @@ static void batch_scripts_give_workers(void **state)
         {"#SBATCH --nodes=3\n", 3, 3},
         {"#SBATCH -n 2 --gpus-per-task=4 # four each\n", 8, 1},
         {"#SBATCH --exclusive --nodes 5\n", 5, 5},
+        {"#SBATCH -G 8\n", 8, 1},
+        {"#SBATCH --gpus=a100:6 --nodes 3\n", 6, 3},
+        {"#SBATCH --gpus 4\n", 4, 1},
+        {"#SBATCH -N 3 --gres=gpu\n", 3, 3},
+        {"#SBATCH -N 3 --gres=gpu:2\n", 6, 3},
+        {"#SBATCH -n 7 --ntasks-per-node 2\n", 7, 4},
+        {"#SBATCH -J x\n#SBATCH\t-N\t2\n#SBATCHES -N 9\n", 2, 2},
+        /* A comment ends a directive. */
+        {"#SBATCH -N 2 # -N 3\n#SBATCH # -N 4\n", 2, 2},
+    };
+    static const struct {
+        const char *directive, *fact;
+    } facts[] = {
+        {"-J big", "\"job_name\":\"big\""},
+        {"--job-name=big", "\"job_name\":\"big\""},
+        {"-p long", "\"partition\":\"long\""},
+        {"--partition long", "\"partition\":\"long\""},
+        {"-n 6", "\"tasks\":6"},
+        {"--ntasks=6", "\"tasks\":6"},
+        {"--ntasks-per-node=6", "\"tasks_per_node\":6"},
+        {"-c12", "\"cpus_per_task\":12"},
+        {"--cpus-per-task 12", "\"cpus_per_task\":12"},
+        {"-t 90", "\"limit_s\":5400"},
+        {"--time=1:30:00", "\"limit_s\":5400"},
+        {"--time=30:15", "\"limit_s\":1815"},
+        {"--time=1-01", "\"limit_s\":90000"},
+        {"--time=1-01:02", "\"limit_s\":90120"},
+        {"--time=1-01:02:03", "\"limit_s\":90123"},
+        {"--time=0-00:00:01", "\"limit_s\":1"},
+        {"--mem=2G", "\"memory_bytes\":2147483648"},
+        {"--gpus=h100:2", "\"gpu_type\":\"h100\""},
+        {"--gres=gpu:L4:2", "\"gpu_type\":\"L4\""},
     };
 
     (void)state;
@@ -177,6 +209,13 @@ static void batch_scripts_give_workers(void **state)
         hm__import_free(t.im);
     }
     char text[3000];
+    for (size_t i = 0; i < sizeof(facts) / sizeof(facts[0]); i++) {
+        snprintf(text, sizeof(text), "#!/bin/sh\n#SBATCH %s\nsrun x\n", facts[i].directive);
+        struct taken t = take("sbatch", text, strlen(text), NULL);
+        if (!strstr(t.im->facts_text.data, facts[i].fact))
+            fail_msg("%s: %s", facts[i].directive, t.im->facts_text.data);
+        hm__import_free(t.im);
+    }
     snprintf(text, sizeof(text),
              "#!/bin/sh\n#SBATCH -t 1-02:00:00 --mem=400G -N 2\n#SBATCH --gres=gpu:A100:4\n%s",
              script + 12);

@@ -78,6 +78,7 @@ double hm__cell_duration(const char *text)
 {
     double days = 0, total = 0, part;
     const char *dash = text ? strchr(text, '-') : NULL;
+    int missing = dash ? 3 : 0; /* Parts of hours, minutes and seconds that follow days. */
 
     if (!text)
         return NAN;
@@ -91,9 +92,10 @@ double hm__cell_duration(const char *text)
         if (used == 0)
             return NAN;
         total = total * 60 + part;
+        missing--;
         text += used;
         if (*text == '\0')
-            return days * 86400 + total;
+            return days * 86400 + total * (missing == 2 ? 3600 : missing == 1 ? 60 : 1);
         if (*text++ != ':')
             return NAN;
     }

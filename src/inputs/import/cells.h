@@ -27,8 +27,8 @@ double hm__cell_number(const char *cell);
 double hm__cell_time(const char *cell);
 
 /*
- * Read a duration "[D-]HH:MM:SS" or "MM:SS.sss" as seconds; NaN for NULL and for any other text,
- * such as "UNLIMITED".
+ * Read a duration "[D-]HH:MM:SS", "MM:SS.sss", "D-HH" or "D-HH:MM" as seconds; NaN for NULL and for
+ * any other text, such as "UNLIMITED".
  */
 double hm__cell_duration(const char *text);
 /*
