@@ -177,6 +177,14 @@ static int count_attention(struct counter *c, const struct hm_layer *l, struct h
         t *= shape->width;
     if (fmod(w, l->heads) != 0)
         return fail_layer(c, l, "%g heads do not divide the width of %g", l->heads, w);
+    if (l->core) {
+        double windows = fmax(1, l->groups), keys = l->context > 0 ? l->context : t / windows;
+        if (fmod(t, windows) != 0)
+            return fail_layer(c, l, "%g windows do not divide the length of %g", windows, t);
+        row->multiply_adds = 2 * t * keys * w;
+        row->outputs = t * w + l->heads * t * keys;
+        return 0;
+    }
     double biases = l->bias == HM_BIAS_NONE ? 0 : l->bias == HM_BIAS_OUTPUT ? 1 : 4;
     double u = l->context > 0 ? l->context : t, x = l->context > 0 ? l->context_width : w;
     row->parameters = 2 * w * w + 2 * x * w + biases * w;
@@ -294,6 +302,19 @@ static int count_simple(struct counter *c, const struct hm_layer *l, struct hm_s
     case HM_LAYER_INTERACT:
         rc = count_interact(c, l, shape, &row);
         break;
+    case HM_LAYER_ADD:
+    case HM_LAYER_MULTIPLY:
+        row.parameters = l->units;
+        row.inputs += l->units > 0 ? l->units : row.inputs;
+        break;
+    case HM_LAYER_PRODUCT:
+        row.inputs = l->times * l->depth * (l->positions + l->units);
+        row.multiply_adds = l->times * l->positions * l->depth * l->units;
+        *shape = (struct hm_shape){HM_SHAPE_SEQUENCE, l->times * l->positions, 1, l->units};
+        break;
+    case HM_LAYER_VIEW:
+        *shape = l->view;
+        return 0; /* A view moves no values. */
     case HM_LAYER_FLATTEN:
         *shape = (struct hm_shape){HM_SHAPE_VECTOR, 1, 1, shape_size(shape)};
         return 0; /* Flattening moves no values, so it has no row in the table. */

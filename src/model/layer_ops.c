@@ -206,7 +206,8 @@ static void ops_add(struct ops *o)
     o->step.forward_s += ops_stream(o, 3 * o->out * bytes);
     o->step.backward_s += ops_stream(o, 3 * o->out * bytes);
     ops_host(o, 1, 0.7, 0);
-    o->step.kept_bytes += image ? 0 : o->out * o->wide;
+    /* The gradient of a learned offset needs no values. */
+    o->step.kept_bytes += image || o->l->layer->units > 0 ? 0 : o->out * o->wide;
 }
 
 static void ops_concat(struct ops *o)
@@ -214,6 +215,46 @@ static void ops_concat(struct ops *o)
     o->step.forward_s += ops_stream(o, 2 * o->out * o->a);
     o->step.backward_s += ops_stream(o, 2 * o->out * o->a);
     ops_host(o, 1.5, 1.5, 0);
+    o->step.kept_bytes += o->out * o->a;
+}
+
+/*
+ * Adds a copy. In sequences, the values are kept once: by the layer that computed them, whose own
+ * output is freed after the copy.
+ */
+static void ops_copy(struct ops *o)
+{
+    ops_concat(o);
+    if (o->l->in.kind != HM_SHAPE_IMAGE)
+        o->step.kept_bytes = 0;
+}
+
+/*
+ * Adds the product of two tensors, element by element. The gradient of a learned operand is a sum
+ * over all positions. In sequences, a learned operand makes the result 32 bits wide.
+ */
+static void ops_multiply(struct ops *o)
+{
+    bool learned = o->l->layer->units > 0;
+    double bytes = learned && o->l->in.kind != HM_SHAPE_IMAGE ? o->wide : o->a;
+
+    o->step.forward_s += ops_stream(o, (learned ? 2 : 3) * o->out * bytes);
+    o->step.backward_s +=
+        ops_stream(o, (learned ? 2 : 3) * o->out * bytes) + ops_stream(o, 3 * o->out * bytes);
+    ops_host(o, 1, 2, 0);
+    o->step.kept_bytes += o->out * bytes;
+}
+
+/* Adds matrix products of two computed tensors, and the gradients of both. */
+static void ops_product(struct ops *o)
+{
+    const struct hm_layer *l = o->l->layer;
+    double rows = l->positions, sums = l->depth, columns = l->units, count = o->b * l->times;
+
+    o->step.forward_s += hm__device_gemm(o->d, rows, columns, sums, count);
+    o->step.backward_s += hm__device_gemm(o->d, rows, sums, columns, count) +
+                          hm__device_gemm(o->d, sums, columns, rows, count);
+    ops_host(o, 2, 2.5, 2);
     o->step.kept_bytes += o->out * o->a;
 }
 
@@ -233,18 +274,23 @@ static void ops_attention(struct ops *o)
 {
     const struct hm_layer *layer = o->l->layer;
     double length = o->l->in.height, width = o->l->in.channels, head = width / layer->heads;
+    double windows = fmax(1, layer->groups);
     bool bias = layer->bias == HM_BIAS_SHARED, cross = layer->context > 0;
 
     if (o->l->in.kind == HM_SHAPE_IMAGE)
         length *= o->l->in.width;
     /* Side of a square matrix that has the same number of scores. */
-    double side = cross ? sqrt(length * layer->context) : length;
-    ops_linear(o, o->b * length, width, cross ? width : 3 * width, bias);
-    if (cross)
-        ops_linear(o, o->b * layer->context, layer->context_width, 2 * width, bias);
-    ops_linear(o, o->b * length, width, width, layer->bias != HM_BIAS_NONE);
-    o->step.forward_s += hm__device_attention(o->d, o->b, layer->heads, side, head, false);
-    o->step.backward_s += hm__device_attention(o->d, o->b, layer->heads, side, head, true);
+    double side = cross ? sqrt(length / windows * layer->context) : length / windows;
+    if (!layer->core) {
+        ops_linear(o, o->b * length, width, cross ? width : 3 * width, bias);
+        if (cross)
+            ops_linear(o, o->b * layer->context, layer->context_width, 2 * width, bias);
+        ops_linear(o, o->b * length, width, width, layer->bias != HM_BIAS_NONE);
+    }
+    o->step.forward_s +=
+        hm__device_attention(o->d, o->b * windows, layer->heads, side, head, false);
+    o->step.backward_s +=
+        hm__device_attention(o->d, o->b * windows, layer->heads, side, head, true);
     /*
      * Splitting values into heads and joining them again copies the values, and inputs are
      * converted to the precision of the activations.
@@ -252,8 +298,9 @@ static void ops_attention(struct ops *o)
     double moved = o->d->k->attention_bytes * o->out * o->a / 2;
     o->step.forward_s += ops_stream(o, moved);
     o->step.backward_s += ops_stream(o, moved);
-    ops_host(o, 22, 20, 16);
-    o->step.kept_bytes += 5 * o->out * o->a;
+    /* Two of the five kept tensors belong to the projections, and most of the operations too. */
+    ops_host(o, layer->core ? 6 : 22, layer->core ? 6 : 20, layer->core ? 2 : 16);
+    o->step.kept_bytes += (layer->core ? 2 : 5) * o->out * o->a;
 }
 
 /*
@@ -354,6 +401,10 @@ struct hm_layer_step hm__layer_ops(const struct hm_device *d, const struct hm_co
         [HM_LAYER_SCALE] = ops_scale,
         [HM_LAYER_CONDITION] = ops_condition,
         [HM_LAYER_INTERACT] = ops_interact,
+        [HM_LAYER_ADD] = ops_add,
+        [HM_LAYER_MULTIPLY] = ops_multiply,
+        [HM_LAYER_COPY] = ops_copy,
+        [HM_LAYER_PRODUCT] = ops_product,
         [HM_LAYER_KINDS] = NULL,
     };
     struct ops o = {.d = d,
@@ -395,6 +446,9 @@ double hm__layer_tensors(const struct hm_count *l)
         return 2;
     case HM_LAYER_RECURRENT:
         return 4;
+    case HM_LAYER_ADD:
+    case HM_LAYER_MULTIPLY:
+        return 1;
     case HM_LAYER_EMBEDDING:
         return l->layer->positions > 0 ? 2 : 1;
     default:

@@ -30,25 +30,31 @@ static int check_sizes(const struct hm_layer *l, struct hm_err *err)
                  l->kind == HM_LAYER_EMBEDDING || l->kind == HM_LAYER_RECURRENT ||
                  l->kind == HM_LAYER_SIDE || l->kind == HM_LAYER_CONDITION;
     bool cross = l->kind == HM_LAYER_ATTENTION && l->context != 0;
+    bool learned = l->kind == HM_LAYER_ADD || l->kind == HM_LAYER_MULTIPLY;
+    bool product = l->kind == HM_LAYER_PRODUCT;
     const struct {
         const char *name;
         double value, min, max;
         bool read;
     } sizes[] = {
-        {"layer.units", l->units, 1, SIZE_MOST, units},
+        {"layer.units", l->units, 1, SIZE_MOST, units || product},
+        {"layer.units", l->units, 0, SIZE_MOST, learned},
         {"layer.kernel_h", l->kernel_h, 1, SIZE_MOST, window},
         {"layer.kernel_w", l->kernel_w, 1, SIZE_MOST, window},
         {"layer.stride", l->stride, 1, SIZE_MOST, window},
         {"layer.border_h", l->border_h, 0, SIZE_MOST, window},
         {"layer.border_w", l->border_w, 0, SIZE_MOST, window},
         {"layer.groups", l->groups, 1, SIZE_MOST, l->kind == HM_LAYER_CONV},
+        {"layer.groups", l->groups, 0, SIZE_MOST, l->kind == HM_LAYER_ATTENTION},
         {"layer.depth", l->depth, 0, SIZE_MOST, l->kind == HM_LAYER_CONV},
+        {"layer.depth", l->depth, 1, SIZE_MOST, product},
         {"layer.vocabulary", l->vocabulary, 1, SIZE_MOST, l->kind == HM_LAYER_EMBEDDING},
         {"layer.positions", l->positions, 0, SIZE_MOST, l->kind == HM_LAYER_EMBEDDING},
+        {"layer.positions", l->positions, 1, SIZE_MOST, product},
         {"layer.heads", l->heads, 1, SIZE_MOST, l->kind == HM_LAYER_ATTENTION},
         {"layer.context", l->context, 1, SIZE_MOST, cross},
-        {"layer.context_width", l->context_width, 1, SIZE_MOST, cross},
-        {"layer.times", l->times, 1, SIZE_MOST, l->kind == HM_LAYER_REPEAT},
+        {"layer.context_width", l->context_width, 1, SIZE_MOST, cross && !l->core},
+        {"layer.times", l->times, 1, SIZE_MOST, l->kind == HM_LAYER_REPEAT || product},
         {"layer.biases", l->biases, 0, 2, l->kind == HM_LAYER_RECURRENT},
     };
     int rc = 0;
@@ -78,6 +84,8 @@ static int check_branches(const struct hm_layer *l, struct hm_err *err)
     return HM_E_MISSING;
 }
 
+static int check_shape(const struct hm_shape *shape, const char *field, struct hm_err *err);
+
 static int check_layers(const struct hm_layer *layers, size_t count, int depth, const char *source,
                         struct hm_err *err)
 {
@@ -96,6 +104,8 @@ static int check_layers(const struct hm_layer *layers, size_t count, int depth, 
             rc = check_sizes(l, err);
         if (rc == 0)
             rc = check_branches(l, err);
+        if (rc == 0 && l->kind == HM_LAYER_VIEW)
+            rc = check_shape(&l->view, "layer.view", err);
         if (rc == 0)
             rc = check_layers(l->children, l->child_count, depth + 1, source, err);
         if (rc)
@@ -104,16 +114,27 @@ static int check_layers(const struct hm_layer *layers, size_t count, int depth, 
     return rc;
 }
 
-static int check_shape(const struct hm_shape *shape, struct hm_err *err)
+/* Checks a shape whose field is `field`. */
+static int check_shape(const struct hm_shape *shape, const char *field, struct hm_err *err)
 {
-    int rc = hm__check_enum("input.kind", (int)shape->kind, HM_SHAPE_SEQUENCE + 1, err);
+    const struct {
+        const char *name;
+        double value;
+        bool read;
+    } sizes[] = {
+        {"channels", shape->channels, true},
+        {"height", shape->height, shape->kind != HM_SHAPE_VECTOR},
+        {"width", shape->width, shape->kind == HM_SHAPE_IMAGE},
+    };
+    char name[NETWORK_FIELD_TEXT];
 
-    if (rc == 0)
-        rc = hm__check_whole("input.channels", shape->channels, 1, SIZE_MOST, err);
-    if (rc == 0 && shape->kind != HM_SHAPE_VECTOR)
-        rc = hm__check_whole("input.height", shape->height, 1, SIZE_MOST, err);
-    if (rc == 0 && shape->kind == HM_SHAPE_IMAGE)
-        rc = hm__check_whole("input.width", shape->width, 1, SIZE_MOST, err);
+    snprintf(name, sizeof(name), "%s.kind", field);
+    int rc = hm__check_enum(name, (int)shape->kind, HM_SHAPE_SEQUENCE + 1, err);
+    for (size_t i = 0; rc == 0 && i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        snprintf(name, sizeof(name), "%s.%s", field, sizes[i].name);
+        if (sizes[i].read)
+            rc = hm__check_whole(name, sizes[i].value, 1, SIZE_MOST, err);
+    }
     return rc;
 }
 
@@ -124,7 +145,7 @@ int hm__network_check(const struct hm_network *n, const char *source, struct hm_
     if (rc)
         return rc;
     if (n->layer_count > 0) {
-        rc = check_shape(&n->input, err);
+        rc = check_shape(&n->input, "input", err);
         return rc ? rc : check_layers(n->layers, n->layer_count, 0, source, err);
     }
     if (!hm__is_given(n->parameters)) {

@@ -270,4 +270,25 @@ echo 'hello, world of texts' >"$work/hello.txt"
 expect "the nearest formats of a text" 2 "the nearest formats are megatron" i "$work/hello.txt"
 printf 'a\0b' >"$work/hello.bin"
 expect "the nearest formats of a binary file" 2 "the nearest formats are onnx" i "$work/hello.bin"
+# models of ONNX
+models=${HOWMANY_DATA:-$HM_SOURCE/../shared/data}/formats
+same_plan() { # MODEL NETWORK: the plan of the exported model takes the time and the memory of the network in the catalog
+  local model=$1 network=$2 value='.best | [.time_s, .memory_bytes]'
+  howmany plan "$model" --on h200 --n 1 --set batch=64 --set precision=bf16 --json | jq -c "$value" >"$work/model.json" &&
+    howmany plan "$network" --on h200 --n 1 --set batch=64 --set precision=bf16 --json | jq -c "$value" | cmp - "$work/model.json"
+}
+listed() { # MODEL PARAMETERS FLOP: the layers have these totals
+  howmany plan "$1" --on h200 --n 1 --layers | grep -qE "^total +$2 +$3 "
+}
+if [ -d "$models/onnx_torch" ]; then
+  check "a model exported for inference is planned like the network in the catalog" same_plan "$models/onnx_torch/resnet50.onnx" resnet-50
+  check "a model with normalisations has layers" listed "$models/onnx/light_resnet50.onnx" 25557032 8178368512
+  expect "merged normalisations are noted" 0 "were merged with 53 convolutions" i "$models/onnx_torch/resnet50.onnx"
+  check "the layers of a transformer have its parameters and work" listed "$models/onnx_torch/vit_b_16.onnx" 86495464 35127656448
+  check "so have those with concatenations" listed "$models/onnx_torch/densenet121.onnx" 7928936 5668323328
+  check "and with channels that are shuffled" listed "$models/onnx/light_shufflenet.onnx" 1393320 249329056
+  expect "what layers cannot describe is noted" 0 "layers cannot describe" i "$models/onnx/conv_qdq_external.onnx"
+else
+  skip "models of ONNX" "no $models/onnx_torch (set HOWMANY_DATA)"
+fi
 finish

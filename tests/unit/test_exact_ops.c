@@ -278,6 +278,77 @@ static void attention_projects_and_copies(void **state)
                &(struct wanted_step){forward, backward + rows * 40 * 4, 5 * 420 * 4, 22, 20, 16});
 }
 
+/*
+ * The core of attention has no projections. In 3 windows of 2 places it computes a third of the
+ * scores, which take no time on a fast device.
+ */
+static void the_core_of_attention_has_no_projections(void **state)
+{
+    struct hm_layer layer = {
+        .kind = HM_LAYER_ATTENTION, .heads = 2, .core = true, .groups = 3, .bias = HM_BIAS_SHARED};
+    const struct hm_shape shape = {HM_SHAPE_SEQUENCE, 6, 1, 10};
+    struct hm_count l = {
+        .name = "attention", .layer = &layer, .in = shape, .out = shape, .inputs = 60};
+    const struct hm_layer_place place = {.first = false};
+    struct hm_constants k = plain;
+    struct hm_device d = make_device(4, HM_SOFTWARE_EAGER), slow;
+    double copies = 14 * 420 * 4 / 2;
+
+    (void)state;
+    k.flash = k.flash_wide = k.flash_backward = 1;
+    d.k = &k;
+    check_step("attention", &d, &l, &place,
+               &(struct wanted_step){copies, copies, 2 * 420 * 4, 6, 6, 2});
+    /* On a slow device, t places take the time of t (t + 256) scores: 3 windows of 2 or 1 of 6. */
+    slow = d;
+    slow.rate = 1;
+    slow.bandwidth = 1e30;
+    double windows = hm__layer_ops(&slow, &l, &place, 7).forward_s;
+    layer.groups = 1;
+    double one = hm__layer_ops(&slow, &l, &place, 7).forward_s;
+    assert_true(windows > 0 && fabs(one / windows - 6 * 262.0 / (3 * 2 * 258)) < 1e-9);
+}
+
+/* Sums, products and copies of 210 values, and products of matrices, by the bytes that they move.
+ */
+static void pairs_move_their_values(void **state)
+{
+    struct hm_layer add = {.kind = HM_LAYER_ADD}, multiply = {.kind = HM_LAYER_MULTIPLY};
+    struct hm_layer copy = {.kind = HM_LAYER_COPY};
+    struct hm_layer matrices = {
+        .kind = HM_LAYER_PRODUCT, .times = 2, .positions = 3, .depth = 4, .units = 5};
+    const struct hm_layer_place place = {.first = false};
+    struct hm_device d = make_device(2, HM_SOFTWARE_EAGER);
+    struct hm_count l = {.name = "add", .in = image, .out = image, .inputs = 60, .layer = &add};
+
+    (void)state;
+    check_step("add", &d, &l, &place, &(struct wanted_step){3 * 420, 3 * 420, 0, 1, 0.7, 0});
+    l.layer = &multiply;
+    check_step("multiply", &d, &l, &place, &(struct wanted_step){3 * 420, 6 * 420, 420, 1, 2, 0});
+    multiply.units = 5;
+    check_step("learned factors", &d, &l, &place,
+               &(struct wanted_step){2 * 420, 5 * 420, 420, 1, 2, 0});
+    l.in = l.out = sequence; /* Learned factors of sequences give values of 32 bits. */
+    check_step("learned factors", &d, &l, &place,
+               &(struct wanted_step){2 * 840, 5 * 840, 840, 1, 2, 0});
+    l.layer = &copy;
+    check_step("copy", &d, &l, &place, &(struct wanted_step){2 * 420, 2 * 420, 0, 1.5, 1.5, 0});
+    l.in = l.out = image; /* Copies of images are kept for the next layer. */
+    check_step("copy", &d, &l, &place, &(struct wanted_step){2 * 420, 2 * 420, 420, 1.5, 1.5, 0});
+    l.in = l.out = sequence;
+    l.layer = &matrices; /* The 7 samples have 14 products. */
+    check_step("product", &d, &l, &place,
+               &(struct wanted_step){14 * product(3, 5, 4, 2),
+                                     14 * (product(3, 4, 5, 2) + product(4, 5, 3, 2)), 420, 2, 2.5,
+                                     2});
+    add.units = 5; /* Learned offsets keep nothing; a sum of sequences keeps 32 bits. */
+    l.layer = &add;
+    check_step("offsets", &d, &l, &place, &(struct wanted_step){3 * 840, 3 * 840, 0, 1, 0.7, 0});
+    add.units = 0;
+    check_step("sum", &d, &l, &place, &(struct wanted_step){3 * 840, 3 * 840, 840, 1, 0.7, 0});
+    assert_true(hm__layer_tensors(&(struct hm_count){.layer = &add, .parameters = 5}) == 1);
+}
+
 /* A look-up copies 4 bytes for each value; in the backward pass, the table is cleared at half of
  * the rate. */
 static void embeddings_clear_their_table(void **state)
@@ -611,6 +682,8 @@ int main(void)
         cmocka_unit_test(dense_layers_are_three_products),
         cmocka_unit_test(the_last_layer_has_a_loss),
         cmocka_unit_test(attention_projects_and_copies),
+        cmocka_unit_test(the_core_of_attention_has_no_projections),
+        cmocka_unit_test(pairs_move_their_values),
         cmocka_unit_test(embeddings_clear_their_table),
         cmocka_unit_test(recurrent_layers_wait_for_each_step),
         cmocka_unit_test(convolutions_add_their_bias),

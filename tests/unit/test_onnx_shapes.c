@@ -236,6 +236,7 @@ static const struct onnx_case operators[] = {
     {"Reshape", "? =6,4", "", "!", 0},
     {"Transpose", "2x3x4", "", "4x3x2", 0},
     {"Transpose", "2x3x4", "perm::1,0,2", "3x2x4", 0},
+    {"Transpose", "=1,2,3", "", "3=1,2,3", 0},
     {"Transpose", "2x3x4", "perm::1,0,3", "!", 0},
     {"Transpose", "2x3x4", "perm::1,0,-1", "!", 0},
     {"Concat", "2x3 2x5", "axis:1", "2x8", 0},

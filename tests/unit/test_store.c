@@ -280,7 +280,7 @@ static void checks_name_what_is_wrong(void **state)
     REFUSED(run.made_at = "2023-02-29T00:00:00Z", HM_E_RANGE, "made_at",
             "'2023-02-29T00:00:00Z' is not a time");
     REFUSED(run.made_at = "2023-02-28", HM_E_RANGE, "made_at", "'2023-02-28' is not a time");
-    REFUSED((run.samples = &sample, run.sample_count = 1), HM_E_RANGE, "samples[0].seconds",
+    REFUSED((run.samples = &sample, run.sample_count = 1), HM_E_RANGE, "samples.0.seconds",
             "-1 must be at least 0");
     REFUSED((run.samples = &sample, run.sample_count = 1000001), HM_E_LIMIT, "samples",
             "1000001 samples; at most 1000000 are allowed");

@@ -463,6 +463,30 @@ static void keep_input(struct onnx *o, const struct stated *s)
     o->inputs[o->input_count++] = index;
 }
 
+/*
+ * Stores the shape that the file states for a tensor inside the graph; it is used if the shape
+ * cannot be inferred. A shape with an unknown size is ignored, and so is a symbol that no input
+ * has.
+ */
+static void keep_value_info(struct onnx *o, const struct stated *s)
+{
+    size_t index = find_value(o, s->name);
+
+    if (index == SIZE_MAX || s->rank < 0 || o->values[index].made)
+        return;
+    struct onnx_value *v = &o->values[index];
+    for (int k = 0; k < s->rank; k++) {
+        v->dims[k] = s->dims[k];
+        for (size_t i = 0; isnan(s->dims[k]) && i < o->symbol_count; i++)
+            if (strcmp(o->symbols[i].name, s->symbols[k]) == 0)
+                v->dims[k] = o->symbols[i].size;
+        if (!(v->dims[k] >= 0 && v->dims[k] < 1e15))
+            return;
+    }
+    v->rank = s->rank;
+    v->type = s->type;
+}
+
 static void read_initializer(struct onnx *o, struct hm_wire w)
 {
     struct tensor t;
@@ -489,6 +513,9 @@ static void read_graph(struct onnx *o, struct hm_wire w, int depth)
         } else if (f.number == 11 && depth == 0) {
             read_stated(hm__wire_enter(&w, &f), &s);
             keep_input(o, &s);
+        } else if (f.number == 13 && depth == 0) {
+            read_stated(hm__wire_enter(&w, &f), &s);
+            keep_value_info(o, &s);
         } else if (f.number == 12) {
             read_stated(hm__wire_enter(&w, &f), &s);
             size_t index = find_value(o, s.name);
@@ -573,7 +600,7 @@ static int onnx_recognise(const struct hm_import_head *head)
 const struct hm_importer hm__importer_onnx = {
     .name = "onnx",
     .title = "ONNX model",
-    .becomes = "a network with parameters and multiply-adds",
+    .becomes = "a network with its layers",
     .recognise = onnx_recognise,
     .read = onnx_read,
 };

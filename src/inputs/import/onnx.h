@@ -101,6 +101,8 @@ struct onnx {
 enum { ONNX_ENDS = 256 };
 
 const struct onnx_attribute *hm__onnx_attribute(const struct onnx_node *node, const char *name);
+/* Returns whether the space-separated list contains the name of the node's operator. */
+bool hm__onnx_is_op(const struct onnx_node *node, const char *list);
 /* Returns the number of elements in a tensor; NaN if its shape is not known. */
 double hm__onnx_elements(const struct onnx_value *value);
 /*

@@ -1,6 +1,6 @@
 /* Counts the parameters, multiply-adds and operators of an ONNX graph, and writes a network with
  * their totals. */
-#include "onnx.h"
+#include "onnx_layers.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -111,6 +111,46 @@ static struct tally count_values(struct onnx *o)
     return t;
 }
 
+/* ---- multiply-adds ----------------------------------------------------------------------------
+ */
+
+double hm__onnx_macs(const struct onnx *o, const struct onnx_node *node)
+{
+    const struct onnx_value *ends[3], *y = NULL;
+    const struct onnx_attribute *turned = hm__onnx_attribute(node, "transA");
+
+    if (!hm__onnx_is_op(node, "Conv ConvTranspose Gemm MatMul MatMulInteger LSTM GRU RNN"))
+        return 0;
+    for (size_t i = 0; i < 3; i++)
+        ends[i] = i < node->input_count && node->inputs[i] != SIZE_MAX ? &o->values[node->inputs[i]]
+                                                                       : NULL;
+    if (node->output_count > 0 && node->outputs[0] != SIZE_MAX)
+        y = &o->values[node->outputs[0]];
+    const struct onnx_value *a = ends[0], *w = ends[1], *r = ends[2];
+    if (!node->inferred || !a || !w)
+        return NAN;
+    if (hm__onnx_is_op(node, "Conv"))
+        return hm__onnx_elements(y) * hm__onnx_elements(w) / fmax(1, w->dims[0]);
+    if (hm__onnx_is_op(node, "ConvTranspose"))
+        return hm__onnx_elements(a) * hm__onnx_elements(w) / fmax(1, w->dims[0]);
+    if (hm__onnx_is_op(node, "Gemm"))
+        return hm__onnx_elements(y) *
+               a->dims[turned && turned->i != 0 && !isnan(turned->i) ? 0 : 1];
+    if (hm__onnx_is_op(node, "MatMul MatMulInteger"))
+        return a->rank > 0 ? hm__onnx_elements(y) * a->dims[a->rank - 1] : NAN;
+    return r ? a->dims[0] * a->dims[1] * (hm__onnx_elements(w) + hm__onnx_elements(r)) : NAN;
+}
+
+bool hm__onnx_is_op(const struct onnx_node *node, const char *list)
+{
+    size_t length = strlen(node->op);
+
+    for (const char *p = list; length > 0 && (p = strstr(p, node->op)); p += length)
+        if ((p == list || p[-1] == ' ') && (p[length] == ' ' || p[length] == '\0'))
+            return true;
+    return false;
+}
+
 /* ---- operators --------------------------------------------------------------------------------
  */
 
@@ -210,14 +250,16 @@ static void put_ends(struct onnx *o)
     hm__json_close(j);
 }
 
-static void put_network(struct onnx *o, double parameters, double macs)
+static void put_network(struct onnx *o, double parameters, double macs, bool in_order)
 {
     if (!(parameters > 0) || !(macs > 0))
         return;
     o->im->document_kind = "network";
+    hm__import_assume(o->im, "batch", "256");
+    if (hm__onnx_layers(o, parameters, in_order))
+        return;
     hm__text_addf(&o->im->document, "network:\n  parameters: %.0f\n  forward: %.0f flop\n",
                   parameters, 2 * macs);
-    hm__import_assume(o->im, "batch", "256");
 }
 
 void hm__onnx_facts(struct onnx *o)
@@ -254,5 +296,5 @@ void hm__onnx_facts(struct onnx *o)
     for (size_t i = 0; i < o->symbol_count; i++)
         hm__import_note(o->im, "the size '%.47s' is taken as %.0f", o->symbols[i].name,
                         o->symbols[i].size);
-    put_network(o, parameters - t.statistics, macs);
+    put_network(o, parameters - t.statistics, macs, in_order);
 }

@@ -315,11 +315,43 @@ static bool infer_reshape(const struct onnx_step *s)
     return true;
 }
 
+/*
+ * Copies the elements of a constant to the output of a node that reorders them. Moving by one along
+ * dimension k of the output moves by steps[k] elements in the input; the first element of the
+ * output is element `from` of the input.
+ */
+static void copy_elements(const struct onnx_step *s, double from, const double *steps)
+{
+    const struct onnx_value *x = input_of(s, 0);
+    struct onnx_value *out = output_of(s, 0);
+    double count = hm__onnx_elements(out);
+
+    if (!x->data || !(count <= ONNX_DATA) || !new_data(s, out, (size_t)count))
+        return;
+    for (size_t i = 0; i < out->count; i++) {
+        double at = from;
+        size_t rest = i;
+        for (int k = out->rank; k-- > 0; rest /= (size_t)out->dims[k])
+            at += steps[k] * (double)(rest % (size_t)out->dims[k]);
+        out->data[i] = at >= 0 && at < (double)x->count ? x->data[(size_t)at] : NAN;
+    }
+}
+
+/* Returns the number of elements between two neighbours along dimension k. */
+static double element_step(const struct onnx_value *x, int k)
+{
+    double step = 1;
+
+    for (int i = k + 1; i < x->rank; i++)
+        step *= x->dims[i];
+    return step;
+}
+
 static bool infer_transpose(const struct onnx_step *s)
 {
     const struct onnx_value *x = input_of(s, 0);
     const struct onnx_attribute *perm = hm__onnx_attribute(s->node, "perm");
-    double dims[ONNX_RANK];
+    double dims[ONNX_RANK], steps[ONNX_RANK];
 
     if (!x || x->rank < 0)
         return false;
@@ -328,8 +360,12 @@ static bool infer_transpose(const struct onnx_step *s)
         if (!(from >= 0 && from < x->rank))
             return false;
         dims[k] = x->dims[(int)from];
+        steps[k] = element_step(x, (int)from);
     }
-    return set_shape(output_of(s, 0), dims, (size_t)x->rank);
+    if (!set_shape(output_of(s, 0), dims, (size_t)x->rank))
+        return false;
+    copy_elements(s, 0, steps);
+    return true;
 }
 
 static bool infer_concat(const struct onnx_step *s)
@@ -384,35 +420,33 @@ static double axis_item(const struct onnx_step *s, size_t input, const char *nam
 static bool infer_slice(const struct onnx_step *s)
 {
     const struct onnx_value *x = input_of(s, 0);
-    struct onnx_value *out = output_of(s, 0);
-    double dims[ONNX_RANK], from = 0, step = 1;
+    double dims[ONNX_RANK], steps[ONNX_RANK], from = 0;
 
     if (!x || x->rank < 0 || isnan(axis_item(s, 1, "starts", 0)))
         return false;
     memcpy(dims, x->dims, sizeof(dims));
+    for (int k = 0; k < x->rank; k++)
+        steps[k] = element_step(x, k);
     for (size_t i = 0; !isnan(axis_item(s, 1, "starts", i)); i++) {
         double axis = axis_item(s, 3, "axes", i);
         axis = isnan(axis) ? (double)i : axis < 0 ? axis + x->rank : axis;
         if (!(axis >= 0 && axis < x->rank))
             return false;
-        double size = x->dims[(int)axis], start = axis_item(s, 1, "starts", i);
+        int k = (int)axis;
+        double size = x->dims[k], start = axis_item(s, 1, "starts", i);
         double end = axis_item(s, 2, "ends", i), by = axis_item(s, 4, "steps", i);
         by = isnan(by) ? 1 : by;
         if (isnan(end) || by == 0)
             return false;
         start = fmin(fmax(start < 0 ? start + size : start, 0), by < 0 ? size - 1 : size);
         end = fmin(fmax(end < 0 ? end + size : end, by < 0 ? -1 : 0), size);
-        dims[(int)axis] = fmax(0, ceil((end - start) / by));
-        from = start;
-        step = by;
+        dims[k] = fmax(0, ceil((end - start) / by));
+        from += start * element_step(x, k);
+        steps[k] = by * element_step(x, k);
     }
-    if (!set_shape(out, dims, (size_t)x->rank))
+    if (!set_shape(output_of(s, 0), dims, (size_t)x->rank))
         return false;
-    if (x->rank == 1 && x->data && new_data(s, out, (size_t)dims[0]))
-        for (size_t i = 0; i < out->count; i++) {
-            double at = from + step * (double)i;
-            out->data[i] = at >= 0 && at < (double)x->count ? x->data[(size_t)at] : NAN;
-        }
+    copy_elements(s, from, steps);
     return true;
 }
 
@@ -647,16 +681,6 @@ static bool infer_recurrent(const struct onnx_step *s)
     return true;
 }
 
-static bool is_in(const char *list, const char *op)
-{
-    size_t length = strlen(op);
-
-    for (const char *p = list; length > 0 && (p = strstr(p, op)); p += length)
-        if ((p == list || p[-1] == ' ') && (p[length] == ' ' || p[length] == '\0'))
-            return true;
-    return false;
-}
-
 static bool infer_node(const struct onnx_step *s)
 {
     static const struct {
@@ -694,17 +718,18 @@ static bool infer_node(const struct onnx_step *s)
         "Erf "
         "Exp Log Neg Abs Clip LeakyRelu Elu Selu Softplus Mish QuantizeLinear DequantizeLinear "
         "Floor "
-        "Ceil Round Reciprocal Not Sign Sin Cos CumSum RMSNormalization";
+        "Ceil Round Reciprocal Not Sign Sin Cos CumSum RMSNormalization ScatterND ScatterElements "
+        "RandomUniformLike RandomNormalLike Bernoulli IsNaN IsInf Celu Softsign Trilu Swish";
     const char *op = s->node->op;
 
-    if (is_in(same, op))
+    if (hm__onnx_is_op(s->node, same))
         return same_as(s, 0);
     if (strcmp(op, "Conv") == 0 || strcmp(op, "ConvTranspose") == 0)
         return infer_conv(s, op[4] != '\0');
     if (strcmp(op, "Squeeze") == 0 || strcmp(op, "Unsqueeze") == 0)
         return infer_squeeze(s, op[0] == 'U');
     for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++)
-        if (is_in(rules[i].ops, op))
+        if (hm__onnx_is_op(s->node, rules[i].ops))
             return rules[i].infer(s);
     return false;
 }
@@ -714,6 +739,15 @@ static bool is_ready(const struct onnx *o, const struct onnx_node *node)
 {
     for (size_t i = 0; i < node->input_count; i++)
         if (node->inputs[i] != SIZE_MAX && !o->values[node->inputs[i]].made)
+            return false;
+    return true;
+}
+
+/* Returns whether the file states the shapes of all outputs of a node. */
+static bool has_stated(const struct onnx *o, const struct onnx_node *node)
+{
+    for (size_t k = 0; k < node->output_count; k++)
+        if (node->outputs[k] != SIZE_MAX && o->values[node->outputs[k]].rank < 0)
             return false;
     return true;
 }
@@ -737,40 +771,11 @@ bool hm__onnx_infer(struct onnx *o)
                 continue;
             }
             node->done = progress = true;
-            node->inferred = infer_node(&(struct onnx_step){o, node});
+            node->inferred = infer_node(&(struct onnx_step){o, node}) || has_stated(o, node);
             for (size_t k = 0; k < node->output_count; k++)
                 if (node->outputs[k] != SIZE_MAX)
                     o->values[node->outputs[k]].made = true;
         }
     }
     return in_order;
-}
-
-/* ---- multiply-adds ----------------------------------------------------------------------------
- */
-
-static bool has_macs(const char *op)
-{
-    return is_in("Conv ConvTranspose Gemm MatMul MatMulInteger LSTM GRU RNN", op);
-}
-
-double hm__onnx_macs(const struct onnx *o, const struct onnx_node *node)
-{
-    const struct onnx_step s = {(struct onnx *)(uintptr_t)o, node};
-    const struct onnx_value *a = input_of(&s, 0), *w = input_of(&s, 1), *y = output_of(&s, 0);
-
-    if (!has_macs(node->op))
-        return 0;
-    if (!node->inferred || !a || !w)
-        return NAN;
-    if (strcmp(node->op, "Conv") == 0)
-        return hm__onnx_elements(y) * hm__onnx_elements(w) / fmax(1, w->dims[0]);
-    if (strcmp(node->op, "ConvTranspose") == 0)
-        return hm__onnx_elements(a) * hm__onnx_elements(w) / fmax(1, w->dims[0]);
-    if (strcmp(node->op, "Gemm") == 0)
-        return hm__onnx_elements(y) * a->dims[int_attribute(&s, "transA", 0) != 0 ? 0 : 1];
-    if (node->op[0] == 'M')
-        return hm__onnx_elements(y) * a->dims[a->rank - 1];
-    const struct onnx_value *r = input_of(&s, 2);
-    return r ? a->dims[0] * a->dims[1] * (hm__onnx_elements(w) + hm__onnx_elements(r)) : NAN;
 }

@@ -179,10 +179,15 @@ static int read_attention(struct hm_reader *reader, const struct hm_value *value
 {
     static const struct hm_field fields[] = {NEED("heads", heads, 1e6, "number of heads"),
                                              SIZE("context", context),
-                                             SIZE("context_width", context_width), OTHER("bias")};
+                                             SIZE("context_width", context_width),
+                                             OTHER("bias"),
+                                             FLAG("core", core),
+                                             SIZE("windows", groups)};
 
     int rc = hm__read_map(reader, value, fields, COUNT(fields), layer);
-    if (rc == 0 && (layer->context > 0) != (layer->context_width > 0))
+    if (rc == 0 && layer->groups > 1 && !layer->core)
+        return hm__reader_fail(reader, value, HM_E_CONFLICT, "'windows' needs 'core: true'");
+    if (rc == 0 && !layer->core && (layer->context > 0) != (layer->context_width > 0))
         return hm__reader_fail(reader, value, HM_E_MISSING,
                                "'context' and 'context_width' must be given together");
     return rc ? rc : read_bias(reader, value, layer);
@@ -302,10 +307,39 @@ static int read_scale(struct hm_reader *reader, const struct hm_value *value,
     return read_layers(reader, value, &layer->children, &layer->child_count);
 }
 
+/* Reads a sum or product of two tensors, one of which is learned. */
+static int read_learned(struct hm_reader *reader, const struct hm_value *value,
+                        struct hm_layer *layer)
+{
+    static const struct hm_field fields[] = {
+        NEED("parameters", units, 1e12, "number of learned values")};
+
+    return hm__read_map(reader, value, fields, COUNT(fields), layer);
+}
+
+static int read_product(struct hm_reader *reader, const struct hm_value *value,
+                        struct hm_layer *layer)
+{
+    static const struct hm_field fields[] = {
+        NEED("count", times, 1e9, "number of products"), NEED("rows", positions, 1e9, "rows"),
+        NEED("depth", depth, 1e9, "terms of each sum"), NEED("columns", units, 1e9, "columns")};
+
+    return hm__read_map(reader, value, fields, COUNT(fields), layer);
+}
+
+static int read_shape(struct hm_reader *reader, const struct hm_value *value,
+                      struct hm_shape *shape);
+
+static int read_view(struct hm_reader *reader, const struct hm_value *value, struct hm_layer *layer)
+{
+    return read_shape(reader, value, &layer->view);
+}
+
 struct layer_kind {
     const char *name;
     enum hm_layer_kind kind;
     int (*read)(struct hm_reader *, const struct hm_value *, struct hm_layer *);
+    bool bare; /* True if the layer may also be written without values. */
 };
 
 /* A kind of layer without a reading function is written as a single word, such as "relu". */
@@ -324,6 +358,12 @@ static const struct layer_kind kinds[] = {
     {"side", HM_LAYER_SIDE, read_side},
     {"condition", HM_LAYER_CONDITION, read_condition},
     {"interact", HM_LAYER_INTERACT, NULL},
+    {"view", HM_LAYER_VIEW, read_view},
+    {"add", HM_LAYER_ADD, read_learned, .bare = true},
+    {"multiply", HM_LAYER_MULTIPLY, read_learned, .bare = true},
+    {"copy", HM_LAYER_COPY, NULL},
+    {"product", HM_LAYER_PRODUCT, read_product},
+    {"elementwise", HM_LAYER_ACTIVATION, NULL},
     {"relu", HM_LAYER_ACTIVATION, NULL},
     {"relu6", HM_LAYER_ACTIVATION, NULL},
     {"sigmoid", HM_LAYER_ACTIVATION, NULL},
@@ -364,7 +404,7 @@ static int read_layer(struct hm_reader *reader, const struct hm_value *value,
                                    .bias = HM_BIAS_SHARED,
                                    .name = kinds[i].name};
         layer->global = strcmp(name, "global-pool") == 0;
-        if (map != (kinds[i].read != NULL)) {
+        if (map != (kinds[i].read != NULL) && !(kinds[i].bare && !map)) {
             hm__reader_fail(reader, value, HM_E_TYPE,
                             map ? "'%s' takes no values" : "'%s' needs values", name);
             hm__err_hint(reader->err, map ? "write - %s" : "write - %s: and its values, in a map",
@@ -405,8 +445,8 @@ static int read_layers(struct hm_reader *reader, const struct hm_value *list,
     return rc;
 }
 
-/* Reads the input of a network: 784, [height, width, channels], or {sequence: 1024}. */
-static int read_input(struct hm_reader *reader, const struct hm_value *value,
+/* Reads the shape of one sample: 784, [height, width, channels], or {sequence: 1024}. */
+static int read_shape(struct hm_reader *reader, const struct hm_value *value,
                       struct hm_shape *shape)
 {
     const struct hm_field size = {.kind = HM_FIELD_QUANTITY, .min = 1, .max = 1e12, .whole = true};
@@ -437,7 +477,7 @@ static int read_input(struct hm_reader *reader, const struct hm_value *value,
         return hm__read_map(reader, value, fields, COUNT(fields), shape);
     }
     if (value->kind != HM_VALUE_LIST || value->count != 3) {
-        hm__reader_fail(reader, value, HM_E_TYPE, "the input has an unknown form");
+        hm__reader_fail(reader, value, HM_E_TYPE, "the shape has an unknown form");
         hm__err_hint(reader->err, "write 784, [224, 224, 3] or {sequence: 1024}");
         return HM_E_TYPE;
     }
@@ -535,7 +575,7 @@ static int read_network_map(struct hm_reader *reader, const struct hm_value *val
 
     if (rc == 0 && input) {
         size_t mark = hm__reader_enter(reader, "input");
-        rc = read_input(reader, input, &network->input);
+        rc = read_shape(reader, input, &network->input);
         hm__reader_leave(reader, mark);
     }
     if (rc == 0 && published) {
