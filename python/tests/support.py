@@ -33,7 +33,9 @@ class Server:
     """`howmany serve` on a port that it chooses, with a store and further options."""
 
     def __init__(self, store, *options):
-        self.process = subprocess.Popen([PROGRAM, "serve", "--quiet", "--listen", "127.0.0.1:0", "--record", store, *options],
+        # The limit of time is long, because a busy machine must not fail a test.
+        self.process = subprocess.Popen([PROGRAM, "serve", "--quiet", "--listen", "127.0.0.1:0", "--time-limit", "60s", "--record",
+                                         store, *options],
                                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         self.address = ""
         for line in self.process.stdout:
