@@ -157,13 +157,17 @@ static struct hm_request *traces_with(const char *verb, const char *field, const
 
 static void convergence_is_checked(void **state)
 {
-    static const char *const wrong[] = {"0", "2.5", "1e10", "two", "2x"};
+    static const char *const wrong[] = {"0", "2.5", "1000000001", "two", "2x"};
     const struct hm_context context = {.files = hm_local_files()};
 
     (void)state;
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
         run_fails(traces_with("converge", "leave_out", wrong[i]), NULL, HM_E_RANGE, "leave_out",
                   "neither a whole number from 1 nor each");
+    run_fails(traces_with("converge", "leave_rows", "1000000000000001"), NULL, HM_E_RANGE,
+              "leave_rows", "neither a whole number from 1 nor each");
+    run_fails(traces_with("converge", "leave_out", "1e9"), NULL, HM_E_MISSING, "leave_out",
+              "on 1e+09 workers");
     run_fails(traces_with("converge", "leave_out", "3"), NULL, HM_E_MISSING, "leave_out",
               "on 3 workers");
     gives(traces_with("converge", "leave_out", "4"), NULL,
@@ -214,6 +218,27 @@ static void algorithms_are_kept(void **state)
     run_fails(request, NULL, HM_E_NAME, "algorithms", "no traces of 'sdg'");
 }
 
+/* Without an aim, the aim is the largest of the smallest losses of the traces: 0.3 of the trace on
+ * 2 workers, which is its first row; the other trace reaches 0.0078125. */
+static void aims_are_chosen(void **state)
+{
+    char text[1200];
+    static const char *const losses[] = {"0.3", "0.9", "0.8", "0.7", "0.6", "0.5", "0.4", "0.35"};
+    size_t used = (size_t)snprintf(text, sizeof(text), "%.*s",
+                                   (int)(strstr(traces_text, "gd,2,1") - traces_text), traces_text);
+
+    (void)state;
+    for (size_t i = 0; i < 8; i++)
+        used += (size_t)snprintf(text + used, sizeof(text) - used, "gd,2,%zu,0.6,%s\n", i + 1,
+                                 losses[i]);
+    gives(
+        with_document("advise", "traces", text), NULL,
+        {"notes.0", .text = "no aim was given: 0.3 is the smallest loss that every trace reaches"});
+    gives(with_document("advise", "traces", traces_text), NULL,
+          {"notes.0",
+           .text = "no aim was given: 0.0279936 is the smallest loss that every trace reaches"});
+}
+
 /* A saved fit must answer without its traces, and must refuse fields that belong to traces. */
 static void fits_are_saved(void **state)
 {
@@ -233,6 +258,12 @@ static void fits_are_saved(void **state)
     /* The curves end at the last iteration of the traces. */
     assert_non_null(strstr(reply->files[1].text, "\n8 "));
     assert_null(strstr(reply->files[1].text, "\n0 "));
+    /* A fit without traces has no loss that could be the aim. */
+    request = new_request("advise");
+    assert_int_equal(hm_request_set_document(request, "traces", "fit.json", reply->files[0].text,
+                                             strlen(reply->files[0].text), NULL),
+                     0);
+    run_fails(request, NULL, HM_E_MISSING, "loss", "no aim is given");
     for (size_t i = 0; i < 4; i++) {
         request = new_request("converge");
         assert_int_equal(hm_request_set_document(request, "traces", "fit.json",
@@ -509,6 +540,7 @@ int main(void)
         cmocka_unit_test(convergence_is_checked),
         cmocka_unit_test(recommendations_far_from_runs_are_noted),
         cmocka_unit_test(algorithms_are_kept),
+        cmocka_unit_test(aims_are_chosen),
         cmocka_unit_test(fits_are_saved),
         cmocka_unit_test(advice_has_a_price),
         cmocka_unit_test(losses_between_points_are_interpolated),
