@@ -134,6 +134,70 @@ static void test_given_layout(void **state)
     hm_job_free(job);
 }
 
+/* Returns whether the complete layout of the job fits on 8 workers if a worker has this much
+ * memory. Stores the memory that the layout needs and the memory that a job may use. */
+static bool fits_in(struct hm_cluster *cluster, const struct hm_job *job, double memory,
+                    double *ret_needed, double *ret_limit)
+{
+    const struct hm_cluster *const clusters[] = {cluster};
+    const double n = 8;
+    struct hm_question question = HM_QUESTION_INIT;
+    struct hm_layouts *layouts = NULL;
+    struct hm_err err = {0};
+
+    question.n = &n;
+    question.n_count = 1;
+    cluster->node.memory_bytes = memory;
+    if (hm_plan_layouts(job, clusters, 1, &question, &layouts, &err))
+        fail_msg("%s: %s", err.field, err.message);
+    assert_int_equal(layouts->point_count, 1);
+    bool fits = layouts->points[0].fits;
+    *ret_needed = layouts->points[0].memory_bytes;
+    *ret_limit = layouts->points[0].memory_limit_bytes;
+    hm_layouts_free(layouts);
+    return fits;
+}
+
+/* A layout that needs exactly the usable memory fits; with the next smaller limit it does not. */
+static void test_full_memory(void **state)
+{
+    const struct hm_layout given = {.tensor = 1,
+                                    .pipeline = 1,
+                                    .interleave = 1,
+                                    .context = 1,
+                                    .expert = 1,
+                                    .micro_batch = 1,
+                                    .zero = 3,
+                                    .recompute = HM_RECOMPUTE_FULL};
+    struct hm_transformer sizes = llama_sizes();
+    struct hm_transformer_work work = usual_work();
+    struct hm_cluster *cluster = NULL;
+    struct hm_catalog *catalog = NULL;
+    struct hm_err err = {0};
+    double needed, limit, low = 10e9, high = 640e9;
+    size_t full = 0;
+
+    (void)state;
+    work.layout = &given;
+    struct hm_job *job = make_job(&sizes, &work);
+    assert_int_equal(hm_catalog_new(&catalog, &err), 0);
+    assert_int_equal(hm_catalog_machine(catalog, "p5.48xlarge", &cluster, &err), 0);
+    assert_false(fits_in(cluster, job, low, &needed, &limit));
+    assert_true(fits_in(cluster, job, high, &needed, &limit));
+    /* Bisection finds the neighbouring numbers at which the answer changes. */
+    for (double middle = (low + high) / 2; low < middle && middle < high;
+         middle = (low + high) / 2) {
+        bool fits = fits_in(cluster, job, middle, &needed, &limit);
+        full += limit == needed ? 1 : 0;
+        assert_int_equal(fits, needed <= limit);
+        *(fits ? &high : &low) = middle;
+    }
+    assert_true(full > 0);
+    hm_cluster_free(cluster);
+    hm_catalog_free(catalog);
+    hm_job_free(job);
+}
+
 /* With several clusters, each has its own points, and `machine` is the index of the cluster. */
 static void test_clusters(void **state)
 {
@@ -284,6 +348,7 @@ int main(void)
         cmocka_unit_test(test_same_as_yaml), cmocka_unit_test(test_given_layout),
         cmocka_unit_test(test_clusters),     cmocka_unit_test(test_wrong_input),
         cmocka_unit_test(test_wrong_plans),  cmocka_unit_test(test_text),
+        cmocka_unit_test(test_full_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

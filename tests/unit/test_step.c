@@ -76,6 +76,20 @@ static void software_and_precision_matter(void **state)
     assert_true(bf16 < tf32 && tf32 < strict / 2);
 }
 
+/* Momentum keeps one number of 32 bits for each of the 25,557,032 weights of ResNet-50, Adam two.
+ */
+static void optimizers_keep_their_states(void **state)
+{
+    double sgd = predict(JOB("resnet-50", "64", "bf16", "optimizer: sgd\n"), 1).memory_bytes;
+    double momentum =
+        predict(JOB("resnet-50", "64", "bf16", "optimizer: momentum\n"), 1).memory_bytes;
+    double adam = predict(JOB("resnet-50", "64", "bf16", "optimizer: adam\n"), 1).memory_bytes;
+
+    (void)state;
+    assert_near(momentum - sgd, 4 * 25557032.0, 1e-9);
+    assert_near(adam - sgd, 8 * 25557032.0, 1e-9);
+}
+
 static void buckets_overlap_with_the_backward_pass(void **state)
 {
     struct hm_point with = predict(JOB("resnet-50", "128", "bf16", ""), 64);
@@ -328,6 +342,7 @@ int main(void)
         cmocka_unit_test(a_step_grows_with_its_batch),
         cmocka_unit_test(small_batches_take_the_time_of_the_host),
         cmocka_unit_test(software_and_precision_matter),
+        cmocka_unit_test(optimizers_keep_their_states),
         cmocka_unit_test(buckets_overlap_with_the_backward_pass),
         cmocka_unit_test(the_first_layer_has_no_gradient_of_its_input),
         cmocka_unit_test(explicit_rates_keep_their_meaning),
