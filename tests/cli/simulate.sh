@@ -3,7 +3,6 @@
 # run, and must give the same bits as on real ranks.
 . "$(dirname "$0")/lib.sh"
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
-export OMPI_MCA_mpi_yield_when_idle=1 # more ranks than cores: waiting ranks must yield
 export ASAN_OPTIONS=detect_leaks=0 # Open MPI leaks memory
 ours=tree,ring,doubling,two-wave,master,auto
 sizes=80000,800000,2400000 ranks="2 3 8 32"
