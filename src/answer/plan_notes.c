@@ -202,11 +202,13 @@ static int note_plan_limits(struct hm_answer *a, const struct hm_search *s, bool
                  "the reference itself does not fit in memory: speedups are relative to a time "
                  "that cannot be reached",
                  err);
-    return note_if(
-        rc,
-        job->network && job->network->layer_count == 0 && !job->memory_needed && s->cluster &&
-            s->cluster->node.memory_bytes > 0,
-        a, "only totals of the network are known: the memory does not include activations", err);
+    return note_if(rc,
+                   job->network && job->network->layer_count == 0 && !job->memory_needed &&
+                       s->cluster && s->cluster->node.memory_bytes > 0,
+                   a,
+                   "only totals of the network are known: the time is a rough estimate, and the "
+                   "memory does not include activations",
+                   err);
 }
 
 static int note_balance(struct hm_answer *a, const struct hm_search *s, struct hm_err *err)

@@ -366,12 +366,12 @@ static int eval_compute(const struct hm_model *m, const struct eval_space *space
                                          &points[i].compute_s, &points[i].memory_bytes, err);
         return rc;
     }
-    double sample_s = HM_TRAINING_PASSES * m->counts->forward_flop / m->flops;
     if (m->costs.count > 0)
         hm__layer_costs_eval(&m->costs, space->batch, space->count, space->forward, space->scratch);
     for (size_t i = 0; i < space->count; i++)
-        points[i].compute_s = space->passes[i] *
-                              (m->costs.count > 0 ? space->scratch[i] : sample_s * space->batch[i]);
+        points[i].compute_s =
+            space->passes[i] *
+            (m->costs.count > 0 ? space->scratch[i] : hm__model_totals_time(m, space->batch[i]));
     return 0;
 }
 

@@ -98,6 +98,11 @@ int hm__model_set_table(struct hm_model *m, struct hm_err *err);
 bool hm__model_in_buckets(const struct hm_model *m, const struct hm_transfer *t);
 /* Returns the number of bytes of a worker's memory that training can use; NaN if unknown. */
 double hm__model_memory_limit(const struct hm_model *m);
+/*
+ * Returns the seconds in which a worker computes one pass over `batch` samples of a network of
+ * which only totals are known.
+ */
+double hm__model_totals_time(const struct hm_model *m, double batch);
 /* Computes the time of a step on the slowest of n workers, in seconds and without communication,
  * and the memory of a worker. Each worker performs `passes` forward and backward passes with b
  * samples each. */

@@ -14,6 +14,14 @@
 
 static const double BUCKET_BYTES = 25e6;
 
+/*
+ * What the other operations of a network take if only its totals are known. Normalisations,
+ * activations and copies move about one byte for every TOTALS_FLOP flop of training in 16 bits, and
+ * an eager host needs at least TOTALS_HOST_S to launch a step. The spread of the errors over
+ * the steps on one worker in data/steps.csv is about the same with 20 to 40 flop per byte.
+ */
+static const double TOTALS_FLOP = 25, TOTALS_HOST_S = 0.015;
+
 /* Describes the accelerator; returns false if steps are not modelled operation by operation. */
 static bool step_device_init(struct hm_device *device, const struct hm_job *job,
                              const struct hm_cluster *cluster, const struct hm_constants *constants)
@@ -31,6 +39,31 @@ bool hm__model_by_operations(const struct hm_job *job, const struct hm_cluster *
     struct hm_device device;
 
     return step_device_init(&device, job, cluster, NULL);
+}
+
+bool hm__model_by_totals(const struct hm_job *job, const struct hm_cluster *cluster)
+{
+    return cluster && cluster->roofline && !job->compute && job->network &&
+           job->network->layer_count == 0 && cluster->node.processors > 0 &&
+           cluster->node.memory_bandwidth_bytes_per_s > 0;
+}
+
+double hm__model_totals_time(const struct hm_model *m, double batch)
+{
+    double flop = HM_TRAINING_PASSES * m->counts->forward_flop * batch;
+
+    if (!hm__model_by_totals(m->job, m->cluster))
+        return flop / m->flops;
+    const struct hm_node *node = &m->cluster->node;
+    enum hm_math math = HM_MATH_AUTO;
+    hm__node_rate(node, hm__model_math(m->job), m->job->precision, &math);
+    double wide = math == HM_MATH_FP64 ? 4 : math == HM_MATH_FP32 || math == HM_MATH_TF32 ? 2 : 1;
+    double bytes = flop / TOTALS_FLOP * wide;
+    double host = m->job->software == HM_SOFTWARE_EAGER && !hm__cluster_compiles(m->cluster)
+                      ? TOTALS_HOST_S
+                      : 0;
+    double others = fmax(bytes / node->memory_bandwidth_bytes_per_s, host) / m->variant.flops;
+    return fmax(flop / m->flops, others);
 }
 
 int hm__model_table_new(const struct hm_job *job, const struct hm_cluster *cluster,

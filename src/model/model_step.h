@@ -15,4 +15,8 @@ int hm__model_table_new(const struct hm_job *job, const struct hm_cluster *clust
  * operation. */
 bool hm__model_by_operations(const struct hm_job *job, const struct hm_cluster *cluster);
 
+/* Returns whether only the totals of the job's network are known, and the cluster, which may be
+ * NULL, has accelerators that would otherwise be modelled operation by operation. */
+bool hm__model_by_totals(const struct hm_job *job, const struct hm_cluster *cluster);
+
 #endif

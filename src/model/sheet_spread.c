@@ -43,6 +43,7 @@ const struct hm_sheet_error hm__sheet_errors[HM_SHEET_KIND_COUNT] = {
     [HM_SHEET_CPU] = {"networks on CPUs", 0.0391, 0.4829},
     [HM_SHEET_RATES] = {"networks on hardware given by its rates", -0.1891, 0.4599},
     [HM_SHEET_MATRIX] = {"networks on matrix units given by their rates", 0.4588, 1.1614},
+    [HM_SHEET_TOTALS] = {"networks given by their totals, on accelerators", -0.2043, 0.7069},
     [HM_SHEET_FORMULA] = {"jobs given by formulas or totals", 0.0710, 0.1968},
 };
 /* clang-format on */
@@ -74,6 +75,8 @@ enum hm_sheet_kind hm__sheet_kind(const struct hm_job *job, const struct hm_clus
                : !layers                                    ? HM_SHEET_FORMULA
                : cpu && job->framework != HM_FRAMEWORK_NONE ? HM_SHEET_FRAMEWORK
                                                             : HM_SHEET_DRIVER;
+    if (hm__model_by_totals(job, cluster))
+        return HM_SHEET_TOTALS;
     if (!operations)
         return !layers                                      ? HM_SHEET_FORMULA
                : cpu                                        ? HM_SHEET_CPU

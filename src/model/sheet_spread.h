@@ -30,6 +30,8 @@ enum hm_sheet_kind {
      * Same as HM_SHEET_RATES, but with matrix units, whose rate is at least twice the rate of fp32.
      */
     HM_SHEET_MATRIX,
+    HM_SHEET_TOTALS,  /* Prediction for a network with known totals, on accelerators in the
+                         catalog. */
     HM_SHEET_FORMULA, /* Prediction for a job given by formulas, totals or a graph. */
     HM_SHEET_KIND_COUNT
 };

@@ -68,8 +68,14 @@ static void plan_once(struct hm_question *question, size_t machines)
     if (hm_plan(job, (const struct hm_cluster *const *)clusters, machines, NULL, 0, question,
                 &answer, &err))
         fail_msg("%s", err.message);
-    for (size_t i = 0; i < machines; i++)
-        assert_int_equal(plain_models[i], 1);
+    /* An alternative may be on another machine, whose curve is then computed a second time. */
+    size_t best = 0;
+    for (size_t i = 0; i < machines; i++) {
+        assert_in_range(plain_models[i], 1, 2);
+        if (strcmp(answer->machine, names[i]) == 0)
+            best += plain_models[i] == 1;
+    }
+    assert_int_equal(best, 1);
     hm_answer_free(answer);
     hm_job_free(job);
     for (size_t i = 0; i < machines; i++)

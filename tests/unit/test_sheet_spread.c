@@ -43,7 +43,10 @@ static void jobs_have_kinds(void **state)
          "fabric: 10gbe}\n",
          0, 4, HM_SHEET_MATRIX},
         {"network: {parameters: 1e6, forward: 1 Gflop}\nbatch: 64\ncluster: p4d.24xlarge\n", 0, 4,
-         HM_SHEET_FORMULA},
+         HM_SHEET_TOTALS},
+        {"network: {parameters: 1e6, forward: 1 Gflop}\nbatch: 64\ncluster: {flops: 10 Tflop/s, "
+         "fabric: 10gbe}\n",
+         0, 4, HM_SHEET_FORMULA},
         {"compute: 10/n\ncommunicate: none\n", 0, 4, HM_SHEET_FORMULA},
     };
 

@@ -4,9 +4,11 @@
  * predicted with constants that were fitted without its source, and the interval is computed from
  * the errors of the other sources of the same kind.
  *
- * Two kinds have separate rows. For hardware that is described by rates only, the rows of
- * accelerators in data/steps.csv are predicted again as if the number of processors were unknown.
- * For jobs given by formulas, the rows are the published speedups of the examples.
+ * Three kinds have separate rows. For networks that are described by totals only, the rows of one
+ * accelerator in data/steps.csv are predicted again as if the layers were unknown. For hardware
+ * that is described by rates only, the rows of accelerators in data/steps.csv are predicted again
+ * as if the number of processors were unknown. For jobs given by formulas, the rows are the
+ * published speedups of the examples.
  */
 #include "validate_kinds.h"
 
@@ -26,7 +28,7 @@ static const char *const kind_names[HM_SHEET_KIND_COUNT] = {
     [HM_SHEET_SERVER] = "server",       [HM_SHEET_DRIVER] = "driver",
     [HM_SHEET_FRAMEWORK] = "framework", [HM_SHEET_CPU] = "cpu",
     [HM_SHEET_RATES] = "rates",         [HM_SHEET_MATRIX] = "matrix",
-    [HM_SHEET_FORMULA] = "formula",
+    [HM_SHEET_TOTALS] = "totals",       [HM_SHEET_FORMULA] = "formula",
 };
 
 static void add_row(struct step_kinds *all, enum hm_sheet_kind kind, const char *source,
@@ -63,6 +65,28 @@ static int add_rates(struct step_kinds *all, const struct hm_measured_step *s, s
     return rc;
 }
 
+/* Adds the row of a measured step, predicted as if only the totals of its network were known. */
+static int add_totals(struct step_kinds *all, const struct hm_measured_step *s, struct hm_err *err)
+{
+    struct hm_counts *counts = NULL;
+    struct hm_network totals = {0};
+    struct hm_job copy = *s->job;
+    struct hm_point p;
+    int rc = hm_counts_new(s->job->network, NULL, &counts, err);
+
+    if (rc == 0) {
+        totals.parameters = counts->parameters;
+        totals.forward_flop = counts->forward_flop;
+        copy.network = &totals;
+        rc = hm__predict_step(&copy, &s->way, s->n, NULL, &p, err);
+    }
+    if (rc == 0)
+        add_row(all, hm__sheet_kind(&copy, &copy.cluster, &s->way, s->n), s->source,
+                log(s->seconds / p.time_s));
+    hm_counts_free(counts);
+    return rc;
+}
+
 static int add_steps(struct step_kinds *all, const struct hm_measured_steps *steps,
                      struct hm_err *err)
 {
@@ -76,6 +100,8 @@ static int add_steps(struct step_kinds *all, const struct hm_measured_steps *ste
         add_row(all, kind, s->source, log(s->seconds / s->held_out_s));
         if (kind == HM_SHEET_DEVICE || kind == HM_SHEET_NODE || kind == HM_SHEET_NODES)
             rc = add_rates(all, s, err);
+        if (rc == 0 && kind == HM_SHEET_DEVICE)
+            rc = add_totals(all, s, err);
     }
     return rc;
 }
