@@ -206,8 +206,11 @@ static int note_plan_limits(struct hm_answer *a, const struct hm_search *s, bool
                    job->network && job->network->layer_count == 0 && !job->memory_needed &&
                        s->cluster && s->cluster->node.memory_bytes > 0,
                    a,
-                   "only totals of the network are known: the time is a rough estimate, and the "
-                   "memory does not include activations",
+                   hm__sheet_kind(job, s->cluster, &s->way, 1) == HM_SHEET_TOTALS
+                       ? "only totals of the network are known: the time is a rough estimate, and "
+                         "the memory does not include activations"
+                       : "only totals of the network are known: the memory does not include "
+                         "activations",
                    err);
 }
 
