@@ -59,7 +59,9 @@ void hm__json_number(struct hm_text *out, double value)
     if (value == floor(value) && fabs(value) < 1e15 && (value != 0 || !signbit(value))) {
         /* Whole numbers are common and are written faster this way; %.15g would print the same
          * text. */
-        hm__text_addf(out, "%lld", (long long)value);
+        text[0] = '-';
+        size_t length = hm__digits_write(text + 1, (unsigned long long)fabs(value));
+        hm__text_add_n(out, value < 0 ? text : text + 1, value < 0 ? length + 1 : length);
         return;
     }
     if (hm__shortest(value, text) && hm__signed_read(text, &ours) && ours == value) {

@@ -137,7 +137,12 @@ struct hm_arena {
     struct owned *owned;
 };
 
-enum { CHUNK_BYTES = 8192 };
+/*
+ * Number of bytes in the first chunk of an arena, and in later chunks at most: each chunk is four
+ * times as large as the chunk before. A small object should not clear a large chunk, and glibc
+ * reuses blocks of up to 1032 bytes without a search.
+ */
+enum { FIRST_BYTES = 960, CHUNK_BYTES = 8192 };
 
 struct hm_arena *hm__arena_new(void)
 {
@@ -169,7 +174,8 @@ void *hm__arena_alloc(struct hm_arena *arena, size_t count, size_t size)
         need = align;
     struct chunk *c = arena->chunks;
     if (!c || c->size - c->used < need) {
-        size_t room = need > CHUNK_BYTES ? need : CHUNK_BYTES;
+        size_t next = !c ? FIRST_BYTES : c->size < CHUNK_BYTES / 4 ? 4 * c->size : CHUNK_BYTES;
+        size_t room = need > next ? need : next;
         c = hm__calloc(1, sizeof(*c) + room);
         if (!c)
             return NULL;

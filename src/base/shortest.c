@@ -132,17 +132,23 @@ static void write_digits(uint64_t number, int count, int exponent, char *text)
     *text = '\0';
 }
 
+/* Writes the sign of a number, and scales its absolute value. */
+static bool scale_signed(double value, struct scaled *v, char **text)
+{
+    if (signbit(value)) {
+        *(*text)++ = '-';
+        value = -value;
+    }
+    return value >= 1e-4 && value < 1e15 && scale_to_integer(value, v);
+}
+
 bool hm__shortest(double value, char *text)
 {
     struct scaled v;
     int count = 15;
     uint64_t digits;
 
-    if (signbit(value)) {
-        *text++ = '-';
-        value = -value;
-    }
-    if (!(value >= 1e-4 && value < 1e15) || !scale_to_integer(value, &v))
+    if (!scale_signed(value, &v, &text))
         return false;
     while (!reads_back(&v, digits = rounded_digits(&v, count), count) && count < 17)
         count++;
@@ -150,5 +156,15 @@ bool hm__shortest(double value, char *text)
                                                       not supported. */
         return false;
     write_digits(digits, count, v.exponent, text);
+    return true;
+}
+
+bool hm__seventeen_digits(double value, char *text)
+{
+    struct scaled v;
+
+    if (!scale_signed(value, &v, &text))
+        return false;
+    write_digits(rounded_digits(&v, 17), 17, v.exponent, text);
     return true;
 }

@@ -12,5 +12,7 @@ enum { HM_SHORTEST = 40 };
  * 1e-4, numbers of at least 1e15, and powers of two.
  */
 bool hm__shortest(double value, char *text);
+/* Do the same with 17 digits, as %.17g does. */
+bool hm__seventeen_digits(double value, char *text);
 
 #endif

@@ -108,6 +108,20 @@ void hm_text_free(char *text)
     hm__free(text);
 }
 
+size_t hm__digits_write(char text[HM_DIGITS], unsigned long long value)
+{
+    char digits[HM_DIGITS];
+    size_t count = 0, length = 0;
+
+    do
+        digits[count++] = (char)('0' + value % 10);
+    while (value /= 10);
+    while (count > 0)
+        text[length++] = digits[--count];
+    text[length] = '\0';
+    return length;
+}
+
 bool hm__text_ends(const char *text, const char *end)
 {
     size_t a = strlen(text), b = strlen(end);

@@ -49,6 +49,10 @@ size_t hm__number_read(const char *text, double *ret_value);
 /* Same as hm__number_read, with an optional + or - before the number. */
 size_t hm__signed_read(const char *text, double *ret_value);
 
+enum { HM_DIGITS = 24 }; /* Size of a text for any 64-bit number, with its NUL. */
+/* Write a number with decimal digits, as printf does but faster; returns the number of digits. */
+size_t hm__digits_write(char text[HM_DIGITS], unsigned long long value);
+
 /* Returns whether a string ends with `end` and is longer than `end`. */
 bool hm__text_ends(const char *text, const char *end);
 /*

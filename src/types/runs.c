@@ -28,7 +28,8 @@ const struct hm_column *hm_runs_column(const struct hm_runs *runs, const char *n
     if (!runs || !name || !runs->columns)
         return NULL;
     for (size_t i = 0; i < runs->column_count; i++)
-        if (runs->columns[i].name && strcmp(runs->columns[i].name, name) == 0)
+        if (runs->columns[i].name && runs->columns[i].name[0] == name[0] &&
+            strcmp(runs->columns[i].name, name) == 0)
             return &runs->columns[i];
     return NULL;
 }

@@ -242,6 +242,24 @@ static void check_shortest(double value)
     assert_string_equal(ours, wanted);
 }
 
+/* Compares a number of 17 digits with the text of printf. */
+static void check_seventeen(double value)
+{
+    char ours[HM_SHORTEST], wanted[40];
+
+    if (!hm__seventeen_digits(value, ours))
+        return;
+    snprintf(wanted, sizeof(wanted), "%.17g", value);
+    assert_string_equal(ours, wanted);
+}
+
+static void check_both(double value)
+{
+    check_shortest(value);
+    check_seventeen(value);
+    check_seventeen(-value);
+}
+
 static void test_shortest(void **state)
 {
     static const double some[] = {0.1,           0.3,
@@ -260,22 +278,25 @@ static void test_shortest(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof(some) / sizeof(some[0]); i++)
-        check_shortest(some[i]);
+        check_both(some[i]);
     for (int i = 0; i < 300000;
          i++) { /* The numbers have random mantissas with common exponents, or few digits. */
         bits ^= bits << 13;
         bits ^= bits >> 7;
         bits ^= bits << 17;
         double mantissa = 1 + (double)(bits >> 12) * 0x1p-52;
-        check_shortest(ldexp(mantissa, (int)(bits % 66) - 15));
-        check_shortest((double)(bits >> 40) / 1000);
-        check_shortest((double)(bits >> 20) / 1e7);
+        check_both(ldexp(mantissa, (int)(bits % 66) - 15));
+        check_both((double)(bits >> 40) / 1000);
+        check_both((double)(bits >> 20) / 1e7);
     }
     char text[HM_SHORTEST];
     assert_true(hm__shortest(0.1, text));
     assert_string_equal(text, "0.1");
     assert_false(hm__shortest(1e-5, text));
     assert_false(hm__shortest(1e15, text));
+    assert_true(hm__seventeen_digits(0.1, text));
+    assert_string_equal(text, "0.10000000000000001");
+    assert_false(hm__seventeen_digits(1e15, text));
 }
 
 int main(void)

@@ -79,14 +79,14 @@ static int check_unique_column(struct run_table *t, const char *written, const c
     return 0;
 }
 
-/* Adds a column; its cells are empty in the rows read so far. */
-static int add_column(struct run_table *t, const char *written, int line)
+/* Adds a column with the meaning `name`; its cells are empty in the rows read so far. */
+static int add_named_column(struct run_table *t, const char *written,
+                            const struct hm_run_name *name, int line)
 {
-    struct hm_run_name name = hm__run_name_resolve(written);
     struct run_column c = {
-        .known = name.known, .factor = name.factor, .dim = name.dim, .kind = KIND_OPEN};
+        .known = name->known, .factor = name->factor, .dim = name->dim, .kind = KIND_OPEN};
 
-    memcpy(c.name, name.name, sizeof(c.name));
+    memcpy(c.name, name->name, sizeof(c.name));
 
     if (c.name[0] == '\0') {
         hm__fail(t->err, HM_E_SYNTAX, "column %zu has no name", t->column_count + 1);
@@ -112,6 +112,13 @@ static int add_column(struct run_table *t, const char *written, int line)
     t->columns = columns;
     t->columns[t->column_count++] = c;
     return 0;
+}
+
+static int add_column(struct run_table *t, const char *written, int line)
+{
+    struct hm_run_name name = hm__run_name_resolve(written);
+
+    return add_named_column(t, written, &name, line);
 }
 
 /* ---- cells ---------------------------------------------------------------------------------- */
@@ -267,7 +274,7 @@ static int grow_samples(struct run_table *t, size_t used, size_t room)
 
 static int grow_table(struct run_table *t)
 {
-    size_t room = t->room ? 2 * t->room : 256;
+    size_t room = t->room ? 2 * t->room : 4;
     int *lines = hm__realloc(t->lines, room, sizeof(*lines));
 
     if (!lines)
@@ -337,7 +344,7 @@ static int find_column(struct run_table *t, const char *key, int line, size_t *r
         return 0;
     }
     *ret_column = t->column_count;
-    return add_column(t, key, line);
+    return add_named_column(t, key, &wanted, line);
 }
 
 static bool is_filled(const struct run_column *c, size_t row)

@@ -80,13 +80,14 @@ static const struct hm_known_column *find_known(const char *name)
     for (i = 0; name[i] && i < HM_RUN_NAME - 1; i++)
         lower[i + 1] = (char)tolower((unsigned char)name[i]);
     lower[i + 1] = '\0';
+    /* The first characters are compared first, because most names differ there. */
     for (size_t k = 0; k < ENTRY_COUNT; k++)
-        if (strcmp(lower + 1, entries[k].known.name) == 0)
+        if (lower[1] == entries[k].known.name[0] && strcmp(lower + 1, entries[k].known.name) == 0)
             return &entries[k].known;
     lower[i + 1] = '|';
     lower[i + 2] = '\0';
     for (size_t k = 0; i > 0 && k < ENTRY_COUNT; k++)
-        if (strstr(entries[k].aliases, lower))
+        if (entries[k].aliases[1] && strstr(entries[k].aliases, lower))
             return &entries[k].known;
     return NULL;
 }
@@ -278,6 +279,6 @@ struct hm_run_name hm__run_name_resolve(const char *written)
         n.factor = factor > 0 ? factor : n.factor;
     }
     if (n.known)
-        snprintf(n.name, sizeof(n.name), "%s", n.known->name);
+        copy_name(n.name, n.known->name);
     return n;
 }
