@@ -13,4 +13,8 @@ static int open_no_sqlite(const char *where, void **ret_connection, char **ret_l
     return HM_E_UNSUPPORTED;
 }
 
+void hm__sqlite_configure(void)
+{
+}
+
 const struct hm_sql hm__sqlite = {.open = open_no_sqlite};

@@ -439,6 +439,7 @@ const struct hm_sql hm__postgres = {
     .exec = postgres_exec,
     .query = postgres_query,
     /* The advisory lock has two keys: "hown" in ASCII, and a hash of the schema's name. */
+    .insert = "INSERT",
     .begin_write = "BEGIN; SELECT pg_advisory_xact_lock(1752135534,"
                    " hashtext(coalesce(current_schema(), '')))",
     .begin_read = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",

@@ -43,12 +43,23 @@ struct hm_sql {
     int (*query)(void *connection, const char *sql, const struct hm_sql_value *parameters,
                  size_t count, hm_sql_row *row, void *context, int64_t *ret_changed,
                  struct hm_err *err);
+    /*
+     * Returns the id of the last run that a statement without RETURNING has inserted. If the
+     * statement has inserted all its runs, their ids are consecutive. NULL: the ids are known only
+     * by RETURNING.
+     */
+    int64_t (*last_insert)(void *connection);
 
     /*
      * Queries that check the database for damage and return "ok" or a list of errors; NULL if the
      * database has no such query.
      */
     const char *verify, *verify_quick;
+    /*
+     * First words of a statement that inserts several rows. An error in such a statement may end
+     * the transaction, so that the database need not be able to undo the statement alone.
+     */
+    const char *insert;
     const char *begin_write; /* Statement that begins a transaction and excludes other writers. */
     /*
      * Statement that begins a transaction in which all queries see the same snapshot of the data.
@@ -85,6 +96,13 @@ struct hm_sql {
 };
 
 extern const struct hm_sql hm__sqlite, hm__postgres;
+
+/*
+ * Switches off SQLite's statistics of its memory, which take a lock at every allocation. Only a
+ * program that uses SQLite for nothing else may call this function, before its first store is
+ * opened; later calls do nothing.
+ */
+void hm__sqlite_configure(void);
 
 static inline struct hm_sql_value hm__sql_integer(int64_t value)
 {

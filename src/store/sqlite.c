@@ -32,6 +32,8 @@ enum {
      * checked again.
      */
     CHECK_EVERY = 4000,
+    /* Only one thread at a time uses a connection (howmany_store.h), so it needs no mutex. */
+    OPEN_FLAGS = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
 };
 
 struct statement {
@@ -317,6 +319,13 @@ static int sqlite_query(void *connection, const char *sql, const struct hm_sql_v
     return rc;
 }
 
+static int64_t sqlite_last_insert(void *connection)
+{
+    struct sqlite *c = connection;
+
+    return sqlite3_last_insert_rowid(c->db);
+}
+
 /* Ends a transaction. The statement was compiled when the file was opened, because a transaction
  * must also end if memory has run out; otherwise, it would keep its lock. */
 static int roll_back(struct sqlite *c)
@@ -496,7 +505,7 @@ static int open_file(const char *where, void **ret_connection, char **ret_label,
         rc = hm__fail_nomem(err);
     if (rc == 0) {
         c->where = where;
-        int code = sqlite3_open_v2(where, &c->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL);
+        int code = sqlite3_open_v2(where, &c->db, OPEN_FLAGS, NULL);
         rc = code ? sqlite_fail(c, code, err) : configure_file(c, where, err);
         c->where = NULL;
     }
@@ -517,13 +526,20 @@ static int open_file(const char *where, void **ret_connection, char **ret_label,
     return 0;
 }
 
+void hm__sqlite_configure(void)
+{
+    sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+}
+
 const struct hm_sql hm__sqlite = {
     .open = open_file,
     .close = close_file,
     .exec = sqlite_exec,
     .query = sqlite_query,
+    .last_insert = sqlite_last_insert,
     .verify = "PRAGMA integrity_check(1)",
     .verify_quick = "PRAGMA quick_check(1)",
+    .insert = "INSERT OR ROLLBACK",
     .begin_write = "BEGIN IMMEDIATE",
     .begin_read = "BEGIN",
     .last_id = "SELECT seq FROM sqlite_sequence WHERE name = 'runs'",

@@ -47,6 +47,8 @@ void hm_store_close(struct hm_store *store)
         store->sql->close(store->connection);
     hm__text_release(&store->insert_one);
     hm__text_release(&store->insert_many);
+    for (size_t i = 0; i < HM_GROUP_STATEMENTS; i++)
+        hm__text_release(&store->insert_group[i]);
     hm__free(store->label);
     hm__free(store);
 }
@@ -85,6 +87,14 @@ int hm__store_number(struct hm_store *store, const char *sql, const struct hm_sq
                      size_t count, int64_t *ret_number, struct hm_err *err)
 {
     return hm__store_query(store, sql, parameters, count, take_number, ret_number, NULL, err);
+}
+
+int hm__store_find_key(struct hm_store *store, const char *key, int64_t *ret_id, struct hm_err *err)
+{
+    struct hm_sql_value value = hm__sql_text(key);
+
+    return hm__store_number(store, "SELECT id FROM runs WHERE \"key\" = $1", &value, 1, ret_id,
+                            err);
 }
 
 int hm__store_end(struct hm_store *store, int rc, struct hm_err *err)

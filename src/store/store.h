@@ -2,8 +2,15 @@
 #ifndef HM_STORE_H
 #define HM_STORE_H
 
+#include "check.h"
 #include "sql.h"
 #include "text.h"
+
+enum {
+    /* Number of INSERT statements for a group of runs: one for each power of 2 of runs. */
+    HM_GROUP_STATEMENTS = 5,
+    HM_GROUP_RUNS = 1 << (HM_GROUP_STATEMENTS - 1),
+};
 
 struct hm_store {
     const struct hm_sql *sql;
@@ -19,6 +26,7 @@ struct hm_store {
      * needed.
      */
     struct hm_text insert_one, insert_many;
+    struct hm_text insert_group[HM_GROUP_STATEMENTS]; /* Statements of store_group.c. */
 };
 
 /* The current version of the database schema; schema.c has the steps of the migration. */
@@ -55,13 +63,41 @@ int hm__store_place_waiting(struct hm_store *store, struct hm_err *err);
  */
 int hm__store_place_all(struct hm_store *store, bool rebuild, struct hm_err *err);
 
-/*
- * Adds batches like hm_store_add_batches, but inside a transaction that the caller has begun, so
- * that the runs are on disk only after the caller's commit. After this commit, the caller must call
- * hm__store_place.
- */
+/* Adds batches like hm_store_add_batches, but inside a transaction that the caller has begun. */
 int hm__store_add_begun(struct hm_store *store, struct hm_store_batch *batches, size_t count,
                         struct hm_err *err);
+
+/* A run that has an id but was not inserted yet. */
+struct hm_group_run {
+    int64_t id;
+    struct hm_sql_value *cells; /* Values of the run, followed by their strings; owned. */
+};
+
+/*
+ * A transaction to which many callers add a few runs each. Its runs are inserted several at once;
+ * until then they wait here, with the ids that they will have.
+ */
+struct hm_store_group {
+    struct hm_store *store;
+    struct hm_group_run waiting[HM_GROUP_RUNS];
+    size_t count;
+    int64_t last_id; /* The largest id that any run has had; -1: not known. */
+    size_t added;    /* Number of new runs. */
+    size_t runs;     /* Number of all runs. */
+    /* Time at which the transaction began; it is stored for runs without a time. */
+    char now[HM_STORE_TIME];
+};
+
+/* Begins a transaction; hm__store_group_end must follow unless this function fails. */
+int hm__store_group_begin(struct hm_store_group *group, struct hm_store *store, struct hm_err *err);
+/* Adds a batch like hm_store_add_batches. After an error, end the transaction. */
+int hm__store_group_add(struct hm_store_group *group, struct hm_store_batch *batch,
+                        struct hm_err *err);
+/*
+ * Commits the transaction if `rc` is 0, and rolls it back otherwise. Returns `rc` or the error of
+ * the commit. Only after this function has returned 0, the runs are on disk.
+ */
+int hm__store_group_end(struct hm_store_group *group, int rc, struct hm_err *err);
 
 /* Run statements like the functions `exec` and `query` in sql.h; error messages name the store. */
 int hm__store_exec(struct hm_store *store, const char *sql, struct hm_err *err);
@@ -87,6 +123,9 @@ int hm__store_end(struct hm_store *store, int rc, struct hm_err *err);
  * is not set. Otherwise, *ret_runs is the number of runs.
  */
 int hm__store_verify(struct hm_store *store, bool quick, int64_t *ret_runs, struct hm_err *err);
+/* Finds the run that has this key; *ret_id is unchanged if there is none. */
+int hm__store_find_key(struct hm_store *store, const char *key, int64_t *ret_id,
+                       struct hm_err *err);
 /* Finds the largest id of a run; *ret_id is unchanged if there is no run. */
 int hm__store_largest_id(struct hm_store *store, int64_t *ret_id, struct hm_err *err);
 

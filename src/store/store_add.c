@@ -34,27 +34,19 @@ struct added_run {
     bool is_new; /* True if the run was added, false if the store already had it. */
 };
 
-/*
- * Writes "INSERT INTO runs (…) VALUES ($1, …), …" for `count` runs, with all columns except id,
- * unless the statement has already been written. The column `waiting` is set, so that the runs are
- * added to the indexes later.
- */
-static void write_insert(struct hm_text *sql, size_t count)
+/* Writes the INSERT statement for `count` runs, unless this was done before. */
+static void write_insert(const struct hm_sql *database, struct hm_text *sql, size_t count)
 {
     if (sql->failed)
         hm__text_release(sql);
     if (sql->data)
         return;
-    hm__text_add(sql, "INSERT INTO runs (");
-    hm__run_cell_names(sql);
-    hm__text_add(sql, ", waiting) VALUES ");
-    for (size_t k = 0; k < count; k++) {
-        hm__text_add(sql, k ? ", (" : "(");
-        for (size_t i = 1; i <= CELLS; i++)
-            hm__text_addf(sql, "$%zu, ", k * CELLS + i);
-        hm__text_add(sql, "1)");
-    }
-    hm__text_add(sql, " ON CONFLICT (\"key\") DO NOTHING RETURNING id, \"key\"");
+    hm__run_insert(sql, database, HM_INSERT_WAITING, count);
+    hm__text_add(sql, " ON CONFLICT (\"key\") DO NOTHING");
+    /* SQLite would collect the rows of RETURNING in a temporary table, which takes longer than the
+     * insertion. */
+    if (!database->last_insert)
+        hm__text_add(sql, " RETURNING id, \"key\"");
 }
 
 static void write_samples(struct hm_text *sql, size_t count)
@@ -239,17 +231,62 @@ static int take_inserted(void *context, const struct hm_sql_value *cells, size_t
     return 0;
 }
 
+/* Finds those of several runs that an INSERT statement has added, if the store had some of them
+ * already. New runs have ids above `before`. */
+static int find_inserted(struct adding *a, struct inserted_runs *g, int64_t before,
+                         struct hm_err *err)
+{
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && i < g->count; i++) {
+        struct added_run *r = &g->runs[i];
+        rc = hm__store_find_key(a->store, r->run->key, &r->id, err);
+        r->is_new = rc == 0 && r->id > before;
+        for (size_t k = 0; r->is_new && k < i; k++)
+            r->is_new =
+                g->runs[k].id != r->id; /* Of two runs with one key, only the first is new. */
+    }
+    return rc;
+}
+
+/*
+ * Stores the ids of the runs that an INSERT statement without RETURNING has added. `changed` is
+ * their number, and `before` the largest id before.
+ */
+static int number_inserted(struct adding *a, struct inserted_runs *g, int64_t changed,
+                           int64_t before, struct hm_err *err)
+{
+    if (changed == 0)
+        return 0;
+    if (changed < (int64_t)g->count)
+        return find_inserted(a, g, before, err);
+    int64_t last = a->store->sql->last_insert(a->store->connection);
+    for (size_t i = 0; i < g->count; i++) {
+        g->runs[i].id = last - (int64_t)(g->count - 1 - i);
+        g->runs[i].is_new = true;
+    }
+    return 0;
+}
+
 /* Adds one run, or RUNS_AT_ONCE runs, with a single INSERT statement. */
 static int add_runs(struct adding *a, struct added_run *runs, size_t count, struct hm_err *err)
 {
     struct hm_sql_value cells[RUNS_AT_ONCE * CELLS];
     struct inserted_runs g = {runs, count};
+    bool numbered = a->store->sql->last_insert != NULL;
+    int64_t changed = 0, before = 0;
+    int rc = 0;
 
     for (size_t i = 0; i < count; i++)
         hm__run_cells(runs[i].run, a->now, &cells[i * CELLS]);
-    int rc = hm__store_query(a->store,
+    if (numbered && count > 1)
+        rc = hm__store_number(a->store, a->store->sql->last_id, NULL, 0, &before, err);
+    if (rc == 0)
+        rc = hm__store_query(a->store,
                              count > 1 ? a->store->insert_many.data : a->store->insert_one.data,
-                             cells, count * CELLS, take_inserted, &g, NULL, err);
+                             cells, count * CELLS, take_inserted, &g, &changed, err);
+    if (rc == 0 && numbered)
+        rc = number_inserted(a, &g, changed, before, err);
     for (size_t i = 0; rc == 0 && i < count; i++) {
         struct added_run *r = &runs[i];
         if (!r->is_new)
@@ -288,9 +325,9 @@ static int add_all(struct adding *a, struct added_run *runs, size_t count, struc
     struct hm_store *store = a->store;
     int rc = 0;
 
-    write_insert(&store->insert_one, 1);
+    write_insert(store->sql, &store->insert_one, 1);
     if (count >= RUNS_AT_ONCE)
-        write_insert(&store->insert_many, RUNS_AT_ONCE);
+        write_insert(store->sql, &store->insert_many, RUNS_AT_ONCE);
     hm__store_now(a->now);
     if (store->insert_one.failed || store->insert_many.failed)
         return hm__fail_nomem(err);

@@ -15,21 +15,6 @@ enum {
         HM_RUN_CELLS + 1 /* Number of values that are stored for a run, including its id. */
 };
 
-/* Writes "INSERT INTO runs (id, …) VALUES ($1, …), …" for `count` runs. */
-static void write_load_insert(struct hm_text *sql, size_t count)
-{
-    hm__text_add(sql, "INSERT INTO runs (id, ");
-    hm__run_cell_names(sql);
-    hm__text_add(sql, ") VALUES ");
-    for (size_t k = 0; k < count; k++)
-        for (size_t i = 1; i <= LOAD_CELLS; i++)
-            hm__text_addf(sql, "%s$%zu%s",
-                          i > 1 ? ", "
-                          : k   ? ", ("
-                                : "(",
-                          k * LOAD_CELLS + i, i == LOAD_CELLS ? ")" : "");
-}
-
 /*
  * Sets *ret_useful to true if rebuilding the indexes from all runs is faster, and the store does
  * not yet have the first run of the table.
@@ -58,8 +43,8 @@ int hm__store_load_begin(struct hm_store_load *load, struct hm_store *store, siz
     *ret_begun = false;
     if (!store->sql->last_id)
         return 0;
-    write_load_insert(&load->insert_one, 1);
-    write_load_insert(&load->insert_many, LOAD_AT_ONCE);
+    hm__run_insert(&load->insert_one, store->sql, HM_INSERT_IDS, 1);
+    hm__run_insert(&load->insert_many, store->sql, HM_INSERT_IDS, LOAD_AT_ONCE);
     hm__store_now(load->now);
     int rc = load->insert_one.failed || load->insert_many.failed
                  ? hm__fail_nomem(err)

@@ -10,10 +10,17 @@
 #include "err.h"
 #include "json.h"
 #include "memory.h"
+#include "shortest.h"
 #include "store_load.h"
 #include "stored.h"
 
-enum { BATCH_RUNS = 16384, KEY_BYTES = 201, KEY_GIVEN = 180 };
+enum {
+    BATCH_RUNS = 16384,
+    KEY_BYTES = 201,
+    KEY_GIVEN = 180,
+    HASHED_NUMBER = 40, /* Size of the text of a number that is hashed. */
+    FEW_RUNS = 16,      /* Number of ids in the small array of send_batch. */
+};
 
 /* ---- sinks and results -------------------------------------------------------------------------
  */
@@ -49,20 +56,38 @@ static int added_ids(struct hm_added *added, const int64_t *ids, size_t count, s
     return 0;
 }
 
-/* Sends a batch of at most BATCH_RUNS runs to the store, and stores the ids of these runs. */
-static int send_batch(const struct hm_run_sink *sink, struct hm_store_batch batch,
-                      struct hm_added *added, struct hm_err *err)
+/* Sends a batch of runs to the store, and stores the ids of these runs, for which the caller has
+ * memory. */
+static int send_with_ids(const struct hm_run_sink *sink, struct hm_store_batch batch, int64_t *ids,
+                         struct hm_added *added, struct hm_err *err)
 {
-    int64_t ids[BATCH_RUNS];
-
-    if (batch.count == 0)
-        return 0;
     batch.ids = ids;
     int rc = sink->add(sink->data, &batch, err);
     if (rc)
         return rc;
     added->count += batch.added;
     return added_ids(added, ids, batch.count, err);
+}
+
+static int send_many(const struct hm_run_sink *sink, struct hm_store_batch batch,
+                     struct hm_added *added, struct hm_err *err)
+{
+    int64_t ids[BATCH_RUNS];
+
+    return send_with_ids(sink, batch, ids, added, err);
+}
+
+/* Sends a batch of at most BATCH_RUNS runs to the store, and stores the ids of these runs. A small
+ * batch does not touch the many pages of the large array. */
+static int send_batch(const struct hm_run_sink *sink, struct hm_store_batch batch,
+                      struct hm_added *added, struct hm_err *err)
+{
+    int64_t ids[FEW_RUNS];
+
+    if (batch.count == 0)
+        return 0;
+    return batch.count <= FEW_RUNS ? send_with_ids(sink, batch, ids, added, err)
+                                   : send_many(sink, batch, added, err);
 }
 
 /* ---- keys --------------------------------------------------------------------------------------
@@ -80,23 +105,23 @@ static uint64_t hash_text(uint64_t sum, const char *text)
 }
 
 /*
- * Writes a number like printf with "%.17g", but faster for the most common values: unknown and
- * whole numbers. Keys of stored runs are computed from this form, so it must not change.
+ * Writes a number like printf with "%.17g", but faster for the most common values. Keys of stored
+ * runs are computed from this form, so it must not change.
  */
-static void write_hashed_number(char *text, size_t room, double value)
+static void write_hashed_number(char text[HASHED_NUMBER], double value)
 {
     if (isnan(value))
         memcpy(text, signbit(value) ? "-nan" : "nan", signbit(value) ? 5 : 4);
-    else if (value >= 1 && value < 1e9 && value == floor(value))
-        snprintf(text, room, "%u", (unsigned)value);
-    else
-        snprintf(text, room, "%.17g", value);
+    else if (value >= 1 && value < 1e15 && value == floor(value))
+        hm__digits_write(text, (unsigned long long)value);
+    else if (!hm__seventeen_digits(value, text))
+        snprintf(text, HASHED_NUMBER, "%.17g", value);
 }
 
 static uint64_t hash_run(const struct hm_stored *run)
 {
     uint64_t sum = 0xcbf29ce484222325u;
-    char number[40];
+    char number[HASHED_NUMBER];
 
     /* The key depends on all columns except the id. */
     for (size_t k = 1; k < HM_STORE_COLUMNS; k++) {
@@ -105,7 +130,7 @@ static uint64_t hash_run(const struct hm_stored *run)
         if (c->kind == HM_STORE_TEXT)
             text = hm__stored_get_text(c, run);
         else
-            write_hashed_number(number, sizeof(number), hm__stored_get_number(c, run));
+            write_hashed_number(number, hm__stored_get_number(c, run));
         sum = hash_text(sum, text ? text : "");
     }
     return sum;

@@ -162,6 +162,95 @@ static void a_conflict_in_a_group(void **state)
     server_close(&s);
 }
 
+/* Sends one request in a group of its own, which must add one run. */
+static void add_alone(struct group_server *s, const char *key, const char *body, const char *ids)
+{
+    const struct http_request request = post_run(key, body);
+    struct http_response response = {0};
+
+    answer_group(s, &request, &response, 1);
+    check_response(&response, 200, ids);
+}
+
+/* Checks the runs that all_kinds_in_a_group has stored. */
+static void check_group_runs(const struct group_server *s)
+{
+    struct hm_store *store = open_store(s->where);
+    struct hm_store_filter filter = {.sort = "id", .limit = 100};
+    struct hm_store_page *page;
+    size_t named = 0;
+
+    assert_done(hm_store_list(store, &filter, &page, err));
+    assert_int_equal(page->count, 2 + REQUESTS - 6 + 2 + 1);
+    for (size_t i = 0; i < page->count; i++) {
+        const struct hm_stored *r = &page->runs[i];
+        char machine[20], more[40], seconds[20];
+        assert_true(i == 0 || r->id > page->runs[i - 1].id);
+        assert_int_equal(strlen(r->made_at), 20);
+        assert_string_equal(r->status, "ok");
+        if (!r->machine || r->machine[0] != 'm')
+            continue;
+        snprintf(machine, sizeof(machine), "m%g", r->n - 1);
+        snprintf(more, sizeof(more), "{\"depth\":%g}", r->n - 1);
+        snprintf(seconds, sizeof(seconds), "0.%g", r->n);
+        assert_string_equal(r->machine, machine);
+        assert_string_equal(r->more, more);
+        assert_true(r->seconds == strtod(seconds, NULL));
+        named++;
+    }
+    assert_int_equal(named, REQUESTS - 6);
+    hm_store_page_free(page);
+    hm_store_close(store);
+}
+
+/* Runs that are stored already, tables, traces and runs that occur twice, among 30 new runs. */
+static void all_kinds_in_a_group(void **state)
+{
+    static const char known[] = "{\"n\": 99, \"seconds\": 3, \"machine\": \"old\"}",
+                      table[] = "[{\"n\": 7, \"seconds\": 1}, {\"n\": 8, \"seconds\": 1}]",
+                      trace[] = "[{\"n\": 2, \"iteration\": 1, \"seconds\": 1, \"loss\": 5},"
+                                "{\"n\": 2, \"iteration\": 2, \"seconds\": 1, \"loss\": 4}]";
+    static char bodies[REQUESTS][120];
+    struct http_request requests[REQUESTS];
+    struct http_response responses[REQUESTS] = {0};
+    struct group_server s;
+
+    (void)state;
+    server_open(&s);
+    add_alone(&s, "", known, "\"added\":1,\"ids\":[1]");
+    add_alone(&s, "", "{\"n\": 98, \"seconds\": 3}", "\"added\":1,\"ids\":[2]");
+    for (size_t i = 0; i < REQUESTS; i++) {
+        snprintf(bodies[i], sizeof(bodies[i]),
+                 "{\"n\": %zu, \"seconds\": 0.%zu, \"machine\": \"m%zu\", \"depth\": %zu}", i + 1,
+                 i + 1, i, i);
+        requests[i] = post_run("", bodies[i]);
+    }
+    requests[18] = post_run("", known);
+    requests[19] = requests[5];
+    requests[20] = requests[17]; /* This run waits for its insertion when it comes again. */
+    requests[22] = post_run("", table);
+    requests[25] = post_run("", trace);
+    requests[26] = post_run("given", bodies[26]);
+    requests[27] = post_run("given", bodies[26]);
+    answer_group(&s, requests, responses, REQUESTS);
+    assert_int_equal(commits(&s), 3);
+    check_response(&responses[0], 200, "{\"runs\":1,\"traces\":0,\"added\":1,\"ids\":[3]}");
+    check_response(&responses[5], 200, "\"added\":1,\"ids\":[8]");
+    check_response(&responses[17], 200, "\"added\":1,\"ids\":[20]");
+    check_response(&responses[18], 200, "\"added\":0,\"ids\":[1]");
+    check_response(&responses[19], 200, "\"added\":0,\"ids\":[8]");
+    check_response(&responses[20], 200, "\"added\":0,\"ids\":[20]");
+    check_response(&responses[22], 200, "\"runs\":2,\"traces\":0,\"added\":2,");
+    check_response(&responses[25], 200, "\"runs\":0,\"traces\":1,\"added\":1,");
+    check_response(&responses[26], 200, "\"added\":1,");
+    check_response(&responses[27], 200, "\"added\":0,");
+    check_group_runs(&s);
+    for (size_t i = 0; i < REQUESTS; i++)
+        if (!(i == 0 || i == 5 || (i >= 17 && i <= 20) || i == 22 || (i >= 25 && i <= 27)))
+            check_response(&responses[i], 200, "\"added\":1,");
+    server_close(&s);
+}
+
 /* A store that cannot be written gives an error for each request, and nothing is stored. */
 static void a_store_that_fails(void **state)
 {
@@ -202,9 +291,9 @@ static void a_large_body_waits_alone(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_transaction_for_all),  cmocka_unit_test(wrong_requests_in_a_group),
-        cmocka_unit_test(a_conflict_in_a_group),    cmocka_unit_test(a_store_that_fails),
-        cmocka_unit_test(a_large_body_waits_alone),
+        cmocka_unit_test(one_transaction_for_all), cmocka_unit_test(wrong_requests_in_a_group),
+        cmocka_unit_test(all_kinds_in_a_group),    cmocka_unit_test(a_conflict_in_a_group),
+        cmocka_unit_test(a_store_that_fails),      cmocka_unit_test(a_large_body_waits_alone),
     };
 
     return cmocka_run_group_tests_name("api_group", tests, make_folder, remove_folder);

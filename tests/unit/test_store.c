@@ -184,6 +184,48 @@ static void a_key_is_added_once(void **state)
     hm_store_close(store);
 }
 
+/* One statement adds several runs; some of them may be stored already, or have the same key. */
+static void known_runs_among_new_ones(void **state)
+{
+    enum { COUNT = 32 };
+    struct hm_store *store = fresh_store();
+    struct hm_store_filter filter = {.sort = "id", .limit = 100};
+    struct hm_store_page *page;
+    struct hm_stored runs[COUNT];
+    char keys[COUNT][16];
+    int64_t first[COUNT], again[COUNT];
+    size_t added = 0;
+
+    (void)state;
+    for (size_t i = 0; i < COUNT; i++) {
+        runs[i] = some_run((double)i + 1, 2);
+        snprintf(keys[i], sizeof(keys[i]), "run %zu", i);
+        runs[i].key = keys[i];
+    }
+    for (size_t i = 0; i < COUNT; i += 3)
+        assert_done(hm_store_add(store, &runs[i], 1, &first[i], NULL, err));
+    runs[20] = runs[16]; /* A new run that occurs twice. */
+    runs[21] = runs[18]; /* A known run that occurs twice. */
+    assert_done(hm_store_add(store, runs, COUNT, again, &added, err));
+    assert_int_equal(added, 20);
+    assert_int_equal(count_where(store, NULL), 31);
+    assert_int_equal(again[20], again[16]);
+    assert_int_equal(again[21], first[18]);
+    assert_done(hm_store_list(store, &filter, &page, err));
+    assert_int_equal(page->count, 31);
+    for (size_t i = 0; i < COUNT; i++) {
+        size_t at = 0;
+        if (i % 3 == 0 && i != 21)
+            assert_int_equal(again[i], first[i]);
+        while (at < page->count && page->runs[at].id != again[i])
+            at++;
+        assert_true(at < page->count);
+        assert_string_equal(page->runs[at].key, runs[i].key);
+    }
+    hm_store_page_free(page);
+    hm_store_close(store);
+}
+
 /* The same key with other contents must be an error, whichever part of the run differs. */
 static void a_key_belongs_to_one_run(void **state)
 {
@@ -572,6 +614,7 @@ int main(void)
         cmocka_unit_test(a_run_is_read_back_bit_for_bit),
         cmocka_unit_test(random_doubles_are_read_back),
         cmocka_unit_test(a_wrong_run_rejects_its_batch),
+        cmocka_unit_test(known_runs_among_new_ones),
         cmocka_unit_test(a_key_is_added_once),
         cmocka_unit_test(a_key_belongs_to_one_run),
         cmocka_unit_test(batches_are_reported_separately),

@@ -276,9 +276,8 @@ static int queue_add(void *context, const char *where, struct hm_store_batch *ba
 
 /* A transaction to which several requests add runs. */
 struct group_transaction {
-    struct hm_store *store;
-    size_t added, runs; /* Number of new runs, and of all runs. */
-    bool failed;        /* True if a request could not add its runs. */
+    struct hm_store_group group;
+    bool failed; /* True if a request could not add its runs. */
 };
 
 static int group_add(void *context, const char *where, struct hm_store_batch *batch,
@@ -287,28 +286,25 @@ static int group_add(void *context, const char *where, struct hm_store_batch *ba
     struct group_transaction *t = context;
 
     (void)where;
-    int rc = t->failed ? HM_E_IO : hm__store_add_begun(t->store, batch, 1, err);
+    int rc = t->failed ? HM_E_IO : hm__store_group_add(&t->group, batch, err);
     t->failed = t->failed || rc != 0;
-    t->added += batch->added;
-    t->runs += batch->count;
     return rc;
 }
 
 /* Answer all requests inside a transaction and commit it. Returns whether this succeeded. */
 static bool commit_group(struct api_store *s, const struct api_store_group *group)
 {
-    struct group_transaction t = {.store = s->own};
+    struct group_transaction t = {.failed = false};
     const struct hm_store_access access = {&t, pool_open, pool_close, group_add};
 
-    if (!s->own || hm__store_exec(s->own, s->own->sql->begin_write, NULL))
+    if (!s->own || hm__store_group_begin(&t.group, s->own, NULL))
         return false;
     for (size_t i = 0; !t.failed && i < group->count; i++)
         group->answer(group->context, i, &access);
-    if (hm__store_end(s->own, t.failed ? HM_E_IO : 0, NULL))
+    if (hm__store_group_end(&t.group, t.failed ? HM_E_IO : 0, NULL))
         return false;
-    atomic_fetch_add(&s->commits, t.runs > 0);
-    atomic_fetch_add(&s->runs, t.added);
-    hm__store_place(s->own, t.runs);
+    atomic_fetch_add(&s->commits, t.group.runs > 0);
+    atomic_fetch_add(&s->runs, t.group.added);
     return true;
 }
 
@@ -344,6 +340,7 @@ int api_store_new(const char *where, size_t most, struct api_store **ret_store, 
     pthread_cond_init(&s->returned, NULL);
     pthread_cond_init(&s->wake, NULL);
     int rc = (s->where = strdup(where)) ? 0 : hm__fail_nomem(err);
+    hm__sqlite_configure();
     if (rc == 0)
         rc = hm_store_open(where, &s->own, err);
     if (rc == 0) /* A damaged store could produce wrong answers, so the server does not use it. */
