@@ -230,9 +230,7 @@ static bool is_get(const struct http_request *r)
     return strcmp(r->method, "GET") == 0 || strcmp(r->method, "HEAD") == 0;
 }
 
-/* Returns the index of the route for a path and a method. If only the path matches, returns the
- * first route with that path; if no path matches, returns ROUTES. */
-static size_t find_route(const struct http_request *r)
+static size_t search_route(const struct http_request *r)
 {
     const char *method = is_get(r) ? "GET" : "POST";
     size_t first = 0;
@@ -244,6 +242,18 @@ static size_t find_route(const struct http_request *r)
         if (strcmp(route_table[i].method, method) == 0)
             return i;
     return first;
+}
+
+/* Returns the index of the route for a path and a method. If only the path matches, returns the
+ * first route with that path; if no path matches, returns ROUTES. The result is noted, because
+ * several functions need it for each request. */
+static size_t find_route(const struct http_request *r)
+{
+    size_t none = 0, *note = r->note ? r->note : &none;
+
+    if (*note == 0)
+        *note = 1 + search_route(r);
+    return *note - 1;
 }
 
 /* ---- refusals -------------------------------------------------------------------------------- */
@@ -569,7 +579,7 @@ enum http_next api_quick(void *context, const struct http_request *r, struct htt
         send_progress(a, out);
     else if (route->kind == API_PAGE)
         send_page(r, out);
-    else if (!send_from_cache(a, r, out))
+    else if (route->scope == TOKEN_WRITE || !send_from_cache(a, r, out))
         return choose_pool(route, r);
     return HTTP_ANSWERED;
 }

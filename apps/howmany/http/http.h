@@ -34,6 +34,8 @@ struct http_request {
      * the connection or too many long requests are running; may be NULL. */
     bool (*is_over)(void *data);
     void *is_over_data;
+    /* A number that the handler may change, which is 0 at first; NULL if there is none. */
+    size_t *note;
 };
 
 /* A request whose strings are all empty. */

@@ -53,6 +53,7 @@ struct exchange {
     struct http_peer *peer;
     struct http_request request;
     struct http_response response;
+    size_t note; /* The number to which request.note points. */
     struct http_framing framing;
     struct http_chunks chunks;
     double started_s;
@@ -85,6 +86,27 @@ static bool exchange_hold(struct exchange *x, size_t bytes)
 
 static bool exchange_is_over(void *data);
 
+/* Writes a number in hexadecimal with at least `least` digits; returns the end of the text. */
+static char *write_hex(char *text, unsigned long long number, int least)
+{
+    int digits = least;
+
+    while (digits < 16 && number >> (4 * digits))
+        digits++;
+    for (int i = digits; i-- > 0;)
+        *text++ = "0123456789abcdef"[(number >> (4 * i)) & 15];
+    return text;
+}
+
+/* Writes the identifier of a request: a random prefix and the number of the request. */
+static void write_id(char id[HTTP_ID], unsigned prefix, unsigned long long number)
+{
+    char *at = write_hex(id, prefix, 8);
+
+    *at++ = '-';
+    *write_hex(at, number & 0xffffffffffffu, 6) = '\0';
+}
+
 /* Creates an exchange with a copy of the head of its request. Returns NULL, and closes the
  * connection, if memory runs out. */
 static struct exchange *exchange_new(struct http_server *s, struct http_peer *p, const char *head,
@@ -106,7 +128,8 @@ static struct exchange *exchange_new(struct http_server *s, struct http_peer *p,
     x->request = (struct http_request)HTTP_REQUEST_INIT;
     x->request.is_over = exchange_is_over;
     x->request.is_over_data = x;
-    snprintf(x->request.id, sizeof(x->request.id), "%08x-%06llx", s->id_prefix,
+    x->request.note = &x->note;
+    write_id(x->request.id, s->id_prefix,
              atomic_fetch_add_explicit(&s->next_id, 1, memory_order_relaxed));
     memcpy(x->request.address, p->address, HTTP_ADDRESS);
     atomic_fetch_add(&s->open, 1);

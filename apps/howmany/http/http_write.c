@@ -5,7 +5,10 @@
 #include "http_write.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
+
+#include "text.h"
 
 static const char *status_text(int status)
 {
@@ -66,22 +69,58 @@ static const char *date_text(void)
     return text;
 }
 
+/* A head that is being written. HTTP_WRITE_ROOM is enough for the longest head; more is cut off. */
+struct head {
+    char *text;
+    size_t used;
+};
+
+/* Append a string, at most `most` bytes of it. */
+static void head_add(struct head *h, const char *piece, size_t most)
+{
+    size_t length = strnlen(piece, most), left = HTTP_WRITE_ROOM - 1 - h->used;
+
+    length = length < left ? length : left;
+    memcpy(h->text + h->used, piece, length);
+    h->used += length;
+}
+
+/* Append a line with the name and the value of a header. */
+static void head_line(struct head *h, const char *name, const char *value)
+{
+    enum { NAME_MAX_BYTES = 60 };
+
+    head_add(h, name, NAME_MAX_BYTES);
+    head_add(h, ": ", 2);
+    head_add(h, value, HTTP_EXTRA);
+    head_add(h, "\r\n", 2);
+}
+
 size_t http_write_head(char *text, const struct http_response *r, const char *id, bool close)
 {
-    int used = snprintf(text, HTTP_WRITE_ROOM, "HTTP/1.1 %d %s\r\nDate: %s\r\n", r->status,
-                        status_text(r->status), date_text());
+    struct head h = {text, 0};
+    char number[HM_DIGITS];
 
+    head_add(&h, "HTTP/1.1 ", HTTP_EXTRA);
+    hm__digits_write(number, (unsigned long long)r->status);
+    head_add(&h, number, sizeof(number));
+    head_add(&h, " ", 1);
+    head_add(&h, status_text(r->status), HTTP_EXTRA);
+    head_add(&h, "\r\n", 2);
+    head_line(&h, "Date", date_text());
     /* A response without a body has no Content-Length (RFC 9110, 8.6). */
-    if (r->status != 304 && r->status != 204)
-        used += snprintf(text + used, HTTP_WRITE_ROOM - (size_t)used, "Content-Length: %zu\r\n",
-                         r->length);
-    used += snprintf(text + used, HTTP_WRITE_ROOM - (size_t)used,
-                     "Content-Type: %.80s\r\nX-Request-Id: %s\r\n"
-                     "X-Content-Type-Options: nosniff\r\n%s",
-                     r->type, id, close ? "Connection: close\r\n" : "");
+    if (r->status != 304 && r->status != 204) {
+        hm__digits_write(number, r->length);
+        head_line(&h, "Content-Length", number);
+    }
+    head_line(&h, "Content-Type", r->type);
+    head_line(&h, "X-Request-Id", id);
+    head_line(&h, "X-Content-Type-Options", "nosniff");
+    if (close)
+        head_line(&h, "Connection", "close");
     for (size_t i = 0; i < r->extra_count; i++)
-        used += snprintf(text + used, HTTP_WRITE_ROOM - (size_t)used, "%.60s: %s\r\n",
-                         r->extra[i].name, r->extra[i].value);
-    used += snprintf(text + used, HTTP_WRITE_ROOM - (size_t)used, "\r\n");
-    return (size_t)used;
+        head_line(&h, r->extra[i].name, r->extra[i].value);
+    head_add(&h, "\r\n", 2);
+    text[h.used] = '\0';
+    return h.used;
 }
