@@ -95,7 +95,8 @@ int hm__store_group_add(struct hm_store_group *group, struct hm_store_batch *bat
                         struct hm_err *err);
 /*
  * Commits the transaction if `rc` is 0, and rolls it back otherwise. Returns `rc` or the error of
- * the commit. Only after this function has returned 0, the runs are on disk.
+ * the commit. Only after this function has returned 0, the runs are on disk. hm__store_place must
+ * then be called some time later, with the number of runs.
  */
 int hm__store_group_end(struct hm_store_group *group, int rc, struct hm_err *err);
 

@@ -187,8 +187,5 @@ int hm__store_group_end(struct hm_store_group *g, int rc, struct hm_err *err)
     if (rc == 0)
         rc = insert_waiting(g, err);
     forget_waiting(g);
-    rc = hm__store_end(g->store, rc, err);
-    if (rc == 0)
-        hm__store_place(g->store, g->runs);
-    return rc;
+    return hm__store_end(g->store, rc, err);
 }

@@ -270,6 +270,44 @@ static void a_store_that_fails(void **state)
     server_close(&s);
 }
 
+static int64_t waiting_runs(const struct group_server *s)
+{
+    struct hm_store *store = open_store(s->where);
+    int64_t count = -1;
+
+    assert_done(hm__store_number(store, "SELECT count(*) FROM runs WHERE waiting = 1", NULL, 0,
+                                 &count, err));
+    hm_store_close(store);
+    return count;
+}
+
+/* Runs are added to the indexes after the answers, as soon as many runs wait for this. */
+static void runs_are_placed_after_the_answers(void **state)
+{
+    static char bodies[REQUESTS][80];
+    struct http_request requests[REQUESTS];
+    struct group_server s;
+    size_t added = 0;
+
+    (void)state;
+    server_open(&s);
+    while (added < HM_STORE_WAITING) {
+        struct http_response responses[REQUESTS] = {0};
+        for (size_t i = 0; i < REQUESTS; i++) {
+            snprintf(bodies[i], sizeof(bodies[i]), "{\"n\": %zu, \"seconds\": 2.5}", ++added);
+            requests[i] = post_run("", bodies[i]);
+        }
+        answer_group(&s, requests, responses, REQUESTS);
+        for (size_t i = 0; i < REQUESTS; i++)
+            check_response(&responses[i], 200, "\"added\":1");
+        assert_int_equal(waiting_runs(&s), added);
+        api_after_group(s.api);
+    }
+    assert_int_equal(waiting_runs(&s), 0);
+    assert_int_equal(stored_runs(&s), added);
+    server_close(&s);
+}
+
 /* Large bodies do not keep the thread of the group busy. */
 static void a_large_body_waits_alone(void **state)
 {
@@ -291,9 +329,13 @@ static void a_large_body_waits_alone(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_transaction_for_all), cmocka_unit_test(wrong_requests_in_a_group),
-        cmocka_unit_test(all_kinds_in_a_group),    cmocka_unit_test(a_conflict_in_a_group),
-        cmocka_unit_test(a_store_that_fails),      cmocka_unit_test(a_large_body_waits_alone),
+        cmocka_unit_test(one_transaction_for_all),
+        cmocka_unit_test(wrong_requests_in_a_group),
+        cmocka_unit_test(runs_are_placed_after_the_answers),
+        cmocka_unit_test(all_kinds_in_a_group),
+        cmocka_unit_test(a_conflict_in_a_group),
+        cmocka_unit_test(a_store_that_fails),
+        cmocka_unit_test(a_large_body_waits_alone),
     };
 
     return cmocka_run_group_tests_name("api_group", tests, make_folder, remove_folder);

@@ -26,16 +26,38 @@ static double seconds_of(size_t n)
     return 0.5 + (double)n;
 }
 
-/* Add a few runs in one call. */
+/* Add runs one by one in the transaction of a group, as a server does for many clients. */
+static int add_group(struct hm_store *store, const struct hm_stored *runs, size_t count)
+{
+    struct hm_store_group group;
+    int rc = hm__store_group_begin(&group, store, NULL);
+
+    if (rc)
+        return rc;
+    for (size_t i = 0; rc == 0 && i < count; i++) {
+        struct hm_store_batch batch = {.runs = &runs[i], .count = 1};
+        rc = hm__store_group_add(&group, &batch, NULL);
+    }
+    rc = hm__store_group_end(&group, rc, NULL);
+    if (rc == 0)
+        hm__store_place(store, group.runs);
+    return rc;
+}
+
+/* Add a few runs in one transaction. */
 static void add_runs(struct trial *t, struct hm_store *store)
 {
     struct hm_stored runs[BATCH_MOST];
     struct hm_stored_sample samples[3];
+    char keys[BATCH_MOST][16];
     size_t count = 1 + power_draw(BATCH_MOST), first = t->next;
+    bool grouped = power_draw(2) == 0;
 
     for (size_t i = 0; i < count; i++) {
         runs[i] = some_run((double)(first + i), seconds_of(first + i));
         runs[i].machine = "m5.large";
+        snprintf(keys[i], sizeof(keys[i]), "run %zu", first + i);
+        runs[i].key = grouped ? keys[i] : NULL; /* Only runs with keys wait for their insertion. */
         if (power_draw(3) == 0) {
             for (size_t k = 0; k < 3; k++)
                 samples[k] = (struct hm_stored_sample){(double)k + 1, 0.5, NAN, 1};
@@ -43,7 +65,8 @@ static void add_runs(struct trial *t, struct hm_store *store)
             runs[i].sample_count = 3;
         }
     }
-    int rc = hm_store_add(store, runs, count, NULL, NULL, NULL);
+    int rc = grouped ? add_group(store, runs, count)
+                     : hm_store_add(store, runs, count, NULL, NULL, NULL);
     for (size_t i = first; i < first + count; i++) {
         t->runs[i] = rc == 0 ? ADDED : UNCERTAIN;
         t->batch_of[i] = first;

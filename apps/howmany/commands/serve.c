@@ -280,6 +280,11 @@ static void handle_group(void *context, const struct http_request *const *reques
     api_work_group(((struct serve_state *)context)->api, requests, responses, count);
 }
 
+static void handle_after_group(void *context)
+{
+    api_after_group(((struct serve_state *)context)->api);
+}
+
 /* ---- tokens ---------------------------------------------------------------------------------- */
 
 static int make_token(const char *scope)
@@ -466,6 +471,7 @@ static int run_server(struct serve_state *s)
                                    .admit = handle_admit,
                                    .work = handle_work,
                                    .work_group = handle_group,
+                                   .after_group = handle_after_group,
                                    .refuse = api_refuse,
                                    .done = log_request,
                                    .closed = log_closed};

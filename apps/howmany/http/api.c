@@ -712,6 +712,14 @@ void api_work_group(void *context, const struct http_request *const *requests,
         group_answer(&g, i, NULL);
 }
 
+void api_after_group(void *context)
+{
+    struct api *a = context;
+
+    if (a->settings.store)
+        api_store_settle(a->settings.store);
+}
+
 void api_done(struct api *a, const struct http_request *r, const struct http_response *response,
               double seconds)
 {

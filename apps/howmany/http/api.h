@@ -55,6 +55,7 @@ enum http_next api_quick(void *context, const struct http_request *request,
 void api_work(void *context, const struct http_request *request, struct http_response *response);
 void api_work_group(void *context, const struct http_request *const *requests,
                     struct http_response *const *responses, size_t count);
+void api_after_group(void *context);
 void api_refuse(void *context, const struct http_request *request,
                 const struct http_verdict *verdict, struct http_response *response);
 /* api_done counts a response, and api_closed counts a connection that was closed without a

@@ -39,8 +39,9 @@ struct api_store {
     pthread_t writer;
     bool writes, ending;
     struct queued_batch *first, **last;
-    pthread_mutex_t writing; /* Protects `own` and its transactions. */
+    pthread_mutex_t writing; /* Protects `own`, its transactions and `unplaced`. */
     struct hm_store *own;    /* Connection for writing; NULL if it is not open. */
+    size_t unplaced;         /* Number of runs of groups since api_store_settle was called. */
     atomic_ullong commits, runs, failures;
     atomic_bool healthy;
 };
@@ -305,6 +306,7 @@ static bool commit_group(struct api_store *s, const struct api_store_group *grou
         return false;
     atomic_fetch_add(&s->commits, t.group.runs > 0);
     atomic_fetch_add(&s->runs, t.group.added);
+    s->unplaced += t.group.runs;
     return true;
 }
 
@@ -321,6 +323,15 @@ void api_store_group(struct api_store *s, const struct api_store_group *group)
         group->withdraw(group->context, i);
         group->answer(group->context, i, &s->access);
     }
+}
+
+void api_store_settle(struct api_store *s)
+{
+    pthread_mutex_lock(&s->writing);
+    if (s->own && s->unplaced > 0)
+        hm__store_place(s->own, s->unplaced);
+    s->unplaced = 0;
+    pthread_mutex_unlock(&s->writing);
 }
 
 /* ---- opening and closing --------------------------------------------------------------------- */

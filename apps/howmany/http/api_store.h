@@ -40,6 +40,10 @@ struct api_store_group {
  */
 void api_store_group(struct api_store *store, const struct api_store_group *group);
 
+/* Adds runs of earlier groups to the indexes, if there are many. This takes some time, so it is
+ * called after the answers were handed over. */
+void api_store_settle(struct api_store *store);
+
 /* Returns the functions through which requests use the store; valid until api_store_free. */
 const struct hm_store_access *api_store_access(struct api_store *store);
 void api_store_count(struct api_store *store, struct api_store_counts *ret_counts);

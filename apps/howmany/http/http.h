@@ -85,6 +85,8 @@ struct http_handler {
     /* Called to answer all requests of kind HTTP_GROUP that have arrived since the last call. */
     void (*work_group)(void *context, const struct http_request *const *requests,
                        struct http_response *const *responses, size_t count);
+    /* Called after the responses of `work_group` were handed over to be sent; may be NULL. */
+    void (*after_group)(void *context);
     /* Called to fill in the response to a request that the guard refused, or that exceeds a limit
      * of the server. */
     void (*refuse)(void *context, const struct http_request *request,

@@ -266,6 +266,7 @@ static bool run_exchanges(void **tasks, size_t count)
     const struct http_request *requests[HTTP_GROUP_MAX] = {0};
     struct http_response *responses[HTTP_GROUP_MAX] = {0};
     struct http_loop *loops[HTTP_GROUP_MAX];
+    /* The server outlasts its exchanges. */
     struct http_handler *h = &exchanges[0]->server->handler;
 
     for (size_t i = 0; i < count; i++) {
@@ -279,6 +280,8 @@ static bool run_exchanges(void **tasks, size_t count)
         loops[i] = http_peer_hand_over(exchanges[i]->peer);
     for (size_t i = 0; i < count; i++)
         http_loop_wake(loops[i]);
+    if (h->after_group)
+        h->after_group(h->context);
     return false;
 }
 
