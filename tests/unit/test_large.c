@@ -442,6 +442,23 @@ static void test_checks(void **state)
     assert_true(hm__transformer_check(&wrong, NULL) < 0);
 }
 
+/* The last stage also has the head. The largest stage, in layers, is as small as possible; of equal
+ * layouts, the one with the most layers in the last stage is taken, up to the mean. */
+static void stages_share_the_layers(void **state)
+{
+    static const struct {
+        double layers, stages, head, last, other;
+    } rows[] = {{5, 2, 0, 2, 3},   {8, 4, 0, 2, 2},   {8, 4, 1, 2, 2},    {8, 4, 2, 1, 3},
+                {9, 4, 0, 2, 3},   {9, 4, 0.5, 2, 3}, {126, 16, 1, 7, 8}, {126, 16, 2, 6, 8},
+                {80, 8, 3, 8, 11}, {2, 2, 5, 0, 2},   {64, 8, 0, 8, 8}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct hm_large_stages s = hm__large_stages(rows[i].layers, rows[i].stages, rows[i].head);
+        assert_true(s.last == rows[i].last && s.other == rows[i].other);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -454,6 +471,7 @@ int main(void)
         cmocka_unit_test(test_checks),
         cmocka_unit_test(test_torus),
         cmocka_unit_test(test_offload),
+        cmocka_unit_test(stages_share_the_layers),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -309,6 +309,13 @@ static void test_wrong_plans(void **state)
     err = (struct hm_err){0};
     assert_true(hm_plan_layouts(job, NULL, 0, &q, &layouts, &err) < 0);
     assert_string_equal(err.field, "weak");
+    /* The job's own cluster is checked if no other is given. */
+    q = (struct hm_question)HM_QUESTION_INIT;
+    job->has_cluster = true;
+    job->cluster.node.accelerators = -1;
+    err = (struct hm_err){0};
+    assert_int_equal(hm_plan_layouts(job, NULL, 0, &q, &layouts, &err), HM_E_RANGE);
+    assert_non_null(strstr(err.field, "accelerators"));
     /* A job with a transformer cannot have another network, and other jobs are not planned by
      * layouts. */
     q = (struct hm_question)HM_QUESTION_INIT;
