@@ -339,7 +339,6 @@ struct layer_kind {
     const char *name;
     enum hm_layer_kind kind;
     int (*read)(struct hm_reader *, const struct hm_value *, struct hm_layer *);
-    bool bare; /* True if the layer may also be written without values. */
 };
 
 /* A kind of layer without a reading function is written as a single word, such as "relu". */
@@ -359,8 +358,8 @@ static const struct layer_kind kinds[] = {
     {"condition", HM_LAYER_CONDITION, read_condition},
     {"interact", HM_LAYER_INTERACT, NULL},
     {"view", HM_LAYER_VIEW, read_view},
-    {"add", HM_LAYER_ADD, read_learned, .bare = true},
-    {"multiply", HM_LAYER_MULTIPLY, read_learned, .bare = true},
+    {"add", HM_LAYER_ADD, read_learned},
+    {"multiply", HM_LAYER_MULTIPLY, read_learned},
     {"copy", HM_LAYER_COPY, NULL},
     {"product", HM_LAYER_PRODUCT, read_product},
     {"elementwise", HM_LAYER_ACTIVATION, NULL},
@@ -404,7 +403,9 @@ static int read_layer(struct hm_reader *reader, const struct hm_value *value,
                                    .bias = HM_BIAS_SHARED,
                                    .name = kinds[i].name};
         layer->global = strcmp(name, "global-pool") == 0;
-        if (map != (kinds[i].read != NULL) && !(kinds[i].bare && !map)) {
+        /* A sum or product may have no learned operand, and then no values. */
+        bool bare = !map && (kinds[i].read == NULL || kinds[i].read == read_learned);
+        if (map != (kinds[i].read != NULL) && !bare) {
             hm__reader_fail(reader, value, HM_E_TYPE,
                             map ? "'%s' takes no values" : "'%s' needs values", name);
             hm__err_hint(reader->err, map ? "write - %s" : "write - %s: and its values, in a map",
