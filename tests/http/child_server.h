@@ -11,6 +11,13 @@ _Noreturn void child_give_up(const char *what);
  * port. */
 int child_server_start(const char *program, const char *store, char *const *environment,
                        pid_t *ret_pid);
+/* Start such a server and do not wait. Returns the descriptor of its standard output, for
+ * child_server_port. */
+int child_server_spawn(const char *program, const char *store, char *const *environment,
+                       pid_t *ret_pid);
+/* Read the port that a server prints when it listens, and close the descriptor. Returns 0 if the
+ * server ended before. */
+int child_server_port(int output);
 /* End a server by a signal and wait for its end. After SIGTERM, its exit code must be 0. */
 void child_server_stop(pid_t pid, int signal);
 

@@ -1,13 +1,17 @@
 /*
  * Checks that a server loses no run that it acknowledged. Writers add runs over HTTP, each with a
- * key; the server is killed (SIGKILL) at random moments and started again; a writer that got no
- * response sends its request again. In the end the store must contain every acknowledged run once,
- * with the values that were sent, and no other run.
+ * key; the server is killed (SIGKILL) and started again; a writer that got no response sends its
+ * request again. A kill comes a random time after a random number of acknowledgements, or, one time
+ * in eight, while the server starts and recovers what the last kill left. Then the store must
+ * contain every acknowledged run once, with the values that were sent, and no other run.
  *
  *     keep PROGRAM STORE KILLS [SERVERS [SEED]]
  *
  * Several servers share the store, and each kill ends one of them. STORE must be empty at the
- * start. The counts are printed; the exit code is 0 if no run is missing, duplicated or wrong.
+ * start. If it is a file, it is checked and removed after every ROUND kills, and sometimes after
+ * four times as many, so that the time of a kill does not grow with their number; after every
+ * second round it is checked as the last kill left it. The counts are printed; the exit code is 0
+ * if no run is missing, duplicated or wrong.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -25,7 +29,11 @@
 #include <sqlite3.h>
 #endif
 
-enum { WRITERS = 8, ROWS = 5, SERVERS_MAX = 4, PATIENCE_S = 60 };
+enum { WRITERS = 8, ROWS = 5, SERVERS_MAX = 4, PATIENCE_S = 60, ROUND = 50 };
+/* Largest number of acknowledgements before a kill, and largest times: between the last of them and
+ * the kill, from the start of a process to a kill during the start, and of waiting for
+ * acknowledgements. */
+enum { ACKNOWLEDGED_MAX = 8, DELAY_US = 1000, STARTING_US = 6000, WAITING_MS = 500 };
 
 static const char *program, *store;
 
@@ -37,6 +45,13 @@ struct server {
 static struct server servers[SERVERS_MAX];
 static int server_count = 1;
 static atomic_bool ending;
+static atomic_int in_flight; /* Number of requests that wait for their response. */
+
+/* Protects `acknowledgements`; the conditions are signalled when a server has started, and when the
+ * number of acknowledgements has reached `wanted`. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t started = PTHREAD_COND_INITIALIZER, reached = PTHREAD_COND_INITIALIZER;
+static long acknowledgements, wanted = -1;
 
 /* A writer, which has sent the requests 0..sent-1; all but the last have been acknowledged. */
 struct writer {
@@ -48,22 +63,71 @@ struct writer {
     bool lost; /* True if the writer has stopped after a timeout. */
 };
 
+/* Returns the time in some milliseconds, for pthread_cond_timedwait. */
+static struct timespec in_ms(long ms)
+{
+    struct timespec at;
+
+    clock_gettime(CLOCK_REALTIME, &at);
+    at.tv_sec += ms / 1000;
+    at.tv_nsec += ms % 1000 * 1000000;
+    at.tv_sec += at.tv_nsec / 1000000000;
+    at.tv_nsec %= 1000000000;
+    return at;
+}
+
 /* ---- servers --------------------------------------------------------------------------------- */
 
-/* Start a server and wait until it is ready. Returns the seconds that this took. */
+static void pause_us(long us)
+{
+    struct timespec time = {.tv_nsec = us * 1000};
+
+    nanosleep(&time, NULL);
+}
+
+/* Start a server and wait until it listens. Returns the seconds that this took. */
 static double start(struct server *s)
 {
     double from = client_now();
-    int port = child_server_start(program, store, NULL, &s->pid);
+    int port = child_server_port(child_server_spawn(program, store, NULL, &s->pid));
 
+    if (port == 0)
+        child_give_up("the server does not start");
+    pthread_mutex_lock(&lock);
     atomic_store(&s->port, port);
+    pthread_cond_broadcast(&started);
+    pthread_mutex_unlock(&lock);
     return client_now() - from;
+}
+
+/* Start a server and kill it while it starts. */
+static void start_and_kill(struct server *s, unsigned *seed)
+{
+    int output = child_server_spawn(program, store, NULL, &s->pid);
+
+    pause_us(rand_r(seed) % STARTING_US);
+    child_server_stop(s->pid, SIGKILL);
+    close(output);
 }
 
 static void stop(struct server *s, int signal)
 {
     atomic_store(&s->port, 0);
     child_server_stop(s->pid, signal);
+}
+
+/* Wait until the servers have acknowledged a random number of requests, and a random time. */
+static void let_write(unsigned *seed)
+{
+    struct timespec until = in_ms(WAITING_MS);
+
+    pthread_mutex_lock(&lock);
+    wanted = acknowledgements + rand_r(seed) % ACKNOWLEDGED_MAX;
+    while (acknowledgements < wanted && pthread_cond_timedwait(&reached, &lock, &until) == 0)
+        ;
+    wanted = -1;
+    pthread_mutex_unlock(&lock);
+    pause_us(rand_r(seed) % DELAY_US);
 }
 
 /* ---- writers --------------------------------------------------------------------------------- */
@@ -107,13 +171,41 @@ static bool attempt(struct writer *w, int *socket, const char *text, size_t leng
 
     if (*socket < 0 && port > 0)
         *socket = client_connect(port, 20);
+    atomic_fetch_add(&in_flight, 1);
     if (*socket >= 0 && client_send(*socket, text, length))
         status = client_status(*socket, &keep);
+    atomic_fetch_sub(&in_flight, 1);
     if (!keep && *socket >= 0) {
         close(*socket);
         *socket = -1;
     }
     return status == 200;
+}
+
+/* Count an acknowledgement. */
+static void note_acknowledged(void)
+{
+    pthread_mutex_lock(&lock);
+    if (++acknowledgements == wanted)
+        pthread_cond_signal(&reached);
+    pthread_mutex_unlock(&lock);
+}
+
+/* Wait until a server runs, for at most a moment. */
+static void wait_for_server(void)
+{
+    struct timespec until = in_ms(100);
+    bool runs = false;
+
+    pthread_mutex_lock(&lock);
+    for (int i = 0; i < server_count; i++)
+        runs = runs || atomic_load(&servers[i].port) > 0;
+    if (!runs)
+        pthread_cond_timedwait(&started, &lock, &until);
+    pthread_mutex_unlock(&lock);
+    /* A server that was just killed still has a port; do not try it again and again. */
+    if (runs)
+        usleep(500);
 }
 
 static void *write_runs(void *context)
@@ -132,10 +224,11 @@ static void *write_runs(void *context)
                 break;
             }
             first = false;
-            usleep(2000);
+            wait_for_server();
         }
         w->again += !first;
         w->acknowledged += !w->lost;
+        note_acknowledged();
     }
     if (socket >= 0)
         close(socket);
@@ -218,49 +311,103 @@ static bool is_sound(void)
     return sound;
 }
 
+/* Figures of all rounds. */
+struct counts {
+    long kills, starting, busy; /* Kills; those during a start, and with requests in flight. */
+    long requests, again, rows, wrong;
+    long ready; /* Number of starts that were waited for. */
+    double ready_s, ready_max_s;
+    bool failed;
+};
+
+/* Kill a server once, or several times if kills come while it starts, and leave it running. */
+static long kill_one(struct counts *c, long most, unsigned *seed)
+{
+    struct server *s = &servers[rand_r(seed) % server_count];
+    long kills = 1;
+
+    let_write(seed);
+    c->busy += atomic_load(&in_flight) > 0;
+    stop(s, SIGKILL);
+    for (; kills < most && rand_r(seed) % 8 == 0; kills++, c->starting++)
+        start_and_kill(s, seed);
+    double seconds = start(s);
+    c->ready++;
+    c->ready_s += seconds;
+    c->ready_max_s = seconds > c->ready_max_s ? seconds : c->ready_max_s;
+    c->kills += kills;
+    return kills;
+}
+
+/* Write into an empty store and kill its servers; then end these by a signal and check the store.
+ */
+static void run_round(struct counts *c, long kills, int last_signal, unsigned *seed)
+{
+    struct writer writers[WRITERS] = {0};
+
+    /* The first kills come while the schema is made. */
+    for (int i = 0; i < 2 && kills > 2; i++, kills--, c->kills++, c->starting++)
+        start_and_kill(&servers[0], seed);
+    for (int i = 0; i < server_count; i++)
+        start(&servers[i]);
+    atomic_store(&ending, false);
+    for (int w = 0; w < WRITERS; w++) {
+        writers[w].number = w;
+        writers[w].seed = *seed * 100 + (unsigned)w;
+        pthread_create(&writers[w].thread, NULL, write_runs, &writers[w]);
+    }
+    while (kills > 0)
+        kills -= kill_one(c, kills, seed);
+    let_write(seed);
+    atomic_store(&ending, true);
+    for (int w = 0; w < WRITERS; w++) {
+        pthread_join(writers[w].thread, NULL);
+        c->requests += writers[w].acknowledged;
+        c->again += writers[w].again;
+        c->failed = c->failed || writers[w].lost;
+    }
+    for (int i = 0; i < server_count; i++)
+        stop(&servers[i], last_signal);
+    c->wrong += look(writers, &c->rows);
+    c->failed = c->failed || !is_sound();
+}
+
+/* Remove the store, if it is a file. */
+static void remove_store(void)
+{
+    static const char *const ends[] = {"", "-wal", "-shm", "-journal"};
+    char path[4096];
+
+    for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+        snprintf(path, sizeof(path), "%s%s", store, ends[i]);
+        unlink(path);
+    }
+}
+
 int main(int argc, char **argv)
 {
-    static struct writer writers[WRITERS];
-    long kills = argc > 3 ? strtol(argv[3], NULL, 10) : 0, requests = 0, again = 0, rows = 0;
-    double worst = 0, sum = 0;
-    bool lost = false;
+    struct counts c = {0};
 
     if (argc < 4)
         return fprintf(stderr, "keep PROGRAM STORE KILLS [SERVERS [SEED]]\n"), 2;
     program = argv[1];
     store = argv[2];
+    long kills = strtol(argv[3], NULL, 10);
     server_count = argc > 4 ? atoi(argv[4]) : 1;
     unsigned seed = argc > 5 ? (unsigned)strtoul(argv[5], NULL, 10) : 1;
     signal(SIGPIPE, SIG_IGN);
-    for (int i = 0; i < server_count; i++)
-        start(&servers[i]);
-    for (int w = 0; w < WRITERS; w++) {
-        writers[w].number = w;
-        writers[w].seed = seed * 100 + (unsigned)w;
-        pthread_create(&writers[w].thread, NULL, write_runs, &writers[w]);
+    bool file = !strstr(store, "://");
+    for (long round = 0; c.kills < kills && !c.failed && c.wrong == 0; round++) {
+        long left = kills - c.kills, most = rand_r(&seed) % 8 ? ROUND : 4 * ROUND;
+        run_round(&c, file && left > most ? most : left, round % 2 ? SIGKILL : SIGTERM, &seed);
+        if (file && !c.failed && c.wrong == 0 && c.kills < kills)
+            remove_store();
     }
-    for (long k = 0; k < kills; k++) {
-        struct server *s = &servers[rand_r(&seed) % server_count];
-        usleep((useconds_t)(rand_r(&seed) % 40000));
-        stop(s, SIGKILL);
-        double seconds = start(s);
-        worst = seconds > worst ? seconds : worst;
-        sum += seconds;
-    }
-    atomic_store(&ending, true);
-    for (int w = 0; w < WRITERS; w++) {
-        pthread_join(writers[w].thread, NULL);
-        requests += writers[w].acknowledged;
-        again += writers[w].again;
-        lost = lost || writers[w].lost;
-    }
-    for (int i = 0; i < server_count; i++)
-        stop(&servers[i], SIGTERM);
-    long wrong = look(writers, &rows);
-    bool sound = is_sound();
-    printf("# %ld kills, %ld requests acknowledged (%ld sent again), %ld runs, %ld wrong; ready "
-           "after %.0f ms, at most %.0f ms; the store is %s\n",
-           kills, requests, again, rows, wrong, kills ? 1000 * sum / (double)kills : 0,
-           1000 * worst, sound ? "sound" : "damaged");
-    return wrong > 0 || !sound || lost || requests == 0;
+    printf("# %ld kills (%ld with requests in flight, %ld during a start), %ld requests "
+           "acknowledged (%ld sent again), %ld runs, %ld wrong; ready after %.0f ms, at most %.0f "
+           "ms; the store is %s\n",
+           c.kills, c.busy, c.starting, c.requests, c.again, c.rows, c.wrong,
+           c.ready ? 1000 * c.ready_s / (double)c.ready : 0, 1000 * c.ready_max_s,
+           c.failed ? "damaged, or a writer got no answer" : "sound");
+    return c.wrong > 0 || c.failed || c.requests == 0;
 }

@@ -1,8 +1,9 @@
 /*
- * Implements a thread pool whose queue is a ring buffer. If a task declares that it takes a long
- * time, its thread starts another thread as a replacement, continues with a lower priority, and
- * ends with the task. The thread is not used again, because a process without privileges cannot
- * raise a priority.
+ * Implements a thread pool whose queue is a ring buffer. The pool starts with one thread; others
+ * are started when a task finds no idle thread, up to the limit, and then stay. If a task declares
+ * that it takes a long time, its thread starts another thread as a replacement, continues with a
+ * lower priority, and ends with the task. The thread is not used again, because a process without
+ * privileges cannot raise a priority.
  */
 #include "http_pool.h"
 
@@ -21,6 +22,8 @@ struct http_pool {
     pthread_cond_t more;
     pthread_cond_t gone; /* Condition that is signalled when the last thread has ended. */
     size_t threads;      /* Number of threads of the pool. */
+    size_t idle;         /* Number of threads that wait for a task. */
+    size_t quick;        /* Limit of the number of threads without long-running tasks. */
     void **ring;
     size_t room, first, waiting;
     /* Number of tasks that have a reserved place in the queue, wait in it, or run. */
@@ -52,8 +55,10 @@ static void *worker_run(void *context)
 
     pthread_mutex_lock(&w->lock);
     while (!slow) {
+        w->idle++;
         while (w->waiting == 0 && !w->ending)
             pthread_cond_wait(&w->more, &w->lock);
+        w->idle--;
         if (w->waiting == 0)
             break;
         size_t count = take_tasks(w, tasks);
@@ -94,14 +99,13 @@ struct http_pool *http_pool_new(const struct http_pool_size *size,
     pthread_cond_init(&w->more, NULL);
     pthread_cond_init(&w->gone, NULL);
     w->run = run;
+    w->quick = (size_t)size->quick;
     w->slow_max = size->slow;
     w->group = size->group;
     w->room = size->queue + (size_t)(size->quick + size->slow);
     w->ring = calloc(w->room, sizeof(*w->ring));
     pthread_mutex_lock(&w->lock);
-    for (int i = 0; w->ring && i < size->quick && add_thread(w); i++)
-        ;
-    bool started = w->threads > 0;
+    bool started = w->ring && add_thread(w);
     pthread_mutex_unlock(&w->lock);
     if (started)
         return w;
@@ -135,6 +139,9 @@ void http_pool_push(struct http_pool *w, void *task)
     pthread_mutex_lock(&w->lock);
     w->ring[(w->first + w->waiting) % w->room] = task;
     w->waiting++;
+    /* If no thread can be started, the task waits for one of the others. */
+    if (w->waiting > w->idle && w->threads - (size_t)w->slow < w->quick)
+        add_thread(w);
     pthread_mutex_unlock(&w->lock);
     pthread_cond_signal(&w->more);
 }

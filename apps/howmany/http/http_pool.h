@@ -20,7 +20,8 @@ struct http_pool_size {
 enum { HTTP_GROUP_MAX = 256 }; /* Largest value of `group`. */
 
 /* Start a pool whose threads call run(tasks, count) with tasks from the queue; `run` returns true
- * if a task has successfully called http_pool_slow. Returns NULL if no thread can be started. */
+ * if a task has successfully called http_pool_slow. Returns NULL if no thread can be started. The
+ * pool has one thread at first, and more when tasks would have to wait. */
 struct http_pool *http_pool_new(const struct http_pool_size *size,
                                 bool (*run)(void **tasks, size_t count));
 /*
