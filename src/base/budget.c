@@ -96,6 +96,12 @@ int hm__budget_check(const char *field, struct hm_err *err)
     return hm__budget_spent(field) ? budget_fail(current, err) : 0;
 }
 
+void hm__budget_about(const char *field)
+{
+    if (current)
+        current->last = field;
+}
+
 int hm__budget_result(int rc, struct hm_err *err)
 {
     if (current && current->cause == HM_BUDGET_LEFT && current->missed && rc != HM_E_NOMEM) {

@@ -72,6 +72,11 @@ bool hm__budget_spent(const char *field);
 /* Like hm__budget_spent, for functions that return a code: 0, or an error. */
 int hm__budget_check(const char *field, struct hm_err *err);
 /*
+ * Name the field on which the following work depends, until the next check. It is used for work
+ * that allocates memory before its first check.
+ */
+void hm__budget_about(const char *field);
+/*
  * Returns rc, or the error that describes how the budget of this thread was spent. An error that
  * err already holds is replaced, since it is a consequence of the spent budget. If an allocation
  * failed, the result is HM_E_NOMEM, because part of the answer may be missing, or another error may

@@ -237,7 +237,7 @@ int hm__g_best(const struct hm_traces *traces, double level, double seed, double
     if (rc == 0 && (!squares || !ys || !weights))
         rc = hm__fail_nomem(err);
     for (size_t k = 0; rc == 0 && k < GRID; k++)
-        for (size_t c = 0; c < s.count; c++)
+        for (size_t c = 0; c < s.count && (rc = hm__budget_check("traces", err)) == 0; c++)
             curve_cost(&s.curves[c], s.least - search_depth(&s, k), &squares[k * s.count + c],
                        &ys[k * s.count + c]);
     if (rc == 0)

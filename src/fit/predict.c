@@ -340,7 +340,7 @@ int hm_fit_predict(const struct hm_fit *fit, const struct hm_at *at, size_t at_c
         rc = eval_terms_at(fit, &place, all, count + 1, &x, err);
     for (size_t i = 0; rc == 0 && i < count; i++) {
         predictions[i] = (struct hm_prediction){.n = n[i]};
-        if ((rc = hm__budget_check("target_n", err)))
+        if ((rc = hm__budget_check("predict", err)))
             break;
         prediction_init(fit, x, count + 1, i, &sample, &predictions[i]);
     }

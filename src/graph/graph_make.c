@@ -213,6 +213,8 @@ static int join_ends(const struct hm_recipe *r, const double *counts, struct hm_
                      struct hm_edge_list *list, struct hm_err *err)
 {
     size_t total = (size_t)(2 * r->edges), used = 0;
+
+    hm__budget_about("edges");
     uint32_t *ends = hm__calloc(total, sizeof(*ends)), vertex = 0;
     int rc = ends ? 0 : hm__fail_nomem(err);
 
@@ -239,6 +241,7 @@ static int join_ends(const struct hm_recipe *r, const double *counts, struct hm_
 static int make_power_law(const struct hm_recipe *r, struct hm_random *random,
                           struct hm_edge_list *list, struct hm_err *err)
 {
+    hm__budget_about("max_degree");
     double *counts = hm__calloc((size_t)r->max_degree + 2, sizeof(*counts));
 
     if (!counts)
@@ -265,6 +268,8 @@ static int make_random(const struct hm_recipe *r, struct hm_random *random,
     uint32_t vertices = (uint32_t)r->vertices;
     struct edge_set set;
     size_t draws = 0;
+
+    hm__budget_about("edges");
     int rc = edge_set_init(&set, (size_t)r->edges, err);
 
     while (rc == 0 && (double)list->count < r->edges) {

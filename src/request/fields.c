@@ -11,6 +11,9 @@
 #include "err.h"
 #include "request.h"
 
+/* Largest number of entries of a field whose entries are assignments, conditions or terms. */
+enum { PAIRS_MAX = 1000 };
+
 int hm__request_fail(struct hm_err *err, const char *field, int code, const char *format, ...)
 {
     char message[sizeof(err->message)];
@@ -285,9 +288,13 @@ static int documents_take(struct hm_arena *arena, const struct hm_request_field 
     return documents_add(arena, member, (struct hm_document){.name = piece}, err);
 }
 
+/* Adds an assignment, a condition or a term. Each of them may look at all others or at all rows, so
+ * their number is limited. */
 static int pair_add(struct hm_arena *arena, const struct hm_request_field *f, void *member,
                     const char *text, struct hm_err *err)
 {
+    if (((const struct hm_texts *)member)->count == PAIRS_MAX)
+        return hm__request_fail(err, f->name, HM_E_LIMIT, "more than %d entries", PAIRS_MAX);
     char *copy = hm__arena_strdup(arena, text);
 
     return copy ? texts_add(arena, f, member, copy, err) : hm__fail_nomem(err);

@@ -359,6 +359,18 @@ int hm__request_budget(const struct hm_verb *verb, int rc, struct hm_err *err)
     return rc;
 }
 
+/* Returns the name of the first document that a request gives; NULL if it gives none. Until a check
+ * of the budget names another field, the work depends on its size. */
+static const char *first_document(const struct hm_request *r)
+{
+    for (size_t i = 0; i < r->verb->field_count; i++) {
+        enum hm_request_kind kind = r->verb->fields[i].kind;
+        if (r->given[i] && (kind == HM_REQUEST_DOCUMENT || kind == HM_REQUEST_DOCUMENTS))
+            return r->verb->fields[i].name;
+    }
+    return NULL;
+}
+
 int hm_request_run(struct hm_request *r, const struct hm_context *context,
                    struct hm_reply **ret_reply, struct hm_err *err)
 {
@@ -374,6 +386,7 @@ int hm_request_run(struct hm_request *r, const struct hm_context *context,
                                .data = c->cancelled_data};
     /* A budget is used even if there are no limits, because it also records failed allocations. */
     hm__budget_enter(&budget);
+    hm__budget_about(first_document(r));
     int rc = hm__request_budget(r->verb, request_answer(r, c, &reply, err), err);
     hm__budget_leave(&budget);
     if (rc)

@@ -83,6 +83,8 @@ if [ "$HM_ZLIB" = 1 ]; then
   gzip -c files >files.gz && mv files.gz files
   same "import: a compressed body" '/v1/import?set=n%3D4' application/gzip files howmany import files --set n=4 --json
 fi
+printf '\037\213\010\377damaged' >"$work/damaged.gz"
+[ "${HM_ZLIB:-1}" = 0 ] || check "import: a damaged compressed body is an error of the client" jq -e '.status == 400' <(post /v1/import application/gzip "$work/damaged.gz")
 check "import: a file cannot be named" jq -e '.status == 422 or .status == 400' <(echo '{"files": ["/etc/passwd"]}' | post /v1/import application/json /dev/stdin)
 same "fit: CSV" '/v1/fit?target=64' text/csv runs howmany fit runs --target 64 --json
 jq -n --rawfile runs runs '{runs: $runs, target: {n: 64}, level: "80%", residuals: true}' >ask.json

@@ -234,4 +234,16 @@ else
 fi
 
 kill_servers "$work/killed.db" sqlite "${HM_KILLS:-20}"
+
+# The thread that writes must not take the signal before the main thread waits for it.
+mkfifo "$work/address"
+ended=0
+for _ in $(seq 20); do
+  howmany serve --listen 127.0.0.1:0 --quiet --record "$work/ended.db" >"$work/address" 2>/dev/null &
+  brief=$!
+  read -r _ <"$work/address"
+  kill -TERM $brief
+  wait $brief && ended=$((ended + 1))
+done
+check "a signal just after the start ends the server with 0, $ended of 20 times" test $ended -eq 20
 finish

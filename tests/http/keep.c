@@ -29,7 +29,7 @@
 #include <sqlite3.h>
 #endif
 
-enum { WRITERS = 8, ROWS = 5, SERVERS_MAX = 4, PATIENCE_S = 60, ROUND = 50 };
+enum { WRITERS = 8, ROWS = 5, SERVERS_MAX = 4, PATIENCE_S = 600, ROUND = 50 };
 /* Largest number of acknowledgements before a kill, and largest times: between the last of them and
  * the kill, from the start of a process to a kill during the start, and of waiting for
  * acknowledgements. */
@@ -317,8 +317,14 @@ struct counts {
     long requests, again, rows, wrong;
     long ready; /* Number of starts that were waited for. */
     double ready_s, ready_max_s;
-    bool failed;
+    bool lost;    /* True if a writer got no answer. */
+    bool damaged; /* True if a check of the store failed. */
 };
+
+static bool is_failed(const struct counts *c)
+{
+    return c->wrong > 0 || c->lost || c->damaged;
+}
 
 /* Kill a server once, or several times if kills come while it starts, and leave it running. */
 static long kill_one(struct counts *c, long most, unsigned *seed)
@@ -364,12 +370,12 @@ static void run_round(struct counts *c, long kills, int last_signal, unsigned *s
         pthread_join(writers[w].thread, NULL);
         c->requests += writers[w].acknowledged;
         c->again += writers[w].again;
-        c->failed = c->failed || writers[w].lost;
+        c->lost = c->lost || writers[w].lost;
     }
     for (int i = 0; i < server_count; i++)
         stop(&servers[i], last_signal);
     c->wrong += look(writers, &c->rows);
-    c->failed = c->failed || !is_sound();
+    c->damaged = c->damaged || !is_sound();
 }
 
 /* Remove the store, if it is a file. */
@@ -397,17 +403,17 @@ int main(int argc, char **argv)
     unsigned seed = argc > 5 ? (unsigned)strtoul(argv[5], NULL, 10) : 1;
     signal(SIGPIPE, SIG_IGN);
     bool file = !strstr(store, "://");
-    for (long round = 0; c.kills < kills && !c.failed && c.wrong == 0; round++) {
+    for (long round = 0; c.kills < kills && !is_failed(&c); round++) {
         long left = kills - c.kills, most = rand_r(&seed) % 8 ? ROUND : 4 * ROUND;
         run_round(&c, file && left > most ? most : left, round % 2 ? SIGKILL : SIGTERM, &seed);
-        if (file && !c.failed && c.wrong == 0 && c.kills < kills)
+        if (file && !is_failed(&c) && c.kills < kills)
             remove_store();
     }
     printf("# %ld kills (%ld with requests in flight, %ld during a start), %ld requests "
            "acknowledged (%ld sent again), %ld runs, %ld wrong; ready after %.0f ms, at most %.0f "
-           "ms; the store is %s\n",
+           "ms; the store is %s%s\n",
            c.kills, c.busy, c.starting, c.requests, c.again, c.rows, c.wrong,
            c.ready ? 1000 * c.ready_s / (double)c.ready : 0, 1000 * c.ready_max_s,
-           c.failed ? "damaged, or a writer got no answer" : "sound");
-    return c.wrong > 0 || c.failed || c.requests == 0;
+           c.damaged ? "damaged" : "sound", c.lost ? "; a writer got no answer" : "");
+    return is_failed(&c) || c.requests == 0;
 }

@@ -48,7 +48,7 @@ static void memory_is_limited(void **state)
     const struct hm_context context = {.files = hm_local_files(), .limits = {.bytes = 50000000}};
 
     (void)state;
-    ends_with(with_document("plan", "job", full_graph_job), &context, HM_E_BUDGET, "",
+    ends_with(with_document("plan", "job", full_graph_job), &context, HM_E_BUDGET, "edges",
               "memory than its limit of 50 MB");
     /* The limit applies to the memory that is in use, not to the sum of all allocations. */
     for (int i = 0; i < 3; i++) {
@@ -96,6 +96,10 @@ static void fields_are_named(void **state)
     assert_string_equal(err.field, "trials");
     assert_non_null(strstr(err.hint, "trials"));
     hm_request_free(request);
+
+    /* Memory that is spent before the first check belongs to the document. */
+    const struct hm_context little = {.limits = {.bytes = 1000}};
+    ends_with(with_document("plan", "job", small_job), &little, HM_E_BUDGET, "job", "memory");
 }
 
 /* ---- every check ------------------------------------------------------------------------------
@@ -180,9 +184,36 @@ static int run_until(size_t which, long check, long *ret_checks)
         fail_msg("request %zu has no reply", which);
     if (rc != 0 && rc != HM_E_CANCELLED)
         fail_msg("request %zu, check %ld: %d %s: %s", which, check, rc, err.field, err.message);
+    if (rc != 0 && !budget.field)
+        fail_msg("request %zu, check %ld: the budget names no field", which, check);
     hm_reply_free(reply);
     hm_request_free(request);
     return rc;
+}
+
+/* The points of a prediction are those of `predict`: a budget that is exhausted at the last check
+ * names that field. */
+static void predictions_are_named(void **state)
+{
+    long checks[] = {100000000, 0};
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        struct hm_request *request = with_document("fit", "runs", runs_text);
+        struct hm_budget budget = {.checks = checks[i]};
+        struct hm_reply *reply = NULL;
+        struct hm_err err = {0};
+        set(request, "predict", "1..50");
+        hm__budget_enter(&budget);
+        int rc = hm_request_run(request, NULL, &reply, &err);
+        hm__budget_leave(&budget);
+        assert_int_equal(rc, i ? HM_E_CANCELLED : 0);
+        checks[1] = checks[0] - budget.checks;
+        if (i)
+            assert_string_equal(budget.field, "predict");
+        hm_reply_free(reply);
+        hm_request_free(request);
+    }
 }
 
 /* Whichever check finds that the budget is exhausted, the request must end with this error and free
@@ -256,6 +287,7 @@ int main(void)
         cmocka_unit_test(memory_is_limited),
         cmocka_unit_test(unwanted_work_ends),
         cmocka_unit_test(fields_are_named),
+        cmocka_unit_test(predictions_are_named),
         cmocka_unit_test(every_check_ends_the_request),
         cmocka_unit_test(every_failed_allocation_ends_the_request),
         cmocka_unit_test(budgets_do_not_nest),

@@ -230,6 +230,23 @@ static void long_lists_are_linear(void **state)
     hm_request_free(request);
 }
 
+/* Each assignment may look at all others, so their number is limited. */
+static void assignments_are_limited(void **state)
+{
+    struct hm_request *request = new_request("plan");
+    struct hm_err err = {0};
+    char pair[32];
+
+    (void)state;
+    for (int i = 0; i < 1000; i++) {
+        snprintf(pair, sizeof(pair), "where.a%d=%d", i, i);
+        assert_int_equal(hm_request_set(request, "set", pair, &err), 0);
+    }
+    assert_int_equal(hm_request_set(request, "set", "where.b=1", &err), HM_E_LIMIT);
+    assert_string_equal(err.field, "set");
+    hm_request_free(request);
+}
+
 /* ---- bodies ------------------------------------------------------------------------------------
  */
 
@@ -725,6 +742,7 @@ int main(void)
         cmocka_unit_test(boundaries_are_inside),
         cmocka_unit_test(lists_of_numbers),
         cmocka_unit_test(long_lists_are_linear),
+        cmocka_unit_test(assignments_are_limited),
         cmocka_unit_test(bodies_set_fields),
         cmocka_unit_test(bare_bodies_are_jobs),
         cmocka_unit_test(bodies_after_a_job_are_fields),

@@ -13,6 +13,7 @@
 #include "api_progress.h"
 #include "err.h"
 #include "http_connections.h"
+#include "http_guard.h"
 #include "serve_page.h"
 #include "token_limit.h"
 #include "verbs.h"
@@ -316,13 +317,22 @@ static bool is_own_host(const struct api *a, const char *host)
            is_listed_host(a->settings.hosts, host, length);
 }
 
+/* Returns whether an Origin is a page of this server: http or https, and its name with an optional
+ * port. */
+static bool is_own_origin(const struct api *a, const char *origin)
+{
+    const char *host = strncasecmp(origin, "http://", 7) == 0    ? origin + 7
+                       : strncasecmp(origin, "https://", 8) == 0 ? origin + 8
+                                                                 : "";
+
+    return http_guard_is_host(host, strlen(host)) && is_own_host(a, host);
+}
+
 /* Refuse a request whose header Host or Origin names another server. Otherwise a web page of that
  * server could send requests to this server through DNS rebinding; without tokens, it could then
  * read and write. */
 static bool check_host(const struct api *a, const struct http_request *r, struct http_response *out)
 {
-    const char *origin = strstr(r->origin, "://");
-
     if (!is_own_host(a, r->host)) {
         out->refusal = HTTP_REFUSAL_HOST;
         api_problem(out, 403, "host", "forbidden", "the Host is not a name of this server", "Host",
@@ -331,7 +341,7 @@ static bool check_host(const struct api *a, const struct http_request *r, struct
                                          "--token-file and --host to serve another name");
         return false;
     }
-    if (r->origin[0] == '\0' || (origin && is_own_host(a, origin + 3)))
+    if (r->origin[0] == '\0' || is_own_origin(a, r->origin))
         return true;
     out->refusal = HTTP_REFUSAL_ORIGIN;
     api_problem(out, 403, "origin", "forbidden", "the Origin is not a page of this server",

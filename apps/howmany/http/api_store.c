@@ -6,6 +6,7 @@
 
 #include <pthread.h>
 #include <semaphore.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -336,6 +337,19 @@ void api_store_settle(struct api_store *s)
 
 /* ---- opening and closing --------------------------------------------------------------------- */
 
+/* Starts the writing thread with all signals blocked: a signal that ends the server must reach the
+ * thread that waits for it, also if it comes before that thread waits. */
+static int start_writer(struct api_store *s, struct hm_err *err)
+{
+    sigset_t all, before;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &before);
+    bool started = pthread_create(&s->writer, NULL, writer_run, s) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return started ? 0 : hm__fail(err, HM_E_IO, "cannot start a thread");
+}
+
 int api_store_new(const char *where, size_t most, struct api_store **ret_store, struct hm_err *err)
 {
     struct api_store *s = calloc(1, sizeof(*s));
@@ -356,8 +370,8 @@ int api_store_new(const char *where, size_t most, struct api_store **ret_store, 
         rc = hm_store_open(where, &s->own, err);
     if (rc == 0) /* A damaged store could produce wrong answers, so the server does not use it. */
         rc = hm__store_verify(s->own, true, NULL, err);
-    if (rc == 0 && pthread_create(&s->writer, NULL, writer_run, s) != 0)
-        rc = hm__fail(err, HM_E_IO, "cannot start a thread");
+    if (rc == 0)
+        rc = start_writer(s, err);
     s->writes = rc == 0;
     if (rc) {
         api_store_free(s);

@@ -185,9 +185,7 @@ static struct http_verdict check_headers(const struct http_head *head)
     return accepted;
 }
 
-/* Returns whether a string is a host name, an IPv4 address or an IPv6 address in brackets, with an
- * optional port. */
-static bool is_host(const char *text, size_t length)
+bool http_guard_is_host(const char *text, size_t length)
 {
     size_t end = 0;
 
@@ -222,7 +220,7 @@ static struct http_verdict check_guard_host(const struct http_head *head)
                            "the request has more than one Host header");
     if (count == 0 && strcmp(head->version, "HTTP/1.0") != 0)
         return refuse_head(400, HTTP_REFUSAL_HOST, "Host", "the request has no Host header");
-    if (host && !is_host(host->value ? host->value : "", host->value_length))
+    if (host && !http_guard_is_host(host->value ? host->value : "", host->value_length))
         return refuse_head(400, HTTP_REFUSAL_HOST, "Host",
                            "the Host header is not a host name with an optional port");
     return accepted;

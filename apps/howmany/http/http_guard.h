@@ -95,4 +95,8 @@ const struct http_header *http_guard_find(const struct http_head *head, const ch
  */
 bool http_guard_type(const char *value, char *text, size_t room);
 
+/* Returns whether a string is a host name, an IPv4 address or an IPv6 address in brackets, with an
+ * optional port. */
+bool http_guard_is_host(const char *text, size_t length);
+
 #endif

@@ -402,6 +402,11 @@ int hm__import_new(const struct hm_import_from *from, struct hm_imported **ret_i
     if (rc == 0)
         rc = read_contents(im, from->as, err);
     hm__stream_release(&im->in);
+    if (rc == HM_E_IO && from->data) { /* Bytes in memory can be read, so they are damaged. */
+        rc = HM_E_SYNTAX;
+        if (err)
+            err->code = rc;
+    }
     if (rc)
         hm__import_free(im);
     else

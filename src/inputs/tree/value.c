@@ -43,12 +43,16 @@ const char *hm__value_kind_name(const struct hm_value *value)
     return "?";
 }
 
+static int fail_entries(struct hm_err *err)
+{
+    return hm__fail(err, HM_E_LIMIT, "more than %d entries in one map or list", HM_VALUE_ENTRIES);
+}
+
 int hm__value_append(struct hm_value_builder *b, const char *key, const struct hm_value *item,
                      struct hm_err *err)
 {
     if (b->count == HM_VALUE_ENTRIES)
-        return hm__fail(err, HM_E_LIMIT, "more than %d entries in one map or list",
-                        HM_VALUE_ENTRIES);
+        return fail_entries(err);
     if (b->count == b->room) {
         size_t room = b->room ? b->room * 2 : 8;
         struct hm_value *items = hm__realloc(b->items, room, sizeof(*items));
@@ -166,22 +170,33 @@ bool hm__value_rename(struct hm_value *map, const char *old_key, const char *new
     return true;
 }
 
-/* Adds an entry without a value to a map that is already in the arena. */
+/* Adds an entry without a value to a map that is already in the arena and does not have the key. */
 static struct hm_value *add_entry(struct hm_arena *arena, struct hm_value *map, const char *key,
                                   struct hm_err *err)
 {
-    struct hm_value_builder b = {0};
     struct hm_value empty = {.kind = HM_VALUE_NULL, .source = "set"};
+    size_t count = map->count;
 
-    for (size_t i = 0; i < map->count; i++)
-        if (hm__value_append(&b, map->keys[i], &map->items[i], err))
-            goto fail;
-    if (hm__value_append(&b, key, &empty, err) || hm__value_seal(&b, arena, map, err))
-        goto fail;
-    return &map->items[map->count - 1];
-fail:
-    hm__value_builder_release(&b);
-    return NULL;
+    if (count == HM_VALUE_ENTRIES) {
+        fail_entries(err);
+        return NULL;
+    }
+    struct hm_value *items = hm__arena_alloc(arena, count + 1, sizeof(*items));
+    const char **keys = hm__arena_alloc(arena, count + 1, sizeof(*keys));
+    if (!items || !keys) {
+        hm__fail_nomem(err);
+        return NULL;
+    }
+    if (count > 0) {
+        memcpy(items, map->items, count * sizeof(*items));
+        memcpy(keys, map->keys, count * sizeof(*keys));
+    }
+    items[count] = empty;
+    keys[count] = key;
+    map->items = items;
+    map->keys = keys;
+    map->count = count + 1;
+    return &items[count];
 }
 
 /* Replaces a scalar with a map, because an override sets a key inside it. `cluster: x` is short for
