@@ -31,17 +31,21 @@ static bool local_is_folder(const char *path)
     return S_ISDIR(status.st_mode) || (S_ISREG(status.st_mode) && hm__archive_is(path));
 }
 
+static bool local_is_pipe(const char *path)
+{
+    struct stat status;
+
+    return strcmp(path, "-") == 0 ||
+           (stat(path, &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode));
+}
+
 /*
  * Returns whether a file was written by another tool. The answer is false for a pipe, because
  * looking at its beginning would consume it; a pipe must contain a table.
  */
 static bool local_is_foreign(const struct hm_import_from *from)
 {
-    struct stat status;
-
-    if (stat(from->name, &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode))
-        return false;
-    return hm__import_recognise(from) != NULL;
+    return !local_is_pipe(from->name) && hm__import_recognise(from) != NULL;
 }
 
 const struct hm_files *hm_local_files(void)
@@ -56,6 +60,7 @@ const struct hm_files *hm_local_files(void)
         .prices = hm_catalog_import,
         .exists = local_exists,
         .is_folder = local_is_folder,
+        .is_pipe = local_is_pipe,
         .import = hm__import_new,
         .is_foreign = local_is_foreign,
         .walk = hm__import_walk,

@@ -21,6 +21,8 @@ struct hm_files {
                   struct hm_import *ret_import, struct hm_err *err);
     bool (*exists)(const char *path);
     bool (*is_folder)(const char *path);
+    /* Returns whether a file can be read only once, as standard input and pipes can. */
+    bool (*is_pipe)(const char *path);
     /*
      * The function `import` reads a file from another tool, `is_foreign` checks whether a file was
      * written by another tool, and `walk` calls a function for each file in a folder.

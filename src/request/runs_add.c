@@ -268,8 +268,8 @@ static int import_document(struct hm_call *call, const struct hm_runs_import_req
 }
 
 /*
- * Imports a table. The contents of standard input are read here, because they can be read only
- * once.
+ * Imports a table. The contents of standard input and of pipes are read here, because they can be
+ * read only once.
  */
 static int import_table(struct hm_call *call, const struct hm_runs_import_request *r,
                         const struct hm_document *d, const struct hm_run_sink *sink,
@@ -279,7 +279,7 @@ static int import_table(struct hm_call *call, const struct hm_runs_import_reques
     char *text = NULL;
     int rc = 0;
 
-    if (call->context->files && !d->text && !d->tree && strcmp(d->name, "-") == 0) {
+    if (call->context->files && !d->text && !d->tree && call->context->files->is_pipe(d->name)) {
         rc = call->context->files->read_table(d->name, &text, &whole.length, err);
         whole.text = text;
     }

@@ -299,14 +299,30 @@ static int step_rows(struct sqlite *c, struct statement *s, hm_sql_row *row, voi
     return rc ? rc : code == SQLITE_DONE ? 0 : sqlite_fail(c, code, err);
 }
 
+/*
+ * Fails if the file was removed or replaced after it was opened: what is read would be out of date,
+ * and what is written would be lost. The server then opens the file again.
+ */
+static int check_place(struct sqlite *c, struct hm_err *err)
+{
+    int moved = 0;
+
+    if (sqlite3_file_control(c->db, "main", SQLITE_FCNTL_HAS_MOVED, &moved) || !moved)
+        return 0;
+    return hm__fail(err, HM_E_IO, "cannot use the store: its file was removed or replaced");
+}
+
 static int sqlite_query(void *connection, const char *sql, const struct hm_sql_value *parameters,
                         size_t count, hm_sql_row *row, void *context, int64_t *ret_changed,
                         struct hm_err *err)
 {
     struct sqlite *c = connection;
     struct statement *s;
-    int rc = find_statement(c, sql, &s, err);
+    /* Inside a transaction, the file was checked at its begin. */
+    int rc = sqlite3_get_autocommit(c->db) ? check_place(c, err) : 0;
 
+    if (rc == 0)
+        rc = find_statement(c, sql, &s, err);
     if (rc)
         return rc;
     rc = bind_parameters(c, s, parameters, count, err);
@@ -343,7 +359,12 @@ static int sqlite_exec(void *connection, const char *sql, struct hm_err *err)
     int code =
         strcmp(sql, "ROLLBACK") == 0 ? roll_back(c) : sqlite3_exec(c->db, sql, NULL, NULL, NULL);
 
-    return code ? sqlite_fail(c, code, err) : 0;
+    if (code)
+        return sqlite_fail(c, code, err);
+    int rc = strncmp(sql, "BEGIN", 5) == 0 ? check_place(c, err) : 0;
+    if (rc)
+        roll_back(c);
+    return rc;
 }
 
 /* ---- opening -------------------------------------------------------------------------------- */

@@ -110,6 +110,7 @@ fi
 # ---- pipes, damage and bombs
 printf 'n,seconds\n1,8\n2,5\n4,3\n' >"$work/piped.csv"
 expect "a table from a pipe is imported" 0 "3 runs, 3 new" sh -c "cat '$work/piped.csv' | howmany runs import - --record '$work/piped.db'"
+expect "a table from a named pipe is imported" 0 "3 runs, 3 new" bash -c "howmany runs import <(cat '$work/piped.csv') --record '$work/named.db'"
 expect "a table of traces from a pipe is imported" 0 "traces" sh -c "zcat examples/mnist-traces.csv.gz | howmany runs import - --record '$work/piped.db'"
 expect "a sound store has no damage" 0 "no damage found" howmany runs check --record "$work/piped.db"
 howmany runs list --limit 2000 --json --record "$work/piped.db" >"$work/before"

@@ -235,6 +235,16 @@ fi
 
 kill_servers "$work/killed.db" sqlite "${HM_KILLS:-20}"
 
+# A file that is removed while it is served: a run that is acknowledged afterwards must be in the file of that name.
+start --record "$work/moved.db"
+answers "a run is added before the file is removed" '.added == 1' -d '{"n":1,"seconds":1}' -H 'Content-Type: application/json' "$url/v1/runs"
+rm -f "$work"/moved.db*
+answers "a run is added after the file was removed" '.added == 1' -d '{"n":2,"seconds":2}' -H 'Content-Type: application/json' "$url/v1/runs"
+check "it is in the new file" test "$(howmany runs list --record "$work/moved.db" --json | jq -c '[.runs[].n]')" = '[2]'
+lists_new() { [ "$(get "$url/v1/runs" | jq -c '[.runs[].n]')" = '[2]' ]; }
+check "the server lists the runs of the new file" wait_for 20 lists_new
+stop
+
 # The thread that writes must not take the signal before the main thread waits for it.
 mkfifo "$work/address"
 ended=0

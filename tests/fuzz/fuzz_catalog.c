@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "howmany.h"
+#include "kept_catalog.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -56,9 +57,20 @@ static void override_job(const char *text, size_t length)
         hm_job_free(parsed);
 }
 
+/* Ends the program if a text is no valid catalog file. */
+static void must_be_catalog(const char *text)
+{
+    struct hm_catalog *catalog = NULL;
+    struct hm_err err = {0};
+
+    if (hm_catalog_new(&catalog, NULL) == 0 &&
+        hm_catalog_add(catalog, text, strlen(text), "import.yaml", &err))
+        abort();
+    hm_catalog_free(catalog);
+}
+
 /* The result of an import must be a valid catalog file. */
-static void import_prices(struct hm_catalog *catalog, const uint8_t *bytes, size_t length,
-                          bool spot)
+static void import_prices(const uint8_t *bytes, size_t length, bool spot)
 {
     char path[64];
     struct hm_import report = {0};
@@ -69,10 +81,9 @@ static void import_prices(struct hm_catalog *catalog, const uint8_t *bytes, size
         return;
     snprintf(path, sizeof(path), "/proc/self/fd/%d", file);
     if (write(file, bytes, length) >= 0 &&
-        hm_catalog_import(catalog, path, NULL, spot, &report, &err) == 0) {
-        if (report.machines < 400 &&
-            hm_catalog_add(catalog, report.text, strlen(report.text), "import.yaml", &err))
-            abort();
+        hm_catalog_import(fuzz_catalog(), path, NULL, spot, &report, &err) == 0) {
+        if (report.machines < 400)
+            must_be_catalog(report.text);
         hm_text_free(report.text);
     }
     close(file);
@@ -95,15 +106,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             read_entries(catalog);
         break;
     case 1:
-        if (hm_cluster_parse(NULL, text, length, "fuzz.yaml", NULL, 0, &cluster, &err) == 0)
+        if (hm_cluster_parse(fuzz_catalog(), text, length, "fuzz.yaml", NULL, 0, &cluster, &err) ==
+            0)
             hm_cluster_free(cluster);
         break;
     case 2:
         override_job(text, length);
         break;
     default:
-        if (hm_catalog_new(&catalog, NULL) == 0)
-            import_prices(catalog, data + 1, length, data[0] & 64);
+        import_prices(data + 1, length, data[0] & 64);
         break;
     }
     hm_catalog_free(catalog);

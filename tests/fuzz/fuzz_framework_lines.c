@@ -11,10 +11,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct launch_frameworks *frameworks = launch_frameworks_new();
-    char *line = malloc(size + 1);
+    /* Compiling the patterns takes much longer than a line does, so they are kept. */
+    static struct launch_frameworks *frameworks;
     struct launch_framework_line found;
+    char *line = malloc(size + 1);
 
+    if (!frameworks)
+        frameworks = launch_frameworks_new();
     if (line && frameworks) {
         memcpy(line, data, size);
         line[size] = '\0';
@@ -23,6 +26,5 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             abort();
     }
     free(line);
-    launch_frameworks_free(frameworks);
     return 0;
 }

@@ -2,6 +2,7 @@
  * predicted. */
 #include <stdint.h>
 
+#include "kept_catalog.h"
 #include "predict.h"
 #include "read_measured.h"
 
@@ -12,7 +13,7 @@ static void fuzz_steps(const char *text, size_t size)
     struct hm_measured_steps steps;
     struct hm_err err = {0};
 
-    if (hm__measured_steps_read(NULL, text, size, "fuzz.csv", &steps, &err))
+    if (hm__measured_steps_read(fuzz_catalog(), text, size, "fuzz.csv", &steps, &err))
         return;
     for (size_t i = 0; i < steps.count; i++) {
         const struct hm_measured_step *s = &steps.rows[i];
@@ -27,7 +28,7 @@ static void fuzz_collectives(const char *text, size_t size)
     struct hm_measured_collectives rows;
     struct hm_err err = {0};
 
-    if (hm__measured_collectives_read(NULL, text, size, "fuzz.csv", &rows, &err))
+    if (hm__measured_collectives_read(fuzz_catalog(), text, size, "fuzz.csv", &rows, &err))
         return;
     for (size_t i = 0; i < rows.count; i++)
         (void)hm__predict_allreduce(rows.rows[i].cluster, rows.rows[i].n, rows.rows[i].bytes, NULL);

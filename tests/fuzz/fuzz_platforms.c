@@ -2,6 +2,7 @@
  * predicted. */
 #include <stdint.h>
 
+#include "kept_catalog.h"
 #include "predict_platform.h"
 #include "read_platforms.h"
 
@@ -12,7 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct hm_platform_rows all;
     struct hm_err err = {0};
 
-    if (hm__platform_rows_read(NULL, (const char *)data, size, "fuzz.csv", &all, &err))
+    if (hm__platform_rows_read(fuzz_catalog(), (const char *)data, size, "fuzz.csv", &all, &err))
         return 0;
     for (size_t i = 0; i < all.count; i++) {
         struct hm_point p;

@@ -80,15 +80,15 @@ static void unwanted_work_ends(void **state)
  * can name the option. */
 static void fields_are_named(void **state)
 {
-    const struct hm_context context = {.limits = {.seconds = 0.1}};
+    const struct hm_context context = {.limits = {.seconds = 0.5}};
     struct hm_request *request = new_request("graph");
     struct hm_reply *reply = NULL;
     struct hm_err err = {0};
 
     (void)state;
     set(request, "generate", "random");
-    set(request, "vertices", "1000");
-    set(request, "edges", "5000");
+    set(request, "vertices", "100");
+    set(request, "edges", "200");
     set(request, "split", "random");
     set(request, "trials", "1000000");
     assert_int_equal(hm_request_run(request, &context, &reply, &err), HM_E_BUDGET);
