@@ -23,6 +23,27 @@ static void note_uneven(struct hm_large_answer *a, const struct hm_layout *l, do
                    batch, share, share * floor(times), share * ceil(times));
 }
 
+/* Adds the note on stages or chunks that cannot have equal numbers of layers. */
+static void note_stages(struct hm_large_answer *a, const struct hm_layout *l,
+                        const struct hm_large_work *work)
+{
+    const double layers = work->network->layers, chunks = l->pipeline * l->interleave;
+    const double missing = hm__layout_missing(layers, chunks);
+
+    if (missing == 0 || work->weigh_head)
+        return;
+    if (missing <= HM_LAYERS_WEIGHED)
+        hm__large_note(a,
+                       "%.10g layers do not divide into %.10g chunks: embedding and output head "
+                       "take the places of %.10g",
+                       layers, chunks, missing);
+    else
+        hm__large_note(a,
+                       "%.10g layers do not divide into %.10g stages: the slowest has %.10g, and "
+                       "the others wait for it",
+                       layers, chunks, ceil(layers / chunks));
+}
+
 void hm__large_note_layout(const struct hm_large_machines *machines, struct hm_large_answer *a)
 {
     const struct hm_large_choice *best = &a->points[a->recommended];
@@ -31,6 +52,7 @@ void hm__large_note_layout(const struct hm_large_machines *machines, struct hm_l
     const double most = m->device.machine_workers * m->device.max_nodes;
 
     note_uneven(a, l, m->work.batch);
+    note_stages(a, l, &m->work);
     if (m->device.max_nodes > 0 && best->n > most)
         hm__large_note(a, "%.10g workers are more than the %.10g of the cluster (max_nodes %.10g)",
                        best->n, most, m->device.max_nodes);

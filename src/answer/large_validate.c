@@ -31,29 +31,25 @@ static void predict_row(const struct hm_large_row *row, const struct hm_large_de
     p->fits = memory.total <= device->memory_bytes;
 }
 
-/* Sets, for each group of jobs, whether all of its compared measurements come from a single
- * source. */
-static void find_alone(const struct hm_large_rows *rows, const struct hm_large_prediction *p,
-                       bool alone[HM_LARGE_GROUPS])
+/* Returns whether most of the compared measurements in the group of row k come from its source, so
+ * that the others are too few to estimate an interval from them. */
+static bool is_alone(const struct hm_large_rows *rows, const struct hm_large_prediction *p,
+                     size_t k)
 {
-    const char *sources[HM_LARGE_GROUPS] = {0};
+    double same = 0, all = 0;
 
-    for (int g = 0; g < HM_LARGE_GROUPS; g++)
-        alone[g] = true;
-    for (size_t i = 0; i < rows->count; i++) {
-        const char **source = &sources[p[i].group];
-        if (!p[i].healthy)
-            continue;
-        if (*source && strcmp(*source, rows->rows[i].source) != 0)
-            alone[p[i].group] = false;
-        *source = rows->rows[i].source;
-    }
+    for (size_t i = 0; i < rows->count; i++)
+        if (p[i].healthy && p[i].group == p[k].group) {
+            all++;
+            same += strcmp(rows->rows[i].source, rows->rows[k].source) == 0;
+        }
+    return same >= HM_LARGE_ALONE * all;
 }
 
 int hm__large_predict(struct hm_large_rows *rows, struct hm_large_prediction *predictions,
                       struct hm_err *err)
 {
-    bool *healthy = hm__calloc(rows->count + 1, sizeof(*healthy)), alone[HM_LARGE_GROUPS];
+    bool *healthy = hm__calloc(rows->count + 1, sizeof(*healthy));
     struct hm_large_device *devices = hm__calloc(rows->count + 1, sizeof(*devices));
     int rc = healthy && devices ? 0 : hm__fail_nomem(err);
 
@@ -64,11 +60,8 @@ int hm__large_predict(struct hm_large_rows *rows, struct hm_large_prediction *pr
         predictions[i].healthy = healthy[i];
         predictions[i].group = hm__large_group(&devices[i], &rows->rows[i].work);
     }
-    if (rc == 0) {
-        find_alone(rows, predictions, alone);
-        for (size_t i = 0; i < rows->count; i++)
-            predict_row(&rows->rows[i], &devices[i], alone[predictions[i].group], &predictions[i]);
-    }
+    for (size_t i = 0; rc == 0 && i < rows->count; i++)
+        predict_row(&rows->rows[i], &devices[i], is_alone(rows, predictions, i), &predictions[i]);
     hm__free(devices);
     hm__free(healthy);
     return rc;
@@ -90,7 +83,7 @@ static struct hm_large_score score_source(const struct hm_large_prediction *p, s
          * A crash may have other causes, but in a sweep of layouts the cause is usually a lack of
          * memory, so it counts as out of memory.
          */
-        if (!row->recompute_unknown) {
+        if (!row->recompute_unknown && row->outcome != HM_LARGE_TIMED) {
             score.outcomes++;
             score.outcomes_right += p[i].fits == (row->outcome == HM_LARGE_RAN);
         }

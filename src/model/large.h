@@ -94,8 +94,14 @@ struct hm_large_device {
     /* Rate of matrix products relative to the typical device of the same generation; 0 means the
      * typical rate. */
     double speed;
-    double price_per_s; /* Price per second of one node; NaN if unknown. */
-    double max_nodes;   /* Number of nodes that exist; NaN for no limit. */
+    /*
+     * Fraction of the peak that the largest matrix products reach, relative to that of the typical
+     * device of the generation; for a device of no measured generation, the fraction itself. 0: not
+     * known.
+     */
+    double reach;
+    double price_per_s; /* Price per second of one node; NaN: unknown. */
+    double max_nodes;   /* Number of nodes that exist; NaN: no limit. */
     unsigned assumed;   /* Values that are assumed, as a sum of the constants
                            HM_LARGE_ASSUMED_... */
     bool unmeasured;    /* True if no steps were measured on devices like this one. */
@@ -122,6 +128,8 @@ double hm__large_host_link(const struct hm_large_device *device);
     X(gemm_ampere, .87, .3, 1)                                                                     \
     X(gemm_hopper, .80, .3, 1)                                                                     \
     X(gemm_blackwell, .775, .3, 1)                                                                 \
+    X(gemm_other, .95, .5, 1.2)                                                                    \
+    X(gemm_engine, 1.10, .8, 1.4)                                                                  \
     X(fp8, .75, .3, 1)                                                                             \
     X(fp4, .60, .2, 1)                                                                             \
     X(k0, 128, 0, 1024)                                                                            \
@@ -206,10 +214,10 @@ struct hm_large_spread {
     /* Components whose sum is the distance of the interval's lower end below 0. */
     double low, low_experts, low_recent;
 };
-/*
- * A spread that was estimated from all measured steps, or from all steps except those of one
- * source.
- */
+/* Share of the compared measurements of a group from which on a source is left out network by
+ * network, since the others are too few to estimate the interval of the group. */
+static const double HM_LARGE_ALONE = .8;
+/* A spread that was estimated from all measured steps, or from all except those of one source. */
 struct hm_large_spread_set {
     /* Source and network whose measured steps were excluded; NULL if all steps were used. */
     const char *source, *network;
@@ -317,5 +325,8 @@ struct hm_large_stages {
     double last, other;
 };
 struct hm_large_stages hm__large_stages(double layers, double stages, double head_in_layers);
+/* Returns whether the layers are shared by the stages of a pipeline with the output head weighed
+ * as layers: if the software does this, or if the stages cannot have equal numbers of layers. */
+bool hm__large_weighs(const struct hm_large_work *work, double stages);
 
 #endif

@@ -14,20 +14,20 @@
 #include "err.h"
 
 /*
- * The typical rates and sizes of the devices of a generation, for clusters that specify only rates;
- * cards are described in the catalog. Columns: generation; flop/s with 16 bits; flop/s with 8 and 4
- * bits relative to that; memory bandwidth; memory; processors; bandwidth of a link; bandwidth of a
- * worker's share of the network (in the vendor's servers, half a port of 100 Gbit/s, later a port
- * of 200 or 400 Gbit/s).
+ * The typical rates and sizes of the devices of a generation, for clusters that give only rates;
+ * cards are described in the catalog. Columns: generation, flop/s with 16 bits, flop/s with 8 and 4
+ * bits relative to that, memory bandwidth, memory, processors, bandwidth of a link, bandwidth of a
+ * worker's share of the network (in the vendor's servers: half a port of 100 Gbit/s, then one of
+ * 200 or 400 Gbit/s), fraction of the peak that the largest matrix products reach.
  */
 static const struct usual {
     enum hm_large_family family;
-    double flops_16, share_8, share_4, bandwidth, memory, processors, link, network;
+    double flops_16, share_8, share_4, bandwidth, memory, processors, link, network, reach;
 } usuals[] = {
-    {HM_FAMILY_VOLTA, 125e12, 0, 0, .9e12, 16e9, 80, 150e9, 6.25e9},
-    {HM_FAMILY_AMPERE, 312e12, 0, 0, 2e12, 80e9, 108, 300e9, 25e9},
-    {HM_FAMILY_HOPPER, 989e12, 2, 0, 3.35e12, 80e9, 132, 450e9, 50e9},
-    {HM_FAMILY_BLACKWELL, 2250e12, 2, 4, 8e12, 180e9, 148, 900e9, 50e9},
+    {HM_FAMILY_VOLTA, 125e12, 0, 0, .9e12, 16e9, 80, 150e9, 6.25e9, .72},
+    {HM_FAMILY_AMPERE, 312e12, 0, 0, 2e12, 80e9, 108, 300e9, 25e9, .8},
+    {HM_FAMILY_HOPPER, 989e12, 2, 0, 3.35e12, 80e9, 132, 450e9, 50e9, .73},
+    {HM_FAMILY_BLACKWELL, 2250e12, 2, 4, 8e12, 180e9, 148, 900e9, 50e9, .70},
 };
 
 double hm__large_host_link(const struct hm_large_device *device)
@@ -130,6 +130,8 @@ static struct hm_large_device node_device(const struct hm_node *node)
     if (node->generation != HM_GENERATION_UNKNOWN || hm__is_given(node->processors))
         d.family = generation_family(node->generation);
     d.unmeasured = d.family == HM_FAMILY_OTHER || usual_distance(usual, node) > LIKE;
+    if (node->matrix_efficiency > 0)
+        d.reach = node->matrix_efficiency / (d.family == HM_FAMILY_OTHER ? 1 : usual->reach);
     if (!hm__is_given(node->processors))
         return d;
     /* A description that states the number of processors also states the rates of all supported
@@ -138,6 +140,20 @@ static struct hm_large_device node_device(const struct hm_node *node)
     d.flops_8 = hm__is_given(node->flops_fp8) ? node->flops_fp8 : 0;
     d.flops_4 = hm__is_given(node->flops_fp4) ? node->flops_fp4 : 0;
     return d;
+}
+
+/*
+ * Sets whether the interval of a device of no measured generation is that of a device on which
+ * large matrix products or whole steps were measured.
+ */
+static void set_known(const struct hm_cluster *cluster, struct hm_large_device *device)
+{
+    static const char guess[] = "matrix_efficiency";
+    const bool guessed =
+        cluster->assumed && strncmp(cluster->assumed, guess, sizeof(guess) - 1) == 0;
+
+    if (device->family == HM_FAMILY_OTHER && device->reach > 0 && !guessed)
+        device->unmeasured = false;
 }
 
 int hm__large_device_set(const struct hm_cluster *cluster, struct hm_large_device *ret_device,
@@ -177,6 +193,7 @@ int hm__large_device_set(const struct hm_cluster *cluster, struct hm_large_devic
     else
         device.assumed |= HM_LARGE_ASSUMED_FABRIC;
     device.max_nodes = cluster->max_nodes;
+    set_known(cluster, &device);
     *ret_device = device;
     return 0;
 }

@@ -24,21 +24,61 @@ static const struct {
  */
 static const double SPLIT_LEAST = 512;
 
+/*
+ * Matrix units read rows of 16 bytes, so that sizes must be multiples of 8 values. Other products
+ * are computed outside of these units with sums in 32 bits, at a sixteenth of the rate (A100: 19.5
+ * of 312 Tflop/s). With heads of 108 or 150 values, runs of BigScience take a third longer.
+ */
+static const double ALIGNED = 8, UNALIGNED = 16;
+
+/*
+ * Returns the share of the peak that products reach on this device, relative to the typical device
+ * of its generation; most devices that reach less are limited by their power. Fused attention on
+ * devices of no measured generation is not known to be faster than on measured ones.
+ */
+static double reach_factor(const struct hm_large_case *x)
+{
+    static const double TYPICAL = .75; /* The mean of the measured generations. */
+    const double reach = x->device->reach > 0 ? x->device->reach : 1;
+
+    return x->device->family == HM_FAMILY_OTHER ? fmin(1, reach / TYPICAL) : reach;
+}
+
+/*
+ * Returns the factor on the rate of matrix products of software in which they overlap with the
+ * messages of tensor parallelism: such software (Megatron-Core with Transformer Engine) also fuses
+ * casts, norms and sums with its products, and reaches more of the peak on Hopper. All software
+ * that was measured on Blackwell is of this kind, so that its constant includes the factor.
+ */
+static double engine_factor(const struct hm_large_case *x)
+{
+    return x->work && x->work->software == HM_SOFTWARE_TUNED && x->work->overlap_tensor
+               ? x->constants->gemm_engine
+               : 1;
+}
+
+/*
+ * Returns the fraction of the peak that large matrix products reach during training. The constants
+ * are those of the typical device of each generation, and others are scaled by what their largest
+ * products reach. On devices of no measured generation, training reaches the same share of this as
+ * in the mean of the measured ones.
+ */
 static double gemm_efficiency(const struct hm_large_case *x)
 {
     const struct hm_large_constants *c = x->constants;
 
     switch (x->device->family) {
     case HM_FAMILY_VOLTA:
-        return c->gemm_volta;
+        return c->gemm_volta * reach_factor(x);
     case HM_FAMILY_AMPERE:
-        return c->gemm_ampere;
+        return c->gemm_ampere * reach_factor(x);
     case HM_FAMILY_HOPPER:
-        return c->gemm_hopper;
+        return c->gemm_hopper * reach_factor(x) * engine_factor(x);
     case HM_FAMILY_BLACKWELL:
-        return c->gemm_blackwell;
+        return c->gemm_blackwell * reach_factor(x);
     default:
-        return (c->gemm_ampere + c->gemm_hopper + c->gemm_blackwell) / 3;
+        return x->device->reach > 0 ? c->gemm_other * x->device->reach
+                                    : (c->gemm_ampere + c->gemm_hopper + c->gemm_blackwell) / 3;
     }
 }
 
@@ -158,6 +198,9 @@ static double flash_efficiency(const struct hm_large_case *x)
 static double score_product(const struct hm_large_case *x, double rows, double n, double k)
 {
     double rate = x->device->flops_16 * gemm_efficiency(x) * power_factor(x);
+
+    if (fmod(n, ALIGNED) != 0 || fmod(k, ALIGNED) != 0)
+        rate /= UNALIGNED;
     double flop = 2 * rows * n * k / rate * (k + x->constants->k0 / 2) / k;
 
     return fmax(flop, 2 * (rows * k + k * n + rows * n) / memory_rate(x));
@@ -176,8 +219,9 @@ static struct pair core_time(const struct hm_large_case *x, const struct hm_layo
         heads *= hm__transformer_blocks(w->network);
         return (struct pair){heads * (products + 9 * score), heads * (2 * products + 11 * score)};
     }
-    double efficiency = flash_efficiency(x) * power_factor(x) * pow(fmin(1, d / 128), .4) * rows /
-                        (rows + 256) * (l->context > 1 ? x->constants->context : 1);
+    double efficiency = flash_efficiency(x) * reach_factor(x) * power_factor(x) *
+                        pow(fmin(1, d / 128), .4) * rows / (rows + 256) *
+                        (l->context > 1 ? x->constants->context : 1);
     double flop = 4 * hm__transformer_core_share(w->network) * heads * d * rows * s;
     double forward = flop / (x->device->flops_16 * efficiency);
     return (struct pair){forward, 2.5 * forward / x->constants->flash_backward};

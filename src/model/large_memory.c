@@ -30,6 +30,11 @@ struct hm_large_stages hm__large_stages(double layers, double stages, double hea
     return best;
 }
 
+bool hm__large_weighs(const struct hm_large_work *work, double stages)
+{
+    return stages > 1 && (work->weigh_head || fmod(work->network->layers, stages) != 0);
+}
+
 /* Bytes that one layer keeps per token: `whole` without recomputation, `remains` with
  * recomputation. */
 struct kept {
@@ -103,7 +108,7 @@ static struct held count_held(const struct hm_large_work *w, const struct hm_lay
     double dense = (1 - expert_share) * a.dense + (expert_share > 0 ? expert_share * b.dense : 0);
     double expert = expert_share > 0 ? expert_share * b.expert : 0;
 
-    if (w->weigh_head && l->pipeline > 1) {
+    if (hm__large_weighs(w, l->pipeline)) {
         double layer = l->tensor * dense + l->expert * expert;
         held.layers =
             hm__large_stages(net->layers, l->pipeline, net->vocabulary * net->hidden / layer).other;

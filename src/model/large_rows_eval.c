@@ -48,7 +48,7 @@ int hm__large_row_prepare(struct hm_large_row *row, struct hm_large_device *ret_
 
     if (rc)
         return rc;
-    ret_device->speed = row->speed;
+    memcpy(ret_device->torus, row->torus, sizeof(row->torus));
     if (row->layout.micro_batch == 0)
         row->layout.micro_batch = fill_memory(row, ret_device);
     return 0;

@@ -190,7 +190,7 @@ double hm__large_collective(const struct hm_large_case *x, double ranks, double 
 
     if (ranks <= 1)
         return 0;
-    if (x->device->torus[0] > 0)
+    if (x->device->torus[0] > 0 && fmin(ranks, per_node) > 1)
         torus_limit(x->device, fmin(ranks, per_node), &rate, &latency);
     if (nodes > 1) {
         double step = log2(nodes), share = per_node / x->device->per_node;
@@ -391,7 +391,7 @@ static double pipeline_time(const struct hm_large_case *x, const struct hm_layou
     s->head_s = batches * (head + embed);
     if (p <= 1)
         return batches * (layers * layer + head + embed);
-    if (w->weigh_head)
+    if (hm__large_weighs(w, p))
         stages = hm__large_stages(layers, p, head / layer);
     double slot = fmax(stages.other * layer + embed, stages.last * layer + head);
     double rate = wide ? x->device->network_bytes_per_s / x->device->per_node * c->network

@@ -326,7 +326,7 @@ static void add_limits(struct hm_text *out, const struct hm_large_answer *a,
     for (int i = 0; i < HM_LARGE_PARTS && parts[i].seconds >= .005 * c->step.time_s; i++) {
         double share = parts[i].seconds / c->step.time_s;
         hm__text_addf(out, "  %-17s %5.1f %% ", parts[i].name, 100 * share);
-        hm__text_repeat(out, "#", (size_t)round(share * BAR_WIDTH));
+        hm__text_repeat(out, "#", share <= 1 ? (size_t)round(share * BAR_WIDTH) : 0);
         hm__text_end_line(out);
     }
 }

@@ -9,8 +9,9 @@
 
 enum hm_large_outcome {
     HM_LARGE_RAN,
-    HM_LARGE_OOM,    /* The run failed because it exceeded the memory, according to the source. */
-    HM_LARGE_FAILED, /* The run crashed, probably because it ran out of memory. */
+    HM_LARGE_OOM,    /* According to the source, the run failed because it exceeded the memory. */
+    HM_LARGE_FAILED, /* The run crashed, probably for lack of memory. */
+    HM_LARGE_TIMED,  /* It ran, but what it kept in memory is not known. */
 };
 
 struct hm_large_row {
@@ -18,13 +19,10 @@ struct hm_large_row {
     const char *model;   /* Name that the source uses for the network. */
     const char *device;  /* Name of the accelerator in the catalog. */
     struct hm_node node; /* Properties of the accelerator, such as its rates and its memory. */
-    /*
-     * Rate of matrix products as a multiple of the typical rate of this accelerator; NaN means the
-     * typical rate.
-     */
-    double speed;
-    double per_node; /* Number of workers in one node. */
-    /* Network bandwidth of one node in bytes per second; NaN if not stated. */
+    double per_node;     /* Number of workers in one node. */
+    /* Lengths of the axes of a torus that links the workers of a node; all 0: no torus. */
+    double torus[HM_TORUS_AXES];
+    /* Network bandwidth of one node in bytes per second; NaN: not stated. */
     double network_bytes_per_s;
     struct hm_transformer network;
     /* Data and software of the step; work.network points to `network` of this row. */

@@ -93,6 +93,11 @@ static int check_batch(const struct hm_layout *x, double batch, struct hm_err *e
     return 0;
 }
 
+double hm__layout_missing(double layers, double chunks)
+{
+    return ceil(layers / chunks) * chunks - layers;
+}
+
 int hm__layout_check(const struct hm_layout *x, const struct hm_large_work *work,
                      struct hm_err *err)
 {
@@ -119,7 +124,7 @@ int hm__layout_check(const struct hm_layout *x, const struct hm_large_work *work
                            "times pipeline is more than layers, which is", net->layers,
                            "a chunk needs at least one layer");
     if (x->interleave > 1 && !work->weigh_head &&
-        fmod(net->layers, x->pipeline * x->interleave) != 0)
+        hm__layout_missing(net->layers, x->pipeline * x->interleave) > HM_LAYERS_WEIGHED)
         return layout_fail("interleave", x->interleave, err,
                            "times pipeline does not divide layers, which is", net->layers,
                            "use chunks of equal size, or details: {weigh_head: true}");

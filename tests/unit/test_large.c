@@ -459,6 +459,92 @@ static void stages_share_the_layers(void **state)
     }
 }
 
+/* A group with one worker in each torus does not use the links of the torus, so that its rate is
+ * that of the network. */
+static void a_torus_is_not_used_by_single_workers(void **state)
+{
+    const struct hm_large_device device = {.family = HM_FAMILY_OTHER,
+                                           .link_bytes_per_s = 100e9,
+                                           .network_bytes_per_s = 50e9,
+                                           .per_node = 64,
+                                           .torus = {4, 4, 4}};
+    const struct hm_large_case x = {&device, NULL, &hm__large_reference};
+    const struct hm_large_constants *c = &hm__large_reference;
+    const double bytes = 1e9, rate = 50e9 * c->network / 64;
+
+    (void)state;
+    assert_true(fabs(hm__large_collective(&x, 2, 1, bytes, 2) -
+                     2 * (bytes / 2 / rate + c->link_s + c->network_s)) < 1e-9);
+}
+
+/* Stages that cannot have equal numbers of layers are as slow as the largest one, and embedding and
+ * head may take the places of up to three layers. */
+static void stages_may_be_uneven(void **state)
+{
+    const struct hm_transformer llama = {.layers = 126, .hidden = 16384, .vocabulary = 128256},
+                                deepseek = {.layers = 61, .hidden = 7168, .vocabulary = 129280};
+    struct hm_large_work work = {.network = &llama};
+
+    (void)state;
+    assert_true(hm__large_weighs(&work, 16) && !hm__large_weighs(&work, 9));
+    assert_false(hm__large_weighs(&work, 1));
+    assert_true(hm__layout_missing(126, 128) == 2 && hm__layout_missing(126, 126) == 0);
+    work.network = &deepseek;
+    assert_true(hm__large_weighs(&work, 16) && hm__layout_missing(61, 64) == 3);
+    work.weigh_head = true;
+    assert_true(hm__large_weighs(&work, 61));
+    /* 78 layers on 12 stages: all but the last have 7. */
+    assert_true(hm__large_stages(78, 12, .5).other == 7);
+}
+
+/* The time of a layer of unfused attention with heads of `width` values. */
+static double unfused_layer(double heads, double width, double reach)
+{
+    const struct hm_transformer net = {.layers = 2,
+                                       .hidden = 13824,
+                                       .ffn = 55296,
+                                       .heads = heads,
+                                       .kv_heads = heads,
+                                       .head_dim = width,
+                                       .vocabulary = 50304};
+    const struct hm_large_device device = {.family = HM_FAMILY_AMPERE,
+                                           .flops_16 = 312e12,
+                                           .bandwidth_bytes_per_s = 2e12,
+                                           .processors = 108,
+                                           .per_node = 8,
+                                           .link_bytes_per_s = 300e9,
+                                           .reach = reach};
+    const struct hm_large_work work = {.network = &net,
+                                       .sequence = 2048,
+                                       .batch = 8,
+                                       .precision = HM_FORMAT_FP16,
+                                       .attention = HM_ATTENTION_UNFUSED,
+                                       .trained = 1};
+    const struct hm_large_case x = {&device, &work, &hm__large_reference};
+    const struct hm_layout layout = {.tensor = 8,
+                                     .pipeline = 1,
+                                     .interleave = 1,
+                                     .context = 1,
+                                     .expert = 1,
+                                     .data = 1,
+                                     .micro_batch = 4};
+    struct hm_large_times times;
+
+    hm__large_times(&x, &layout, &times);
+    return times.layers[0].forward;
+}
+
+/* In published runs, heads of 108 values take a third longer than those of 144; the rates of a
+ * device with a lower power limit are lower. */
+static void units_have_limits(void **state)
+{
+    (void)state;
+    assert_true(unfused_layer(128, 108, 1) > 1.2 * unfused_layer(96, 144, 1));
+    assert_true(unfused_layer(128, 112, 1) < 1.1 * unfused_layer(96, 144, 1));
+    assert_true(unfused_layer(96, 144, .845) > 1.1 * unfused_layer(96, 144, 1));
+    assert_true(unfused_layer(96, 144, 0) == unfused_layer(96, 144, 1));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -472,6 +558,9 @@ int main(void)
         cmocka_unit_test(test_torus),
         cmocka_unit_test(test_offload),
         cmocka_unit_test(stages_share_the_layers),
+        cmocka_unit_test(a_torus_is_not_used_by_single_workers),
+        cmocka_unit_test(stages_may_be_uneven),
+        cmocka_unit_test(units_have_limits),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -390,19 +390,26 @@ static void choices_lose_little(void **state)
 static const struct {
     const char *source;
     double rows, bar;
+    double least, most; /* Share of the rows inside of their intervals; 0: too few rows. */
 } bars[] = {
-    {"megatron_sc21_a100", 10, 4.0},
-    {"korthikanti_tab5", 8, 7.0},
-    {"llama3_paper", 3, 5.0},
-    {"torchtitan", 39, 10.5},
-    {"llm_foundry", 118, 12.0},
-    {"internevo_a100", 54, 12.6},
-    {"fms_fsdp", 8, 9.4},
-    {"flash_training", 5, 8.05},
-    {"dlperf_v100", 18, 10.3},
-    {"nanotron_h100_8b", 181, 19.5},
-    {"megatron_bridge", 209, 17.4},
-    {"h200_hf", 19, 10.0},
+    {"megatron_sc21_a100", 10, 4.0, 0, 0},
+    {"korthikanti_tab5", 8, 7.0, 0, 0},
+    {"llama3_paper", 3, 5.0, 0, 0},
+    {"torchtitan", 39, 10.5, .85, .95},
+    {"llm_foundry", 118, 12.0, .85, .95},
+    {"internevo_a100", 54, 12.6, .85, .95},
+    {"fms_fsdp", 8, 9.4, 0, 0},
+    {"flash_training", 5, 8.05, 0, 0},
+    {"dlperf_v100", 18, 10.3, .85, .95},
+    {"nanotron_h100_8b", 181, 19.5, .85, .95},
+    {"megatron_bridge", 209, 17.4, .85, .95},
+    {"h200_hf", 19, 10.0, .85, .95},
+    {"nemo_h100", 78, 5.0, .85, 1},
+    {"nemo_gb200", 18, 19.0, .5, 1},
+    {"jax_h100", 6, 11.0, 0, 0},
+    {"maxtext_tpu", 34, 12.0, .85, 1},
+    {"neuron_trn1", 8, 14.0, 0, 0},
+    {"lumi_mi250x", 3, 12.0, 0, 0},
 };
 
 static void errors_stay_below_the_bars(void **state)
@@ -429,13 +436,9 @@ static void errors_stay_below_the_bars(void **state)
             /* Micro-batches of this source were chosen to fill the device, so they must fit. */
             if (strcmp(bars[k].source, "llm_foundry") == 0)
                 assert_true(scores[i].outcomes_right >= .93);
-            /* The interval of a source is estimated from the other sources. Among the sources with
-             * enough rows for a comparison, one has more rows inside than expected: all but one of
-             * its 54 runs on one cluster. */
-            if (scores[i].rows >= 18 && strcmp(bars[k].source, "internevo_a100") == 0)
-                assert_true(scores[i].inside >= .85);
-            else if (scores[i].rows >= 18)
-                assert_true(scores[i].inside >= .85 && scores[i].inside <= .95);
+            if (bars[k].most > 0 &&
+                !(scores[i].inside >= bars[k].least && scores[i].inside <= bars[k].most))
+                fail_msg("%s: %.3f inside", bars[k].source, scores[i].inside);
         }
     assert_true(found == sizeof(bars) / sizeof(bars[0]));
     const struct hm_large_score *all = &scores[count - 1];
@@ -453,6 +456,7 @@ static void errors_stay_below_the_bars(void **state)
 static void intervals_are_quantiles(void **state)
 {
     struct hm_large_rows *rows;
+    static const double FEW_ROWS = 8; /* As in tools/fit_large.c. */
     double counts[HM_LARGE_SOURCES][HM_LARGE_GROUPS] = {{0}}, above = 0, below = 0, groups = 0;
     const char *names[HM_LARGE_SOURCES] = {0};
 
@@ -465,25 +469,27 @@ static void intervals_are_quantiles(void **state)
             struct hm_large_device device;
             struct hm_large_step step;
             size_t s = 0;
-            if (!p[i].healthy)
+            assert_int_equal(hm__large_row_prepare(&rows->rows[i], &device, NULL), 0);
+            if (!p[i].healthy || device.family == HM_FAMILY_OTHER)
                 continue;
             while (names[s] && strcmp(names[s], p[i].row->source) != 0)
                 s++;
             names[s] = p[i].row->source;
             if (pass == 0) {
-                groups += counts[s][p[i].group]++ == 0;
+                counts[s][p[i].group]++;
                 continue;
             }
-            assert_int_equal(hm__large_row_prepare(&rows->rows[i], &device, NULL), 0);
+            const double weight = 1 / fmax(FEW_ROWS, counts[s][p[i].group]);
+            groups += weight;
             hm__large_row_eval(p[i].row, &device, hm__large_without(p[i].row->source), &step);
             const struct hm_large_interval all =
                 hm__large_interval(&hm__large_spreads[0].spread, &device, &p[i].row->work, &step);
-            above += (p[i].row->time_s > all.high * step.time_s) / counts[s][p[i].group];
-            below += (p[i].row->time_s < all.low * step.time_s) / counts[s][p[i].group];
+            above += weight * (p[i].row->time_s > all.high * step.time_s);
+            below += weight * (p[i].row->time_s < all.low * step.time_s);
         }
     print_message("# above %.3f, below %.3f of %g groups\n", above / groups, below / groups,
                   groups);
-    assert_true(groups == 14);
+    assert_true(groups > 14 && groups < 20);
     assert_true(above / groups > .015 && above / groups < .065);
     assert_true(below / groups > .015 && below / groups < .065);
     free(p);
@@ -729,8 +735,10 @@ static void unmeasured_steps_have_wide_intervals(void **state)
     static const char *const measured[] = {"v100-16gb-sxm", "a100-40gb-sxm", "a100-80gb-sxm",
                                            "h100-sxm",      "h200",          "b200",
                                            "b300",          "gb200"};
-    static const char *const others[] = {"rtx-3090",  "rtx-4090", "l40s",    "a30",
-                                         "h100-pcie", "mi300x",   "tpu-v5p", "gaudi-3"};
+    static const char *const others[] = {"rtx-3090",  "rtx-4090", "l40s",  "a30",
+                                         "h100-pcie", "tpu-v6e",  "mi300a"};
+    static const char *const known[] = {"mi300x",  "mi250x",   "tpu-v4", "tpu-v5e",
+                                        "tpu-v5p", "trainium", "gaudi-3"};
     bool unmeasured, unused;
 
     (void)state;
@@ -743,6 +751,11 @@ static void unmeasured_steps_have_wide_intervals(void **state)
         double width = interval_width(others[i], &unmeasured);
         if (!unmeasured || width < 1.7 * interval_width("a100-80gb-sxm", &unused))
             fail_msg("%s: width %g", others[i], width);
+    }
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+        double width = interval_width(known[i], &unmeasured);
+        if (unmeasured || !(width < .8 * interval_width("tpu-v6e", &unused)))
+            fail_msg("%s: width %g", known[i], width);
     }
 }
 

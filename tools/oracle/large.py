@@ -365,7 +365,7 @@ def step(j):
         compute = m * L * (F + R)
         layers_w = L
     else:
-        if j.weigh_head:
+        if j.weigh_head or n.layers % p:
             last, layers_w = last_stage(j, (hf + hb) / per_layer)
         else:
             layers_w = last = stage_layers
@@ -411,7 +411,7 @@ def memory(j):
     moe = n.expert_layers()
     mix = [(L - moe) / L, moe / L]
     stage = ceil(L / p)
-    if j.weigh_head and p > 1:
+    if p > 1 and (j.weigh_head or n.layers % p):
         one = (n.attention() + (n.dense_mlp() if mix[0] else n.moe_mlp(n.experts)))
         last, stage = last_stage(j, n.vocab * n.hidden / one)
     dense = sum(mix[i] * layer_params(j, i == 1)[0] for i in (0, 1) if mix[i])

@@ -29,6 +29,7 @@ enum large_column_kind {
     COLUMN_FLAGS,     /* The cells hold words of `choices`, joined by +. */
     COLUMN_SLASHES,   /* The cells hold numbers joined by slashes, which are stored in consecutive
                          members. */
+    COLUMN_AXES,      /* The cells hold lengths joined by x, or are empty. */
 };
 
 struct column {
@@ -36,10 +37,11 @@ struct column {
     enum large_column_kind kind;
     size_t offset;
     const char *const *choices;
-    int count; /* Number of numbers in a cell; used only for COLUMN_SLASHES. */
+    /* How many numbers a cell holds, or at most; for COLUMN_SLASHES and COLUMN_AXES only. */
+    int count;
 };
 
-static const char *const outcomes[] = {"ran", "oom", "failed", NULL};
+static const char *const outcomes[] = {"ran", "oom", "failed", "timed", NULL};
 
 #define AT(member) offsetof(struct hm_large_row, member)
 
@@ -63,8 +65,8 @@ static const struct column columns[] = {
     {"dense_layers", COLUMN_NUMBER, AT(network.dense_layers), NULL, 0},
     {"latent", COLUMN_SLASHES, AT(network.latent), NULL, 5},
     {"sequence", COLUMN_NUMBER, AT(work.sequence), NULL, 0},
-    {"speed", COLUMN_UNKNOWN, AT(speed), NULL, 0},
     {"per_node", COLUMN_NUMBER, AT(per_node), NULL, 0},
+    {"torus", COLUMN_AXES, AT(torus), NULL, HM_TORUS_AXES},
     {"network_gbit", COLUMN_GBIT, AT(network_bytes_per_s), NULL, 0},
     {"tensor", COLUMN_NUMBER, AT(layout.tensor), NULL, 0},
     {"pipeline", COLUMN_NUMBER, AT(layout.pipeline), NULL, 0},
@@ -135,6 +137,18 @@ static bool read_slashes(const char *text, double *values, int count)
     return *text == '\0';
 }
 
+/* Reads the axes of a torus, such as 16x16 or 8x8x4. */
+static bool read_axes(const char *text, double *values, int count)
+{
+    for (int i = 0; *text && i < count; i++) {
+        values[i] = read_number(text, 'x', &text);
+        if (!(values[i] >= 1) || (*text == 'x' && (text[1] == '\0' || i + 1 == count)))
+            return false;
+        text += *text == 'x';
+    }
+    return *text == '\0';
+}
+
 static bool read_flags(const char *text, char *row)
 {
     while (*text) {
@@ -177,6 +191,10 @@ static int read_cell(const struct hm_csv *csv, const struct column *column, cons
         return read_slashes(text, number, column->count)
                    ? 0
                    : column_fail(csv, column, text, "numbers joined by slashes", err);
+    case COLUMN_AXES:
+        return read_axes(text, number, column->count)
+                   ? 0
+                   : column_fail(csv, column, text, "up to three lengths joined by x", err);
     case COLUMN_RECOMPUTE:
         row->recompute_unknown = *text == '\0';
         text = *text ? text : column->choices[0];
