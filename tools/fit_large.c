@@ -38,11 +38,6 @@ struct fit_data {
                       k. */
 };
 
-static const char *const names[] = {
-#define NAME(name, sheet, least, most) #name,
-    HM_LARGE_CONSTANT_MAP(NAME)
-#undef NAME
-};
 static const double sheet[] = {
 #define SHEET(name, value, least, most) value,
     HM_LARGE_CONSTANT_MAP(SHEET)
@@ -74,16 +69,18 @@ static const struct {
     double weight;
 } weighed[] = {{"nemo_h100", .4}, {"nemo_gb200", 0}, {"jax_h100", 0}};
 
-static const char opening[] = "/*\n"
-                              " * Made by tools/fit_large.c from data/large.csv; do not edit. "
-                              "Constants fitted to all sources and\n"
-                              " * without each source, and the ends of 90 % intervals of "
-                              "ln(measured/predicted), each row\n"
-                              " * predicted by constants that were fitted without its source.\n"
-                              " */\n"
-                              "#include \"large.h\"\n"
-                              "\n"
-                              "const struct hm_large_set hm__large_sets[] = {\n";
+static const char opening[] =
+    "/*\n"
+    " * Made by tools/fit_large.c from data/large.csv; do not edit. "
+    "Constants fitted to all sources and\n"
+    " * without each source, and the ends of 90 % intervals of "
+    "ln(measured/predicted), each row\n"
+    " * predicted by constants that were fitted without its source. Constants have the order of\n"
+    " * HM_LARGE_CONSTANT_MAP.\n"
+    " */\n"
+    "#include \"large.h\"\n"
+    "\n"
+    "const struct hm_large_set hm__large_sets[] = {\n";
 static const char between[] = "    {NULL, {0}},\n"
                               "};\n"
                               "\n"
@@ -249,7 +246,7 @@ static void put_set(const char *name, const struct hm_large_constants *c)
 
     printf("    {\"%s\",\n     {", name);
     for (int k = 0; k < HM_LARGE_CONSTANTS; k++)
-        printf(".%s = %.4g,\n      ", names[k], values[k]);
+        printf("%s%.4g", k ? ", " : "", values[k]);
     printf("}},\n");
 }
 

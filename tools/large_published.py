@@ -8,9 +8,9 @@ SOURCES = {
                   "NVIDIA/dgxc-benchmarking:llama3.1, nemo_megatron, nemotron, grok1 (NeMo 24.09 to 25.04); recomputation is not stated"],
     "nemo_gb200": ["NVIDIA/dgxc-benchmarking:llama3.1, nemotron, grok1 (NeMo 25.04); recomputation is not stated"],
     "jax_h100": ["NVIDIA/dgxc-benchmarking:maxtext/README_70b.md; recomputation follows from what fits in memory"],
-    "bigscience": ["bigscience-workshop/bigscience:train/tr11-176B-ml/chronicles-prequel.md; memory by nvidia-smi less 4 GB of driver, libraries and cache; kernels were "
+    "bigscience": ["bigscience-workshop/bigscience:train/tr11-176B-ml/chronicles-prequel.md; memory by nvidia-smi less 4 GB of driver and cache; kernels were "
                    "launched one after the other (CUDA_LAUNCH_BLOCKING=1), so that times are not compared"],
-    "maxtext_tpu": ["AI-Hypercomputer/maxtext:MaxText/configs/v4, v5e and v5p, README.md and scripts; rates count the whole attention matrix"],
+    "maxtext_tpu": ["AI-Hypercomputer/maxtext:MaxText/configs/v4, v5e and v5p, README.md and scripts; rates count all of the attention matrix"],
     "neuron_trn1": ["aws-neuron/aws-neuron-sdk:general/benchmarks/trn1/training_data_decoder.csv (2.16) and about-neuron (2.24); a chip is a worker"],
     "lumi_mi250x": ["spyysalo/lumi-llm-scaling:meg-ds/README.md and scripts; a die is a worker"],
 }
@@ -28,7 +28,7 @@ MODELS = {
     "Llama3-70B": (80, 8192, 28672, 64, 8, 128, 128256, 1, 0),
     "Llama3.1-405B": (126, 16384, 53248, 128, 16, 128, 128256, 1, 0),
     # The recipes of 24.09 take the vocabulary of GPT-2, and fewer layers on few workers.
-    "Llama3.1-405B GPT-2 vocabulary": (126, 16384, 53248, 128, 16, 128, 50304, 1, 0),
+    "Llama3.1-405B 50k words": (126, 16384, 53248, 128, 16, 128, 50304, 1, 0),
     "Llama3.1-405B 7 layers": (7, 16384, 53248, 128, 16, 128, 50304, 1, 0),
     "Llama3.1-405B 21 layers": (21, 16384, 53248, 128, 16, 128, 50304, 1, 0),
     "Llama3.1-405B 42 layers": (42, 16384, 53248, 128, 16, 128, 50304, 1, 0),
@@ -50,7 +50,7 @@ MODELS = {
 }
 KEYS = ("layers hidden ffn heads kv_heads head_dim vocabulary gated tied experts experts_per_token expert_ffn shared_ffn "
         "dense_layers").split()
-ALL = "data+gather+tensor+pipeline+split+gate"
+ALL = "all+gate"  # data+gather+tensor+pipeline+split, and a fused gate
 rows = []
 
 
@@ -93,12 +93,12 @@ def nemo():
             ("bf16", "Llama3.1-405B 7 layers", (8, 1, 2, 1), 8192, 1, [(32, 126)], (8.85,), {}),
             ("bf16", "Llama3.1-405B 21 layers", (8, 3, 2, 7), 8192, 1, [(96, 126)], (8.75,), {}),
             ("bf16", "Llama3.1-405B 42 layers", (8, 3, 2, 7), 8192, 1, [(192, 252)], (16.93,), {}),
-            ("bf16", "Llama3.1-405B GPT-2 vocabulary", (8, 9, 2, 7), 8192, 1, [(576, 252), (1152, 504), (2304, 1008)],
+            ("bf16", "Llama3.1-405B 50k words", (8, 9, 2, 7), 8192, 1, [(576, 252), (1152, 504), (2304, 1008)],
              (17.20, 17.52, 17.62), {}),
             ("fp8", "Llama3.1-405B 7 layers", (8, 1, 2, 1), 8192, 1, [(32, 126)], (5.80,), {}),
             ("fp8", "Llama3.1-405B 21 layers", (8, 3, 2, 7), 8192, 1, [(96, 126)], (5.71,), {}),
             ("fp8", "Llama3.1-405B 42 layers", (8, 3, 2, 7), 8192, 1, [(192, 252)], (11.00,), {}),
-            ("fp8", "Llama3.1-405B GPT-2 vocabulary", (8, 9, 2, 7), 8192, 1, [(576, 252), (1152, 504), (2304, 1008)],
+            ("fp8", "Llama3.1-405B 50k words", (8, 9, 2, 7), 8192, 1, [(576, 252), (1152, 504), (2304, 1008)],
              (11.24, 11.31, 12.35), {}),
             ("bf16", "GPT-3 175B", (4, 8, 1, 12), 2048, 1, [(n, 2 * n) for n in weak[1:]], (8.309, 8.408, 8.42, 8.453, 8.49), {}),
             ("fp8", "GPT-3 175B", (4, 8, 1, 12), 2048, 1, [(n, 2 * n) for n in weak[1:]], (5.626, 5.725, 5.774, 5.82, 5.96), {}),
@@ -193,9 +193,11 @@ BIGSCIENCE_WEIGHED = [
 
 
 def bigscience():
-    for table, early, half in ((BIGSCIENCE_EARLY, " early", True), (BIGSCIENCE, "", True), (BIGSCIENCE_WEIGHED, "", False)):
+    for table, half in ((BIGSCIENCE_EARLY, True), (BIGSCIENCE, True), (BIGSCIENCE_WEIGHED, False)):
         for layers, hidden, heads, data, t, p, micro, batch, gigabytes, time in table:
-            add("bigscience", f"GPT {layers}x{hidden} {heads} heads{early}",
+            if time and not gigabytes:
+                continue
+            add("bigscience", f"GPT {layers}x{hidden}x{heads}",
                 (layers, hidden, 4 * hidden, heads, heads, hidden // heads, 250880, 0, 1), sequence=2048,
                 device="a100-80gb-sxm", network_gbit=400, workers=data * t * p, tensor=t, pipeline=p, micro_batch=micro,
                 batch=batch, recompute="full", precision="fp16" if half else "bf16", attention="unfused",

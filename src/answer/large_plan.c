@@ -251,8 +251,8 @@ static int machine_correct(struct hm_large_machine *m, const struct hm_large_job
     return rc;
 }
 
-/* Treats all workers of a torus as one node. If the cluster has no fabric, it has only this
- * node. */
+/* Treats all workers of a torus as one node, which has the network of all its machines. If the
+ * cluster has no fabric, it has only this node. */
 static void set_torus(const struct hm_large_job *job, struct hm_large_device *device)
 {
     device->per_node = 1;
@@ -261,6 +261,7 @@ static void set_torus(const struct hm_large_job *job, struct hm_large_device *de
         if (job->torus[i] > 0)
             device->per_node *= job->torus[i];
     }
+    device->network_bytes_per_s *= fmax(1, device->per_node / device->machine_workers);
     if (!(device->max_nodes >= device->per_node / device->machine_workers))
         device->max_nodes = device->per_node / device->machine_workers;
 }

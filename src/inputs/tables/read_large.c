@@ -149,10 +149,18 @@ static bool read_axes(const char *text, double *values, int count)
     return *text == '\0';
 }
 
+/* Reads words joined by +; the word `all` stands for everything that overlaps. */
 static bool read_flags(const char *text, char *row)
 {
+    static const char all[] = "all";
+
     while (*text) {
         size_t length = strcspn(text, "+"), i = 0;
+        if (length == sizeof(all) - 1 && strncmp(text, all, length) == 0) {
+            read_flags("data+gather+tensor+pipeline+split", row);
+            text += length + (text[length] == '+');
+            continue;
+        }
         while (i < sizeof(flags) / sizeof(flags[0]) &&
                (strlen(flags[i].name) != length || strncmp(flags[i].name, text, length) != 0))
             i++;
