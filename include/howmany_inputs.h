@@ -506,6 +506,7 @@ struct hm_job {
     double precision;  /* Bits of a parameter and of its gradient: 16, 32 or 64. */
     enum hm_math math; /* Number format of matrix products. */
     enum hm_software software;
+    bool channels_last; /* Images are stored position by position (NHWC). */
     enum hm_framework framework;
     enum hm_input input;
     double bucket_bytes; /* Size in bytes of the gradients that are sent together with

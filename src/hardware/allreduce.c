@@ -5,9 +5,9 @@
  * The workers of a node add up their messages over the links inside it, each sending 2(g-1)/g M
  * bytes; the nodes exchange the sums through their ports, sending 2(N-1)/N M bytes each. Both
  * stages run as one pipeline, so the transfer time x is the time of the slower stage. If the switch
- * of a node adds up the messages itself (NVLink SHARP), the links of a single node carry fewer
- * bytes. The time of small messages consists of a start cost, a hop from each worker of a node to
- * the next, and a tree of nodes:
+ * of a node adds up the messages itself (NVLink SHARP), the links carry fewer bytes; switches of
+ * several servers form a tree, those of several racks do not. The time of small messages consists
+ * of a start cost, a hop from each worker of a node to the next, and a tree of nodes:
  *
  *     start + 2 (g-1) link latency + 2 ceil(log2 N) fabric latency
  *
@@ -16,7 +16,7 @@
  * `half`). The floor has a constant component for the links, which is not needed if a switch adds
  * up the messages, and several fabric latencies for each hop between nodes. Until the pipeline is
  * full, another fill * x/(fill+x) seconds are lost; between nodes, the pipeline holds a constant
- * number of bytes, so that slow ports take longer to fill.
+ * number of bytes for each worker of a node, so that slow ports take longer to fill.
  *
  * Limits: only one collective runs at a time, and the fabric is ideal except that each doubling of
  * the nodes loses a share of the bandwidth.
@@ -24,6 +24,9 @@
 #include "allreduce.h"
 
 #include <math.h>
+
+/* Most workers of a node whose switch takes part in a tree of several nodes. */
+static const double TREE_NODE_MOST = 16;
 
 static double up_log2(double n)
 {
@@ -41,7 +44,7 @@ static struct hm_allreduce allreduce_staged(double n, const struct hm_wires *w,
      * other links of a partly used node carry nothing. */
     if (w->link.mesh && inside > 1)
         link *= (inside - 1) / (w->per_node - 1);
-    bool adds = w->link.reduces && inside > 4 && nodes == 1;
+    bool adds = w->link.reduces && inside > 4 && (nodes == 1 || inside <= TREE_NODE_MOST);
     struct hm_allreduce a = {.scheme = HM_SCHEME_RING,
                              .latency_s = k->coll_start * 1e-6,
                              .half_bytes = k->coll_half * 1e3,
@@ -50,7 +53,8 @@ static struct hm_allreduce allreduce_staged(double n, const struct hm_wires *w,
     if (inside > 1) {
         a.latency_s += 2 * (inside - 1) * w->link.latency_s * k->coll_hop;
         a.floor_s = adds ? 0 : k->coll_simple * 1e-6;
-        a.per_byte_s = 2 * (inside - 1) / inside / (link * (adds ? k->coll_switch : 1));
+        double gain = !adds ? 1 : nodes > 1 ? k->coll_tree : k->coll_switch;
+        a.per_byte_s = 2 * (inside - 1) / inside / (link * gain);
     }
     if (nodes > 1) {
         double hops = 2 * up_log2(nodes), port = w->fabric.bandwidth_bytes_per_s * k->coll_port;
@@ -60,7 +64,7 @@ static struct hm_allreduce allreduce_staged(double n, const struct hm_wires *w,
         a.latency_s += hops * w->fabric.latency_s;
         a.floor_s += hops * k->coll_net * w->fabric.latency_s;
         a.per_byte_s = fmax(a.per_byte_s, 2 * (nodes - 1) / nodes / port);
-        a.fill_s += k->coll_chunk * 1e6 / port;
+        a.fill_s += k->coll_chunk * inside * 1e6 / port;
     }
     return a;
 }

@@ -20,6 +20,9 @@ const struct hm_constants hm__constants = {
     HM_CONSTANT_MAP(HM_CONSTANT_VALUE).cpu = &hm__cpu_constants, .frameworks = hm__framework_costs};
 #undef HM_CONSTANT_VALUE
 
+/* The clock of the card on which slow kernels were measured (H200). */
+static const double CLOCK_GHZ = 1.98;
+
 /* Returns the size in bytes of an activation in the number format. */
 static double math_bytes(enum hm_math math)
 {
@@ -101,6 +104,18 @@ static void device_set_measured(struct hm_device *d, const struct hm_calibration
         d->kernel_s = m->kernel_s;
 }
 
+/*
+ * Returns the clock of the processors in Hz, from their rate in fp32: a processor has vectors of
+ * 128 numbers, or of 64 where its clock would be below 1.1 GHz otherwise. NaN if no rate is known.
+ */
+static double node_clock(const struct hm_node *node)
+{
+    static const double LANES = 128, LEAST = 1.1e9;
+    double clock = node->flops_32 / (2 * LANES * node->processors);
+
+    return clock < LEAST ? 2 * clock : clock;
+}
+
 bool hm__device_init(struct hm_device *d, const struct hm_node *node, enum hm_math math,
                      double bits, enum hm_software software, const struct hm_constants *constants)
 {
@@ -132,6 +147,8 @@ bool hm__device_init(struct hm_device *d, const struct hm_node *node, enum hm_ma
                             .kernel_s = k->kernel * 1e-6,
                             .conv_speed = 1,
                             .k = k};
+    double speed = node_clock(node) / (CLOCK_GHZ * 1e9);
+    d->slow_bytes = 1e9 * node->processors * (speed > 0 ? fmin(fmax(speed, 0.4), 1.5) : 1);
     device_set_measured(d, &node->measured);
     return !cpu || hm__cpu_init(&d->cpu, node, rate, d->value_bytes, k->cpu);
 }
@@ -156,7 +173,7 @@ double hm__device_stream_slow(const struct hm_device *d, double bytes, double ra
 
     if (d->cpu.k)
         return hm__cpu_stream(&d->cpu, bytes);
-    return bytes / fmin(most, rate * 1e9 * d->processors) + d->kernel_s;
+    return bytes / fmin(most, rate * d->slow_bytes) + d->kernel_s;
 }
 
 double hm__device_kept_traffic(const struct hm_device *d)
@@ -176,6 +193,9 @@ static double align_factor(const struct hm_device *d, double side)
     return fmod(side, 2) == 0 ? d->k->gemm_align2 : d->k->gemm_align1;
 }
 
+/* Most parts into which the inner dimension of a product is split. */
+static const double SPLITS_MOST = 256;
+
 static const struct tile {
     double m, n, efficiency;
 } tiles[] = {{256, 128, 1},  {128, 256, 1},  {128, 128, 0.93},
@@ -194,7 +214,7 @@ static double tiles_time(const struct hm_device *d, double m, double n, double k
         const struct tile *t = &tiles[i];
         double shrink = d->matrix_units ? t->efficiency : fmax(t->efficiency, 0.9);
         double count = ceil(m / t->m) * ceil(n / t->n) * batch;
-        for (double split = 1; split <= 8; split *= 2) {
+        for (double split = 1; split <= SPLITS_MOST; split *= 2) {
             if (split > 1 && (count * split > 2 * d->processors || k / split < 512))
                 break;
             double parts = count * split / d->processors;
@@ -233,6 +253,8 @@ static double depthwise_time(const struct hm_device *d, const struct hm_conv *c,
                   : pass == HM_PASS_DATA  ? d->k->depth_data
                                           : d->k->depth_weight;
 
+    if (d->math == HM_MATH_FP16)
+        rate *= d->k->depth_half;
     /* The kernels compute one value at a time, so the time is proportional to the window size. */
     return hm__device_stream_slow(d, values * d->value_bytes * fmax(1, c->window / 9), rate);
 }
@@ -251,6 +273,10 @@ static double conv_efficiency(const struct hm_device *d, const struct hm_conv *c
         efficiency = c->window >= 9 && c->stride == 1 && c->groups == 1
                          ? k->conv_plain * k->conv_winograd
                          : k->conv_plain;
+    if (d->matrix_units) {
+        double fed = k->conv_feed * 1e12 * d->processors;
+        efficiency *= fed / (fed + d->rate * d->reach);
+    }
     if (c->in / c->groups < 8 && c->groups == 1)
         efficiency *= d->matrix_units ? k->conv_few : 0.7;
     if (c->window == 1)
@@ -310,8 +336,8 @@ double hm__device_conv(const struct hm_device *d, const struct hm_conv *c, enum 
      * Eager frameworks store images channel by channel (NCHW), but matrix units need all channels
      * of a position together (NHWC), so the layout is converted.
      */
-    bool moves =
-        d->software == HM_SOFTWARE_EAGER && d->matrix_units && (c->window > 1 || c->stride > 1);
+    bool moves = d->software == HM_SOFTWARE_EAGER && !d->channels_last && d->matrix_units &&
+                 (c->window > 1 || c->stride > 1);
     if (moves) {
         double in = c->batch * c->in * c->in_places, made = c->batch * c->out * c->out_places;
         double values = pass == HM_PASS_FORWARD ? in + made : pass == HM_PASS_DATA ? made + in : in;
@@ -330,29 +356,48 @@ double hm__device_norm(const struct hm_device *d, double values, double channels
         return hm__device_stream(d, bytes * hm__device_kept_traffic(d), k->stream);
     /* One block of threads sums a channel, so the rate is low if there are few channels. */
     double rate = fmin(d->bandwidth * fraction, channels * k->norm_channel * 1e9);
-    double slow = d->math == HM_MATH_BF16 || d->math == HM_MATH_FP8 ? k->norm_slow
-                  : d->math == HM_MATH_FP16                         ? k->norm_half
-                                                                    : 0;
-    if (slow > 0 && d->processors > 0)
-        rate = fmin(rate, d->processors * slow * 1e9);
+    double slow = d->channels_last                                    ? k->norm_last
+                  : d->math == HM_MATH_BF16 || d->math == HM_MATH_FP8 ? k->norm_slow
+                  : d->math == HM_MATH_FP16                           ? k->norm_half
+                                                                      : 0;
+    if (slow > 0 && d->slow_bytes > 0)
+        rate = fmin(rate, d->slow_bytes * slow);
     return bytes / rate + 2 * d->kernel_s;
+}
+
+/*
+ * Returns the time in seconds of attention that writes its scores to memory: two products for each
+ * head, and passes over the scores for softmax and dropout. The backward pass has four products.
+ */
+static double unfused_time(const struct hm_device *d, double heads, double length, double width,
+                           bool backward)
+{
+    double products = product_time(d, length, length, width, heads, 1) +
+                      product_time(d, length, width, length, heads, 1);
+    double bytes = heads * length * length * d->k->score_bytes * d->value_bytes / 2;
+
+    return (backward ? 2 : 1) * (products + hm__device_stream(d, bytes, d->k->stream));
 }
 
 double hm__device_attention(const struct hm_device *d, double batch, double heads, double length,
                             double width, bool backward)
 {
     const struct hm_constants *k = d->k;
-    double flop = 4 * batch * heads * length * length * width;
+    double flop = (backward ? 2.5 : 1) * 4 * batch * heads * length * length * width;
 
     if (d->cpu.k)
-        return hm__cpu_loop(&d->cpu, (backward ? 2.5 : 1) * flop,
-                            d->cpu.reach * d->cpu.k->attention,
+        return hm__cpu_loop(&d->cpu, flop, d->cpu.reach * d->cpu.k->attention,
                             8 * batch * heads * length * width * d->value_bytes);
-    double efficiency = k->flash * pow(fmin(1, width / 128), 0.4) * length / (length + 256);
+    /* Fused kernels compute exponentials beside the products, so a processor has a limit of its
+     * own, which fast matrix units do not raise. */
+    double own = k->flash * 1e12 * d->processors, units = d->rate * d->reach;
+    double rate = own * units / (own + units) * pow(fmin(1, width / 128), 0.4) * length /
+                  (length + k->flash_length);
 
     if (d->value_bytes > 2)
-        efficiency *= k->flash_wide;
+        rate *= k->flash_wide;
     if (backward)
-        efficiency *= k->flash_backward;
-    return (backward ? 2.5 : 1) * flop / (d->rate * efficiency) + 2 * d->kernel_s;
+        rate *= k->flash_backward;
+    return fmin(flop / rate + 2 * d->kernel_s,
+                unfused_time(d, batch * heads, length, width, backward));
 }

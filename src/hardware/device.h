@@ -16,6 +16,8 @@ struct hm_device {
     double reach;       /* Fraction of the peak that the largest matrix products reach. */
     double bandwidth;   /* Peak bytes/s of the memory. */
     double processors;  /* Number of multiprocessors that share a matrix product. */
+    double slow_bytes;  /* Bytes/s that all processors move together for each GB/s that a slow
+                           kernel has on one processor at the clock of an H200. */
     double value_bytes; /* Size of one activation in bytes. */
     double kernel_s;    /* Time in seconds of a small kernel from its start to its end. */
     /* Peak and reached fraction with 16 bits. Convolutions run with 16 bits if `math` is fp8,
@@ -23,7 +25,8 @@ struct hm_device {
     double wide_rate, wide_reach;
     double conv_speed; /* Measured speed of convolutions relative to the speed that follows from the
                           constants. */
-    bool matrix_units; /* True if matrix products run on matrix units, which need aligned rows. */
+    bool channels_last; /* True if images are stored position by position (NHWC). */
+    bool matrix_units;  /* True if matrix products run on matrix units, which need aligned rows. */
     const struct hm_constants *k;
     /* The cores of a worker without an accelerator; cpu.k is NULL if the worker has an
      * accelerator. */

@@ -28,10 +28,13 @@ static bool step_device_init(struct hm_device *device, const struct hm_job *job,
 {
     bool compiled = cluster && job->software == HM_SOFTWARE_EAGER && hm__cluster_compiles(cluster);
 
-    return cluster && cluster->roofline && !job->compute && job->network &&
-           job->network->layer_count > 0 &&
-           hm__device_init(device, &cluster->node, hm__model_math(job), job->precision,
-                           compiled ? HM_SOFTWARE_COMPILED : job->software, constants);
+    if (!cluster || !cluster->roofline || job->compute || !job->network ||
+        job->network->layer_count == 0 ||
+        !hm__device_init(device, &cluster->node, hm__model_math(job), job->precision,
+                         compiled ? HM_SOFTWARE_COMPILED : job->software, constants))
+        return false;
+    device->channels_last = job->channels_last;
+    return true;
 }
 
 bool hm__model_by_operations(const struct hm_job *job, const struct hm_cluster *cluster)

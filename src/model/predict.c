@@ -46,5 +46,5 @@ double hm__predict_allreduce(const struct hm_cluster *cluster, double n, double 
 
 struct hm_interval hm__predict_allreduce_interval(void)
 {
-    return (struct hm_interval){0.67, 1.82};
+    return (struct hm_interval){0.7, 1.63};
 }

@@ -150,6 +150,80 @@ static void convolutions_in_fp8_have_16_bits(void **state)
                 0.7 * hm__device_gemm(&wide, 8192, 8192, 8192, 1));
 }
 
+/* Images that are stored position by position need no change of layout: two copies of the values
+ * that a pass reads and writes, and the start of two kernels. Pointwise convolutions need none in
+ * either case. */
+static void channels_last_saves_the_copies(void **state)
+{
+    struct hm_conv conv = {.batch = 64,
+                           .in = 128,
+                           .out = 256,
+                           .in_places = 784,
+                           .out_places = 784,
+                           .window = 9,
+                           .stride = 1,
+                           .groups = 1};
+    const struct hm_node node = card(312e12, 2e12, 108, 0.8);
+    const double in = 64 * 128 * 784.0, out = 64 * 256 * 784.0;
+    const double moved[] = {in + out, out + in, in};
+    struct hm_device first, last;
+
+    (void)state;
+    assert_true(hm__device_init(&first, &node, HM_MATH_BF16, 32, HM_SOFTWARE_EAGER, NULL));
+    last = first;
+    last.channels_last = true;
+    for (int pass = HM_PASS_FORWARD; pass <= HM_PASS_WEIGHT; pass++) {
+        double copies = 2 * moved[pass] * 2 / (2e12 * hm__constants.layout);
+        assert_near(hm__device_conv(&first, &conv, (enum hm_pass)pass) -
+                        hm__device_conv(&last, &conv, (enum hm_pass)pass),
+                    copies + 2e-6 * hm__constants.kernel, 1e-9);
+    }
+    conv.window = 1;
+    assert_true(hm__device_conv(&first, &conv, HM_PASS_FORWARD) ==
+                hm__device_conv(&last, &conv, HM_PASS_FORWARD));
+    assert_true(hm__device_norm(&last, 1e8, 256, true) < hm__device_norm(&first, 1e8, 256, true));
+}
+
+/* A product with few results and a long inner dimension, as in the gradient of the weights of a
+ * first layer, is split until all processors work: 64 x 64 results on 108 processors take less
+ * than four times as long as on 27 of them, and more processors never make it slower. */
+static void long_products_are_split_over_all_processors(void **state)
+{
+    const struct hm_node few = card(312e12 / 4, 2e12, 27, 0.8), all = card(312e12, 2e12, 108, 0.8);
+    struct hm_device a, b;
+
+    (void)state;
+    assert_true(hm__device_init(&a, &few, HM_MATH_BF16, 32, HM_SOFTWARE_EAGER, NULL));
+    assert_true(hm__device_init(&b, &all, HM_MATH_BF16, 32, HM_SOFTWARE_EAGER, NULL));
+    double slow = hm__device_gemm(&a, 64, 64, 4e6, 1), fast = hm__device_gemm(&b, 64, 64, 4e6, 1);
+    assert_in_range((unsigned long)(100 * slow / fast), 250, 400);
+}
+
+/* Attention: a fused kernel has a rate of its own for each processor, so matrix units that are
+ * twice as fast make it less than twice as fast; without matrix units it is never slower than its
+ * products and the passes over the scores. */
+static void attention_has_a_limit_of_its_own(void **state)
+{
+    const struct hm_node slow = card(150e12, 2e12, 108, 0.8), fast = card(300e12, 2e12, 108, 0.8);
+    const struct hm_node plain = {.flops_32 = 15e12,
+                                  .memory_bandwidth_bytes_per_s = 0.9e12,
+                                  .processors = 80,
+                                  .matrix_efficiency = 0.8};
+    struct hm_device a, b, c;
+
+    (void)state;
+    assert_true(hm__device_init(&a, &slow, HM_MATH_BF16, 32, HM_SOFTWARE_EAGER, NULL));
+    assert_true(hm__device_init(&b, &fast, HM_MATH_BF16, 32, HM_SOFTWARE_EAGER, NULL));
+    double ratio = hm__device_attention(&a, 64, 16, 2048, 128, false) /
+                   hm__device_attention(&b, 64, 16, 2048, 128, false);
+    assert_true(ratio > 1.05 && ratio < 1.95);
+    assert_true(hm__device_init(&c, &plain, HM_MATH_FP32, 32, HM_SOFTWARE_EAGER, NULL));
+    double scores = 24 * 12 * 384.0 * 384;
+    double limit = 3 * hm__device_gemm(&c, 384, 384, 64, 24 * 12) +
+                   hm__device_stream(&c, scores * 4 * hm__constants.score_bytes, 0.5);
+    assert_true(hm__device_attention(&c, 24, 12, 384, 64, false) < limit);
+}
+
 static double allreduce_seconds(double n, double bytes, const struct hm_wires *w)
 {
     struct hm_allreduce a = hm__allreduce_init(HM_SCHEME_BEST, n, w, &hm__constants);
@@ -227,13 +301,20 @@ static void allreduces_agree_with_worked_examples(void **state)
          1e6,
          4.45199464e-05,
          3.73931624e-06},
+        /* The switches of two nodes add up messages and form a tree. */
+        {16,
+         {450e9, 3e-6, true, false},
+         {400e9, 3e-6, false, false},
+         1e9,
+         0.000507611347,
+         0.00388888889},
     };
     struct hm_constants k = hm__constants;
 
     (void)state;
     k.coll_start = 20, k.coll_hop = 0.5, k.coll_simple = 30, k.coll_net = 6, k.coll_half = 250;
-    k.coll_fill = 60, k.coll_chunk = 150, k.coll_link = 0.8, k.coll_port = 0.9;
-    k.coll_switch = 1.3, k.coll_nodes = 0.05;
+    k.coll_fill = 60, k.coll_chunk = 18.75, k.coll_link = 0.8, k.coll_port = 0.9;
+    k.coll_switch = 1.3, k.coll_tree = 1.25, k.coll_nodes = 0.05;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         const struct hm_wires wires = {
             .fabric = cases[i].fabric, .link = cases[i].link, .per_node = 8, .servers = 1};
@@ -253,6 +334,9 @@ int main(void)
         cmocka_unit_test(precisions_fall_back_to_what_a_card_has),
         cmocka_unit_test(the_default_is_mixed_precision),
         cmocka_unit_test(convolutions_in_fp8_have_16_bits),
+        cmocka_unit_test(channels_last_saves_the_copies),
+        cmocka_unit_test(long_products_are_split_over_all_processors),
+        cmocka_unit_test(attention_has_a_limit_of_its_own),
         cmocka_unit_test(an_allreduce_has_a_latency_floor_and_rising_bandwidth),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -48,6 +48,7 @@ static struct hm_device make_device(double value_bytes, enum hm_software softwar
                               .reach = 1,
                               .bandwidth = 1,
                               .processors = 1,
+                              .slow_bytes = 1e9,
                               .value_bytes = value_bytes,
                               .conv_speed = 1,
                               .matrix_units = true,
@@ -264,7 +265,8 @@ static void attention_projects_and_copies(void **state)
     struct hm_device d = make_device(4, HM_SOFTWARE_EAGER);
 
     (void)state;
-    k.flash = k.flash_wide = k.flash_backward = 1;
+    k.flash_wide = k.flash_backward = 1;
+    k.flash = 1e30;
     d.k = &k;
     double rows = 42, copies = 14 * 420 * 4 / 2;
     double forward = product(rows, 30, 10, 4) + product(rows, 10, 10, 4) + copies;
@@ -295,7 +297,8 @@ static void the_core_of_attention_has_no_projections(void **state)
     double copies = 14 * 420 * 4 / 2;
 
     (void)state;
-    k.flash = k.flash_wide = k.flash_backward = 1;
+    k.flash_wide = k.flash_backward = 1;
+    k.flash = 1e30, k.flash_length = 256;
     d.k = &k;
     check_step("attention", &d, &l, &place,
                &(struct wanted_step){copies, copies, 2 * 420 * 4, 6, 6, 2});
@@ -411,6 +414,7 @@ static void convolutions_add_their_bias(void **state)
 
     (void)state;
     k.conv_forward = k.conv_data = k.conv_weight = k.conv_few = k.conv_pointwise = 1;
+    k.conv_feed = 1e30;
     d.k = &k;
     for (int i = 0; i < 4; i++) {
         bool bias = i & 1, first = i & 2;

@@ -34,14 +34,15 @@ enum step_column {
     STEP_NEEDED,
     STEP_PLATFORM = STEP_NEEDED,
     STEP_HELD_OUT,
+    STEP_CHANNELS_LAST,
     STEP_COLUMNS
 };
 
 /* Columns of a table of steps; the columns starting with STEP_NEEDED may be missing. */
-static const char *const step_names[] = {"source",    "network",   "machine",   "fabric",
-                                         "n",         "batch",     "precision", "weights",
-                                         "optimizer", "software",  "step_s",    "memory_bytes",
-                                         "platform",  "held_out_s"};
+static const char *const step_names[] = {"source",    "network",    "machine",      "fabric",
+                                         "n",         "batch",      "precision",    "weights",
+                                         "optimizer", "software",   "step_s",       "memory_bytes",
+                                         "platform",  "held_out_s", "channels_last"};
 static const char *const collective_names[] = {"source", "machine", "fabric",
                                                "n",      "bytes",   "seconds"};
 
@@ -82,13 +83,15 @@ static int step_job(const struct hm_catalog *catalog, const struct hm_csv *csv, 
                     struct hm_job **ret_job, struct hm_err *err)
 {
     char text[JOB_TEXT];
-    const bool weights = *cells[STEP_WEIGHTS], fabric = *cells[STEP_FABRIC];
+    const bool weights = *cells[STEP_WEIGHTS], fabric = *cells[STEP_FABRIC],
+               last = *cells[STEP_CHANNELS_LAST];
     int used = snprintf(text, sizeof(text),
                         "network: '%s'\nbatch: '%s'\nscaling: weak\nprecision: '%s'\n%s%s%s"
-                        "optimizer: '%s'\nsoftware: '%s'\ncluster:\n  machine: '%s'\n%s%s%s",
+                        "optimizer: '%s'\nsoftware: '%s'\n%s%s%scluster:\n  machine: '%s'\n%s%s%s",
                         cells[STEP_NETWORK], cells[STEP_BATCH], cells[STEP_PRECISION],
                         weights ? "weights: '" : "", cells[STEP_WEIGHTS], weights ? "'\n" : "",
-                        cells[STEP_OPTIMIZER], cells[STEP_SOFTWARE], cells[STEP_MACHINE],
+                        cells[STEP_OPTIMIZER], cells[STEP_SOFTWARE], last ? "channels_last: " : "",
+                        cells[STEP_CHANNELS_LAST], last ? "\n" : "", cells[STEP_MACHINE],
                         fabric ? "  fabric: '" : "", cells[STEP_FABRIC], fabric ? "'\n" : "");
     int rc = used >= (int)sizeof(text)
                  ? hm__fail(err, HM_E_LIMIT, "the row is longer than %d bytes", JOB_TEXT)
