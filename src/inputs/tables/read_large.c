@@ -149,7 +149,7 @@ static bool read_axes(const char *text, double *values, int count)
     return *text == '\0';
 }
 
-/* Reads words joined by +; the word `all` stands for everything that overlaps. */
+/* Reads words joined by +; the word `all` means everything that overlaps. */
 static bool read_flags(const char *text, char *row)
 {
     static const char all[] = "all";
