@@ -20,6 +20,10 @@ const struct hm_constants hm__constants = {
     HM_CONSTANT_MAP(HM_CONSTANT_VALUE).cpu = &hm__cpu_constants, .frameworks = hm__framework_costs};
 #undef HM_CONSTANT_VALUE
 
+/* Accelerators with at most this many processors have a few large cores, each with matrix units of
+ * its own (TPU, Trainium), to which limits of a GPU's processor do not apply. */
+static const double CORES_MOST = 8;
+
 /* The clock of the card on which slow kernels were measured (H200). */
 static const double CLOCK_GHZ = 1.98;
 
@@ -273,7 +277,7 @@ static double conv_efficiency(const struct hm_device *d, const struct hm_conv *c
         efficiency = c->window >= 9 && c->stride == 1 && c->groups == 1
                          ? k->conv_plain * k->conv_winograd
                          : k->conv_plain;
-    if (d->matrix_units) {
+    if (d->matrix_units && d->processors > CORES_MOST) {
         double fed = k->conv_feed * 1e12 * d->processors;
         efficiency *= fed / (fed + d->rate * d->reach);
     }
@@ -390,8 +394,9 @@ double hm__device_attention(const struct hm_device *d, double batch, double head
                             8 * batch * heads * length * width * d->value_bytes);
     /* Fused kernels compute exponentials beside the products, so a processor has a limit of its
      * own, which fast matrix units do not raise. */
-    double own = k->flash * 1e12 * d->processors, units = d->rate * d->reach;
-    double rate = own * units / (own + units) * pow(fmin(1, width / 128), 0.4) * length /
+    double own = d->processors > CORES_MOST ? k->flash * 1e12 * d->processors : INFINITY;
+    double units = d->rate * d->reach;
+    double rate = 1 / (1 / own + 1 / units) * pow(fmin(1, width / 128), 0.4) * length /
                   (length + k->flash_length);
 
     if (d->value_bytes > 2)

@@ -219,12 +219,12 @@ async function frameTests({ test, once, open, fail }) {
     await page.reload();
     await page.getByLabel('This server needs a token:').fill('secret');
     await page.keyboard.press('Enter');
-    await wait(page, /^Use 11 × p5/);
+    await wait(page, /^Use 16 × p5/);
   });
 
   await once('a server that does not respond is reported', async () => {
     const page = await open();
-    await wait(page, /^Use 11 × p5/);
+    await wait(page, /^Use 16 × p5/);
     await page.route('**/v1/plan', (route) => route.abort());
     await page.locator('#batch').fill('100');
     await page.getByRole('alert').filter({ hasText: 'The server does not respond.' }).waitFor();
