@@ -121,7 +121,7 @@ static void bench_curve(const char *name, const char *text)
     hm_job_free(job);
 }
 
-/* Search machines of the catalog x all-reduce schemes x n, a million combinations. */
+/* Searches machines of the catalog x all-reduce schemes x n, a million combinations. */
 static void bench_search(const char *name, const char *network)
 {
     enum { MACHINES = 40 };

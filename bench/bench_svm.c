@@ -225,7 +225,7 @@ static double train_peer(struct liblinear *peer, double e)
            (double)usage.ru_stime.tv_sec + 1e-6 * (double)usage.ru_stime.tv_usec;
 }
 
-/* Read w of the model file, with the sign for label 1; features that it omits are 0. */
+/* Reads w of the model file, with the sign for label 1; features that it omits are 0. */
 static void read_model(struct liblinear *peer, size_t features)
 {
     FILE *file = fopen(peer->model, "r");

@@ -79,7 +79,7 @@ struct hm_kind {
 };
 
 /*
- * Add a kind of machine to a cluster created by hm_cluster_new. The machine is copied. Its name
+ * Adds a kind of machine to a cluster created by hm_cluster_new. The machine is copied. Its name
  * must differ from the names of the other kinds. The other fields of the cluster are copied from
  * its first kind.
  */
@@ -269,7 +269,7 @@ struct hm_question {
             HM_UNKNOWN, NULL, 0, HM_UNKNOWN                                                        \
     }
 
-/* Check every field. The error names the field, its value and the allowed range. */
+/* Checks every field. The error names the field, its value and the allowed range. */
 HM_API int hm_question_check(const struct hm_question *question, struct hm_err *err);
 
 /* ---- the answer ------------------------------------------------------------------------------ */
@@ -531,7 +531,7 @@ struct hm_answer {
 };
 
 /*
- * Answer a question. If clusters are given, they replace the cluster of the job; if schemes are
+ * Answers a question. If clusters are given, they replace the cluster of the job; if schemes are
  * given, they replace the all-reduce of the job. All combinations are compared, and the answer
  * describes the best one in full. A limit that no number of workers meets is not an error: see the
  * field `status`. clusters and schemes may be NULL with a count of 0. The answer contains a copy of
@@ -567,7 +567,7 @@ struct hm_validation {
 };
 
 /*
- * Compare the results of the library with the values that the job expects, and with the published
+ * Compares the results of the library with the values that the job expects, and with the published
  * sizes of its network.
  */
 HM_API int hm_validate(const struct hm_job *job, struct hm_validation **ret_validation,
@@ -575,7 +575,8 @@ HM_API int hm_validate(const struct hm_job *job, struct hm_validation **ret_vali
 HM_API void hm_validation_free(struct hm_validation *validation);
 
 /*
- * Get the name and the text of the built-in job file at index i. Returns false after the last file.
+ * Gets the name and the text of the built-in job file at index i. Returns false after the last
+ * file.
  */
 HM_API bool hm_example(size_t i, const char **ret_name, const char **ret_text, size_t *ret_length);
 
@@ -594,7 +595,7 @@ struct hm_style {
                          or .pdf. */
 };
 
-/* Render the answer in the given format. The caller frees *ret_text with hm_text_free. */
+/* Renders the answer in the given format. The caller frees *ret_text with hm_text_free. */
 HM_API int hm_answer_render(const struct hm_answer *answer, enum hm_format format,
                             const struct hm_style *style, char **ret_text, struct hm_err *err);
 

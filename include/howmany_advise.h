@@ -75,7 +75,7 @@ struct hm_traces_settings {
 };
 
 /*
- * Read traces from files, plain or gzip; "-" is standard input. A file contains JSON lines, as
+ * Reads traces from files, plain or gzip; "-" is standard input. A file contains JSON lines, as
  * written by `howmany train`, or CSV with a header: algorithm, m (or n, workers), iteration,
  * seconds or elapsed_s, loss (or objective), staleness (steps, or async), backups, rows (of the
  * training data); other columns are ignored. settings may be NULL.
@@ -86,7 +86,7 @@ HM_API int hm_traces_load(const char *const *paths, size_t count,
 HM_API int hm_traces_parse(const char *text, size_t length, const char *source,
                            const struct hm_traces_settings *settings, struct hm_traces **ret_traces,
                            struct hm_err *err);
-/* Check traces. The error names the trace, the field, its value and the allowed range. */
+/* Checks traces. The error names the trace, the field, its value and the allowed range. */
 HM_API int hm_traces_check(const struct hm_traces *traces, struct hm_err *err);
 HM_API void hm_traces_free(struct hm_traces *traces);
 
@@ -130,18 +130,19 @@ struct hm_paces {
     void *memory; /* Owns all memory of this struct. */
 };
 
-/* Get the time of an iteration in seconds from the times of traces, for each algorithm
- * separately. */
+/*
+ * Gets the time of an iteration in seconds from the times of traces, for each algorithm separately.
+ */
 HM_API int hm_paces_from_traces(const struct hm_traces *traces, struct hm_paces **ret_paces,
                                 struct hm_err *err);
 /*
- * Get the time of an iteration in seconds from a fit of runs. The times apply to one algorithm, or
+ * Gets the time of an iteration in seconds from a fit of runs. The times apply to one algorithm, or
  * to all if algorithm is NULL.
  */
 HM_API int hm_paces_from_fit(const struct hm_fit *fit, const char *algorithm,
                              struct hm_paces **ret_paces, struct hm_err *err);
 /*
- * Get the time of an iteration in seconds from the curve of a plan. The times apply to one
+ * Gets the time of an iteration in seconds from the curve of a plan. The times apply to one
  * algorithm, or to all if algorithm is NULL.
  */
 HM_API int hm_paces_from_answer(const struct hm_answer *answer, const char *algorithm,
@@ -342,12 +343,12 @@ struct hm_convergence {
     void *memory; /* Owns all memory of this struct. */
 };
 
-/* Fit the loss curve g(i, m) of each algorithm to traces. settings may be NULL. */
+/* Fits the loss curve g(i, m) of each algorithm to traces. settings may be NULL. */
 HM_API int hm_convergence_new(const struct hm_traces *traces,
                               const struct hm_converge_settings *settings,
                               struct hm_convergence **ret_convergence, struct hm_err *err);
 HM_API void hm_convergence_free(struct hm_convergence *convergence);
-/* Read the JSON that hm_convergence_render writes when style->table is true. */
+/* Reads the JSON that hm_convergence_render writes when style->table is true. */
 HM_API int hm_convergence_load(const char *path, struct hm_convergence **ret_convergence,
                                struct hm_err *err);
 HM_API int hm_convergence_parse(const char *text, size_t length, const char *source,
@@ -361,7 +362,7 @@ struct hm_g_prediction {
 };
 
 /*
- * Predict the losses of the algorithm at index `algorithm` on m workers after each of the given
+ * Predicts the losses of the algorithm at index `algorithm` on m workers after each of the given
  * numbers of iterations; ret_predictions has `count` elements.
  */
 HM_API int hm_convergence_predict(const struct hm_convergence *convergence, size_t algorithm,
@@ -369,7 +370,7 @@ HM_API int hm_convergence_predict(const struct hm_convergence *convergence, size
                                   struct hm_g_prediction *ret_predictions, struct hm_err *err);
 
 /*
- * Get the factor by which a staleness bound (INFINITY for asynchronous) multiplies the iterations
+ * Gets the factor by which a staleness bound (INFINITY for asynchronous) multiplies the iterations
  * of the algorithm at index `algorithm` on m workers. It is an error if there are no traces with
  * staleness.
  */
@@ -448,7 +449,7 @@ struct hm_holdout {
 };
 
 /*
- * Fit the loss curve g(i, m) without some of the traces, and compare the predictions with the
+ * Fits the loss curve g(i, m) without some of the traces, and compares the predictions with the
  * traces that were left out.
  */
 HM_API int hm_convergence_hold_out(const struct hm_traces *traces,
@@ -457,7 +458,7 @@ HM_API int hm_convergence_hold_out(const struct hm_traces *traces,
 HM_API void hm_holdout_free(struct hm_holdout *holdout);
 
 /*
- * Render the fit as text, JSON, CSV (the points: algorithm, m, iteration, loss) or a gnuplot
+ * Renders the fit as text, JSON, CSV (the points: algorithm, m, iteration, loss) or a gnuplot
  * script. holdout may be NULL. JSON with style->table contains all data, so that
  * hm_convergence_load can read it.
  */
@@ -612,7 +613,7 @@ struct hm_advice {
 };
 
 /*
- * Answer the question. The times f(m) of an iteration come from the last element of `paces` that
+ * Answers the question. The times f(m) of an iteration come from the last element of `paces` that
  * covers the algorithm; if none covers it, they come from `convergence`. paces may be NULL with a
  * count of 0.
  */
@@ -620,8 +621,10 @@ HM_API int hm_advise(const struct hm_convergence *convergence, const struct hm_p
                      size_t pace_count, const struct hm_advise_question *question,
                      struct hm_advice **ret_advice, struct hm_err *err);
 HM_API void hm_advice_free(struct hm_advice *advice);
-/* Render the advice as text, JSON, CSV or a gnuplot script that draws into style->file;
- * style->table adds a table of all candidates. */
+/*
+ * Renders the advice as text, JSON, CSV or a gnuplot script that draws into style->file;
+ * style->table adds a table of all candidates.
+ */
 HM_API int hm_advice_render(const struct hm_advice *advice, enum hm_format format,
                             const struct hm_style *style, char **ret_text, struct hm_err *err);
 
@@ -667,7 +670,7 @@ struct hm_study {
 };
 
 /*
- * Render the study as one self-contained HTML file with tables and charts. The caller frees
+ * Renders the study as one self-contained HTML file with tables and charts. The caller frees
  * *ret_html with hm_text_free.
  */
 HM_API int hm_study_render(const struct hm_study *study, char **ret_html, struct hm_err *err);

@@ -102,7 +102,7 @@ struct hm_err {
  */
 HM_API const char *hm_strerror(int code);
 
-/* Free a string that a function of this library returned through a char ** parameter. */
+/* Frees a string that a function of this library returned through a char ** parameter. */
 HM_API void hm_text_free(char *text);
 
 #ifdef __cplusplus

@@ -73,7 +73,7 @@ struct hm_runs {
 };
 
 /*
- * Create a table from arrays of `count` elements, which are copied. seconds[i] is the time of one
+ * Creates a table from arrays of `count` elements, which are copied. seconds[i] is the time of one
  * iteration on n[i] workers; NaN means that the run failed. seconds may be NULL for a table of
  * configurations to measure. `columns` are additional columns of `count` rows, such as size or
  * batch.
@@ -81,13 +81,13 @@ struct hm_runs {
 HM_API int hm_runs_new(const double *n, const double *seconds, size_t count,
                        const struct hm_column *columns, size_t column_count,
                        struct hm_runs **ret_runs, struct hm_err *err);
-/* Check the table. The error names the column, the row, the value and the allowed range. */
+/* Checks the table. The error names the column, the row, the value and the allowed range. */
 HM_API int hm_runs_check(const struct hm_runs *runs, struct hm_err *err);
 
 /*
- * Read runs from a file, plain or gzip: CSV with a header line, which may begin with #, or JSON
- * lines; "-" is standard input. Cells or the header may have units ("20 ms", "latency (ms)").
- * Times are given as seconds, as total and iterations, or as speedups. See docs/reference/fit.md.
+ * Reads runs from a file, plain or gzip: CSV with a header line, which may begin with #, or JSON
+ * lines; "-" is standard input. Cells or the header may have units ("20 ms", "latency (ms)"). Times
+ * are given as seconds, as total and iterations, or as speedups. See docs/reference/fit.md.
  */
 HM_API int hm_runs_load(const char *path, struct hm_runs **ret_runs, struct hm_err *err);
 HM_API int hm_runs_parse(const char *text, size_t length, const char *source,
@@ -96,8 +96,8 @@ HM_API void hm_runs_free(struct hm_runs *runs);
 /* Returns the column with the given name, or NULL if there is none. */
 HM_API const struct hm_column *hm_runs_column(const struct hm_runs *runs, const char *name);
 /*
- * Keep only the rows in which a column has the given value: "machine=m5.large", "size=1". If no row
- * has the value, this is an error and the table is unchanged.
+ * Keeps only the rows in which a column has the given value: "machine=m5.large", "size=1". If no
+ * row has the value, this is an error and the table is unchanged.
  */
 HM_API int hm_runs_where(struct hm_runs *runs, const char *condition, struct hm_err *err);
 
@@ -108,7 +108,9 @@ struct hm_axis {
     size_t count;
 };
 
-/* Create a table of configurations to measure: every combination of the axes, one of which is n. */
+/*
+ * Creates a table of configurations to measure: every combination of the axes, one of which is n.
+ */
 HM_API int hm_runs_cross(const struct hm_axis *axes, size_t count, struct hm_runs **ret_runs,
                          struct hm_err *err);
 
@@ -268,10 +270,10 @@ struct hm_fit {
 enum { HM_FIT_RESIDUALS = 10000 };
 
 /*
- * Fit the times of the runs by non-negative least squares. With a job, the terms are the components
- * of its model and overheads that the model does not include, each with a prior. Without runs, the
- * fit equals the model; with more runs, it follows the runs. runs may be NULL with a job; settings
- * may be NULL.
+ * Fits the times of the runs by non-negative least squares. With a job, the terms are the
+ * components of its model and overheads that the model does not include, each with a prior. Without
+ * runs, the fit equals the model; with more runs, it follows the runs. runs may be NULL with a job;
+ * settings may be NULL.
  */
 HM_API int hm_fit_new(const struct hm_runs *runs, const struct hm_fit_settings *settings,
                       struct hm_fit **ret_fit, struct hm_err *err);
@@ -300,7 +302,7 @@ struct hm_prediction {
 };
 
 /*
- * Predict the time in seconds on n[i] workers, for each i; ret_predictions has `count` elements. A
+ * Predicts the time in seconds on n[i] workers, for each i; ret_predictions has `count` elements. A
  * quantity that `at` does not name has the value that all runs have in common; if the runs have
  * different sizes, the largest one is used, or 1 if all are smaller.
  */
@@ -309,7 +311,7 @@ HM_API int hm_fit_predict(const struct hm_fit *fit, const struct hm_at *at, size
                           struct hm_err *err);
 
 /*
- * Render a fit and predictions as text, JSON, CSV or a gnuplot script. The caller frees *ret_text
+ * Renders a fit and predictions as text, JSON, CSV or a gnuplot script. The caller frees *ret_text
  * with hm_text_free. style->table adds the residuals. predictions may be NULL with a count of 0.
  */
 HM_API int hm_fit_render(const struct hm_fit *fit, const struct hm_prediction *predictions,
@@ -392,13 +394,13 @@ struct hm_design {
     void *memory; /* Owns all memory of this struct. */
 };
 
-/* Choose the most useful runs from a table of candidates, such as one from hm_runs_cross. */
+/* Chooses the most useful runs from a table of candidates, such as one from hm_runs_cross. */
 HM_API int hm_design_new(const struct hm_runs *candidates,
                          const struct hm_design_settings *settings, struct hm_design **ret_design,
                          struct hm_err *err);
 HM_API void hm_design_free(struct hm_design *design);
 /*
- * Render the design as text, JSON or a gnuplot script that draws into style->file; style->table
+ * Renders the design as text, JSON or a gnuplot script that draws into style->file; style->table
  * adds the order of the runs and the candidates that were rounded down.
  */
 HM_API int hm_design_render(const struct hm_design *design, enum hm_format format,
@@ -499,12 +501,14 @@ struct hm_recommendation {
     void *memory; /* Owns all memory of this struct. */
 };
 
-/* Recommend a number of workers. runs may be NULL if the question has a job. */
+/* Recommends a number of workers. runs may be NULL if the question has a job. */
 HM_API int hm_recommend(const struct hm_runs *runs, const struct hm_recommend_question *question,
                         struct hm_recommendation **ret_recommendation, struct hm_err *err);
 HM_API void hm_recommendation_free(struct hm_recommendation *recommendation);
-/* Render the recommendation as text, JSON, CSV or a gnuplot script that draws into style->file;
- * style->table adds a table of all candidates. */
+/*
+ * Renders the recommendation as text, JSON, CSV or a gnuplot script that draws into style->file;
+ * style->table adds a table of all candidates.
+ */
 HM_API int hm_recommendation_render(const struct hm_recommendation *recommendation,
                                     enum hm_format format, const struct hm_style *style,
                                     char **ret_text, struct hm_err *err);

@@ -30,14 +30,14 @@ struct hm_catalog;   /* A catalog of machines and networks, described below. */
 struct hm_formula;
 
 /*
- * Compile a formula over named variables. `unit` is the unit of the result ("s", "byte", "flop",
+ * Compiles a formula over named variables. `unit` is the unit of the result ("s", "byte", "flop",
  * "byte/s"), or NULL for a plain number. Variables are plain numbers in SI units; a result without
  * a unit is assumed to be in `unit`. names may be NULL when name_count is 0.
  */
 HM_API int hm_formula_new(const char *text, const char *unit, const char *const *names,
                           size_t name_count, struct hm_formula **ret_formula, struct hm_err *err);
 /*
- * Evaluate a formula created by hm_formula_new. values[i] is the value of names[i]. The result may
+ * Evaluates a formula created by hm_formula_new. values[i] is the value of names[i]. The result may
  * be infinite or NaN, as in "1/n" at n = 0. Formulas of a job cannot be evaluated by this function.
  */
 HM_API int hm_formula_eval(const struct hm_formula *formula, const double *values,
@@ -88,7 +88,7 @@ struct hm_recipe {
 };
 
 /*
- * Read a graph from a plain or gzip file. With degrees_only, the edges are not stored, and reading
+ * Reads a graph from a plain or gzip file. With degrees_only, the edges are not stored, and reading
  * needs only about 4 bytes per vertex; repeated edges are then counted as different edges.
  */
 HM_API int hm_graph_load(const char *path, enum hm_graph_format format, bool degrees_only,
@@ -145,7 +145,7 @@ struct hm_parts {
 };
 
 /*
- * Split a graph among n[i] workers for each i; ret_parts has `count` elements. A random split is
+ * Splits a graph among n[i] workers for each i; ret_parts has `count` elements. A random split is
  * repeated `trials` times, starting from `seed`. If the edges are known, the edges of each worker
  * are counted; if only degrees are known, they are estimated as in Ulanov et al. 2016.
  */
@@ -366,9 +366,9 @@ struct hm_cluster {
     void *memory;      /* Owns the strings and speeds; NULL in a cluster that is part of a job. */
 };
 
-/* Create a cluster of machines with one worker each; every other quantity is unknown. */
+/* Creates a cluster of machines with one worker each; every other quantity is unknown. */
 HM_API int hm_cluster_new(struct hm_cluster **ret_cluster, struct hm_err *err);
-/* Check every field. The error names the field, its value and the allowed range. */
+/* Checks every field. The error names the field, its value and the allowed range. */
 HM_API int hm_cluster_check(const struct hm_cluster *cluster, struct hm_err *err);
 HM_API void hm_cluster_free(struct hm_cluster *cluster);
 
@@ -529,45 +529,59 @@ struct hm_job {
     void *memory; /* Owns all memory that the library allocated for the job. */
 };
 
-/* Create a job with default values: strong scaling, a reference of 1 worker, 32 bits, SGD, no
+/*
+ * Creates a job with default values: strong scaling, a reference of 1 worker, 32 bits, SGD, no
  * overlap, no communication; all other values are unset. The caller must then add a compute
- * formula, a network or a graph. */
+ * formula, a network or a graph.
+ */
 HM_API int hm_job_new(struct hm_job **ret_job, struct hm_err *err);
-/* Set the name. Like all functions below, this one copies its arguments into the job. */
+/* Sets the name. Like all functions below, this one copies its arguments into the job. */
 HM_API int hm_job_set_name(struct hm_job *job, const char *name, struct hm_err *err);
 /*
- * Set the formula for the computation time of each of n workers in one iteration, such as "10/n".
+ * Sets the formula for the computation time of each of n workers in one iteration, such as "10/n".
  */
 HM_API int hm_job_set_compute(struct hm_job *job, const char *formula, struct hm_err *err);
-/* Set the formula for the bytes of memory that each of n workers needs, such as "2e9 + 8e9/n". */
+/* Sets the formula for the bytes of memory that each of n workers needs, such as "2e9 + 8e9/n". */
 HM_API int hm_job_set_memory(struct hm_job *job, const char *formula, struct hm_err *err);
-/* Set the formula for the communication time in one iteration, in seconds, such as "0.5*log2(n)";
- * NULL means that workers do not communicate. The formula replaces all communication steps. */
+/*
+ * Sets the formula for the communication time in one iteration, in seconds, such as "0.5*log2(n)";
+ * NULL means that workers do not communicate. The formula replaces all communication steps.
+ */
 HM_API int hm_job_set_communicate(struct hm_job *job, const char *formula, struct hm_err *err);
-/* Add a communication step: one message with content `what`, sent by `scheme`. The first step that
+/*
+ * Adds a communication step: one message with content `what`, sent by `scheme`. The first step that
  * is added replaces an assumed all-reduce. To change other fields of the step, set them in
- * job->communicate[job->communicate_count - 1]. */
+ * job->communicate[job->communicate_count - 1].
+ */
 HM_API int hm_job_add_transfer(struct hm_job *job, enum hm_payload what, enum hm_scheme scheme,
                                struct hm_err *err);
-/* Set the network to train: a name in the catalog ("resnet-50"), or the sizes of dense layers
+/*
+ * Sets the network to train: a name in the catalog ("resnet-50"), or the sizes of dense layers
  * ("784-2500-10"). catalog may be NULL for the built-in catalog. If the job has no communication
- * yet, the best all-reduce of gradients is assumed. */
+ * yet, the best all-reduce of gradients is assumed.
+ */
 HM_API int hm_job_set_network(struct hm_job *job, const struct hm_catalog *catalog,
                               const char *name, struct hm_err *err);
-/* Set the network to train if only its total parameters and flop are known. If the job has no
- * communication yet, the best all-reduce of gradients is assumed. */
+/*
+ * Sets the network to train if only its total parameters and flop are known. If the job has no
+ * communication yet, the best all-reduce of gradients is assumed.
+ */
 HM_API int hm_job_set_totals(struct hm_job *job, double parameters, double forward_flop,
                              struct hm_err *err);
-/* Set the cluster that the job runs on. The cluster is copied. */
+/* Sets the cluster that the job runs on. The cluster is copied. */
 HM_API int hm_job_set_cluster(struct hm_job *job, const struct hm_cluster *cluster,
                               struct hm_err *err);
-/* Set the cluster that the job runs on to a machine in the catalog. fabric names the connection
+/*
+ * Sets the cluster that the job runs on to a machine in the catalog. fabric names the connection
  * between machines; NULL means the fabric in the entry of the machine. catalog may be NULL for the
- * built-in catalog. */
+ * built-in catalog.
+ */
 HM_API int hm_job_set_machine(struct hm_job *job, const struct hm_catalog *catalog,
                               const char *machine, const char *fabric, struct hm_err *err);
-/* Check every field, and check that no fields contradict each other. The error names the field, its
- * value and the allowed range. */
+/*
+ * Checks every field, and checks that no fields contradict each other. The error names the field,
+ * its value and the allowed range.
+ */
 HM_API int hm_job_check(const struct hm_job *job, struct hm_err *err);
 
 /* A change "key.path=value", which is applied to the text of a job before the text is checked. */
@@ -575,8 +589,10 @@ struct hm_override {
     const char *text;
 };
 
-/* Read a job from a file (YAML, or JSON if the name ends in .json). Formulas are compiled, every
- * value is checked, and names are looked up in the built-in catalog. */
+/*
+ * Reads a job from a file (YAML, or JSON if the name ends in .json). Formulas are compiled, every
+ * value is checked, and names are looked up in the built-in catalog.
+ */
 HM_API int hm_job_load(const char *path, const struct hm_override *overrides, size_t count,
                        struct hm_job **ret_job, struct hm_err *err);
 /* Same as hm_job_load, but reads a string. `source` is the name of the string in error messages; it
@@ -590,7 +606,7 @@ HM_API int hm_job_parse_with(const struct hm_catalog *catalog, const char *text,
                              struct hm_job **ret_job, struct hm_err *err);
 HM_API void hm_job_free(struct hm_job *job);
 
-/* Read a cluster from a string with the keys of the `cluster` section of a job. */
+/* Reads a cluster from a string with the keys of the `cluster` section of a job. */
 HM_API int hm_cluster_parse(const struct hm_catalog *catalog, const char *text, size_t length,
                             const char *source, const struct hm_override *overrides, size_t count,
                             struct hm_cluster **ret_cluster, struct hm_err *err);
@@ -611,10 +627,10 @@ enum hm_catalog_kind {
     HM_CATALOG_KINDS
 };
 
-/* Create a catalog with the built-in entries. */
+/* Creates a catalog with the built-in entries. */
 HM_API int hm_catalog_new(struct hm_catalog **ret_catalog, struct hm_err *err);
 /*
- * Add the entries of a catalog file. They replace earlier entries with the same name in look-ups.
+ * Adds the entries of a catalog file. They replace earlier entries with the same name in look-ups.
  */
 HM_API int hm_catalog_add(struct hm_catalog *catalog, const char *text, size_t length,
                           const char *source, struct hm_err *err);
@@ -628,11 +644,13 @@ HM_API const char *hm_catalog_name(const struct hm_catalog *catalog, enum hm_cat
  * has no such text. The text is borrowed from the catalog. */
 HM_API const char *hm_catalog_text(const struct hm_catalog *catalog, enum hm_catalog_kind kind,
                                    const char *name, const char *key);
-/* Create a cluster from a machine in the catalog, with the fabric of that machine. `name` may also
- * be an accelerator, which then counts as a machine. */
+/*
+ * Creates a cluster from a machine in the catalog, with the fabric of that machine. `name` may also
+ * be an accelerator, which then counts as a machine.
+ */
 HM_API int hm_catalog_machine(const struct hm_catalog *catalog, const char *name,
                               struct hm_cluster **ret_cluster, struct hm_err *err);
-/* Get the bandwidth and latency of a fabric. */
+/* Gets the bandwidth and latency of a fabric. */
 HM_API int hm_catalog_fabric(const struct hm_catalog *catalog, const char *name,
                              struct hm_link *ret_link, struct hm_err *err);
 
@@ -648,8 +666,10 @@ struct hm_import {
     size_t unpriced;    /* Number of machines without a price. */
 };
 
-/* Convert a SkyPilot vms.csv (plain or .gz) to a catalog file. If a machine has several rows, the
- * cheapest one is used. A region of NULL means all regions; `spot` selects spot prices. */
+/*
+ * Converts a SkyPilot vms.csv (plain or .gz) to a catalog file. If a machine has several rows, the
+ * cheapest one is used. A region of NULL means all regions; `spot` selects spot prices.
+ */
 HM_API int hm_catalog_import(const struct hm_catalog *catalog, const char *path, const char *region,
                              bool spot, struct hm_import *ret_import, struct hm_err *err);
 

@@ -79,10 +79,10 @@ struct hm_transformer {
     double published_parameters; /* Published number of parameters; NaN if not given. */
 };
 
-/* Set the defaults: sizes are unknown (NaN) or 0, there are two norms, and nothing has a bias. */
+/* Sets the defaults: sizes are unknown (NaN) or 0, there are two norms, and nothing has a bias. */
 HM_API void hm_transformer_init(struct hm_transformer *network);
 /*
- * Get a transformer from the catalog. It is an error if the network is not a transformer. The name
+ * Gets a transformer from the catalog. It is an error if the network is not a transformer. The name
  * is borrowed from the catalog.
  */
 HM_API int hm_catalog_transformer(const struct hm_catalog *catalog, const char *name,
@@ -137,8 +137,8 @@ struct hm_layout {
 };
 
 /*
- * Write a layout as text, such as "tp 4 pp 8 vpp 5 dp 2 mb 1 zero 1". The text has at most `room` -
- * 1 characters.
+ * Writes a layout as text, such as "tp 4 pp 8 vpp 5 dp 2 mb 1 zero 1". The text has at most `room`
+ * - 1 characters.
  */
 HM_API void hm_layout_text(const struct hm_layout *layout, char *text, size_t room);
 
@@ -170,7 +170,7 @@ struct hm_transformer_work {
     }
 
 /*
- * Make a job train a transformer, which is copied. Sizes of the network that are NaN or 0 are
+ * Makes a job train a transformer, which is copied. Sizes of the network that are NaN or 0 are
  * derived from other sizes where possible. Such a job has no other network, formula or graph; only
  * hm_plan_layouts accepts it.
  */
@@ -223,8 +223,8 @@ struct hm_layouts {
 };
 
 /*
- * Plan a job that trains a transformer on its cluster, or on each of several clusters. The question
- * may have a goal, a deadline, a budget, a certainty, a slack, and either max_n or one n.
+ * Plans a job that trains a transformer on its cluster, or on each of several clusters. The
+ * question may have a goal, a deadline, a budget, a certainty, a slack, and either max_n or one n.
  */
 HM_API int hm_plan_layouts(const struct hm_job *job, const struct hm_cluster *const *clusters,
                            size_t cluster_count, const struct hm_question *question,

@@ -154,7 +154,7 @@ struct hm_counts {
 #define HM_TRAINING_PASSES 3
 
 /*
- * Count the parameters and operations of a network. Error messages name `source`, which may be
+ * Counts the parameters and operations of a network. Error messages name `source`, which may be
  * NULL. The counts borrow the names of the layers, so the network must outlive them.
  */
 HM_API int hm_counts_new(const struct hm_network *network, const char *source,

@@ -101,7 +101,7 @@ struct hm_ps_stats {
 /* ---- life cycle ------------------------------------------------------------------------------ */
 
 /*
- * Run the workers and the servers. The call is collective over MPI_COMM_WORLD, after MPI_Init and
+ * Runs the workers and the servers. The call is collective over MPI_COMM_WORLD, after MPI_Init and
  * before MPI_Finalize; it may be repeated, each time with new tables. Returns the same value on all
  * ranks: 0, or the error of the first rank that failed.
  */
@@ -122,31 +122,31 @@ HM_API int hm_ps_main(const struct hm_ps_settings *settings, hm_ps_worker_fn *wo
 HM_API int hm_ps_worker(const struct hm_ps *ps);
 HM_API int hm_ps_workers(const struct hm_ps *ps);
 
-/* Copy one row into ret_values[0..columns). Tables and rows are counted from 0. */
+/* Copies one row into ret_values[0..columns). Tables and rows are counted from 0. */
 HM_API int hm_ps_get(struct hm_ps *ps, size_t table, size_t row, double *ret_values,
                      struct hm_err *err);
 /*
- * Copy rows[0..count) into ret_values[0..count * columns), one after another. Rows that must come
+ * Copies rows[0..count) into ret_values[0..count * columns), one after another. Rows that must come
  * from a server are requested together, so this is faster than one hm_ps_get for each row.
  */
 HM_API int hm_ps_get_batch(struct hm_ps *ps, size_t table, const size_t *rows, size_t count,
                            double *ret_values, struct hm_err *err);
-/* Copy a whole table into ret_values[0..rows * columns), one row after another. */
+/* Copies a whole table into ret_values[0..rows * columns), one row after another. */
 HM_API int hm_ps_get_table(struct hm_ps *ps, size_t table, double *ret_values, struct hm_err *err);
 
-/* Add by[0..columns) to one row. The values must be finite. */
+/* Adds by[0..columns) to one row. The values must be finite. */
 HM_API int hm_ps_inc(struct hm_ps *ps, size_t table, size_t row, const double *by,
                      struct hm_err *err);
-/* Add by[0..count * columns) to rows[0..count); a row may appear several times. */
+/* Adds by[0..count * columns) to rows[0..count); a row may appear several times. */
 HM_API int hm_ps_inc_batch(struct hm_ps *ps, size_t table, const size_t *rows, size_t count,
                            const double *by, struct hm_err *err);
-/* Add by[0..rows * columns) to a whole table. */
+/* Adds by[0..rows * columns) to a whole table. */
 HM_API int hm_ps_inc_table(struct hm_ps *ps, size_t table, const double *by, struct hm_err *err);
 
-/* Finish this clock and send its increments. Does not wait for other workers. */
+/* Finishes this clock and sends its increments. Does not wait for other workers. */
 HM_API int hm_ps_clock(struct hm_ps *ps, struct hm_err *err);
 /*
- * Finish this clock and wait until all workers have finished as many clocks. Later reads contain
+ * Finishes this clock and waits until all workers have finished as many clocks. Later reads contain
  * all earlier increments, whatever the staleness of the table.
  */
 HM_API int hm_ps_barrier(struct hm_ps *ps, struct hm_err *err);

@@ -131,28 +131,28 @@ struct hm_reply {
     void *memory; /* Owns all memory of this struct. */
 };
 
-/* Create a request whose fields have their default values. */
+/* Creates a request whose fields have their default values. */
 HM_API int hm_request_new(const char *verb, struct hm_request **ret_request, struct hm_err *err);
 HM_API void hm_request_free(struct hm_request *request);
 
-/* Set a field from text, as on the command line. Setting a list again appends to it. */
+/* Sets a field from text, as on the command line. Setting a list again appends to it. */
 HM_API int hm_request_set(struct hm_request *request, const char *field, const char *text,
                           struct hm_err *err);
 /*
- * Set a field that is a document (a job, a table of runs) from its contents. All arguments are
+ * Sets a field that is a document (a job, a table of runs) from its contents. All arguments are
  * copied.
  */
 HM_API int hm_request_set_document(struct hm_request *request, const char *field, const char *name,
                                    const char *text, size_t length, struct hm_err *err);
 /*
- * Set fields from a JSON object, or from YAML if the source ends in .yaml. For some verbs, the body
- * may also be the main document itself: a job for `plan`, rows for `runs import`.
+ * Sets fields from a JSON object, or from YAML if the source ends in .yaml. For some verbs, the
+ * body may also be the main document itself: a job for `plan`, rows for `runs import`.
  */
 HM_API int hm_request_read(struct hm_request *request, const char *text, size_t length,
                            const char *source, struct hm_err *err);
 
 /*
- * Run the request. If no number of workers meets the limits, the result is an answer and not an
+ * Runs the request. If no number of workers meets the limits, the result is an answer and not an
  * error: see hm_reply.answered.
  */
 HM_API int hm_request_run(struct hm_request *request, const struct hm_context *context,

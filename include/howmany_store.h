@@ -25,7 +25,7 @@ extern "C" {
 struct hm_store; /* One connection to a store. Only one thread at a time may use it. */
 
 /*
- * Open a store and bring its schema up to date. `where` is postgresql://... or a file, which is
+ * Opens a store and bring its schema up to date. `where` is postgresql://... or a file, which is
  * created if it does not exist. A store that a later version of the library has written is refused.
  */
 HM_API int hm_store_open(const char *where, struct hm_store **ret_store, struct hm_err *err);
@@ -72,23 +72,23 @@ struct hm_stored {
             HM_UNKNOWN, HM_UNKNOWN, HM_UNKNOWN, HM_UNKNOWN, NULL, NULL, 0                          \
     }
 
-/* Check every field. The error names the field, its value and what would be correct. */
+/* Checks every field. The error names the field, its value and what would be correct. */
 HM_API int hm_stored_check(const struct hm_stored *run, struct hm_err *err);
 /*
- * Get the staleness of a run from its field `more`: the number `staleness`, or INFINITY if
+ * Gets the staleness of a run from its field `more`: the number `staleness`, or INFINITY if
  * `consistency` is async, or 0 if neither is given.
  */
 HM_API int hm_stored_staleness(const struct hm_stored *run, double *ret_staleness,
                                struct hm_err *err);
 /*
- * Get a number from the field `more` of a run, such as `backups` or `rows`. The result is NaN if
+ * Gets a number from the field `more` of a run, such as `backups` or `rows`. The result is NaN if
  * the field has no such number.
  */
 HM_API int hm_stored_number(const struct hm_stored *run, const char *key, double *ret_number,
                             struct hm_err *err);
 
 /*
- * Add all of the runs, or none if one fails. When this function returns 0, the runs are on disk. A
+ * Adds all of the runs, or none if one fails. When this function returns 0, the runs are on disk. A
  * run whose key already exists is not added. ret_ids has `count` elements and receives the id of
  * each run, new or existing; *ret_added receives the number of new runs. Both may be NULL.
  */
@@ -140,27 +140,27 @@ struct hm_store_page {
 HM_API int hm_store_list(struct hm_store *store, const struct hm_store_filter *filter,
                          struct hm_store_page **ret_page, struct hm_err *err);
 HM_API void hm_store_page_free(struct hm_store_page *page);
-/* Count the runs. The fields `limit` and `after` of the filter are ignored. */
+/* Counts the runs. The fields `limit` and `after` of the filter are ignored. */
 HM_API int hm_store_count(struct hm_store *store, const struct hm_store_filter *filter,
                           int64_t *ret_count, struct hm_err *err);
 /*
- * Delete runs and their samples. The fields `limit` and `after` of the filter are ignored.
+ * Deletes runs and their samples. The fields `limit` and `after` of the filter are ignored.
  * ret_count may be NULL.
  */
 HM_API int hm_store_delete(struct hm_store *store, const struct hm_store_filter *filter,
                            int64_t *ret_count, struct hm_err *err);
 
-/* Read the runs as a table that hm_fit_new accepts. */
+/* Reads the runs as a table that hm_fit_new accepts. */
 HM_API int hm_store_runs(struct hm_store *store, const struct hm_store_filter *filter,
                          struct hm_runs **ret_runs, struct hm_err *err);
-/* Read the runs that have samples as traces that hm_convergence_new accepts. */
+/* Reads the runs that have samples as traces that hm_convergence_new accepts. */
 HM_API int hm_store_traces(struct hm_store *store, const struct hm_store_filter *filter,
                            struct hm_traces **ret_traces, struct hm_err *err);
 
 /* ---- documents ------------------------------------------------------------------------------- */
 
 /*
- * Store a document under a kind ("fit", "cluster", "job", "prices") and a name. It replaces any
+ * Stores a document under a kind ("fit", "cluster", "job", "prices") and a name. It replaces any
  * earlier document with the same kind and name.
  */
 HM_API int hm_store_put(struct hm_store *store, const char *kind, const char *name,
@@ -171,11 +171,11 @@ HM_API int hm_store_put(struct hm_store *store, const char *kind, const char *na
  */
 typedef int hm_store_document(void *context, const char *kind, const char *name,
                               const char *made_at);
-/* List the documents of one kind (NULL for all kinds), sorted by kind and name. */
+/* Lists the documents of one kind (NULL for all kinds), sorted by kind and name. */
 HM_API int hm_store_documents(struct hm_store *store, const char *kind, hm_store_document *take,
                               void *context, struct hm_err *err);
 /*
- * Read a document. *ret_text is NULL if the document does not exist; the caller frees it with
+ * Reads a document. *ret_text is NULL if the document does not exist; the caller frees it with
  * hm_text_free.
  */
 HM_API int hm_store_get(struct hm_store *store, const char *kind, const char *name, char **ret_text,

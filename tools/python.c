@@ -67,7 +67,7 @@ static int count_characters(const char *text, size_t length)
     return count;
 }
 
-/* Print a text as lines of at most LINE_WIDTH characters; a line that continues is indented. */
+/* Prints a text as lines of at most LINE_WIDTH characters; a line that continues is indented. */
 static void print_wrapped(const char *text, int column, int indent)
 {
     /* The last paragraph of some descriptions is left out, because it is about exit codes of the
@@ -234,7 +234,7 @@ static void print_verb(const struct hm_verb *verb)
     printf(", VERBS[\"%s\"], locals())\n", verb->name);
 }
 
-/* Print for each verb the formats of its answer and the kinds of its fields. */
+/* Prints for each verb the formats of its answer and the kinds of its fields. */
 static void print_tables(void)
 {
     printf("\nVERBS: Dict[str, Verb] = {\n");
@@ -301,7 +301,7 @@ static bool is_answer(const struct hm_answer_schema *schema)
     return false;
 }
 
-/* Print the classes of the members that are objects or lists of objects. */
+/* Prints the classes of the members that are objects or lists of objects. */
 static void print_parts(const struct hm_answer_schema *schema)
 {
     printf("    _parts: ClassVar[Dict[str, str]] = {");

@@ -6,7 +6,7 @@
 
 hm_gemm_fn hm__gemm_best;
 
-/* Restrict OpenBLAS to one thread, since each rank counts as one worker. */
+/* Restricts OpenBLAS to one thread, since each rank counts as one worker. */
 void hm__blas_start(void);
 /*
  * Returns a description of hm__gemm_best for the trace: the version and the kernels of OpenBLAS, or

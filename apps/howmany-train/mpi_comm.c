@@ -139,7 +139,7 @@ static void *mpi_start_receive(struct hm_comm *comm, int from, void *into, size_
     return mpi_request_pointer(request);
 }
 
-/* Copy the requests of hm_comm into an array of MPI_Request. */
+/* Copies the requests of hm_comm into an array of MPI_Request. */
 static MPI_Request *mpi_request_array(struct mpi_state *state, void *const *requests, size_t count)
 {
     if (count > state->room) {

@@ -39,8 +39,8 @@ static int session_make_objective(struct session *s, struct hm_err *err)
 }
 
 /*
- * Write the text that a checkpoint must match to be resumed. It identifies the data by content, not
- * by file name.
+ * Writes the text that a checkpoint must match to be resumed. It identifies the data by content,
+ * not by file name.
  */
 static void session_identify_rows(struct session *s)
 {
@@ -123,8 +123,8 @@ static int session_begin_run(struct session *s, struct hm_err *err)
 /* ---- drivers and servers -------------------------------------------------------------------- */
 
 /*
- * Send the initial weights to the driver or the servers. After a failure (rc != 0), shut them down
- * instead.
+ * Sends the initial weights to the driver or the servers. After a failure (rc != 0), shuts them
+ * down instead.
  */
 static int session_begin_platform(struct session *s, int rc, struct hm_err *err)
 {
@@ -174,7 +174,7 @@ static int session_set_shares(struct session *s, const struct hm_slowness *slown
     return 0;
 }
 
-/* Set up the simulated stragglers, and the shares of the rows that compensate for them. */
+/* Sets up the simulated stragglers, and the shares of the rows that compensate for them. */
 static int session_set_stragglers(struct session *s, struct hm_err *err)
 {
     struct hm_straggling *straggling = &s->straggling;

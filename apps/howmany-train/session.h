@@ -35,13 +35,13 @@ struct session {
 };
 
 /*
- * Run the training. Returns the exit code: EXIT_ANSWERED, EXIT_NO_ANSWER if the run diverged, or
+ * Runs the training. Returns the exit code: EXIT_ANSWERED, EXIT_NO_ANSWER if the run diverged, or
  * EXIT_USAGE with a message.
  */
 int session_run(struct session *session);
 
 /*
- * Read, distribute and scale the rows. The call is collective and returns the same value on all
+ * Reads, distributes and scales the rows. The call is collective and returns the same value on all
  * ranks: 0 or an error code.
  */
 int session_read_rows(struct session *session, struct hm_err *err);

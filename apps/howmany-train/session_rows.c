@@ -82,7 +82,7 @@ static int rows_fill(struct session *s, const struct hm_data_spec *spec, double 
 }
 
 /*
- * Test rows must not have more columns than the training rows, since the model has no weights for
+ * Tests rows must not have more columns than the training rows, since the model has no weights for
  * additional columns.
  */
 static int rows_read_test(struct session *s, struct hm_err *err)
@@ -135,7 +135,7 @@ static int rows_check_classes(const struct session *s, struct hm_err *err)
     return hm__agree(s->comm, rc, err);
 }
 
-/* Give each rank the rows of its clients (federated averaging). */
+/* Gives each rank the rows of its clients (federated averaging). */
 static int rows_set_clients(struct session *s, struct hm_err *err)
 {
     const struct hm_train_settings *settings = &s->options->settings;

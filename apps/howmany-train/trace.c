@@ -15,7 +15,9 @@
 #include "memory.h"
 #include "order.h"
 
-/* Write a complete line and flush it, so that a reader of the output sees each line immediately. */
+/*
+ * Writes a complete line and flushes it, so that a reader of the output sees each line immediately.
+ */
 static void trace_put_line(struct hm_json *line)
 {
     struct hm_text *text = line->out;
@@ -28,7 +30,7 @@ static void trace_put_line(struct hm_json *line)
     hm__text_release(text);
 }
 
-/* Write a member of the trace unless its value is unknown (NAN). */
+/* Writes a member of the trace unless its value is unknown (NAN). */
 static void trace_put_known(struct hm_json *line, const char *key, double value)
 {
     if (!isnan(value))

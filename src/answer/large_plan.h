@@ -31,13 +31,15 @@ struct hm_large_question {
         .slack = HM_DEFAULT_SLACK, .loss = NAN, .parameters = NAN                                  \
     }
 
-/* Plan a job with job->large on one or more clusters. The answer borrows the names of the job and
- * the clusters; free it with hm__large_answer_free. */
+/*
+ * Plans a job with job->large on one or more clusters. The answer borrows the names of the job and
+ * the clusters; free it with hm__large_answer_free.
+ */
 int hm__large_plan(const struct hm_job *job, const struct hm_cluster *const *clusters,
                    size_t cluster_count, const struct hm_large_question *question,
                    struct hm_large_answer **ret_answer, struct hm_err *err);
 
-/* Choose the best, the recommended and the alternative points of an answer (large_choose.c). */
+/* Chooses the best, the recommended and the alternative points of an answer (large_choose.c). */
 void hm__large_choose(struct hm_large_answer *answer, const struct hm_large_question *question);
 
 /* The best layouts for one number of workers n. */
@@ -67,14 +69,16 @@ struct hm_large_machines {
     struct hm_large_machine *items;
     size_t count;
 };
-/* Search all layouts of a job on all machines, and add the best layout of each n to the points of
- * the answer. `large` must outlive the machines, which point to it. */
+/*
+ * Searches all layouts of a job on all machines, and adds the best layout of each n to the points
+ * of the answer. `large` must outlive the machines, which point to it.
+ */
 int hm__large_points(const struct hm_job *job, const struct hm_large_job *large,
                      const struct hm_cluster *const *clusters, size_t cluster_count,
                      const struct hm_large_question *question, struct hm_large_machines *machines,
                      struct hm_large_answer *answer, struct hm_err *err);
 void hm__large_machines_release(struct hm_large_machines *machines);
-/* Set the members of a layout that follow from its time and memory, such as its cost. */
+/* Sets the members of a layout that follow from its time and memory, such as its cost. */
 void hm__large_finish(const struct hm_large_case *x, const struct hm_large_job *job,
                       struct hm_large_choice *choice);
 /*
@@ -85,7 +89,7 @@ double hm__large_bound(const struct hm_large_answer *answer, const struct hm_lar
                        double probability);
 
 /*
- * Set the numbers of parameters and tokens of a job from the question (large_size.c): a loss to
+ * Sets the numbers of parameters and tokens of a job from the question (large_size.c): a loss to
  * reach, a number of parameters, or both. `large` is changed; sizes that were considered are added
  * to the answer.
  */
@@ -93,33 +97,35 @@ int hm__large_resize(const struct hm_job *job, struct hm_large_job *large,
                      const struct hm_cluster *const *clusters, size_t cluster_count,
                      const struct hm_large_question *question, struct hm_large_answer *answer,
                      struct hm_err *err);
-/* Set the loss that scaling laws predict, and add notes about the batch. */
+/* Sets the loss that scaling laws predict, and adds notes about the batch. */
 void hm__large_outlook(const struct hm_large_job *large, const struct hm_large_question *question,
                        struct hm_large_answer *answer);
-/* Add a note to the answer; the note is dropped if there is no room for it. */
+/* Adds a note to the answer; the note is dropped if there is no room for it. */
 void hm__large_note(struct hm_large_answer *answer, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Add notes about what the recommended layout means in practice (large_notes.c). */
+/* Adds notes about what the recommended layout means in practice (large_notes.c). */
 void hm__large_note_layout(const struct hm_large_machines *machines,
                            struct hm_large_answer *answer);
 /*
- * Add notes about values of the machines that are assumed because the clusters do not specify them
+ * Adds notes about values of the machines that are assumed because the clusters do not specify them
  * (large_assumed.c). `clusters` has one element for each machine; NULL means the job's own cluster.
  */
 void hm__large_note_assumed(const struct hm_large_machines *machines, const struct hm_job *job,
                             const struct hm_cluster *const *clusters,
                             struct hm_large_answer *answer);
 
-/* Set how the rate changes if the job changes, how far the micro-batch and the sequence can grow,
- * the n at which scaling breaks down, and the run that would narrow the interval
- * (large_growth.c). */
+/*
+ * Sets how the rate changes if the job changes, how far the micro-batch and the sequence can grow,
+ * the n at which scaling breaks down, and the run that would narrow the interval (large_growth.c).
+ */
 void hm__large_growth(const struct hm_large_machines *machines, const struct hm_large_job *large,
                       struct hm_large_answer *answer);
 
-/* Search the layouts for each tops[i].n and fill in the other members of tops[i]. Members of
- * `given` that are not NaN are used as they are. Returns the number of layouts that were
- * evaluated. */
+/*
+ * Searches the layouts for each tops[i].n and fills in the other members of tops[i]. Members of
+ * `given` that are not NaN are used as they are. Returns the number of layouts that were evaluated.
+ */
 double hm__large_search(const struct hm_large_case *x, const struct hm_large_job *given,
                         struct hm_large_tops *tops, size_t count);
 #endif

@@ -36,13 +36,15 @@ struct hm_large_score {
 enum { HM_LARGE_SOURCES = 32 };
 
 /*
- * Predict the measured step of every row; predictions[i] belongs to rows->rows[i]. For a row
+ * Predicts the measured step of every row; predictions[i] belongs to rows->rows[i]. For a row
  * without a micro-batch, the largest power of two that fits in memory is used.
  */
 int hm__large_predict(struct hm_large_rows *rows, struct hm_large_prediction *predictions,
                       struct hm_err *err);
-/* Compute the errors of each source, in the order of the rows, followed by the errors over all
- * sources. Returns the number of scores. */
+/*
+ * Computes the errors of each source, in the order of the rows, followed by the errors over all
+ * sources. Returns the number of scores.
+ */
 size_t hm__large_scores(const struct hm_large_prediction *predictions, size_t count,
                         struct hm_large_score *ret_scores);
 

@@ -57,7 +57,7 @@ struct hm_budget {
 #define HM_BUDGET_ASK_S 0.02
 
 /*
- * Put a budget in force for this thread, until hm__budget_leave is called with the same budget. If
+ * Puts a budget in force for this thread, until hm__budget_leave is called with the same budget. If
  * another budget is already in force, it stays in force and the new one is ignored.
  */
 void hm__budget_enter(struct hm_budget *budget);
@@ -72,7 +72,7 @@ bool hm__budget_spent(const char *field);
 /* Like hm__budget_spent, for functions that return a code: 0, or an error. */
 int hm__budget_check(const char *field, struct hm_err *err);
 /*
- * Name the field on which the following work depends, until the next check. It is used for work
+ * Names the field on which the following work depends, until the next check. It is used for work
  * that allocates memory before its first check.
  */
 void hm__budget_about(const char *field);
@@ -91,7 +91,7 @@ int hm__budget_result(int rc, struct hm_err *err);
  */
 bool hm__budget_admits(size_t bytes);
 void hm__budget_count(long long bytes);
-/* Record that an allocation failed because the machine had no memory. */
+/* Records that an allocation failed because the machine had no memory. */
 void hm__budget_miss(void);
 
 #endif

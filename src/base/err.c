@@ -34,7 +34,7 @@ const char *hm_strerror(int code)
 }
 
 /*
- * Replace control characters, because text from a file must not send escape sequences to a
+ * Replaces control characters, because text from a file must not send escape sequences to a
  * terminal.
  */
 static void clean_text(char *text)

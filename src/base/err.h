@@ -7,7 +7,7 @@
 
 #include "howmany.h"
 
-/* Record a code and a message, unless err already has an error. err may be NULL. */
+/* Records a code and a message, unless err already has an error. err may be NULL. */
 int hm__fail(struct hm_err *err, int code, const char *format, ...) HM_PRINTF(3, 4);
 /* This function is inline, so that compilers and analyzers know that the result is not 0. */
 static inline int hm__fail_nomem(struct hm_err *err)
@@ -16,7 +16,7 @@ static inline int hm__fail_nomem(struct hm_err *err)
     return HM_E_NOMEM;
 }
 /*
- * Add a hint, a field, or a source with a line to the error. A member that is already set does not
+ * Adds a hint, a field, or a source with a line to the error. A member that is already set does not
  * change.
  */
 void hm__err_hint(struct hm_err *err, const char *format, ...) HM_PRINTF(2, 3);

@@ -77,7 +77,7 @@ void hm__json_number(struct hm_text *out, double value)
     hm__text_add(out, text);
 }
 
-/* Write the separator before the next member, and the key of that member. */
+/* Writes the separator before the next member, and the key of that member. */
 static void json_begin_member(struct hm_json *json, const char *key)
 {
     if (json->depth > 0) {

@@ -34,32 +34,32 @@ struct hm_json {
     bool filled[HM_JSON_DEPTH]; /* True for each open object or list that already has a member. */
 };
 
-/* Open an object or a list; key is NULL at the top level and inside a list. */
+/* Opens an object or a list; key is NULL at the top level and inside a list. */
 void hm__json_open(struct hm_json *json, const char *key, unsigned layout);
-/* Close the innermost object or list. */
+/* Closes the innermost object or list. */
 void hm__json_close(struct hm_json *json);
 
-/* Add a member whose value is a string, or null if text is NULL; key is NULL inside a list. */
+/* Adds a member whose value is a string, or null if text is NULL; key is NULL inside a list. */
 void hm__json_put_text(struct hm_json *json, const char *key, const char *text);
 /*
- * Add a number as the shortest decimal that reads back as the same double, or null if the number is
- * not finite.
+ * Adds a number as the shortest decimal that reads back as the same double, or null if the number
+ * is not finite.
  */
 void hm__json_put_number(struct hm_json *json, const char *key, double value);
 void hm__json_put_bool(struct hm_json *json, const char *key, bool value);
 void hm__json_put_null(struct hm_json *json, const char *key);
-/* Add a string that is already JSON; it is copied without changes. */
+/* Adds a string that is already JSON; it is copied without changes. */
 void hm__json_put_raw(struct hm_json *json, const char *key, const char *text);
-/* Add a list of strings, each on its own line. */
+/* Adds a list of strings, each on its own line. */
 void hm__json_put_texts(struct hm_json *json, const char *key, const char *const *texts,
                         size_t count);
-/* Add a list of numbers on one line. */
+/* Adds a list of numbers on one line. */
 void hm__json_put_numbers(struct hm_json *json, const char *key, const double *values,
                           size_t count);
 
-/* Write a JSON string with quotes and escapes. Bytes that are not UTF-8 become U+FFFD. */
+/* Writes a JSON string with quotes and escapes. Bytes that are not UTF-8 become U+FFFD. */
 void hm__json_text(struct hm_text *out, const char *text);
-/* Write a JSON number, as hm__json_put_number does. */
+/* Writes a JSON number, as hm__json_put_number does. */
 void hm__json_number(struct hm_text *out, double value);
 
 #endif

@@ -8,11 +8,11 @@
 #include "howmany.h"
 
 /*
- * Load a library, such as "libpq.so.5"; it stays loaded until the program ends. The hint of an
+ * Loads a library, such as "libpq.so.5"; it stays loaded until the program ends. The hint of an
  * error names the package that contains the library.
  */
 int hm__library_open(const char *name, const char *package, void **ret_library, struct hm_err *err);
-/* Look up a function by name; `function` points to the function pointer that receives it. */
+/* Looks up a function by name; `function` points to the function pointer that receives it. */
 int hm__library_find(void *library, const char *name, void *function, struct hm_err *err);
 
 #endif

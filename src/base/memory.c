@@ -52,7 +52,7 @@ static bool alloc_must_fail(void)
     return true;
 }
 
-/* Count a block that was allocated (sign 1) or freed (sign -1) towards the thread's budget. */
+/* Counts a block that was allocated (sign 1) or freed (sign -1) towards the thread's budget. */
 static void count_block(void *pointer, int sign)
 {
     if (pointer)

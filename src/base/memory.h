@@ -5,20 +5,20 @@
 #include "howmany.h"
 
 /*
- * Allocate `count` zeroed elements; returns NULL when memory runs out or when count * size
+ * Allocates `count` zeroed elements; returns NULL when memory runs out or when count * size
  * overflows.
  */
 void *hm__calloc(size_t count, size_t size);
 void *hm__realloc(void *pointer, size_t count, size_t size);
 void hm__free(void *pointer);
 /*
- * Return an array with room for one more element. If `count` elements fill its *room, it is
+ * Returns an array with room for one more element. If `count` elements fill its *room, it is
  * reallocated with twice the room, and *room changes; NULL, with the array as it was, when out of
  * memory.
  */
 void *hm__grow(void *array, size_t count, size_t *room, size_t size);
 
-/* Return unused memory of the allocator to the operating system. */
+/* Returns unused memory of the allocator to the operating system. */
 void hm__trim(void);
 
 /*
@@ -35,7 +35,7 @@ struct hm_arena;
 
 struct hm_arena *hm__arena_new(void);
 void hm__arena_free(struct hm_arena *arena);
-/* Allocate zeroed memory, aligned for any type; returns NULL when memory runs out. */
+/* Allocates zeroed memory, aligned for any type; returns NULL when memory runs out. */
 void *hm__arena_alloc(struct hm_arena *arena, size_t count, size_t size);
 /* Like hm__grow, for an array in the arena. */
 void *hm__arena_grow(struct hm_arena *arena, void *array, size_t count, size_t *room, size_t size);
@@ -45,7 +45,7 @@ char *hm__arena_printf(struct hm_arena *arena, const char *format, ...) HM_PRINT
 /* Returns the number of bytes that the arena has allocated from the system. */
 size_t hm__arena_bytes(const struct hm_arena *arena);
 /*
- * Make the arena call release(object) when it is freed, for an object that is not allocated from
+ * Makes the arena call release(object) when it is freed, for an object that is not allocated from
  * the arena.
  */
 int hm__arena_own(struct hm_arena *arena, void *object, void (*release)(void *object));

@@ -7,12 +7,12 @@
 enum { HM_SHORTEST = 40 };
 
 /*
- * Write a number into text[HM_SHORTEST] as %.15g, %.16g or %.17g do, with the fewest digits that
+ * Writes a number into text[HM_SHORTEST] as %.15g, %.16g or %.17g do, with the fewest digits that
  * read back as the same double. Returns false for numbers that are not supported: numbers below
  * 1e-4, numbers of at least 1e15, and powers of two.
  */
 bool hm__shortest(double value, char *text);
-/* Do the same with 17 digits, as %.17g does. */
+/* Does the same with 17 digits, as %.17g does. */
 bool hm__seventeen_digits(double value, char *text);
 
 #endif

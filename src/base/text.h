@@ -22,15 +22,15 @@ void hm__text_add_n(struct hm_text *text, const char *piece, size_t length);
 void hm__text_addf(struct hm_text *text, const char *format, ...) HM_PRINTF(2, 3);
 void hm__text_repeat(struct hm_text *text, const char *piece, size_t times);
 /*
- * Add as much of the beginning of `piece` as fits into `columns` columns; returns the number of
+ * Adds as much of the beginning of `piece` as fits into `columns` columns; returns the number of
  * columns that were added.
  */
 size_t hm__text_cut(struct hm_text *text, const char *piece, size_t columns);
-/* Remove spaces at the end of the text and add a line break. */
+/* Removes spaces at the end of the text and adds a line break. */
 void hm__text_end_line(struct hm_text *text);
 void hm__text_release(struct hm_text *text);
 /*
- * Pass the text to the caller, who frees it with hm_text_free; fails if the text is not complete.
+ * Passes the text to the caller, who frees it with hm_text_free; fails if the text is not complete.
  */
 int hm__text_take(struct hm_text *text, char **ret_text, struct hm_err *err);
 
@@ -42,7 +42,7 @@ const char *hm__suggest(const char *word, const char *(*next)(const void *contex
                         const void *context);
 
 /*
- * Read a decimal number at the start of `text`; returns the number of characters used, or 0 if
+ * Reads a decimal number at the start of `text`; returns the number of characters used, or 0 if
  * there is no number.
  */
 size_t hm__number_read(const char *text, double *ret_value);
@@ -50,7 +50,7 @@ size_t hm__number_read(const char *text, double *ret_value);
 size_t hm__signed_read(const char *text, double *ret_value);
 
 enum { HM_DIGITS = 24 }; /* Size of a text for any 64-bit number, with its NUL. */
-/* Write a number with decimal digits, as printf does but faster; returns the number of digits. */
+/* Writes a number with decimal digits, as printf does but faster; returns the number of digits. */
 size_t hm__digits_write(char text[HM_DIGITS], unsigned long long value);
 
 /* Returns whether a string ends with `end` and is longer than `end`. */

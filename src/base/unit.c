@@ -148,7 +148,7 @@ static size_t skip_spaces(const char *text)
     return strspn(text, " \t");
 }
 
-/* Read a unit up to a '/' or the end of the text. */
+/* Reads a unit up to a '/' or the end of the text. */
 static int read_unit(const char **text, double *factor, struct hm_dim *dim, struct hm_err *err)
 {
     char name[32];

@@ -52,13 +52,15 @@ double hm__critical_batch(double loss);
  * such batches. */
 double hm__batch_factor(double batch, double critical);
 
-/* Create traces that follow the laws: one set for each number of workers m, for a network with
+/*
+ * Creates traces that follow the laws: one set for each number of workers m, for a network with
  * `parameters` parameters and a batch of `batch` tokens. The traces have no times; free them with
- * hm_traces_free. */
+ * hm_traces_free.
+ */
 int hm__scaling_traces(double parameters, double batch, const double *m, size_t m_count,
                        struct hm_traces **ret_traces, struct hm_err *err);
 /*
- * Create paces from a table of iteration times in seconds, for numbers of workers in ascending
+ * Creates paces from a table of iteration times in seconds, for numbers of workers in ascending
  * order.
  */
 int hm__paces_from_table(const double *m, const double *seconds, size_t count,

@@ -13,7 +13,7 @@ struct hm_design_rows {
     double count;
 };
 
-/* Add a run, given by its terms divided by its time. */
+/* Adds a run, given by its terms divided by its time. */
 void hm__design_add_row(struct hm_design_rows *rows, const double *terms);
 
 /*

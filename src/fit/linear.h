@@ -52,7 +52,7 @@ void hm__lsq_whiten(const struct hm_lsq *lsq, const double *x, double *ret_u);
  * returns false if A is not positive definite.
  */
 bool hm__cholesky(double a[HM_TERMS_MAX][HM_TERMS_MAX], size_t count);
-/* Solve L x = b (lower) or L' x = b (upper) in place, with the Cholesky factor L. */
+/* Solves L x = b (lower) or L' x = b (upper) in place, with the Cholesky factor L. */
 void hm__lower_solve(double l[HM_TERMS_MAX][HM_TERMS_MAX], size_t count, double *b);
 void hm__upper_solve(double l[HM_TERMS_MAX][HM_TERMS_MAX], size_t count, double *b);
 

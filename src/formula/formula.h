@@ -44,8 +44,8 @@ struct hm_scope {
 };
 
 /*
- * Compile a formula. The result must have the dimension `wanted`; a plain number is read as a value
- * in SI units. Errors name the position in the text; errors in a definition name the field
+ * Compiles a formula. The result must have the dimension `wanted`; a plain number is read as a
+ * value in SI units. Errors name the position in the text; errors in a definition name the field
  * where.NAME and its line.
  */
 int hm__formula_new(const char *text, const struct hm_scope *scope, struct hm_dim wanted,
@@ -58,7 +58,7 @@ void hm__formula_free(struct hm_formula *formula);
 bool hm__formula_is_over(const struct hm_formula *formula, const struct hm_symbol *symbols,
                          size_t count);
 /*
- * Compile every definition in a scope, including definitions that no formula uses, so that errors
+ * Compiles every definition in a scope, including definitions that no formula uses, so that errors
  * in them are found.
  */
 int hm__scope_check(const struct hm_scope *scope, struct hm_err *err);
@@ -69,7 +69,7 @@ bool hm__formula_is_name(const char *text);
 bool hm__formula_uses(const struct hm_formula *formula, size_t symbol);
 
 /*
- * Return the number and the names of the definitions that the formula uses and that do not depend
+ * Returns the number and the names of the definitions that the formula uses and that do not depend
  * on n. The names are borrowed.
  */
 size_t hm__formula_quantity_count(const struct hm_formula *formula);

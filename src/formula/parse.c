@@ -106,7 +106,9 @@ static int find_symbol(const struct hm_scope *scope, const char *at, size_t leng
     return -1;
 }
 
-/* Compile the text of a definition, and then return to the position in the formula that uses it. */
+/*
+ * Compiles the text of a definition, and then return to the position in the formula that uses it.
+ */
 static int parse_definition(struct parser *p, int index)
 {
     const struct hm_definition *d = &p->scope->definitions[index];

@@ -71,8 +71,8 @@ struct hm_formula {
 };
 
 /*
- * Append a node, fold constants and check dimensions; returns the index of the node or a negative
- * code.
+ * Appends a node, folds constants and checks dimensions; returns the index of the node or a
+ * negative code.
  */
 int hm__build(struct hm_formula *formula, enum hm__op op, int a, int b, int c, struct hm_err *err);
 int hm__build_const(struct hm_formula *formula, double value, struct hm_dim dim,
@@ -81,7 +81,7 @@ int hm__build_symbol(struct hm_formula *formula, int symbol, struct hm_dim dim, 
                      struct hm_err *err);
 
 /*
- * Find a function by name; returns its operation, and its number of arguments in *ret_arity; -1 if
+ * Finds a function by name; returns its operation, and its number of arguments in *ret_arity; -1 if
  * the name is unknown.
  */
 int hm__function_find(const char *name, size_t length, int *ret_arity);

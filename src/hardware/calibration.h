@@ -13,13 +13,13 @@
 enum { HM_CALIBRATION_OPS = 512 };
 
 /*
- * Fill rows with the operations that are timed on a GPU, on a CPU with `cores` cores, or between
+ * Fills rows with the operations that are timed on a GPU, on a CPU with `cores` cores, or between
  * ranks; if `quick` is true, fewer and smaller operations are timed. Returns the number of rows.
  */
 size_t hm__calibration_gpu_ops(bool quick, struct hm_timing rows[HM_CALIBRATION_OPS]);
 size_t hm__calibration_cpu_ops(bool quick, double cores, struct hm_timing rows[HM_CALIBRATION_OPS]);
 /*
- * Set ret_bytes to the sizes of the messages that are timed between ranks. Returns the number of
+ * Sets ret_bytes to the sizes of the messages that are timed between ranks. Returns the number of
  * sizes.
  */
 size_t hm__calibration_sizes(bool quick, double ret_bytes[32]);
@@ -36,7 +36,7 @@ double hm__timing_flop(const struct hm_timing *timing);
  */
 double hm__samples_quartile(double *samples, size_t count);
 /*
- * Set the time and the spread of an operation from its times in several rounds. Sorts the rounds.
+ * Sets the time and the spread of an operation from its times in several rounds. Sorts the rounds.
  */
 void hm__timing_set(struct hm_timing *timing, double *rounds, size_t count);
 
@@ -58,7 +58,7 @@ struct hm_calibrated {
 };
 
 /*
- * Find the rates and latencies of a machine. `sheet` is the entry of the accelerator in the
+ * Finds the rates and latencies of a machine. `sheet` is the entry of the accelerator in the
  * catalog; NULL if not known. Fails if the times do not determine the rates and latencies.
  */
 int hm__calibrate(const struct hm_timings *timings, const struct hm_node *sheet,
@@ -70,12 +70,12 @@ int hm__calibrate(const struct hm_timings *timings, const struct hm_node *sheet,
 double hm__calibrated_time(const struct hm_calibrated *machine, const struct hm_timing *timing);
 
 /*
- * Write the description of the machine as YAML. `accelerator` is the name of its entry in the
+ * Writes the description of the machine as YAML. `accelerator` is the name of its entry in the
  * catalog; NULL if it has no entry.
  */
 void hm__calibration_yaml(struct hm_text *out, const struct hm_timings *timings,
                           const struct hm_calibrated *machine, const char *accelerator);
-/* Write the times as JSON, in the format of a recording, which a calibration can replay. */
+/* Writes the times as JSON, in the format of a recording, which a calibration can replay. */
 void hm__timings_json(struct hm_text *out, const struct hm_timings *timings);
 
 #endif

@@ -4,8 +4,10 @@
 
 #include "calibration.h"
 
-/* Set the link between workers of one node and the fabric between nodes, if messages were timed on
- * them. It is an error if nothing at all was timed. */
+/*
+ * Sets the link between workers of one node and the fabric between nodes, if messages were timed on
+ * them. It is an error if nothing at all was timed.
+ */
 int hm__links_fit(const struct hm_timings *timings, struct hm_calibrated *machine,
                   struct hm_err *err);
 /*

@@ -108,7 +108,7 @@ struct hm_large_device {
 };
 
 /*
- * Set a device from a cluster. This is the only function through which data from the catalog enter
+ * Sets a device from a cluster. This is the only function through which data from the catalog enter
  * the model of large networks. If a cluster specifies only rates, the most similar generation
  * supplies the other values.
  */
@@ -304,16 +304,16 @@ double hm__large_gemm(const struct hm_large_case *x, double peak, double m, doub
  * are in each node. */
 double hm__large_collective(const struct hm_large_case *x, double ranks, double per_node,
                             double bytes, double passes);
-/* Compute the times of single layers for a layout, in seconds. */
+/* Computes the times of single layers for a layout, in seconds. */
 void hm__large_times(const struct hm_large_case *x, const struct hm_layout *layout,
                      struct hm_large_times *ret_times);
-/* Evaluate a whole step from the times of hm__large_times for the same layout. */
+/* Evaluates a whole step from the times of hm__large_times for the same layout. */
 void hm__large_step(const struct hm_large_case *x, const struct hm_layout *layout,
                     const struct hm_large_times *times, struct hm_large_step *ret_step);
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-/* Evaluate the memory of the fullest worker. */
+/* Evaluates the memory of the fullest worker. */
 void hm__large_memory(const struct hm_large_case *x, const struct hm_layout *layout,
                       struct hm_large_memory *ret_memory);
 

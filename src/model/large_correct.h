@@ -39,11 +39,13 @@ struct hm_large_correction {
     double all; /* Variance of the error if no step was measured. */
 };
 
-/* Find the factors for measured steps whose layouts are complete; at most HM_LARGE_MEASURED_MOST
- * rows are used. */
+/*
+ * Finds the factors for measured steps whose layouts are complete; at most HM_LARGE_MEASURED_MOST
+ * rows are used.
+ */
 void hm__large_correct(const struct hm_large_case *x, const struct hm_large_measured *rows,
                        size_t count, struct hm_large_correction *ret);
-/* Apply the factors to a device and to constants. */
+/* Applies the factors to a device and to constants. */
 void hm__large_apply(const struct hm_large_correction *correction, struct hm_large_device *device,
                      struct hm_large_constants *constants);
 /*

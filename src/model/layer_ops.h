@@ -24,7 +24,7 @@ struct hm_layer_place {
 struct hm_layer_step hm__layer_ops(const struct hm_device *device, const struct hm_count *layer,
                                    const struct hm_layer_place *place, double b);
 /*
- * Return the time in seconds that the device (hm__update_time) and the host need to update the
+ * Returns the time in seconds that the device (hm__update_time) and the host need to update the
  * parameters.
  */
 double hm__update_time(const struct hm_device *device, enum hm_optimizer optimizer,

@@ -10,13 +10,13 @@
 #include "large_job.h"
 
 /*
- * Write the predicted iteration for the recommended number of workers, with one row for each of at
+ * Writes the predicted iteration for the recommended number of workers, with one row for each of at
  * most 64 workers. Communication that overlaps with computation is drawn at the end of the
  * iteration. Free *ret_text with hm_text_free.
  */
 int hm__emit_trace(const struct hm_answer *answer, char **ret_text, struct hm_err *err);
 /*
- * Write the predicted step of a transformer, with one row for each pipeline stage. Each kind of
+ * Writes the predicted step of a transformer, with one row for each pipeline stage. Each kind of
  * work is drawn once, for all micro-batches together; communication that is hidden behind
  * computation takes no time and is not drawn.
  */

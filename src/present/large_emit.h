@@ -18,12 +18,12 @@ enum hm_large_emit {
 };
 
 /*
- * Write the flags or the configuration file that other software needs to run the recommended
+ * Writes the flags or the configuration file that other software needs to run the recommended
  * layout; free *ret_text with hm_text_free. It is an error if the format cannot express the layout.
  */
 int hm__large_emit(const struct hm_large_answer *answer, enum hm_large_emit what, char **ret_text,
                    struct hm_err *err);
-/* Write which ranks of the recommended layout form groups, and which node each rank is on. */
+/* Writes which ranks of the recommended layout form groups, and which node each rank is on. */
 int hm__large_explain(const struct hm_large_answer *answer, char **ret_text, struct hm_err *err);
 
 #endif

@@ -18,7 +18,7 @@ struct hm_large_part {
 
 enum { HM_LARGE_PARTS = 11 };
 
-/* List the components of a step, the longest first. */
+/* Lists the components of a step, the longest first. */
 void hm__large_list_parts(const struct hm_large_step *step,
                           struct hm_large_part parts[HM_LARGE_PARTS]);
 /*
@@ -28,7 +28,7 @@ void hm__large_list_parts(const struct hm_large_step *step,
 const char *hm__large_part_help(const struct hm_large_answer *answer,
                                 const struct hm_large_part *part);
 
-/* Write the value to which a what-if changes a setting of the job, such as "1024" or "fp8". */
+/* Writes the value to which a what-if changes a setting of the job, such as "1024" or "fp8". */
 void hm__large_change_value(const struct hm_large_change *change, char *text, size_t room);
 /*
  * Returns the name of the component that grew most at the number of workers at which scaling breaks
@@ -43,20 +43,20 @@ const char *hm__large_breaks_part(const struct hm_large_answer *answer);
  */
 const struct hm_large_choice *hm__large_first_fitting(const struct hm_large_answer *answer);
 
-/* Append the answer as human-readable text; large_text.c implements this. */
+/* Appends the answer as human-readable text; large_text.c implements this. */
 void hm__large_render_text(struct hm_text *out, const struct hm_large_answer *answer,
                            const struct hm_style *style);
 
 /* Largest number of machines in one plot. */
 enum { HM_LARGE_PLOT_MACHINES = 64 };
 /*
- * Write a gnuplot script that draws the rate and the time against the number of workers into
+ * Writes a gnuplot script that draws the rate and the time against the number of workers into
  * `file`; the caller frees *ret_script with hm_text_free.
  */
 int hm__large_plot(const struct hm_large_answer *answer, const char *file, char **ret_script,
                    struct hm_err *err);
 
-/* Render an answer as text, JSON or CSV; the caller frees *ret_text with hm_text_free. */
+/* Renders an answer as text, JSON or CSV; the caller frees *ret_text with hm_text_free. */
 int hm__large_render(const struct hm_large_answer *answer, enum hm_format format,
                      const struct hm_style *style, char **ret_text, struct hm_err *err);
 

@@ -53,7 +53,7 @@ struct hm_ps_layout {
     size_t widest; /* Largest number of columns in any table. */
 };
 
-/* Check the settings of a run with `ranks` ranks. */
+/* Checks the settings of a run with `ranks` ranks. */
 int hm__ps_check(const struct hm_ps_settings *settings, hm_ps_worker_fn *worker, int ranks,
                  struct hm_err *err);
 /* Same as hm_ps_run, but on any communicator. All ranks must call it. */
@@ -64,14 +64,14 @@ int hm__ps_run(struct hm_comm *world, const struct hm_ps_settings *settings,
 struct hm_ps_server;
 int hm__ps_server_new(struct hm_comm *world, const struct hm_ps_layout *layout,
                       struct hm_ps_server **ret_server, struct hm_err *err);
-/* Process the workers' messages until all workers have returned. */
+/* Processes the workers' messages until all workers have returned. */
 void hm__ps_server_run(struct hm_ps_server *server);
 void hm__ps_server_free(struct hm_ps_server *server);
 
 int hm__ps_client_new(struct hm_comm *world, const struct hm_ps_layout *layout,
                       struct hm_ps **ret_ps, struct hm_err *err);
 /*
- * Send the increments that have not been sent yet, if `push` is true, and notify the servers that
+ * Sends the increments that have not been sent yet, if `push` is true, and notify the servers that
  * this worker has returned.
  */
 void hm__ps_client_end(struct hm_ps *ps, bool push);

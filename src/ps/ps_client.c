@@ -143,7 +143,7 @@ static size_t client_server_of(const struct hm_ps *ps, size_t row)
     return row % (size_t)ps->layout->servers;
 }
 
-/* Start sending the header and the body of the message to server `k`, without waiting. */
+/* Starts sending the header and the body of the message to server `k`, without waiting. */
 static void client_start_send(struct hm_ps *ps, size_t k)
 {
     struct ps_link *link = &ps->links[k];
@@ -166,7 +166,7 @@ static void client_wait_sends(struct hm_ps *ps)
     hm__comm_wait_all(ps->world, ps->requests + servers, 2 * servers);
 }
 
-/* Enlarge the buffer of a message; returns whether `more` additional values fit. */
+/* Enlarges the buffer of a message; returns whether `more` additional values fit. */
 static bool client_make_room(struct ps_link *link, size_t more)
 {
     size_t room = 2 * link->room < HM_PS_BODY ? 2 * link->room : HM_PS_BODY;
@@ -232,8 +232,8 @@ int hm_ps_inc(struct hm_ps *ps, size_t table, size_t row, const double *by, stru
 }
 
 /*
- * Append one row of increments to the message for the server that stores the row; if the message is
- * full, it is sent first.
+ * Appends one row of increments to the message for the server that stores the row; if the message
+ * is full, it is sent first.
  */
 static void client_append(struct hm_ps *ps, size_t table, size_t place)
 {
@@ -255,7 +255,8 @@ static void client_append(struct hm_ps *ps, size_t table, size_t place)
 }
 
 /*
- * Add the increments of a table to the cached copies of the same rows, and set the increments to 0.
+ * Adds the increments of a table to the cached copies of the same rows, and sets the increments to
+ * 0.
  */
 static void client_merge(struct hm_ps_rows *copies, struct hm_ps_rows *sums)
 {
@@ -315,7 +316,7 @@ static bool client_is_fresh(const struct hm_ps *ps, size_t table, size_t place)
 }
 
 /*
- * Receive the rows that were requested from server `k`. The buffer still contains the request with
+ * Receives the rows that were requested from server `k`. The buffer still contains the request with
  * the numbers of these rows.
  */
 static void client_receive_rows(struct hm_ps *ps, size_t table, size_t k)
@@ -336,7 +337,7 @@ static void client_receive_rows(struct hm_ps *ps, size_t table, size_t k)
     link->wanted = 0;
 }
 
-/* Send a request to each server that stores needed rows, and receive the replies in any order. */
+/* Sends a request to each server that stores needed rows, and receives the replies in any order. */
 static void client_request(struct hm_ps *ps, size_t table, double needed, bool all)
 {
     size_t servers = (size_t)ps->layout->servers, left = 0;
@@ -377,8 +378,8 @@ static void client_request(struct hm_ps *ps, size_t table, double needed, bool a
 }
 
 /*
- * Request rows, starting with rows[first], until all stale rows have been requested or a message is
- * full. Returns the index of the first row that was not requested, or HM_NONE if memory runs out
+ * Requests rows, starting with rows[first], until all stale rows have been requested or a message
+ * is full. Returns the index of the first row that was not requested, or HM_NONE if memory runs out
  * even for a single row.
  */
 static size_t client_request_some(struct hm_ps *ps, size_t table, const size_t *rows, size_t first,
@@ -450,7 +451,7 @@ int hm_ps_get(struct hm_ps *ps, size_t table, size_t row, double *ret_values, st
     return hm_ps_get_batch(ps, table, &row, 1, ret_values, err);
 }
 
-/* Create a list with the numbers of all rows of a table. */
+/* Creates a list with the numbers of all rows of a table. */
 static int client_list_rows(struct hm_ps *ps, size_t table, struct hm_err *err)
 {
     size_t rows = ps->layout->tables[table].rows;

@@ -23,11 +23,11 @@ void hm__ps_rows_release(struct hm_ps_rows *rows);
 /* Returns the index at which a row is stored; HM_NONE if it is not stored. */
 size_t hm__ps_rows_find(const struct hm_ps_rows *rows, size_t row);
 /*
- * Allocate memory for `more` additional rows, so that the next `more` calls to hm__ps_rows_add
+ * Allocates memory for `more` additional rows, so that the next `more` calls to hm__ps_rows_add
  * cannot fail. Returns HM_E_NOMEM if memory runs out.
  */
 int hm__ps_rows_reserve(struct hm_ps_rows *rows, size_t more);
-/* Add a row that is not stored yet, with all values 0. Returns its index. */
+/* Adds a row that is not stored yet, with all values 0. Returns its index. */
 size_t hm__ps_rows_add(struct hm_ps_rows *rows, size_t row);
 void hm__ps_rows_clear(struct hm_ps_rows *rows);
 

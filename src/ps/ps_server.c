@@ -104,7 +104,7 @@ void hm__ps_server_free(struct hm_ps_server *s)
     hm__free(s);
 }
 
-/* Enlarge a buffer that is reused for all messages, so that it holds `count` doubles. */
+/* Enlarges a buffer that is reused for all messages, so that it holds `count` doubles. */
 static void server_make_room(struct hm_ps_server *s, double **buffer, size_t *room, size_t count)
 {
     if (count <= *room)
@@ -144,7 +144,7 @@ static double *server_row(const struct hm_ps_server *s, size_t table, size_t row
 }
 
 /*
- * Add increments in a message body: the increments of tables with staleness bound 0 if `exact` is
+ * Adds increments in a message body: the increments of tables with staleness bound 0 if `exact` is
  * true, otherwise the increments of the other tables. Returns whether the body also contains
  * increments that were not added.
  */
@@ -177,7 +177,7 @@ static void server_keep(struct hm_ps_server *s, struct ps_peer *peer, size_t cou
     peer->kept_end = &kept->next;
 }
 
-/* Add the stored increments of one clock, in the order of the workers. */
+/* Adds the stored increments of one clock, in the order of the workers. */
 static void server_add_clock(struct hm_ps_server *s, double clock)
 {
     for (int i = 0; i < s->layout->workers; i++) {

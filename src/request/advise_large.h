@@ -19,22 +19,22 @@ struct hm_advise_paces {
 };
 
 /*
- * Plan a job that trains a transformer (job->large is set), and return the time of an iteration in
- * seconds on each number of workers up to `max_n`. If `max_n` is 0, the size of the cluster is the
- * limit.
+ * Plans a job that trains a transformer (job->large is set), and returns the time of an iteration
+ * in seconds on each number of workers up to `max_n`. If `max_n` is 0, the size of the cluster is
+ * the limit.
  */
 int hm__advise_large_paces(const struct hm_loaded_job *job, double max_n, const char *algorithm,
                            struct hm_advise_paces *ret, struct hm_err *err);
 /*
- * Create traces from published scaling laws, and fit g(i, m), the loss after i iterations on m
+ * Creates traces from published scaling laws, and fits g(i, m), the loss after i iterations on m
  * workers, to them.
  */
 int hm__advise_laws(const struct hm_loaded_job *job, const struct hm_trace_fields *fields,
                     const struct hm_advise_paces *paces, struct hm_loaded_traces *loaded,
                     struct hm_err *err);
 /*
- * Add a note that says that the loss follows scaling laws, and remove the proposed next run, which
- * would have to be a measured trace.
+ * Adds a note that says that the loss follows scaling laws, and removes the proposed next run,
+ * which would have to be a measured trace.
  */
 int hm__advise_laws_note(struct hm_advice *advice, struct hm_err *err);
 

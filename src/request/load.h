@@ -37,7 +37,7 @@ struct hm_loaded_job {
 };
 
 /*
- * Load the job and every machine in the field `on`. If `timed` is true, the times come from runs,
+ * Loads the job and every machine in the field `on`. If `timed` is true, the times come from runs,
  * so the request need not have a job. The field `fabric` changes the machines in `on`, or the
  * cluster of the job if `on` is empty.
  */
@@ -61,7 +61,7 @@ void hm__hint_network(struct hm_call *call, const struct hm_document *document, 
  */
 int hm__load_network_job(struct hm_call *call, const char *name, struct hm_spec *spec,
                          const char **ret_note, struct hm_err *err);
-/* Load one machine: an entry in the catalog, a cluster file, or contents in the request. */
+/* Loads one machine: an entry in the catalog, a cluster file, or contents in the request. */
 int hm__load_machine(struct hm_call *call, const struct hm_job_fields *fields,
                      const struct hm_document *machine, struct hm_cluster **ret_cluster,
                      struct hm_err *err);
@@ -79,7 +79,7 @@ void hm__loaded_job_release(struct hm_loaded_job *job);
  */
 const struct hm_cluster *hm__loaded_cluster(const struct hm_loaded_job *job);
 /*
- * Check that the fields `on`, `fabric` and `set` are given only together with a job and, if
+ * Checks that the fields `on`, `fabric` and `set` are given only together with a job and, if
  * `one_machine` is true, that `on` has at most one machine.
  */
 int hm__check_job_fields(const struct hm_job_fields *fields, bool one_machine, struct hm_err *err);
@@ -94,7 +94,7 @@ int hm__check_job_fields(const struct hm_job_fields *fields, bool one_machine, s
 bool hm__is_store(const char *name);
 
 /*
- * Load the runs that meet all conditions from a document or, if there is no document, from the
+ * Loads the runs that meet all conditions from a document or, if there is no document, from the
  * store.
  */
 int hm__load_runs(struct hm_call *call, const struct hm_document *document,
@@ -134,10 +134,10 @@ struct hm_loaded_traces {
  */
 int hm__load_convergence(struct hm_call *call, const struct hm_trace_fields *fields,
                          struct hm_loaded_traces *ret_loaded, struct hm_err *err);
-/* Load a stored fit from one document. */
+/* Loads a stored fit from one document. */
 int hm__load_fit(struct hm_call *call, const struct hm_document *document,
                  struct hm_convergence **ret_convergence, struct hm_err *err);
-/* Load traces from one document. */
+/* Loads traces from one document. */
 int hm__load_trace_table(struct hm_call *call, const struct hm_document *document,
                          const struct hm_traces_settings *settings, struct hm_traces **ret_traces,
                          struct hm_err *err);
@@ -147,7 +147,7 @@ void hm__loaded_traces_release(struct hm_loaded_traces *loaded);
  */
 
 /*
- * Open the store at the address `record` (NULL for the default store), and close it. `rc` says
+ * Opens the store at the address `record` (NULL for the default store), and closes it. `rc` says
  * whether the operations on the store succeeded. If the caller has no access to files, error
  * messages do not show the address.
  */
@@ -167,7 +167,7 @@ struct hm_call_sink {
 };
 
 /*
- * Open a destination for runs in the store at the address `record`, and close it. A caller with
+ * Opens a destination for runs in the store at the address `record`, and closes it. A caller with
  * access to files has exclusive use of the store, so a large table may be added in one transaction.
  * When the destination is closed, `rc` says whether adding the runs succeeded.
  */

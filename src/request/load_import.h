@@ -7,8 +7,8 @@
 #include "request.h"
 
 /*
- * Write which format was recognised, and which data were imported or ignored: hm__imported_text for
- * one file, hm__imported_json for all files.
+ * Writes which format was recognised, and which data were imported or ignored: hm__imported_text
+ * for one file, hm__imported_json for all files.
  */
 void hm__imported_text(struct hm_call *call, const struct hm_imported *im);
 void hm__imported_json(struct hm_call *call, struct hm_imported *const *all, size_t count);
@@ -21,9 +21,9 @@ bool hm__is_foreign(struct hm_call *call, const struct hm_document *document);
 /* Returns whether a document is a folder or an archive, so that the files in it are imported. */
 bool hm__is_import_folder(struct hm_call *call, const struct hm_document *document);
 /*
- * Load runs, traces, a job or a cluster from files that other tools have written. The tree of a job
- * or a cluster is allocated in the arena of the call and stored in the specification. Keys that are
- * missing in the file receive default values; *ret_note lists the values that the user did not
+ * Loads runs, traces, a job or a cluster from files that other tools have written. The tree of a
+ * job or a cluster is allocated in the arena of the call and stored in the specification. Keys that
+ * are missing in the file receive default values; *ret_note lists the values that the user did not
  * override.
  */
 int hm__load_foreign_runs(struct hm_call *call, const struct hm_document *document,

@@ -52,7 +52,7 @@ struct hm_plan_ways {
 };
 
 /*
- * Create the list of platforms to compare from the fields that describe platforms, consistencies
+ * Creates the list of platforms to compare from the fields that describe platforms, consistencies
  * and the cost of staleness.
  */
 int hm__plan_ways(struct hm_call *call, const struct hm_platform_fields *fields,
@@ -60,14 +60,14 @@ int hm__plan_ways(struct hm_call *call, const struct hm_platform_fields *fields,
 
 struct hm_large_measured;
 /*
- * Load measured runs of a job that trains a transformer: their times, and the properties of the
+ * Loads measured runs of a job that trains a transformer: their times, and the properties of the
  * layout for which the table has columns. The arena of the call owns the memory.
  */
 int hm__load_large_runs(struct hm_call *call, const struct hm_plan_request *request,
                         const struct hm_loaded_job *loaded, struct hm_large_measured **ret_runs,
                         size_t *ret_count, struct hm_err *err);
 
-/* Plan a job that trains a transformer, and append the answer to the answer of the call. */
+/* Plans a job that trains a transformer, and appends the answer to the answer of the call. */
 int hm__plan_large(const struct hm_plan_request *request, struct hm_call *call,
                    const struct hm_loaded_job *loaded, struct hm_err *err);
 
@@ -79,7 +79,7 @@ struct hm_large_answer;
  */
 bool hm__plan_emits(const struct hm_plan_request *request);
 /*
- * Write the predicted step as a trace, or the cluster as a platform, depending on the request:
+ * Writes the predicted step as a trace, or the cluster as a platform, depending on the request:
  * hm__plan_emit adds it to the answer of the call, and hm__plan_emit_large stores it in *ret_text.
  */
 int hm__plan_emit(const struct hm_plan_request *request, const struct hm_loaded_job *loaded,

@@ -230,31 +230,33 @@ const struct hm_request_field *hm__verb_field(const struct hm_verb *verb, const 
  */
 bool hm__request_given(const struct hm_request *request, const char *field);
 bool hm__request_flag(const struct hm_request *request, const char *field);
-/* Copy word number `i` of the list `choices` into `text`; returns false if the list is shorter. */
+/*
+ * Copies word number `i` of the list `choices` into `text`; returns false if the list is shorter.
+ */
 bool hm__choice_name(const char *choices, size_t i, char *text, size_t room);
 
 /* ---- reading fields ----------------------------------------------------------------------------
  */
 
-/* Set an error with the source "request" that names the field. Returns `code`. */
+/* Sets an error with the source "request" that names the field. Returns `code`. */
 int hm__request_fail(struct hm_err *err, const char *field, int code, const char *format, ...)
     HM_PRINTF(4, 5);
-/* Set all fields of a request to their default values. */
+/* Sets all fields of a request to their default values. */
 int hm__fields_init(struct hm_arena *arena, const struct hm_verb *verb, void *values,
                     struct hm_err *err);
 /*
- * Set one field from a string (hm__field_set) or from a tree (hm__field_read). Copied values are
+ * Sets one field from a string (hm__field_set) or from a tree (hm__field_read). Copied values are
  * allocated in the arena.
  */
 int hm__field_set(struct hm_arena *arena, const struct hm_request_field *field, void *values,
                   const char *text, struct hm_err *err);
 int hm__field_read(struct hm_arena *arena, const struct hm_request_field *field, void *values,
                    struct hm_value *value, struct hm_err *err);
-/* Set a field, which must be a document or a list of documents, to a document with contents. */
+/* Sets a field, which must be a document or a list of documents, to a document with contents. */
 int hm__field_document(struct hm_arena *arena, const struct hm_request_field *field, void *values,
                        struct hm_document document, struct hm_err *err);
 /*
- * Copy all quantities of a configuration except n to `ret_at`, which must have HM_PLACE_MAX
+ * Copies all quantities of a configuration except n to `ret_at`, which must have HM_PLACE_MAX
  * elements; returns their number.
  */
 size_t hm__place_others(const struct hm_place *place, struct hm_at *ret_at);
@@ -266,7 +268,7 @@ enum { HM_PLACE_COUNTS = 64 };
  */
 size_t hm__place_counts(double target_n, double n_max, double ret_n[HM_PLACE_COUNTS]);
 /*
- * Read numbers such as "2..32", "4..64:4", "1,2,4" or "4/256..32/256:20". If `spread` is true,
+ * Reads numbers such as "2..32", "4..64:4", "1,2,4" or "4/256..32/256:20". If `spread` is true,
  * a..b:k means k evenly spaced values.
  */
 int hm__numbers_parse(struct hm_arena *arena, struct hm_numbers *numbers, const char *text,
@@ -313,21 +315,21 @@ bool hm__is_fact(const char *assignment);
  * source "request" if a field of the verb caused it. Otherwise returns `rc`.
  */
 int hm__request_budget(const struct hm_verb *verb, int rc, struct hm_err *err);
-/* Get the catalog used to look up names. */
+/* Gets the catalog used to look up names. */
 int hm__call_catalog(struct hm_call *call, const struct hm_catalog **ret_catalog,
                      struct hm_err *err);
 /*
- * Append a rendered text to the answer and free it with hm_text_free. `format` determines the media
- * type of the answer.
+ * Appends a rendered text to the answer and frees it with hm_text_free. `format` determines the
+ * media type of the answer.
  */
 int hm__call_answer(struct hm_call *call, enum hm_format format, char *text, struct hm_err *err);
-/* Pass the text of the answer so far to the caller, if the context has the function `write`. */
+/* Passes the text of the answer so far to the caller, if the context has the function `write`. */
 int hm__call_flush(struct hm_call *call, struct hm_err *err);
-/* Ask the caller to write a file after the verb has run. The path and the text are copied. */
+/* Asks the caller to write a file after the verb has run. The path and the text are copied. */
 int hm__call_file(struct hm_call *call, const char *path, const char *program, const char *text,
                   struct hm_err *err);
 /*
- * Determine the output format from two flags: JSON, CSV or, without flags, text. Both flags
+ * Determines the output format from two flags: JSON, CSV or, without flags, text. Both flags
  * together are an error.
  */
 int hm__call_format(bool json, bool csv, enum hm_format *ret_format, struct hm_err *err);

@@ -40,17 +40,17 @@ struct hm_answer_schema {
 extern const struct hm_answer_schema hm__answer_schemas[];
 const struct hm_answer_schema *hm__answer_schema(const char *name);
 
-/* Write all schemas of answers as members of the JSON object that is being written. */
+/* Writes all schemas of answers as members of the JSON object that is being written. */
 void hm__answer_schemas_json(struct hm_json *json);
 
 /* ---- requests ----------------------------------------------------------------------------------
  */
 
-/* Write the schema of a field as members of the JSON object that is being written. */
+/* Writes the schema of a field as members of the JSON object that is being written. */
 void hm__field_schema_json(struct hm_json *json, const struct hm_request_field *field);
 
 /*
- * Check a JSON value against the schema of an answer; an error names the member that does not
+ * Checks a JSON value against the schema of an answer; an error names the member that does not
  * match.
  */
 int hm__schema_check(const struct hm_value *value, const char *schema, struct hm_err *err);

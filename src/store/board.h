@@ -37,24 +37,24 @@ struct hm_board_task {
 struct hm_board;
 
 /*
- * Open the board (the file with the progress of running commands); create it if it does not exist
+ * Opens the board (the file with the progress of running commands); creates it if it does not exist
  * or has a different format.
  */
 int hm__board_create(const char *path, struct hm_board **ret_board, struct hm_err *err);
-/* Read the progress of all commands that are still running. Returns their number. */
+/* Reads the progress of all commands that are still running. Returns their number. */
 size_t hm__board_read(const struct hm_board *board, struct hm_board_task tasks[HM_BOARD_SLOTS]);
 
 /*
- * Open an existing board, and claim a slot in it for the progress of this process. Returns NULL if
+ * Opens an existing board, and claim a slot in it for the progress of this process. Returns NULL if
  * there is no board or no free slot.
  */
 struct hm_board *hm__board_join(const char *path);
 /*
- * Write the progress of a command into the claimed slot. Errors are ignored, because the command
+ * Writes the progress of a command into the claimed slot. Errors are ignored, because the command
  * can continue without the board.
  */
 void hm__board_put(struct hm_board *board, const struct hm_board_task *task);
-/* Close the board and release the slot; accepts NULL. */
+/* Closes the board and releases the slot; accepts NULL. */
 void hm__board_close(struct hm_board *board);
 
 #endif

@@ -19,7 +19,7 @@ int hm__stored_check_columns(const struct hm_stored *run, struct hm_err *err);
 struct hm_known_column;
 
 /*
- * Check a key of the JSON object `more` of a run, and its value. A key must be usable as the name
+ * Checks a key of the JSON object `more` of a run, and its value. A key must be usable as the name
  * of a column; synonyms of the store's columns are rejected, because runs have separate fields for
  * their values. *ret_known, which is passed on as `known`, describes the column if readers of
  * tables know it, and is NULL for other keys.

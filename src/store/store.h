@@ -36,7 +36,7 @@ enum { HM_STORE_VERSION = 2 };
 int hm__store_migrate(struct hm_store *store, struct hm_err *err);
 
 /*
- * Drop or create the indexes of the columns by which runs can be sorted, inside a transaction. If
+ * Drops or creates the indexes of the columns by which runs can be sorted, inside a transaction. If
  * `keys` is true, the index of the keys is included.
  */
 int hm__store_drop_indexes(struct hm_store *store, bool keys, struct hm_err *err);
@@ -100,7 +100,7 @@ int hm__store_group_add(struct hm_store_group *group, struct hm_store_batch *bat
  */
 int hm__store_group_end(struct hm_store_group *group, int rc, struct hm_err *err);
 
-/* Run statements like the functions `exec` and `query` in sql.h; error messages name the store. */
+/* Runs statements like the functions `exec` and `query` in sql.h; error messages name the store. */
 int hm__store_exec(struct hm_store *store, const char *sql, struct hm_err *err);
 int hm__store_query(struct hm_store *store, const char *sql, const struct hm_sql_value *parameters,
                     size_t count, hm_sql_row *row, void *context, int64_t *ret_changed,

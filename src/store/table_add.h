@@ -32,7 +32,7 @@ void hm__added_release(struct hm_added *added);
 struct hm_run_sink hm__store_sink(struct hm_store *store);
 
 /*
- * Add all runs of a table, or all traces. The key of each run is `key` followed by the number of
+ * Adds all runs of a table, or all traces. The key of each run is `key` followed by the number of
  * the run; if `key` is NULL, it is computed from the values of the run. Properties that traces do
  * not have are copied from the run `like`, unless it is NULL. The results are added to the results
  * that *added already contains.

@@ -199,7 +199,7 @@ static int writer_sync_folder(const char *path)
     return rc;
 }
 
-/* Sync the temporary file to disk and rename it to its final name. */
+/* Syncs the temporary file to disk and rename it to its final name. */
 static int writer_finish(struct checkpoint_writer *writer, struct hm_err *err)
 {
     if (!writer->file)
@@ -299,7 +299,7 @@ static int checkpoint_refuse(struct hm_err *err, const char *path, int line, con
     return rc;
 }
 
-/* Refuse a file that has wrong contents or could not be read. */
+/* Refuses a file that has wrong contents or could not be read. */
 static int checkpoint_refuse_read(FILE *file, struct hm_err *err, const char *path, int line,
                                   const char *why)
 {
@@ -310,7 +310,7 @@ static int checkpoint_refuse_read(FILE *file, struct hm_err *err, const char *pa
     return rc;
 }
 
-/* Verify the checksum of the whole file before any of its values is used. */
+/* Verifies the checksum of the whole file before any of its values is used. */
 static int checkpoint_verify(FILE *file, const char *path, struct hm_err *err)
 {
     char chunk[CHUNK * 8];
@@ -347,7 +347,7 @@ struct checkpoint_reader {
     char text[LINE_MAX_BYTES];
 };
 
-/* Read the next line, which must be "name value". Returns the value, or NULL with an error. */
+/* Reads the next line, which must be "name value". Returns the value, or NULL with an error. */
 static const char *reader_next_value(struct checkpoint_reader *reader, const char *name,
                                      struct hm_err *err)
 {
@@ -379,7 +379,7 @@ static int reader_next_number(struct checkpoint_reader *reader, const char *name
     return 0;
 }
 
-/* Read a header line whose value must be equal to `ours`, the value of this run. */
+/* Reads a header line whose value must be equal to `ours`, the value of this run. */
 static int reader_expect(struct checkpoint_reader *reader, const char *name, const char *ours,
                          struct hm_err *err)
 {
@@ -397,7 +397,7 @@ static int reader_expect(struct checkpoint_reader *reader, const char *name, con
 }
 
 /*
- * Read the header line that describes one array; it must be equal to `ours`. The checksum was
+ * Reads the header line that describes one array; it must be equal to `ours`. The checksum was
  * correct, so a different line means that the checkpoint comes from a run with other settings.
  */
 static int reader_expect_array(struct checkpoint_reader *reader, const char *ours,
@@ -426,7 +426,7 @@ static double part_saved(const struct checkpoint_contents *c, size_t part, doubl
     return c->parts[part].of_ranks ? ranks * (double)c->parts[part].count : c->totals[part];
 }
 
-/* Read the header lines that describe the arrays; they must be equal to the lines of this run. */
+/* Reads the header lines that describe the arrays; they must be equal to the lines of this run. */
 static int header_expect_arrays(struct checkpoint_reader *reader, struct checkpoint_contents *c,
                                 const struct checkpoint_header *head, double *ret_values,
                                 struct hm_err *err)
@@ -459,8 +459,8 @@ static bool part_is_shared(const struct checkpoint_contents *c, size_t part)
 }
 
 /*
- * Read the header lines that describe the arrays of any algorithm. For each array of this run that
- * the file contains, store its position in the file. *ret_values is set to the total number of
+ * Reads the header lines that describe the arrays of any algorithm. For each array of this run that
+ * the file contains, stores its position in the file. *ret_values is set to the total number of
  * values in all arrays.
  */
 static int header_find_arrays(struct checkpoint_reader *reader, struct checkpoint_contents *c,
@@ -494,7 +494,7 @@ static int header_find_arrays(struct checkpoint_reader *reader, struct checkpoin
 }
 
 /*
- * Read the descriptions of the arrays of a checkpoint, which may come from another algorithm. If
+ * Reads the descriptions of the arrays of a checkpoint, which may come from another algorithm. If
  * the algorithm and the arrays are the same as in this run, everything is loaded.
  */
 static int header_adopt_arrays(struct checkpoint_reader *reader, struct checkpoint_contents *c,
@@ -566,7 +566,7 @@ static int reader_get(struct checkpoint_reader *reader, double *values, size_t c
                                   "the checkpoint cannot be read to its end");
 }
 
-/* Check that nothing but the checksum follows the arrays. */
+/* Checks that nothing but the checksum follows the arrays. */
 static int reader_check_end(struct checkpoint_reader *reader, struct hm_err *err)
 {
     double expected = (double)reader->arrays + 8 * reader->values + (double)sizeof(uint64_t);

@@ -10,13 +10,13 @@
 #include "run.h"
 
 /*
- * Save a checkpoint. All ranks must call this function. Rank 0 writes the file, which is on disk
+ * Saves a checkpoint. All ranks must call this function. Rank 0 writes the file, which is on disk
  * when the function returns.
  */
 int hm__checkpoint_save(const char *path, struct hm_run *run, const char *identity,
                         const struct hm_train_totals *totals, struct hm_err *err);
 /*
- * Load the weights w, the algorithm's state and the totals of the run. All ranks must call this
+ * Loads the weights w, the algorithm's state and the totals of the run. All ranks must call this
  * function, after hm__run_begin. A damaged file, or a checkpoint of another problem, data set or
  * algorithm, is an error whose message gives the reason.
  */

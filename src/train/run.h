@@ -221,13 +221,13 @@ double hm__run_part(struct hm_run *run, const double *w, const uint32_t *list, s
 /* Like hm__run_part, but adds the gradients to the gradients in run->gradient. */
 double hm__run_add(struct hm_run *run, const double *w, const uint32_t *list, size_t count);
 /*
- * Convert run->gradient from a sum over `rows` rows to the mean gradient: divide by `rows` and add
- * the gradient of the regulariser.
+ * Converts run->gradient from a sum over `rows` rows to the mean gradient: divides by `rows` and
+ * adds the gradient of the regulariser.
  */
 void hm__run_mean(struct hm_run *run, double rows);
 
 /*
- * Derive dual variables from w, for an algorithm that continues a run of an algorithm without dual
+ * Derives dual variables from w, for an algorithm that continues a run of an algorithm without dual
  * variables: alpha_i = -l'(x_i.w), which is optimal if w is optimal and the loss l is smooth. w is
  * replaced with the w that belongs to these variables, sum_i alpha_i x_i / (lambda N). All ranks
  * must call this function.

@@ -131,7 +131,7 @@ static int train_run_segment(struct hm_run *run, double iterations, struct hm_se
 
 /* ---- evaluation ----------------------------------------------------------------------------- */
 
-/* Compute the objective, the duality gap and the accuracy for the weights w, over all ranks. */
+/* Computes the objective, the duality gap and the accuracy for the weights w, over all ranks. */
 static void train_eval(struct hm_run *run, const struct hm_train_plan *plan,
                        struct hm_trace_point *point)
 {

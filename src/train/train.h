@@ -103,13 +103,13 @@ struct hm_train_plan {
 };
 
 /*
- * Allocate w, the buffers and the algorithm's state; the members algorithm, comm, objective,
+ * Allocates w, the buffers and the algorithm's state; the members algorithm, comm, objective,
  * settings and arena of the run must be set. Settings that are 0 (for momentum, negative) are set
  * to the algorithm's defaults.
  */
 int hm__run_begin(struct hm_run *run, struct hm_err *err);
 /*
- * Iterate until a stopping criterion holds. All ranks must call this function. A resumed run that
+ * Iterates until a stopping criterion holds. All ranks must call this function. A resumed run that
  * already meets a criterion performs no iteration and reports nothing. The totals of this call are
  * added to *totals.
  */

@@ -21,12 +21,12 @@ struct hm_usages {
 };
 
 /*
- * Create the usage records of all ranks. All workers must call this function, after the platform
+ * Creates the usage records of all ranks. All workers must call this function, after the platform
  * has started.
  */
 int hm__usages_new(struct hm_run *run, struct hm_usages **ret_usages, struct hm_err *err);
 /*
- * Collect the usage of all ranks and compute `since` on rank 0. All workers must call this
+ * Collects the usage of all ranks and computes `since` on rank 0. All workers must call this
  * function.
  */
 void hm__usages_gather(struct hm_run *run, struct hm_usages *usages);

@@ -83,7 +83,7 @@ double hm__layout_workers(const struct hm_layout *layout);
 /* Returns the number of micro-batches in one step. */
 double hm__layout_micro_batches(const struct hm_layout *layout, double batch);
 /*
- * Check that a layout can train this network with this batch. The error names the field, its value
+ * Checks that a layout can train this network with this batch. The error names the field, its value
  * and the allowed values.
  */
 int hm__layout_check(const struct hm_layout *layout, const struct hm_large_work *work,

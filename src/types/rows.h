@@ -33,31 +33,31 @@ struct hm_rows {
 };
 
 /*
- * Add a row and return the array for its values: `features` zeros for a dense row, `entries` values
- * for a sparse row. For a sparse row, *ret_columns is set to the array for the columns. Returns
- * NULL if memory runs out.
+ * Adds a row and returns the array for its values: `features` zeros for a dense row, `entries`
+ * values for a sparse row. For a sparse row, *ret_columns is set to the array for the columns.
+ * Returns NULL if memory runs out.
  */
 double *hm__rows_add(struct hm_rows *rows, double label, size_t entries, uint32_t **ret_columns);
 /*
- * Allocate memory for `count` additional rows and, for sparse rows, `entries` additional entries.
+ * Allocates memory for `count` additional rows and, for sparse rows, `entries` additional entries.
  * Returns false if memory runs out.
  */
 bool hm__rows_reserve(struct hm_rows *rows, size_t count, size_t entries);
 /*
- * Move each row `i` to position place[i], where `place` is a permutation. Returns false if memory
+ * Moves each row `i` to position place[i], where `place` is a permutation. Returns false if memory
  * runs out; the rows are then unchanged.
  */
 bool hm__rows_reorder(struct hm_rows *rows, const uint32_t *place);
 /*
- * Add a copy of row `i` of `from`. Both sets of rows must be sparse, or both must be dense. Returns
- * false if memory runs out.
+ * Adds a copy of row `i` of `from`. Both sets of rows must be sparse, or both must be dense.
+ * Returns false if memory runs out.
  */
 bool hm__rows_copy(struct hm_rows *rows, const struct hm_rows *from, size_t i);
 /* Returns the total number of entries in all rows. */
 size_t hm__rows_entries(const struct hm_rows *rows);
 /* Returns the number of bytes that the rows use, without unused capacity. */
 double hm__rows_bytes(const struct hm_rows *rows);
-/* Remove all rows, but keep the allocated memory for additional rows. */
+/* Removes all rows, but keep the allocated memory for additional rows. */
 void hm__rows_clear(struct hm_rows *rows);
 void hm__rows_release(struct hm_rows *rows);
 

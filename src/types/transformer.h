@@ -8,11 +8,11 @@
 #include "howmany_layouts.h"
 
 /*
- * Set sizes that are not given (NaN or 0) to values derived from others: kv_heads = heads, head_dim
- * = hidden / heads.
+ * Sets sizes that are not given (NaN or 0) to values derived from others: kv_heads = heads,
+ * head_dim = hidden / heads.
  */
 void hm__transformer_complete(struct hm_transformer *network);
-/* Check every field. The error names the field, its value and the allowed values. */
+/* Checks every field. The error names the field, its value and the allowed values. */
 int hm__transformer_check(const struct hm_transformer *network, struct hm_err *err);
 
 /*

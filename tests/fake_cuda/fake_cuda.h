@@ -2,8 +2,10 @@
 #ifndef HM_FAKE_CUDA_H
 #define HM_FAKE_CUDA_H
 
-/* Let the fake device work for some virtual seconds. While a graph is captured, the seconds are
- * added to the graph. */
+/*
+ * Lets the fake device work for some virtual seconds. While a graph is captured, the seconds are
+ * added to the graph.
+ */
 void fake_cuda_spend(double seconds);
 
 #endif

@@ -64,7 +64,7 @@ struct watch {
 
 /* ---- the command ---------------------------------------------------------------------------- */
 
-/* Install the seccomp filter. Returns the descriptor on which the system calls arrive, or -1. */
+/* Installs the seccomp filter. Returns the descriptor on which the system calls arrive, or -1. */
 static int install_filter(void)
 {
     struct sock_filter filter[CALLS + 3];
@@ -86,8 +86,10 @@ static int install_filter(void)
                         &program);
 }
 
-/* Execute the command under the filter. *passed_on is set to the number of the filter's descriptor
- * plus 1, or to -1. Then this process waits until the parent process has copied the descriptor. */
+/*
+ * Executes the command under the filter. *passed_on is set to the number of the filter's descriptor
+ * plus 1, or to -1. Then this process waits until the parent process has copied the descriptor.
+ */
 _Noreturn static void command_exec(char **argv, volatile int *passed_on)
 {
     int listener = install_filter();
@@ -110,7 +112,7 @@ static void read_link(const char *of, char *ret_path)
     ret_path[length > 0 ? length : 0] = '\0';
 }
 
-/* Write the path of the file that a system call names; empty if there is none. */
+/* Writes the path of the file that a system call names; empty if there is none. */
 static void call_path(const struct seccomp_notif *n, const struct call *c, char *ret_path)
 {
     char name[64], text[PATH_MAX] = "", folder[PATH_MAX];
@@ -156,7 +158,7 @@ static int call_error(struct watch *w, const struct seccomp_notif *n)
     return w->full ? ENOSPC : EIO;
 }
 
-/* Receive one system call, and let it succeed or fail. */
+/* Receives one system call, and lets it succeed or fail. */
 static void answer_call(struct watch *w, int listener)
 {
     struct seccomp_notif n = {0};
@@ -171,7 +173,7 @@ static void answer_call(struct watch *w, int listener)
     ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &answer);
 }
 
-/* Answer system calls until the command ends. Returns the exit status of the command. */
+/* Answers system calls until the command ends. Returns the exit status of the command. */
 static int watch_command(struct watch *w, int listener, pid_t pid)
 {
     struct pollfd ready = {.fd = listener, .events = POLLIN};

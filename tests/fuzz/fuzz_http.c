@@ -39,8 +39,10 @@ static void add_bytes(struct outcome *o, const char *piece, size_t size)
     o->body[o->count] += size;
 }
 
-/* Read a body in pieces of `step` bytes. Returns the number of bytes that were used, and sets the
- * status. */
+/*
+ * Reads a body in pieces of `step` bytes. Returns the number of bytes that were used, and sets the
+ * status.
+ */
 static size_t read_body(struct outcome *o, const struct http_framing *f, const char *data,
                         size_t length, size_t step)
 {
@@ -70,7 +72,9 @@ static size_t read_body(struct outcome *o, const struct http_framing *f, const c
     return used;
 }
 
-/* Parse and check a head. Returns the HTTP status with which it is refused; 0 if it is accepted. */
+/*
+ * Parses and checks a head. Returns the HTTP status with which it is refused; 0 if it is accepted.
+ */
 static int check_head(const char *head, size_t length, struct http_framing *framing)
 {
     struct http_parsed parsed;

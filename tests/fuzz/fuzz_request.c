@@ -21,7 +21,7 @@ struct parsed {
     size_t length;
 };
 
-/* Split off the next part, up to one of the characters in `ends`, which is replaced by NUL. */
+/* Splits off the next part, up to one of the characters in `ends`, which is replaced by NUL. */
 static char *split_piece(char **at, const char *ends)
 {
     char *piece = *at;

@@ -314,7 +314,7 @@ static void show(const struct request *r, int status, unsigned number)
     printf("\n");
 }
 
-/* Send one request, on the connection of the previous request if that is still open. */
+/* Sends one request, on the connection of the previous request if that is still open. */
 static void send_one(int port, int *s, const struct request *r, unsigned number, struct tally *t)
 {
     bool keep = false;

@@ -52,8 +52,10 @@ bool client_send(int s, const char *data, size_t length)
     return true;
 }
 
-/* Read the head of a response up to the empty line, and nothing after it. Returns its length, 0 if
- * the connection was closed, -1 after a timeout. */
+/*
+ * Reads the head of a response up to the empty line, and nothing after it. Returns its length, 0 if
+ * the connection was closed, -1 after a timeout.
+ */
 static long read_head(int s, char *head, size_t room)
 {
     size_t length = 0;

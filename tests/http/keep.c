@@ -85,7 +85,7 @@ static void pause_us(long us)
     nanosleep(&time, NULL);
 }
 
-/* Start a server and wait until it listens. Returns the seconds that this took. */
+/* Starts a server and waits until it listens. Returns the seconds that this took. */
 static double start(struct server *s)
 {
     double from = client_now();
@@ -100,7 +100,7 @@ static double start(struct server *s)
     return client_now() - from;
 }
 
-/* Start a server and kill it while it starts. */
+/* Starts a server and kills it while it starts. */
 static void start_and_kill(struct server *s, unsigned *seed)
 {
     int output = child_server_spawn(program, store, NULL, &s->pid);
@@ -116,7 +116,7 @@ static void stop(struct server *s, int signal)
     child_server_stop(s->pid, signal);
 }
 
-/* Wait until the servers have acknowledged a random number of requests, and a random time. */
+/* Waits until the servers have acknowledged a random number of requests, and a random time. */
 static void let_write(unsigned *seed)
 {
     struct timespec until = in_ms(WAITING_MS);
@@ -162,7 +162,9 @@ static size_t write_request(const struct writer *w, long number, char *text, siz
                             length, w->number, number, body);
 }
 
-/* Send a request once, to a server that the writer chooses. Returns whether it was acknowledged. */
+/*
+ * Sends a request once, to a server that the writer chooses. Returns whether it was acknowledged.
+ */
 static bool attempt(struct writer *w, int *socket, const char *text, size_t length)
 {
     int port = atomic_load(&servers[rand_r(&w->seed) % server_count].port);
@@ -182,7 +184,7 @@ static bool attempt(struct writer *w, int *socket, const char *text, size_t leng
     return status == 200;
 }
 
-/* Count an acknowledgement. */
+/* Counts an acknowledgement. */
 static void note_acknowledged(void)
 {
     pthread_mutex_lock(&lock);
@@ -191,7 +193,7 @@ static void note_acknowledged(void)
     pthread_mutex_unlock(&lock);
 }
 
-/* Wait until a server runs, for at most a moment. */
+/* Waits until a server runs, for at most a moment. */
 static void wait_for_server(void)
 {
     struct timespec until = in_ms(100);
@@ -326,7 +328,7 @@ static bool is_failed(const struct counts *c)
     return c->wrong > 0 || c->lost || c->damaged;
 }
 
-/* Kill a server once, or several times if kills come while it starts, and leave it running. */
+/* Kills a server once, or several times if kills come while it starts, and leaves it running. */
 static long kill_one(struct counts *c, long most, unsigned *seed)
 {
     struct server *s = &servers[rand_r(seed) % server_count];
@@ -345,7 +347,9 @@ static long kill_one(struct counts *c, long most, unsigned *seed)
     return kills;
 }
 
-/* Write into an empty store and kill its servers; then end these by a signal and check the store.
+/*
+ * Writes into an empty store and kills its servers; then ends these by a signal and checks the
+ * store.
  */
 static void run_round(struct counts *c, long kills, int last_signal, unsigned *seed)
 {
@@ -378,7 +382,7 @@ static void run_round(struct counts *c, long kills, int last_signal, unsigned *s
     c->damaged = c->damaged || !is_sound();
 }
 
-/* Remove the store, if it is a file. */
+/* Removes the store, if it is a file. */
 static void remove_store(void)
 {
     static const char *const ends[] = {"", "-wal", "-shm", "-journal"};

@@ -55,7 +55,7 @@ static void pause_for(double seconds)
 }
 
 /*
- * Start to connect from one of the loopback addresses, without waiting. Returns the socket, or -1.
+ * Starts to connect from one of the loopback addresses, without waiting. Returns the socket, or -1.
  */
 static int connect_from(unsigned number)
 {
@@ -79,7 +79,7 @@ static int connect_from(unsigned number)
 static const char post_head[] = "POST /v1/plan HTTP/1.1\r\nHost: localhost\r\nContent-Type: "
                                 "application/json\r\nContent-Length: 100000\r\n\r\n";
 
-/* Keep connections open that send nothing, or one byte each half second. */
+/* Keeps connections open that send nothing, or one byte each half second. */
 static void hold(unsigned connections)
 {
     int *sockets = malloc(connections * sizeof(int));
@@ -114,7 +114,7 @@ static void hold(unsigned connections)
     printf("# %u connections, opened %u times\n", connections, opened);
 }
 
-/* Read large responses with a small buffer, 100 bytes at a time. */
+/* Reads large responses with a small buffer, 100 bytes at a time. */
 static void read_slowly(void)
 {
     static const char request[] = "GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n";
@@ -141,7 +141,7 @@ static void read_slowly(void)
     }
 }
 
-/* Send requests that take as long as the server allows. */
+/* Sends requests that take as long as the server allows. */
 static void ask_long(void)
 {
     unsigned asked = 0, refused = 0;
@@ -208,7 +208,7 @@ static void take_sample(struct samples *a, double seconds)
         a->seconds[a->count++] = seconds;
 }
 
-/* Ask for a plan on a new connection. Returns the seconds until the response, or -1. */
+/* Asks for a plan on a new connection. Returns the seconds until the response, or -1. */
 static double ask_plan(unsigned number)
 {
     char body[128], text[512];
@@ -237,7 +237,7 @@ static void be_healthy(struct samples *gets, struct samples *plans)
     }
 }
 
-/* Measure how much longer than 10 ms a sleep of 10 ms takes. */
+/* Measures how much longer than 10 ms a sleep of 10 ms takes. */
 static void probe(struct samples *a)
 {
     while (!is_over()) {

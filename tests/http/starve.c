@@ -134,8 +134,10 @@ static long stores;
 
 /* ---- requests -------------------------------------------------------------------------------- */
 
-/* Write a request. The number of the trial is written as white space after the body, so that the
- * answer is not in the server's cache. */
+/*
+ * Writes a request. The number of the trial is written as white space after the body, so that the
+ * answer is not in the server's cache.
+ */
 static size_t write_request(const struct question *q, long number, char *text)
 {
     char body[REQUEST_MAX / 2];
@@ -172,8 +174,10 @@ static size_t write_request(const struct question *q, long number, char *text)
     return (size_t)head + length;
 }
 
-/* Read an answer; *ret points into a buffer of this function. Returns whether the connection can be
- * used again. */
+/*
+ * Reads an answer; *ret points into a buffer of this function. Returns whether the connection can
+ * be used again.
+ */
 static bool read_answer(int s, struct answer *ret)
 {
     static char text[ANSWER_MAX];
@@ -203,7 +207,7 @@ static bool read_answer(int s, struct answer *ret)
     return length == whole && !strcasestr(text, "\r\nConnection: close");
 }
 
-/* Send a request, on the connection of the last one if that is open and `again` is true. */
+/* Sends a request, on the connection of the last one if that is open and `again` is true. */
 static void exchange(const struct question *q, long number, bool again, struct answer *ret)
 {
     static int s = -1;
@@ -284,7 +288,7 @@ static void try_once(size_t which, long k, bool all)
     }
 }
 
-/* Ask everything without failures, count allocations, and keep the answers. */
+/* Asks everything without failures, counts allocations, and keeps the answers. */
 static void ask_all(void)
 {
     for (size_t i = 0; i < QUESTIONS; i++) {
@@ -313,7 +317,7 @@ static void ask_all(void)
 
 /* ---- the store ------------------------------------------------------------------------------- */
 
-/* Count the stored rows of each request. Returns whether the store can be read. */
+/* Counts the stored rows of each request. Returns whether the store can be read. */
 static bool count_rows(const char *store, unsigned char *rows)
 {
     struct hm_store_filter filter = {.sort = "id", .limit = 5000};
@@ -395,8 +399,10 @@ static void map_control(const char *file)
     close(f);
 }
 
-/* Try every allocation of every request in both ways, or one in `step`; of a request with very many
- * allocations a part in each round. */
+/*
+ * Tries every allocation of every request in both ways, or one in `step`; of a request with very
+ * many allocations a part in each round.
+ */
 static void sweep(long step, unsigned *seed)
 {
     for (size_t i = 0; i < QUESTIONS; i++) {

@@ -28,7 +28,7 @@ struct reduce_options {
 };
 
 /*
- * Read the next item of a list. Returns false at the end of the list, or if the item is too long.
+ * Reads the next item of a list. Returns false at the end of the list, or if the item is too long.
  */
 static bool next_item(const char **at, char *item, size_t room)
 {

@@ -87,7 +87,7 @@ static void slot_offer(struct hm_comm *comm, int to, const void *data, size_t by
     s->ready_s = ((struct fake_rank *)comm->state)->clock_s;
 }
 
-/* Wait until the message has been received; returns the time of arrival. */
+/* Waits until the message has been received; returns the time of arrival. */
 static double slot_wait_taken(struct hm_comm *comm, int to)
 {
     struct slot *s = slot_find(comm, comm->rank, to);

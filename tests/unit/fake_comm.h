@@ -15,7 +15,7 @@
 #define FAKE_BYTE_S 0x1p-16
 #define FAKE_FLOP_S 0x1p-20
 
-/* Run body(comm, context) on `size` ranks and wait for all of them. */
+/* Runs body(comm, context) on `size` ranks and waits for all of them. */
 void fake_comm_run(int size, void (*body)(struct hm_comm *comm, void *context), void *context);
 
 #endif

@@ -115,7 +115,7 @@ static void drop_file(struct power_file *f)
     memset(f, 0, sizeof(*f));
 }
 
-/* Count an operation. Returns true if the power is off, from this operation on or earlier. */
+/* Counts an operation. Returns true if the power is off, from this operation on or earlier. */
 static bool is_cut(void)
 {
     power.operations++;

@@ -12,18 +12,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Register the file system as SQLite's default. Returns 0, or an error code of SQLite. */
+/* Registers the file system as SQLite's default. Returns 0, or an error code of SQLite. */
 int power_register(uint64_t seed);
-/* Remove all files. */
+/* Removes all files. */
 void power_clear(void);
-/* Cut the power at this operation that changes or syncs a file (1: the next such operation); 0:
- * never. */
+/*
+ * Cuts the power at this operation that changes or syncs a file (1: the next such operation); 0:
+ * never.
+ */
 void power_cut_at(size_t operation);
 /* Whether the power is off. */
 bool power_is_off(void);
-/* Switch the power on again, with files as they would be after the cut. */
+/* Switches the power on again, with files as they would be after the cut. */
 void power_restart(void);
-/* Return a random number below `limit`. */
+/* Returns a random number below `limit`. */
 size_t power_draw(size_t limit);
 /* If `lying` is true, syncs do nothing, as with a disk that confirms writes which are still in its
  * cache. */

@@ -51,7 +51,7 @@ static inline struct hm_request *with_document(const char *verb, const char *fie
     return request;
 }
 
-/* Run the request and free it. */
+/* Runs the request and frees it. */
 static inline struct hm_reply *run(struct hm_request *request, const struct hm_context *context)
 {
     struct hm_reply *reply = NULL;

@@ -66,7 +66,7 @@ static const double *alpha_of(struct hm_run *run)
     return parts[0].values;
 }
 
-/* Make steps of one algorithm, save a checkpoint, and begin another algorithm from it. */
+/* Makes steps of one algorithm, saves a checkpoint, and begins another algorithm from it. */
 static void switch_algorithm(struct fixture *from, struct fixture *to, const char *first,
                              const char *second, int steps)
 {

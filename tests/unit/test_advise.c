@@ -130,9 +130,9 @@ static void assert_probabilities(const struct hm_advice *advice)
 }
 
 /*
- * Compare every candidate with the truth. Paths are interpolated linearly in ln i between points of
- * the grid, which may change a result by one iteration. Beyond the 60 points of a trace the fitted
- * g is used, which is accurate to about 1e-3.
+ * Compares every candidate with the truth. Paths are interpolated linearly in ln i between points
+ * of the grid, which may change a result by one iteration. Beyond the 60 points of a trace the
+ * fitted g is used, which is accurate to about 1e-3.
  */
 static void assert_candidates(const struct hm_advice *advice, double loss)
 {

@@ -268,7 +268,7 @@ static void every_truncation_is_detected(void **state)
     assert_int_equal(rmdir(path), 0);
 }
 
-/* Compute a correct checksum for changed contents, as checkpoint.c does. */
+/* Computes a correct checksum for changed contents, as checkpoint.c does. */
 static size_t seal(unsigned char *bytes, size_t length)
 {
     uint64_t sum = 0;

@@ -107,7 +107,7 @@ static bool is_gone(long pid)
     return !read || !state || state[2] == 'Z' || state[2] == 'X';
 }
 
-/* Wait until every process in the file has ended; SIGKILL does not take effect at once. */
+/* Waits until every process in the file has ended; SIGKILL does not take effect at once. */
 static void assert_all_gone(size_t wanted)
 {
     char line[32];
@@ -275,7 +275,7 @@ static void the_end_of_standard_error_is_kept(void **state)
     assert_string_equal(child.tail + LAUNCH_CHILD_TAIL - 1 - 10, "1999\n2000\n");
 }
 
-/* Run a script with a pipe as the standard error of this process; copy its bytes into `said`. */
+/* Runs a script with a pipe as the standard error of this process; copies its bytes into `said`. */
 static void run_shown(const char *script, bool show, char *said, size_t room)
 {
     char *copy = strdup(script);
@@ -513,7 +513,7 @@ static void it_does_not_outlive_us(void **state)
     assert_all_gone(1);
 }
 
-/* Kill a process that runs a script; if `guard_too` is true, kill its guard first. */
+/* Kills a process that runs a script; if `guard_too` is true, kills its guard first. */
 static void kill_runner(const char *script, bool guard_too)
 {
     pid_t between = fork();

@@ -66,7 +66,7 @@ static bool is_tried(int n)
     return is_torture() || n <= 7 || n == 16 || n == 17;
 }
 
-/* Call `check` after a sum with every scheme, number of ranks and length. */
+/* Calls `check` after a sum with every scheme, number of ranks and length. */
 static void for_all(double (*value)(int, size_t), void (*check)(const struct shared *s, int n))
 {
     struct shared *s = calloc(1, sizeof(*s));

@@ -17,7 +17,7 @@ static struct launch_command split(const char *text)
     return words;
 }
 
-/* Compare the arguments with `wanted`, in which each argument is enclosed in <>. */
+/* Compares the arguments with `wanted`, in which each argument is enclosed in <>. */
 static void assert_words(const struct launch_command *words, const char *wanted)
 {
     struct hm_text all = {0};

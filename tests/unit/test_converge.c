@@ -31,8 +31,10 @@ struct line {
     double values[VALUES];
 };
 
-/* Find the nth line for a key and an algorithm ("" for lines before the first algorithm). Returns
- * false if there is none. */
+/*
+ * Finds the nth line for a key and an algorithm ("" for lines before the first algorithm). Returns
+ * false if there is none.
+ */
 static bool find(const char *algorithm, const char *key, size_t nth, struct line *ret)
 {
     static char text[8192];
@@ -121,7 +123,7 @@ static void points_are_thinned(void **state)
     }
 }
 
-/* Choose a penalty from the rows in the same way as the library. */
+/* Chooses a penalty from the rows in the same way as the library. */
 static void choose(struct work *w, struct hm_lasso_choice *ret_choice)
 {
     static struct hm_gram folds[HM_G_FOLDS];

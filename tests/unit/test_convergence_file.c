@@ -175,7 +175,9 @@ static void every_number_reads_back(void **state)
     }
 }
 
-/* Replace `piece` in the stored text by `by`, and check the field and the message of the error. */
+/*
+ * Replaces `piece` in the stored text by `by`, and checks the field and the message of the error.
+ */
 static void refuse_of(const struct hm_convergence *stored, const char *piece, const char *by,
                       const char *field, const char *message)
 {
@@ -299,7 +301,8 @@ static double *rising(size_t count)
 }
 
 /*
- * Store a convergence that the program itself would never make, and check the error of the reader.
+ * Stores a convergence that the program itself would never make, and checks the error of the
+ * reader.
  */
 static void refuse_stored(const struct hm_convergence *stored, const char *message)
 {

@@ -43,7 +43,7 @@ static const void *put(struct values *v, const char *field, const char *text)
     return member(v, field);
 }
 
-/* Set the field from a JSON value. */
+/* Sets the field from a JSON value. */
 static int put_json(struct values *v, const char *field, const char *text, struct hm_err *err)
 {
     struct hm_value *root = NULL;

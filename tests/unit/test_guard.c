@@ -13,7 +13,7 @@
 
 enum { LIMIT = 1000 };
 
-/* Check a head whose headers are given as lines "Name: value". */
+/* Checks a head whose headers are given as lines "Name: value". */
 static struct http_verdict look(const char *method, const char *target, const char *version,
                                 const char *const *lines, size_t count,
                                 struct http_framing *framing)

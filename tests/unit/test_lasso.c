@@ -118,7 +118,7 @@ static void assert_close(const double *a, const double *b, size_t count, double 
 
 /* ---- scikit-learn ---------------------------------------------------------------------------- */
 
-/* Read the numbers up to the end of a line. */
+/* Reads the numbers up to the end of a line. */
 static size_t numbers(const char *text, double *values, size_t room)
 {
     size_t count = 0;

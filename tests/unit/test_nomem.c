@@ -357,7 +357,7 @@ static void fail_by_step(int (*way)(struct hm_err *err), long step, long least)
     assert_true(fails > least);
 }
 
-/* Make every allocation fail in turn; outside `make torture`, only some of them. */
+/* Makes every allocation fail in turn; outside `make torture`, only some of them. */
 static void fail_everywhere(int (*way)(struct hm_err *err), long least)
 {
     long step = is_torture() ? 1 : 131;

@@ -162,7 +162,7 @@ static void test_absolute_targets(void **state)
         assert_int_equal(parse(bad[i]), 400);
 }
 
-/* Decode a body in pieces of `step` bytes. Returns the number of bytes used. */
+/* Decodes a body in pieces of `step` bytes. Returns the number of bytes used. */
 static size_t decode(const char *data, size_t length, size_t step, struct http_chunks *k,
                      char *body)
 {

@@ -26,7 +26,7 @@ static double seconds_of(size_t n)
     return 0.5 + (double)n;
 }
 
-/* Add runs one by one in the transaction of a group, as a server does for many clients. */
+/* Adds runs one by one in the transaction of a group, as a server does for many clients. */
 static int add_group(struct hm_store *store, const struct hm_stored *runs, size_t count)
 {
     struct hm_store_group group;
@@ -44,7 +44,7 @@ static int add_group(struct hm_store *store, const struct hm_stored *runs, size_
     return rc;
 }
 
-/* Add a few runs in one transaction. */
+/* Adds a few runs in one transaction. */
 static void add_runs(struct trial *t, struct hm_store *store)
 {
     struct hm_stored runs[BATCH_MOST];
@@ -113,7 +113,7 @@ static void work_until_cut(struct trial *t)
     t->cuts++;
 }
 
-/* Compare the store with what is known, and record what the store contains now. */
+/* Compares the store with what is known, and records what the store contains now. */
 static void compare_runs(struct trial *t, const struct hm_store_page *page)
 {
     bool *present = calloc(RUNS_MOST, sizeof(*present));

@@ -148,7 +148,7 @@ static size_t read_row(char *line, double *values, size_t room)
 }
 
 /*
- * Compare one run of the table with all kernels and numbers of ranks; beliefs must agree to 1e-10,
+ * Compares one run of the table with all kernels and numbers of ranks; beliefs must agree to 1e-10,
  * although messages may still oscillate.
  */
 static void compare_run(const struct model *model, bool max, double damping, size_t iterations,

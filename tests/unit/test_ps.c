@@ -65,7 +65,7 @@ static struct ps_job job_of(const struct hm_ps_table *tables, size_t count, int 
                            .fail_after = -1};
 }
 
-/* Let this worker compute for a random time; worker 0 is slower than the others. */
+/* Lets this worker compute for a random time; worker 0 is slower than the others. */
 static void worker_delay(const struct ps_job *job, const struct hm_ps *ps, int clock)
 {
     struct hm_random random;

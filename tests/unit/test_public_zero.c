@@ -393,7 +393,7 @@ static const double WRONG[] = {NAN, INFINITY, -INFINITY, -1, 1e300};
 /* Invalid values of a field in which NaN means unknown. */
 static const double ENDLESS[] = {INFINITY, -INFINITY, -1, 1e300};
 
-/* Set one field of a job to each invalid value; the check must name the field. */
+/* Sets one field of a job to each invalid value; the check must name the field. */
 static void check_field(struct hm_job *job, double *field, const double *values, size_t count,
                         const char *name)
 {

@@ -192,7 +192,7 @@ static void test_places_left_out(void **state)
 
 enum { TERMS = 3 };
 
-/* Solve normal equations by elimination. */
+/* Solves normal equations by elimination. */
 static void solve(double a[TERMS][TERMS + 1])
 {
     for (size_t k = 0; k < TERMS; k++) {

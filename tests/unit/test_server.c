@@ -464,7 +464,7 @@ struct added {
     double w[5];
 };
 
-/* Send the messages that hm__server_worker_begin would send. */
+/* Sends the messages that hm__server_worker_begin would send. */
 static void start_servers(struct hm_comm *world, const struct hm_serving *serving)
 {
     struct hm_message message = {.kind = HM_MESSAGE_START};

@@ -51,8 +51,10 @@ static void free_state(struct steer_state *state)
     free(state);
 }
 
-/* Add a run with `count` points whose loss is from * exp(-rate t), with an iteration every
- * `seconds`. */
+/*
+ * Adds a run with `count` points whose loss is from * exp(-rate t), with an iteration every
+ * `seconds`.
+ */
 static size_t add_line(struct steer_state *state, size_t algorithm, size_t m, double from,
                        double rate, double seconds, size_t count)
 {

@@ -8,7 +8,7 @@
 #include "howmany_store.h"
 #include "stored_render.h"
 
-/* Render one sample in a format with a style. */
+/* Renders one sample in a format with a style. */
 typedef int (*render_sample)(enum hm_format format, const struct hm_style *style, char **ret_text,
                              struct hm_err *err);
 

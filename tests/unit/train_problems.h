@@ -91,7 +91,7 @@ static inline double made_label(const struct problem *p, size_t loss, size_t i)
     return losses[loss]->classes ? (planted >= 0 ? 1 : -1) : 2 * planted + 0.5;
 }
 
-/* Append row i of a problem. */
+/* Appends row i of a problem. */
 static inline bool add_row(const struct problem *p, size_t loss, size_t i, struct hm_rows *rows)
 {
     size_t entries = 0, at = 0;
@@ -145,7 +145,7 @@ static inline void problem_release(struct hm_objective *o)
     hm__arena_free(o->arena);
 }
 
-/* Read up to `count` numbers from the line "kind a b" of the oracle's table. */
+/* Reads up to `count` numbers from the line "kind a b" of the oracle's table. */
 static inline void oracle_read(const char *kind, const char *a, const char *b, double *numbers,
                                size_t count)
 {

@@ -47,7 +47,7 @@ static inline void training_record(void *context, const struct hm_trace_point *p
         t->points[t->point_count++] = *point;
 }
 
-/* Collect the state of all ranks, one rank after another. */
+/* Collects the state of all ranks, one rank after another. */
 static inline void keep_state(struct training *t, struct hm_run *run)
 {
     struct hm_part parts[HM_PARTS];
@@ -120,7 +120,7 @@ static inline double optimum_of(const struct problem *p, size_t loss)
     return best;
 }
 
-/* Run the training; all ranks must return the same code and the same weights w. */
+/* Runs the training; all ranks must return the same code and the same weights w. */
 static inline void run_training(struct training *t, int ranks)
 {
     t->point_count = t->state_count = 0;

@@ -99,7 +99,7 @@ static int schedule_next(void *context)
     return best;
 }
 
-/* Wait until this rank may run, at the time ready_s, which other ranks may set. */
+/* Waits until this rank may run, at the time ready_s, which other ranks may set. */
 static void schedule_wait(struct virtual_rank *r)
 {
     struct virtual_world *w = r->world;

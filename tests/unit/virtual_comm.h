@@ -15,7 +15,7 @@ struct virtual_cluster {
     double latency_s, byte_s, flop_s;
 };
 
-/* Run body(comm, context) on `size` ranks and wait for all of them. */
+/* Runs body(comm, context) on `size` ranks and waits for all of them. */
 void virtual_comm_run(int size, const struct virtual_cluster *cluster,
                       void (*body)(struct hm_comm *comm, void *context), void *context);
 /* Makes a communicator of the first `count` ranks; only they may use it. */

@@ -44,7 +44,7 @@ static const char *algorithm_name_at(const void *unused, size_t i)
     return hm__algorithms[i] ? hm__algorithms[i]->name : NULL;
 }
 
-/* Print a message about an unknown name, with a suggestion if a known name is similar. */
+/* Prints a message about an unknown name, with a suggestion if a known name is similar. */
 static int complain_unknown(const char *option, const char *name,
                             const char *(*next)(const void *unused, size_t i))
 {

@@ -12,8 +12,10 @@
 #include "train_options.h"
 #include "uai.h"
 
-/* Read two positive integers that are separated by the character `between`, or one integer if
- * `between` is 0. */
+/*
+ * Reads two positive integers that are separated by the character `between`, or one integer if
+ * `between` is 0.
+ */
 static bool recipe_read_sizes(const char *text, char between, double *first, double *second)
 {
     size_t used = hm__number_read(text, first);

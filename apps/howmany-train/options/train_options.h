@@ -102,26 +102,28 @@ struct train_options {
 extern const struct cli_option train_table[TRAIN_OPTIONS];
 
 void train_options_init(struct train_options *options);
-/* Process one option that the ranks accept. Returns 0, or EXIT_USAGE with a message. */
+/* Processes one option that the ranks accept. Returns 0, or EXIT_USAGE with a message. */
 int train_options_accept(struct train_options *options, int option, const char *value);
 /*
- * Resolve names, set defaults and check that the options can be combined. Returns 0, or EXIT_USAGE
- * with a message.
+ * Resolves names, sets defaults and checks that the options can be combined. Returns 0, or
+ * EXIT_USAGE with a message.
  */
 int train_options_check(struct train_options *options);
-/* Refuse options that were given but have no effect on this run. Call train_options_check first. */
+/*
+ * Refuses options that were given but have no effect on this run. Call train_options_check first.
+ */
 int train_options_refuse_unused(const struct train_options *options);
 
 /*
- * Check that the platform, the algorithm and the options of servers can be combined;
+ * Checks that the platform, the algorithm and the options of servers can be combined;
  * train_options_check calls this function.
  */
 int train_platform_check(struct train_options *options);
 /* Returns whether the run uses federated averaging, in which rows belong to clients. */
 bool train_has_clients(const struct train_options *options);
-/* Check that the options are valid for this number of workers. */
+/* Checks that the options are valid for this number of workers. */
 int train_workers_check(const struct train_options *options, double workers);
-/* Check that there are not more parameter servers than parameters. */
+/* Checks that there are not more parameter servers than parameters. */
 int train_servers_check(const struct train_options *options, const struct hm_data_shape *shape);
 /* Returns the number of ranks that are not workers (servers or the driver). */
 int train_other_ranks(const struct train_options *options);
@@ -133,7 +135,7 @@ void train_slowness_write(struct hm_text *out, const struct hm_slowness *slownes
 bool train_slowness_read(const char *text, struct hm_arena *arena, struct hm_slowness *ret_slowness,
                          double *ret_flops);
 /*
- * Read --shares as cumulative fractions: ret_before[k], for k = 0..workers, is the fraction of the
+ * Reads --shares as cumulative fractions: ret_before[k], for k = 0..workers, is the fraction of the
  * rows on ranks before rank k. The value "speed" needs `slowness`, which is NULL if unknown.
  * Returns 0, or EXIT_USAGE with a message.
  */
@@ -152,7 +154,7 @@ const char *train_problem_name(enum train_problem problem);
 /* Returns the loss function of a linear problem with one output; NULL for other problems. */
 const struct hm_loss *train_problem_loss(enum train_problem problem);
 
-/* Check that the data has labels that the problem allows. */
+/* Checks that the data has labels that the problem allows. */
 int train_labels_check(const struct train_options *options, const struct hm_data_shape *shape,
                        struct hm_err *err);
 struct hm_labels train_labels(const struct train_options *options,

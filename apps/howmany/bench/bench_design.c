@@ -44,7 +44,7 @@ static size_t count_runs(const struct bench_session *s, const struct hm_runs *ru
 }
 
 /*
- * Execute the initial runs: three corners of the grid of configurations, from cheap to expensive,
+ * Executes the initial runs: three corners of the grid of configurations, from cheap to expensive,
  * then two configurations in between. Configurations that already have a recorded run are skipped.
  */
 static int make_initial_runs(struct bench_session *s)
@@ -68,7 +68,7 @@ static int make_initial_runs(struct bench_session *s)
 }
 
 /*
- * Write the predicted machine time as a formula for the experimental design: n * (a * (term) + …).
+ * Writes the predicted machine time as a formula for the experimental design: n * (a * (term) + …).
  */
 static void add_cost_formula(const struct hm_fit *fit, struct hm_text *out)
 {

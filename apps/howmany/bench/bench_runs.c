@@ -44,7 +44,7 @@ bool bench_row_matches(const struct bench_session *s, const struct hm_runs *runs
 enum { VALUE_TEXT = 40 };
 
 /*
- * Replace the placeholders in the command with the values of one configuration, and {iterations}
+ * Replaces the placeholders in the command with the values of one configuration, and {iterations}
  * with a number of iterations. The caller releases the command.
  */
 static int fill_command(const struct bench_session *s, size_t configuration, double iterations,
@@ -153,9 +153,9 @@ static int check_started(const struct launch_measurement *m, const struct launch
 }
 
 /*
- * Measure the command once. If it has the placeholder {iterations} and did not report its
- * iterations, run it again with fewer iterations and subtract the start-up. *ret_wall_s is the wall
- * time of both runs.
+ * Measures the command once. If it has the placeholder {iterations} and did not report its
+ * iterations, runs it again with fewer iterations and subtracts the start-up. *ret_wall_s is the
+ * wall time of both runs.
  */
 static int measure_commands(const struct bench_session *s, const struct command_pair *pair,
                             struct launch_measurement *m, double *ret_wall_s)
@@ -217,7 +217,7 @@ static bool needs_repeat(const struct bench_session *s, size_t repeats, size_t d
 }
 
 /*
- * Show on the terminal and in the server's list of running commands (board) which run begins, such
+ * Shows on the terminal and in the server's list of running commands (board) which run begins, such
  * as "n = 4, run 2", and how many of all runs are done. More runs than `repeats` may be needed, but
  * their number is not known in advance. If the output of the command is shown, it replaces the
  * progress display.
@@ -288,8 +288,10 @@ static int run_all_configurations(struct bench_session *s)
     return rc;
 }
 
-/* Start showing progress on the terminal and on the server's page; the title is the command as the
- * user gave it. */
+/*
+ * Starts showing progress on the terminal and on the server's page; the title is the command as the
+ * user gave it.
+ */
 static void list_session(struct bench_session *s, bool design)
 {
     struct hm_text command = {0};
@@ -302,8 +304,10 @@ static void list_session(struct bench_session *s, bool design)
 
 /* ---- preparation ---------------------------------------------------------------------------- */
 
-/* Move n to the front of the varied quantities (axes), because machine time is n times the wall
- * time; the other quantities keep their order. */
+/*
+ * Moves n to the front of the varied quantities (axes), because machine time is n times the wall
+ * time; the other quantities keep their order.
+ */
 static bool put_n_first(struct cli_axes *axes)
 {
     for (size_t i = 0; i < axes->count; i++) {
@@ -321,7 +325,7 @@ static bool put_n_first(struct cli_axes *axes)
     return false;
 }
 
-/* Check that the target of the prediction names only quantities that the benchmark varies. */
+/* Checks that the target of the prediction names only quantities that the benchmark varies. */
 static int check_target(const struct bench_session *s)
 {
     for (size_t i = 0; i < s->target.place.count; i++) {
@@ -336,8 +340,8 @@ static int check_target(const struct bench_session *s)
 }
 
 /*
- * Report duplicate names, values out of range and invalid terms before anything runs. To find them,
- * a table of all configurations with an arbitrary time is read, and the terms are compiled.
+ * Reports duplicate names, values out of range and invalid terms before anything runs. To find
+ * them, a table of all configurations with an arbitrary time is read, and the terms are compiled.
  */
 static int check_fit_terms(const struct bench_session *s)
 {
@@ -369,7 +373,7 @@ static int check_fit_terms(const struct bench_session *s)
     return rc;
 }
 
-/* Set the default numbers of iterations of a command with {iterations}. */
+/* Sets the default numbers of iterations of a command with {iterations}. */
 static int check_lengths(struct bench_session *s)
 {
     if (!launch_command_uses(&s->command, "iterations"))

@@ -52,15 +52,19 @@ void bench_release(struct bench_session *session);
 
 /* ---- runs (bench_runs.c) ---- */
 
-/* Compute the configurations and check the command, target and terms before anything runs. */
+/* Computes the configurations and checks the command, target and terms before anything runs. */
 int bench_prepare(struct bench_session *session);
-/* Print the command of each configuration. */
+/* Prints the command of each configuration. */
 int bench_print_commands(const struct bench_session *session);
-/* Open the record, execute all runs (if `design` is true, only those that --design chooses) and
- * show the results. Returns an exit code. */
+/*
+ * Opens the record, executes all runs (if `design` is true, only those that --design chooses) and
+ * shows the results. Returns an exit code.
+ */
 int bench_run(struct bench_session *session, bool design);
-/* Execute the runs of one configuration. Returns 0 or an exit code, which is 130 after an
- * interruption. */
+/*
+ * Executes the runs of one configuration. Returns 0 or an exit code, which is 130 after an
+ * interruption.
+ */
 int bench_run_configuration(struct bench_session *session, size_t configuration, size_t repeats);
 /* Returns the value of a varied quantity (axis) in a configuration. */
 double bench_value(const struct bench_session *session, size_t configuration, size_t axis);
@@ -76,9 +80,9 @@ int bench_run_design(struct bench_session *session);
 
 /* ---- results (bench_output.c) ---- */
 
-/* Fit all runs so far. Returns NULL with the error set on failure. */
+/* Fits all runs so far. Returns NULL with the error set on failure. */
 struct hm_fit *bench_fit(const struct bench_session *session, struct hm_err *err);
-/* Print the table of runs and the fit. Returns an exit code. */
+/* Prints the table of runs and the fit. Returns an exit code. */
 int bench_show(const struct bench_session *session);
 
 #endif

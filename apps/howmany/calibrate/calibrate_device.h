@@ -34,13 +34,13 @@ struct calibrate_device {
     void *state; /* State that only this kind of device uses; owned. */
 };
 
-/* Open the CPU of this machine; if `blas` is false, the built-in loops replace OpenBLAS. */
+/* Opens the CPU of this machine; if `blas` is false, the built-in loops replace OpenBLAS. */
 int calibrate_cpu_open(struct calibrate_device *device, bool blas, struct hm_err *err);
-/* Open GPU `index`. The error says which library is missing, or that there is no GPU. */
+/* Opens GPU `index`. The error says which library is missing, or that there is no GPU. */
 int calibrate_gpu_open(struct calibrate_device *device, int index, struct hm_err *err);
-/* Open a recorded device, whose operations take the times in a file. */
+/* Opens a recorded device, whose operations take the times in a file. */
 int calibrate_recorded_open(struct calibrate_device *device, const char *path, struct hm_err *err);
-/* Close a device, which may also be zero-initialised and never opened. */
+/* Closes a device, which may also be zero-initialised and never opened. */
 void calibrate_device_close(struct calibrate_device *device);
 
 /* The effort of a calibration: how many times and how long operations are measured. */
@@ -62,7 +62,7 @@ struct calibrate_effort {
 };
 
 /*
- * Measure the operations in `rows`, set their seconds and spread, and remove the operations that
+ * Measures the operations in `rows`, sets their seconds and spread, and removes the operations that
  * the device does not support; *ret_count is the number of remaining operations. Each round covers
  * the whole list, so that slow changes of the machine appear in the spread. Returns HM_E_CANCELLED
  * if `stopped` returned true.

@@ -44,21 +44,23 @@ struct calibrate_session {
     char date[16];
 };
 
-/* Run the whole calibration and write its results. Returns an exit code. */
+/* Runs the whole calibration and writes its results. Returns an exit code. */
 int calibrate_session_run(struct calibrate_session *session);
 void calibrate_session_release(struct calibrate_session *session);
 
-/* Measure messages between ranks and add their times to the session. Returns an exit code. */
+/* Measures messages between ranks and adds their times to the session. Returns an exit code. */
 int calibrate_links_measure(struct calibrate_session *session);
-/* Read the times of messages from the output of another tool and add them to the session. Returns
- * an exit code. */
+/*
+ * Reads the times of messages from the output of another tool and adds them to the session. Returns
+ * an exit code.
+ */
 int calibrate_links_read(struct calibrate_session *session);
 /* Returns the rank of this process if a launcher has started several ranks, else -1. */
 int calibrate_rank(void);
 
-/* Draw the plot of the measurements, if the request names a file for it. Returns an exit code. */
+/* Draws the plot of the measurements, if the request names a file for it. Returns an exit code. */
 int calibrate_plot(const struct calibrate_session *session);
-/* Print what was measured, as text or as JSON. Returns an exit code. */
+/* Prints what was measured, as text or as JSON. Returns an exit code. */
 int calibrate_report(const struct calibrate_session *session);
 
 #endif

@@ -76,26 +76,30 @@ struct cuda_state {
     struct cuda_conv *conv;
 };
 
-/* Open the first library in a list of names that ends with NULL; *ret_name is the name of the
- * library that was opened. */
+/*
+ * Opens the first library in a list of names that ends with NULL; *ret_name is the name of the
+ * library that was opened.
+ */
 int cuda_library(const char *const *names, const char *what, void **ret_library,
                  const char **ret_name, struct hm_err *err);
 
-/* Load cuBLAS and write its name and version into name[room]. */
+/* Loads cuBLAS and writes its name and version into name[room]. */
 int cuda_blas_open(struct cuda_state *cuda, char *name, size_t room, struct hm_err *err);
 void cuda_blas_close(struct cuda_state *cuda);
 /* Returns whether cuBLAS supports the number format of a matrix product. */
 bool cuda_blas_has(const struct cuda_state *cuda, const struct hm_timing *op);
-/* Start one matrix product. Returns 0, or an error number of cuBLAS. */
+/* Starts one matrix product. Returns 0, or an error number of cuBLAS. */
 int cuda_blas_run(struct cuda_state *cuda, const struct hm_timing *op);
 /* Returns the size in bytes of a value in a number format. */
 double cuda_value_bytes(enum hm_math math);
 
-/* Load cuDNN, which is optional, and add its version to name[room]. */
+/* Loads cuDNN, which is optional, and adds its version to name[room]. */
 void cuda_conv_open(struct cuda_state *cuda, char *name, size_t room);
 void cuda_conv_close(struct cuda_state *cuda);
-/* Choose the algorithm of a convolution. Returns 1, 0 if cuDNN has no algorithm for it, or an error
- * code. */
+/*
+ * Chooses the algorithm of a convolution. Returns 1, 0 if cuDNN has no algorithm for it, or an
+ * error code.
+ */
 int cuda_conv_prepare(struct cuda_state *cuda, const struct hm_timing *op, struct hm_err *err);
 int cuda_conv_run(struct cuda_state *cuda);
 

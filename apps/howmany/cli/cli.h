@@ -96,10 +96,14 @@ extern const struct cli_command cli_plan, cli_fit, cli_design, cli_bench, cli_tr
     cli_steer;
 extern const struct cli_command *const cli_commands[]; /* All commands; the list ends with NULL. */
 
-/* Parse the arguments after the name of the command, and run the command. Returns the exit code. */
+/*
+ * Parses the arguments after the name of the command, and runs the command. Returns the exit code.
+ */
 int cli_run(const struct cli_command *command, int argc, char **argv);
-/* Call `accept` for each option and operand, with the arguments that struct cli_command describes.
- * *ret_help is true if --help was given. */
+/*
+ * Calls `accept` for each option and operand, with the arguments that struct cli_command describes.
+ * *ret_help is true if --help was given.
+ */
 int cli_parse(const struct cli_command *command, const struct cli_options *options, int argc,
               char **argv, int (*accept)(void *state, int option, const char *value), void *state,
               bool *ret_help);
@@ -112,37 +116,43 @@ struct cli_group {
 /* All groups of commands; the list ends with a group whose title is NULL. */
 extern const struct cli_group cli_groups[];
 
-/* Print the help of the program (cli_help), or of one command. */
+/* Prints the help of the program (cli_help), or of one command. */
 void cli_help(void);
 void cli_command_help(const struct cli_command *command);
-/* Print one entry of a list: a name in a column of `width` characters, and a string that is wrapped
- * at the width of the terminal, or at 80 columns if the terminal is wider. */
+/*
+ * Prints one entry of a list: a name in a column of `width` characters, and a string that is
+ * wrapped at the width of the terminal, or at 80 columns if the terminal is wider.
+ */
 void cli_help_entry(const char *name, size_t width, const char *text);
 const char *cli_summary(const struct cli_command *command);
 const char *cli_description(const struct cli_command *command);
-/* Write an option into text[room] as the help shows it: "-d, --deadline TIME". */
+/* Writes an option into text[room] as the help shows it: "-d, --deadline TIME". */
 void cli_option_text(const struct cli_option *option, char *text, size_t room);
 
 /* ---- messages and output -------------------------------------------------------------------- */
 
-/* Write an error such as "howmany: file:3: field: message", and its hint, to standard error. A
- * field of a request is written as an option, such as "--max-n". Returns EXIT_USAGE. */
+/*
+ * Writes an error such as "howmany: file:3: field: message", and its hint, to standard error. A
+ * field of a request is written as an option, such as "--max-n". Returns EXIT_USAGE.
+ */
 int cli_report(const struct hm_err *err);
 /*
- * Write a string to `to`. If the string names guides or examples that are not in the current
+ * Writes a string to `to`. If the string names guides or examples that are not in the current
  * folder, the names are replaced with the paths of the installed files.
  */
 void cli_put_guides(FILE *to, const char *text);
-/* Report a usage error. Returns EXIT_USAGE. */
+/* Reports a usage error. Returns EXIT_USAGE. */
 int cli_complain(const char *format, ...) HM_PRINTF(1, 2);
 /* Returns the properties of standard output: whether it shows colour and Unicode, and its width. */
 struct hm_style cli_style(void);
 bool cli_is_terminal(void);
-/* Write a string to standard output. Returns false and prints a message if writing fails. */
+/* Writes a string to standard output. Returns false and prints a message if writing fails. */
 bool cli_put(const char *text);
 struct hm_text;
-/* Write a string to standard output and release it. On a terminal, long lines are wrapped, unless
- * the string is JSON. Returns 0, or EXIT_USAGE with a message. */
+/*
+ * Writes a string to standard output and releases it. On a terminal, long lines are wrapped, unless
+ * the string is JSON. Returns 0, or EXIT_USAGE with a message.
+ */
 int cli_put_text(struct hm_text *text);
 /* Same as cli_put_text, but for a string that the caller keeps. Returns false and prints a message
  * if writing fails. */
@@ -162,7 +172,7 @@ struct cli_progress {
 
 struct cli_progress cli_progress_start(const char *what, size_t total);
 void cli_progress_step(struct cli_progress *progress, size_t done);
-/* Show a string instead of counts, at most five times per second. */
+/* Shows a string instead of counts, at most five times per second. */
 void cli_progress_say(struct cli_progress *progress, const char *text);
 void cli_progress_end(struct cli_progress *progress); /* Clears the line that shows progress. */
 /* Also show the progress on the server's web page, under the name of the command. `title` says what
@@ -170,31 +180,41 @@ void cli_progress_end(struct cli_progress *progress); /* Clears the line that sh
 void cli_progress_list(struct cli_progress *progress, const char *title);
 void cli_progress_close(struct cli_progress *progress);
 
-/* Check that a plot can be written to a file. Returns 0, or EXIT_USAGE with a message. */
+/* Checks that a plot can be written to a file. Returns 0, or EXIT_USAGE with a message. */
 int cli_check_plot(const char *file);
-/* Run gnuplot with a script that writes `file`. Returns 0, or EXIT_USAGE with a message. */
+/* Runs gnuplot with a script that writes `file`. Returns 0, or EXIT_USAGE with a message. */
 int cli_gnuplot(const char *script, const char *file);
-/* Read a whole file, or standard input if `path` is "-". Free the result with hm_text_free. Returns
- * NULL with an error on failure. */
+/*
+ * Reads a whole file, or standard input if `path` is "-". Free the result with hm_text_free.
+ * Returns NULL with an error on failure.
+ */
 char *cli_read(const char *path, size_t *length, struct hm_err *err);
 
-/* Replace the contents of a file. If this fails, the old contents are not changed. Returns 0, or
- * EXIT_USAGE with a message. */
+/*
+ * Replaces the contents of a file. If this fails, the old contents are not changed. Returns 0, or
+ * EXIT_USAGE with a message.
+ */
 int cli_write_file(const char *path, const char *text, size_t length);
 
-/* Read the value of the option --name, a number with a unit of the dimension `dim`, and convert it
- * to SI units. Returns 0, or EXIT_USAGE with a message. */
+/*
+ * Reads the value of the option --name, a number with a unit of the dimension `dim`, and converts
+ * it to SI units. Returns 0, or EXIT_USAGE with a message.
+ */
 int cli_quantity(const char *name, const char *text, struct hm_dim dim, double *value);
 /* Like cli_quantity, but reads a whole number from `least` to `most`. */
 int cli_whole(const char *name, const char *text, double least, double most, double *value);
 /* Like cli_quantity, but the value must be above 0. */
 int cli_positive(const char *name, const char *text, struct hm_dim dim, double *value);
 
-/* Load the built-in catalog and the files in the user's own catalog folder. Returns NULL with a
- * message on failure. */
+/*
+ * Loads the built-in catalog and the files in the user's own catalog folder. Returns NULL with a
+ * message on failure.
+ */
 struct hm_catalog *cli_catalog_load(void);
-/* Write the path of the user's own catalog folder into path[room]. Returns false if the variable
- * HOME is not set. */
+/*
+ * Writes the path of the user's own catalog folder into path[room]. Returns false if the variable
+ * HOME is not set.
+ */
 bool cli_catalog_folder(char *path, size_t room);
 /*
  * Returns whether the user's own catalog folder exists. If not, the built-in catalog is sufficient.

@@ -5,7 +5,7 @@
 #include "text.h"
 
 /*
- * Append a string with lines of at most `width` columns; longer lines are broken at spaces.
+ * Appends a string with lines of at most `width` columns; longer lines are broken at spaces.
  * Continuation lines begin below the last column of a table if that column is wide enough, else
  * four columns to the right of the start of the line. A word that is longer than a line is not
  * broken. Escape sequences for colours have no width.

@@ -10,8 +10,10 @@
 
 #include "cli.h"
 
-/* Write the folder of the installed guides and examples into folder[PATH_MAX]. Returns false if
- * there is none next to this program. */
+/*
+ * Writes the folder of the installed guides and examples into folder[PATH_MAX]. Returns false if
+ * there is none next to this program.
+ */
 static bool guides_folder(char folder[PATH_MAX])
 {
     char program[PATH_MAX];

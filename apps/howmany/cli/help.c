@@ -48,8 +48,10 @@ static size_t line_length(const char *text, size_t columns)
     return end;
 }
 
-/* Print a string that begins at column `indent`; further lines are indented by the same number of
- * columns. */
+/*
+ * Prints a string that begins at column `indent`; further lines are indented by the same number of
+ * columns.
+ */
 static void print_wrapped(const char *text, size_t indent)
 {
     size_t width = (size_t)cli_style().width, columns = width > 80 || width == 0 ? 80 : width;
@@ -96,7 +98,7 @@ static bool is_group_printed(const struct cli_options *options, size_t i)
     return false;
 }
 
-/* Print the options of one group under the name of the group. */
+/* Prints the options of one group under the name of the group. */
 static void print_group(const struct cli_options *options, const char *group, bool first)
 {
     char written[80];

@@ -69,7 +69,7 @@ void cli_listing_free(struct cli_listing *l)
 }
 
 /*
- * Write the entry of this command to the list of running commands, which is opened first if
+ * Writes the entry of this command to the list of running commands, which is opened first if
  * necessary.
  */
 static void listing_write(struct cli_listing *l, bool at_once)

@@ -11,7 +11,7 @@
 
 #include "err.h"
 
-/* Report a parser's error under the name of the option. */
+/* Reports a parser's error under the name of the option. */
 static int report_option(struct hm_err *err, const char *option)
 {
     snprintf(err->field, sizeof(err->field), "%s", option);

@@ -18,7 +18,7 @@ struct cli_range {
 int cli_range_parse(struct cli_range *range, const char *option, const char *text);
 void cli_range_release(struct cli_range *range);
 
-/* Call `take` for each element of "a,b,c"; the element's text is valid only during the call. */
+/* Calls `take` for each element of "a,b,c"; the element's text is valid only during the call. */
 int cli_each(const char *list, int (*take)(void *context, const char *piece), void *context);
 
 /* Terms of a fit: "auto", or formulas separated by commas. Zero-initialise. */
@@ -47,12 +47,14 @@ struct cli_axes {
     size_t count;
 };
 
-/* Add a quantity with its list of values. For n, "1..8" has steps of 1; for any other quantity,
- * "0.1..1:4" means four evenly spaced values. */
+/*
+ * Adds a quantity with its list of values. For n, "1..8" has steps of 1; for any other quantity,
+ * "0.1..1:4" means four evenly spaced values.
+ */
 int cli_axes_add(struct cli_axes *axes, const char *name, const char *list);
-/* Add a quantity from the value of the option --vary, "NAME=LIST". */
+/* Adds a quantity from the value of the option --vary, "NAME=LIST". */
 int cli_axes_vary(struct cli_axes *axes, const char *value);
-/* Create a table of runs with all combinations of the values, one combination per row. */
+/* Creates a table of runs with all combinations of the values, one combination per row. */
 int cli_axes_cross(const struct cli_axes *axes, struct hm_runs **ret_runs);
 void cli_axes_release(struct cli_axes *axes);
 

@@ -17,9 +17,9 @@ struct cli_machine {
     struct hm_catalog *catalog;
 };
 
-/* Add an assignment such as fabric.latency=1ms; the key may begin with "cluster.". */
+/* Adds an assignment such as fabric.latency=1ms; the key may begin with "cluster.". */
 int cli_machine_set(struct cli_machine *machine, const char *assignment);
-/* Load the machine or cluster file `name` and apply all assignments. */
+/* Loads the machine or cluster file `name` and applies all assignments. */
 int cli_machine_load(struct cli_machine *machine, const char *name,
                      struct hm_cluster **ret_cluster);
 void cli_machine_release(struct cli_machine *machine);

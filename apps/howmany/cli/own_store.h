@@ -14,7 +14,7 @@ enum { CLI_STORE_ROOM = 1024 };
  * that is not set, the path of the user's own file. This path is written into `path`, and its
  * folder is created. Returns NULL with an error on failure. */
 const char *cli_store_find(const char *record, char path[CLI_STORE_ROOM], struct hm_err *err);
-/* Open the store that cli_store_find returns. Returns 0, or EXIT_USAGE with a message. */
+/* Opens the store that cli_store_find returns. Returns 0, or EXIT_USAGE with a message. */
 int cli_store_open(const char *record, struct hm_store **ret_store);
 
 enum { CLI_STORES = 2 };

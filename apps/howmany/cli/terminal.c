@@ -20,7 +20,7 @@
 
 extern char **environ;
 
-/* Print a field such as "max_n" as the option "--max-n". */
+/* Prints a field such as "max_n" as the option "--max-n". */
 static void print_terminal_option(const char *field)
 {
     fputs("--", stderr);
@@ -30,7 +30,8 @@ static void print_terminal_option(const char *field)
 }
 
 /*
- * Copy a message and replace a field in it, such as "the field `max_n`", with the option "--max-n".
+ * Copies a message and replaces a field in it, such as "the field `max_n`", with the option
+ * "--max-n".
  */
 static void spell_options(const char *text, char *out, size_t room)
 {

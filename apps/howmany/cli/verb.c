@@ -29,7 +29,7 @@ static bool has_option(const struct cli_options *options, const char *name)
     return false;
 }
 
-/* Add an option for a field; the field "max_n" becomes the option "max-n". */
+/* Adds an option for a field; the field "max_n" becomes the option "max-n". */
 static void add_field(struct cli_options *options, const struct hm_verb *verb,
                       const struct hm_request_field *f)
 {
@@ -110,7 +110,7 @@ static int accept_word(void *state, int option, const char *text)
     return 0;
 }
 
-/* Find the verb that the first operand selects, and remove this operand from the arguments. */
+/* Finds the verb that the first operand selects, and removes this operand from the arguments. */
 static int choose_verb(const struct cli_command *command, struct verb_words *w,
                        const struct hm_verb **ret_verb)
 {
@@ -144,8 +144,10 @@ static int choose_verb(const struct cli_command *command, struct verb_words *w,
     return 0;
 }
 
-/* Set the field that belongs to operand `number`. If the last of these fields is a list, all
- * further operands are added to it. */
+/*
+ * Sets the field that belongs to operand `number`. If the last of these fields is a list, all
+ * further operands are added to it.
+ */
 static int set_operand(struct cli_verb_call *c, size_t number, const char *text, struct hm_err *err)
 {
     char name[64] = "", last[64];
@@ -187,7 +189,7 @@ const char *cli_verb_value(const struct cli_verb_call *c, const char *field)
     return NULL;
 }
 
-/* Join the operands (ids) into one list of numbers separated by commas. */
+/* Joins the operands (ids) into one list of numbers separated by commas. */
 static int join_numbers(struct verb_words *w, struct hm_text *joined)
 {
     for (size_t k = 0; k < w->count; k++)
@@ -292,7 +294,9 @@ static int show_reply(struct cli_verb_call *c, const struct hm_reply *reply)
 /* ---- running -----------------------------------------------------------------------------------
  */
 
-/* Report an error. If an operand is invalid, the message names the command instead of an option. */
+/*
+ * Reports an error. If an operand is invalid, the message names the command instead of an option.
+ */
 static int report_error(const struct cli_verb_call *c, struct hm_err *err)
 {
     if (err->code == HM_E_CANCELLED) {

@@ -29,8 +29,10 @@ struct cli_verb_call {
     double time_limit;       /* Value of --time-limit in seconds; 0 if not given. */
 };
 
-/* Parse the arguments of a command with verbs, run the request and print the reply. Returns the
- * exit code. */
+/*
+ * Parses the arguments of a command with verbs, runs the request and prints the reply. Returns the
+ * exit code.
+ */
 int cli_verb_run(const struct cli_command *command, int argc, char **argv);
 
 /* Returns the value of an option or operand, for the function `prepare` of a command; NULL if the

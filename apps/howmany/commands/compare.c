@@ -200,8 +200,10 @@ static int compare_accept(void *state, int option, const char *value)
 
 /* ---- preparation ---------------------------------------------------------------------------- */
 
-/* Load the cluster to find its bandwidth. An error in the cluster is then reported once, before the
- * runs start. */
+/*
+ * Loads the cluster to find its bandwidth. An error in the cluster is then reported once, before
+ * the runs start.
+ */
 static int load_compare_cluster(struct compare_state *s)
 {
     const struct compare_request *a = &s->request;

@@ -63,7 +63,7 @@ static void completion_bash(void)
     printf("    esac\n}\ncomplete -F _howmany howmany\n");
 }
 
-/* Print a string with the escapes that zsh needs for single quotes, brackets and colons. */
+/* Prints a string with the escapes that zsh needs for single quotes, brackets and colons. */
 static void put_zsh(const char *text)
 {
     for (; *text; text++) {

@@ -56,7 +56,7 @@ static bool has_tokens(const struct hm_catalog *catalog, const char *model)
 /* ---- answers ----------------------------------------------------------------------------------
  */
 
-/* Set the unit and the amount of training that are suggested for a model. */
+/* Sets the unit and the amount of training that are suggested for a model. */
 static void suggest_work(const struct hm_catalog *catalog, struct first_job *job)
 {
     const char *unit = "iterations", *amount = "10000";
@@ -98,8 +98,8 @@ static int check_machine(const struct hm_catalog *catalog, const char *name, str
 }
 
 /*
- * Split a string such as "300B tokens" into the amount and the unit; if the string has no unit, the
- * unit of the job does not change. Fails if the amount is not above 0 or if this unit cannot be
+ * Splits a string such as "300B tokens" into the amount and the unit; if the string has no unit,
+ * the unit of the job does not change. Fails if the amount is not above 0 or if this unit cannot be
  * used for the model.
  */
 static int parse_work(const struct hm_catalog *catalog, const char *text, struct first_job *job,
@@ -163,7 +163,7 @@ bool first_job_can_ask(void)
 }
 
 /*
- * Print a question and read the answer, which is one line without leading and trailing spaces; an
+ * Prints a question and reads the answer, which is one line without leading and trailing spaces; an
  * empty line selects the suggestion. Returns false at the end of the input.
  */
 static bool ask_line(const char *question, const char *suggestion, char answer[FIRST_TEXT_MAX])
@@ -189,7 +189,7 @@ static bool ask_line(const char *question, const char *suggestion, char answer[F
     return true;
 }
 
-/* Ask for a name until the user enters a name that the catalog contains. */
+/* Asks for a name until the user enters a name that the catalog contains. */
 static bool ask_name(const struct hm_catalog *catalog, const char *question, const char *suggestion,
                      int (*check)(const struct hm_catalog *, const char *, struct hm_err *),
                      char name[FIRST_TEXT_MAX])

@@ -24,14 +24,14 @@ struct first_job {
  */
 bool first_job_can_ask(void);
 /*
- * Ask for the values that are still empty, on standard error, and repeat a question until its
+ * Asks for the values that are still empty, on standard error, and repeats a question until its
  * answer is valid. An empty answer selects the suggestion. Returns 0, or EXIT_USAGE with a message
  * when the input ends.
  */
 int first_job_ask(const struct hm_catalog *catalog, struct first_job *job);
-/* Set the values that are still empty to the suggestions, without questions. */
+/* Sets the values that are still empty to the suggestions, without questions. */
 void first_job_suggest(const struct hm_catalog *catalog, struct first_job *job);
-/* Check a job with all three answers. Returns 0, or EXIT_USAGE with a message. */
+/* Checks a job with all three answers. Returns 0, or EXIT_USAGE with a message. */
 int first_job_check(const struct hm_catalog *catalog, const struct first_job *job);
 /*
  * Returns a default batch for a model whose jobs need a batch that the catalog does not state;

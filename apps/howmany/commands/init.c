@@ -66,7 +66,7 @@ static int init_accept(void *state, int option, const char *value)
 /* ---- the file ---------------------------------------------------------------------------------
  */
 
-/* Add a line "key: value   # comment" to the job file; all comments begin in the same column. */
+/* Adds a line "key: value   # comment" to the job file; all comments begin in the same column. */
 static void add_key(struct hm_text *out, const char *key, const char *value, const char *comment)
 {
     char line[2 * FIRST_TEXT_MAX];

@@ -10,7 +10,7 @@
 #include "name_operand.h"
 #include "text.h"
 
-/* Print a string with escapes for the characters that are markup in scdoc. */
+/* Prints a string with escapes for the characters that are markup in scdoc. */
 static void put_escaped(const char *text)
 {
     for (; *text; text++) {

@@ -4,7 +4,7 @@
 #include "first_job.h"
 #include "plan_first.h"
 
-/* Set a field of the request, and print the option that sets this field. */
+/* Sets a field of the request, and prints the option that sets this field. */
 static int set_field(struct cli_verb_call *c, const char *field, const char *value)
 {
     struct hm_err err = {0};

@@ -55,8 +55,10 @@ static int prepare_catalog(struct cli_verb_call *c)
     return rc == 0 && hm_request_set(c->request, "output", path, &err) ? cli_report(&err) : rc;
 }
 
-/* Open the output file of an export before the export runs, because a long export is written in
- * parts. */
+/*
+ * Opens the output file of an export before the export runs, because a long export is written in
+ * parts.
+ */
 static int prepare_runs(struct cli_verb_call *c)
 {
     const char *path = c->verb == &hm__verb_runs_export ? cli_verb_value(c, "output") : NULL;

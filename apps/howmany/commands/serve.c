@@ -203,8 +203,10 @@ static void log_begin(struct hm_json *json)
     hm__json_put_text(json, "time", stamp);
 }
 
-/* Write a line of the log to standard error. If this fails, the line is lost, because there is no
- * other place to report the failure. */
+/*
+ * Writes a line of the log to standard error. If this fails, the line is lost, because there is no
+ * other place to report the failure.
+ */
 static void log_end(struct hm_json *json)
 {
     struct hm_text *line = json->out;
@@ -242,7 +244,7 @@ static void log_request(void *context, const struct http_request *r,
     log_end(&json);
 }
 
-/* Log that the server closed a connection before its request was complete. */
+/* Logs that the server closed a connection before its request was complete. */
 static void log_closed(void *context, const char *address, enum http_refusal refusal)
 {
     struct serve_state *s = context;
@@ -322,8 +324,8 @@ static int load_tokens(struct serve_state *s)
 /* ---- the store and the board ----------------------------------------------------------------- */
 
 /*
- * Find the store and the list of running commands (board), and create the folders of their default
- * paths.
+ * Finds the store and the list of running commands (board), and creates the folders of their
+ * default paths.
  */
 static int find_files(struct serve_state *s)
 {
@@ -352,9 +354,9 @@ static int find_files(struct serve_state *s)
 }
 
 /*
- * Restrict writing to the folders of the store and of the list of running commands. Threads inherit
- * the restriction, so it is set before the first thread starts. SQLite keeps its temporary files in
- * the folder of the store.
+ * Restricts writing to the folders of the store and of the list of running commands. Threads
+ * inherit the restriction, so it is set before the first thread starts. SQLite keeps its temporary
+ * files in the folder of the store.
  */
 static int confine_files(const struct serve_state *s)
 {
@@ -373,7 +375,7 @@ static int confine_files(const struct serve_state *s)
     return http_confine_files(files, 2, &err) ? cli_report(&err) : 0;
 }
 
-/* Tell the user why startup takes long: about one second per 400 MB. */
+/* Tells the user why startup takes long: about one second per 400 MB. */
 static void announce_check(const char *store)
 {
     struct stat file;
@@ -383,8 +385,10 @@ static void announce_check(const char *store)
                 (double)file.st_size / 1e9);
 }
 
-/* Open the store. It is an error if a store that the user named cannot be opened. If this build
- * does not support the default store, a message says that runs are not stored. */
+/*
+ * Opens the store. It is an error if a store that the user named cannot be opened. If this build
+ * does not support the default store, a message says that runs are not stored.
+ */
 static int open_store(struct serve_state *s)
 {
     /* If the server has several worker threads, one of them stays free for requests that do not
@@ -402,8 +406,8 @@ static int open_store(struct serve_state *s)
 }
 
 /*
- * Open the list of running commands (board). It is an error if a list that the user named cannot be
- * opened.
+ * Opens the list of running commands (board). It is an error if a list that the user named cannot
+ * be opened.
  */
 static int open_board(struct serve_state *s)
 {
@@ -442,7 +446,7 @@ static struct http_settings settings_of(const struct serve_state *s)
     };
 }
 
-/* Wait for a signal that ends the server; the signals must be blocked in every thread. */
+/* Waits for a signal that ends the server; the signals must be blocked in every thread. */
 static void wait_for_end(const sigset_t *signals)
 {
     int which;
@@ -451,8 +455,10 @@ static void wait_for_end(const sigset_t *signals)
         ;
 }
 
-/* Wait for the running requests to end. If some do not end in time, exit without freeing the data
- * that they use. */
+/*
+ * Waits for the running requests to end. If some do not end in time, exits without freeing the data
+ * that they use.
+ */
 static int shut_down(struct serve_state *s, struct http_server *server)
 {
     api_shut_down(s->api);

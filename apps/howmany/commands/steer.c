@@ -150,7 +150,7 @@ static int add_override(struct steer_command_state *s, const char *text)
     return 0;
 }
 
-/* Accept an option whose value is a number or a quantity with a unit. */
+/* Accepts an option whose value is a number or a quantity with a unit. */
 static int accept_number(struct steer_options *o, int option, const char *value)
 {
     static const struct hm_dim price = {-1, 0, 0, 1}, money = {0, 0, 0, 1};
@@ -248,7 +248,7 @@ static int steer_accept(void *state, int option, const char *value)
 
 /* ---- the task -------------------------------------------------------------------------------- */
 
-/* Set the target loss from --reach, or from --loss and --best. */
+/* Sets the target loss from --reach, or from --loss and --best. */
 static int set_target(struct steer_command_state *s)
 {
     struct steer_options *o = &s->options;
@@ -273,7 +273,7 @@ static int set_target(struct steer_command_state *s)
 }
 
 /*
- * Set the limits of the training from the options. They apply whether a study's file or --command
+ * Sets the limits of the training from the options. They apply whether a study's file or --command
  * describes the training.
  */
 static int set_limits(struct steer_command_state *s)
@@ -300,7 +300,7 @@ static int set_limits(struct steer_command_state *s)
     return set_target(s);
 }
 
-/* Read the study's file; options on the command line take precedence over values in the file. */
+/* Reads the study's file; options on the command line take precedence over values in the file. */
 static int read_file(struct steer_command_state *s)
 {
     struct steer_options *o = &s->options;
@@ -325,7 +325,7 @@ static int read_file(struct steer_command_state *s)
     return study_commands_prepare(&s->commands, s->spec);
 }
 
-/* Find the network over which the checkpoint of a simulated training is moved between workers. */
+/* Finds the network over which the checkpoint of a simulated training is moved between workers. */
 static int find_fabric(struct steer_command_state *s, double *ret_flops)
 {
     struct hm_cluster *cluster = NULL;
@@ -447,7 +447,7 @@ static int prepare_command(struct steer_command_state *s)
 /* ---- the session ----------------------------------------------------------------------------- */
 
 /*
- * Complete the text that identifies the training in its folder; it contains everything that the
+ * Completes the text that identifies the training in its folder; it contains everything that the
  * decisions depend on.
  */
 static int complete_identity(struct steer_command_state *s)
@@ -513,7 +513,7 @@ static int steer_prepare(struct steer_command_state *s)
     return s->session.folder.path ? 0 : cli_complain("out of memory");
 }
 
-/* Print one command for each algorithm: the command of its first trial. */
+/* Prints one command for each algorithm: the command of its first trial. */
 static int print_commands(const struct steer_command_state *s)
 {
     const struct steer_task *task = &s->session.task;

@@ -59,7 +59,7 @@ static void study_end(void *state)
 
 /* ---- options -------------------------------------------------------------------------------- */
 
-/* Store an argument for the command line that repeats this study. */
+/* Stores an argument for the command line that repeats this study. */
 static int remember_argument(struct study_state *s, int option, const char *value)
 {
     struct hm_err err = {0};

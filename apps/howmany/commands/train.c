@@ -40,7 +40,7 @@ static int read_precision(struct train_session *session, const char *value)
     return 0;
 }
 
-/* Handle an option that is not passed to the ranks. */
+/* Handles an option that is not passed to the ranks. */
 static int accept_session_option(struct train_state *s, int option, const char *value)
 {
     struct train_session *session = &s->session;

@@ -111,9 +111,11 @@ static int validate_accept(void *state, int option, const char *value)
     return 0;
 }
 
-/* Add a case. If it cannot be loaded and the error code is `tolerated` (such as the code for a
+/*
+ * Adds a case. If it cannot be loaded and the error code is `tolerated` (such as the code for a
  * missing file), the case is skipped without an error. If `tolerated` is 0, every failure is an
- * error. */
+ * error.
+ */
 static int add_case(struct validate_state *s, const char *name, const char *text, size_t length,
                     int tolerated)
 {
@@ -152,7 +154,7 @@ static int add_file(struct validate_state *s, const char *path)
     return rc;
 }
 
-/* Add the networks in the catalog that have published counts of parameters or operations. */
+/* Adds the networks in the catalog that have published counts of parameters or operations. */
 static int add_networks(struct validate_state *s)
 {
     size_t count = hm_catalog_count(s->catalog, HM_CATALOG_NETWORK);
@@ -178,7 +180,7 @@ static int add_networks(struct validate_state *s)
     return rc;
 }
 
-/* Add a built-in case. Its data files are looked up in the folder that --data gives. */
+/* Adds a built-in case. Its data files are looked up in the folder that --data gives. */
 static int add_example(struct validate_state *s, const char *name, const char *text, size_t length)
 {
     char source[1024];
@@ -202,7 +204,7 @@ static int add_cases(struct validate_state *s)
     return rc ? rc : add_networks(s);
 }
 
-/* Format a value with as many digits as are compared with published values. */
+/* Formats a value with as many digits as are compared with published values. */
 static const char *figure_text(double value, double digits, char *text)
 {
     if (fabs(value - round(value)) <= 1e-9 * fabs(value) && fabs(value) < 1e15)
@@ -317,7 +319,7 @@ static void add_case_plot(struct hm_text *out, const struct hm_answer *a, const 
                   a->reference, i, HM_PLOT_MODEL, i, HM_PLOT_MEASURED);
 }
 
-/* Write a plot with one panel for each case that has measurements. */
+/* Writes a plot with one panel for each case that has measurements. */
 static int write_plot(const struct validate_state *s)
 {
     struct hm_text out = {0}, panels = {0};

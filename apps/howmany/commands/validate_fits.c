@@ -48,7 +48,7 @@ static bool text_begins(const char *text, const char *with)
     return strncmp(text, with, strlen(with)) == 0;
 }
 
-/* Convert a value to seconds per step; NaN if the metric is not a time, a rate or a speedup. */
+/* Converts a value to seconds per step; NaN if the metric is not a time, a rate or a speedup. */
 static double to_seconds(const char *metric, bool weak, double n, double batch, double value)
 {
     double work = weak ? n * batch : 1;
@@ -116,9 +116,11 @@ static bool add_row(struct validate_curves *f, const char *source, char **fields
     return c != NULL;
 }
 
-/* Read the curves of one table; a table without the required columns is skipped. `own` is true for
+/*
+ * Reads the curves of one table; a table without the required columns is skipped. `own` is true for
  * data/curves.csv, which has a column for the source; in any other table, all curves belong to one
- * source. */
+ * source.
+ */
 static int read_table(struct validate_curves *f, const char *path, bool own)
 {
     const char *const names[FIELDS] = {
@@ -180,8 +182,10 @@ static int compare_points(const void *a, const void *b)
     return x->seconds < y->seconds ? -1 : x->seconds > y->seconds;
 }
 
-/* Count the distinct numbers of workers in a curve, find the end of their smaller half, and compute
- * the median time on the largest number. */
+/*
+ * Counts the distinct numbers of workers in a curve, finds the end of their smaller half, and
+ * computes the median time on the largest number.
+ */
 static void finish_curve(struct validate_curve *c)
 {
     size_t last = 0, seen = 0;
@@ -466,7 +470,7 @@ static void add_fits_text(struct hm_text *out, const struct validate_curves *f)
 }
 
 /*
- * Write the results of the three methods for a curve as the members "ernest", "auto" and "sheet".
+ * Writes the results of the three methods for a curve as the members "ernest", "auto" and "sheet".
  */
 static void put_results(struct hm_json *json, const struct validate_result *results)
 {

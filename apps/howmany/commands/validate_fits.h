@@ -57,13 +57,15 @@ struct validate_curves {
 };
 
 /*
- * Read the curves in data/scaling, and keep the curves that have at least VALIDATE_SIZES different
- * numbers of workers. Returns an exit code; the caller releases the curves in any case.
+ * Reads the curves in data/scaling, and keeps the curves that have at least VALIDATE_SIZES
+ * different numbers of workers. Returns an exit code; the caller releases the curves in any case.
  */
 int validate_curves_read(struct validate_curves *f, const char *data, const char *option);
 void validate_curves_release(struct validate_curves *f);
-/* Fit the runs on the smaller half of the numbers of workers, and predict the time on the largest
- * number of workers. `rule` selects the terms of the fit; NULL means the default rule. */
+/*
+ * Fits the runs on the smaller half of the numbers of workers, and predicts the time on the largest
+ * number of workers. `rule` selects the terms of the fit; NULL means the default rule.
+ */
 struct validate_result validate_curve_predict(const struct validate_curve *c,
                                               const struct hm_fit_rule *rule, double level);
 
@@ -73,7 +75,7 @@ struct validate_result validate_curve_predict(const struct validate_curve *c,
 int validate_fits(const char *data, bool json, const struct hm_catalog *catalog);
 
 /*
- * Check the headline rule on the built-in examples and on the given job files. If `data` is not
+ * Checks the headline rule on the built-in examples and on the given job files. If `data` is not
  * NULL, also print how accurate the answers are for sources that were not used to choose the rule
  * of the fits: errors, coverage and interval widths by source, and how reliable the stated
  * probabilities are. Returns an exit code; it is EXIT_NO_ANSWER if the headline rule does not hold.

@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-/* Predict every built-in row and print predictions and errors. Returns an exit code. */
+/* Predicts every built-in row and prints predictions and errors. Returns an exit code. */
 int validate_llm(bool json);
 
 #endif

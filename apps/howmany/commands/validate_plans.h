@@ -48,8 +48,10 @@ struct validate_plans {
     double stated[VALIDATE_LEVELS], kept[VALIDATE_LEVELS];
 };
 
-/* Plan every built-in example and the given job files. Files that examples name are looked up in
- * the folder `data`, which may be NULL. Returns an exit code. */
+/*
+ * Plans every built-in example and the given job files. Files that examples name are looked up in
+ * the folder `data`, which may be NULL. Returns an exit code.
+ */
 int validate_headlines_make(const struct hm_catalog *catalog, const char *data,
                             const char *const *files, size_t file_count,
                             struct validate_headlines *ret_headlines);

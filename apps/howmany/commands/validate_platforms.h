@@ -7,8 +7,10 @@
 
 #include "cli.h"
 
-/* Predict every row of a table of measured iterations, or of the built-in table if `path` is NULL,
- * and print the predictions and errors. Returns an exit code. */
+/*
+ * Predicts every row of a table of measured iterations, or of the built-in table if `path` is NULL,
+ * and prints the predictions and errors. Returns an exit code.
+ */
 int validate_platforms(const char *path, bool json, const struct hm_catalog *catalog);
 
 #endif

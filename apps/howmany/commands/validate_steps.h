@@ -7,9 +7,11 @@
 
 #include "cli.h"
 
-/* Predict every row of a table of steps, or of the built-in tables if `path` is NULL, and print the
- * predictions, their intervals and errors. `plot` is the path of a plot to write, or NULL. Returns
- * an exit code. */
+/*
+ * Predicts every row of a table of steps, or of the built-in tables if `path` is NULL, and prints
+ * the predictions, their intervals and errors. `plot` is the path of a plot to write, or NULL.
+ * Returns an exit code.
+ */
 int validate_steps(const char *path, bool json, const char *plot, const struct hm_catalog *catalog);
 
 #endif

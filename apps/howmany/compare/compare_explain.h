@@ -6,7 +6,7 @@
 #include "compare_result.h"
 
 /*
- * Add the published speeds (in samples per second) of a task on a platform to the text, if there
+ * Adds the published speeds (in samples per second) of a task on a platform to the text, if there
  * are any, such as "TensorFlow 403, 443 (batch 500), MXNet 19277".
  */
 void compare_add_published(struct hm_text *out, const struct compare_task *task,
@@ -36,7 +36,7 @@ const struct compare_run *compare_extreme(const struct compare_result *result,
  * another framework; NULL if there is none. */
 const struct compare_run *compare_same_run(const struct compare_result *result,
                                            const struct compare_measured *measured);
-/* Add a sentence that says which platform is fastest, and why. */
+/* Adds a sentence that says which platform is fastest, and why. */
 void compare_add_sentence(struct hm_text *out, const struct compare_result *result,
                           const struct compare_task *task);
 

@@ -50,8 +50,10 @@ static int read_positive(const struct hm_csv *csv, char **fields, int column, do
     return 0;
 }
 
-/* Read the names and the number of workers of a row. The name of the framework (`system`) is
- * borrowed from the row. */
+/*
+ * Reads the names and the number of workers of a row. The name of the framework (`system`) is
+ * borrowed from the row.
+ */
 static int read_key(const struct hm_csv *csv, char **fields, const struct measured_columns *c,
                     struct compare_measured *row)
 {
@@ -91,8 +93,10 @@ static int read_speed(const struct hm_csv *csv, char **fields, const struct meas
     return 0;
 }
 
-/* Find the entry with the same framework, task, platform and n, or add it. Returns NULL if memory
- * runs out. */
+/*
+ * Finds the entry with the same framework, task, platform and n, or adds it. Returns NULL if memory
+ * runs out.
+ */
 static struct compare_measured *find_measured(struct compare_measured_list *list,
                                               const struct compare_measured *key)
 {
@@ -111,8 +115,10 @@ static struct compare_measured *find_measured(struct compare_measured_list *list
     return more[list->count].system ? &more[list->count++] : NULL;
 }
 
-/* Insert the speed of a run into the list of speeds, which is in ascending order, and update the
- * median. */
+/*
+ * Inserts the speed of a run into the list of speeds, which is in ascending order, and updates the
+ * median.
+ */
 static void add_speed(struct compare_measured *row, double speed)
 {
     size_t i = row->runs++;

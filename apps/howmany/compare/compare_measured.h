@@ -23,7 +23,7 @@ struct compare_measured_list {
 };
 
 /*
- * Read a CSV table with the columns task, platform, system, n, and either samples_per_s, or both
+ * Reads a CSV table with the columns task, platform, system, n, and either samples_per_s, or both
  * seconds (time of an iteration) and batch (rows that all workers process in an iteration). Rows
  * with the same task, platform, system and n are repetitions. Returns 0, or EXIT_USAGE with a
  * message. Release the list in both cases.

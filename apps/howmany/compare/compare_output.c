@@ -25,8 +25,10 @@ static bool result_has_n(const struct compare_result *r, double n)
     return false;
 }
 
-/* Format the bytes per second that a rank sends or receives, whichever is larger; "-" if no rank
- * has this role or the rank has no messages. */
+/*
+ * Formats the bytes per second that a rank sends or receives, whichever is larger; "-" if no rank
+ * has this role or the rank has no messages.
+ */
 static const char *rate_text(const struct compare_role *role, char text[HM_SHOWN])
 {
     double most = fmax(role->sent, role->received);
@@ -46,7 +48,7 @@ static const char *share_text(double share, char text[HM_SHOWN])
     return text;
 }
 
-/* Add two heading lines: the roles of the ranks, and the names of the columns. */
+/* Adds two heading lines: the roles of the ranks, and the names of the columns. */
 static void add_heading(const struct compare_result *r, struct hm_text *out)
 {
     bool real = r->request->real;
@@ -93,7 +95,7 @@ static void add_run_row(const struct compare_result *r, const struct compare_run
     hm__text_release(&published);
 }
 
-/* Add a line for each published speed that was measured on a number of workers without a run. */
+/* Adds a line for each published speed that was measured on a number of workers without a run. */
 static void add_published_lines(const struct compare_result *r, const struct compare_task *task,
                                 const struct hm_style *style, struct hm_text *out)
 {
@@ -111,7 +113,7 @@ static void add_published_lines(const struct compare_result *r, const struct com
 }
 
 /*
- * Add the speeds that the runs would reach with all rows of the survey. With fewer rows, a full
+ * Adds the speeds that the runs would reach with all rows of the survey. With fewer rows, a full
  * batch requires less computation per message, so the speed cannot be compared with the published
  * speed.
  */
@@ -150,9 +152,11 @@ static const struct compare_run *first_run(const struct compare_result *r,
     return NULL;
 }
 
-/* Add the measurements of other frameworks as rows of the table. The columns up to samples per
+/*
+ * Adds the measurements of other frameworks as rows of the table. The columns up to samples per
  * second are the same as for the runs. They are followed by the ratio to the speed of the run on
- * the same platform, and by the name of the framework. */
+ * the same platform, and by the name of the framework.
+ */
 static void add_measured_rows(const struct compare_result *r, const struct compare_task *task,
                               struct hm_text *out)
 {

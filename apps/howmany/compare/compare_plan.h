@@ -59,17 +59,18 @@ struct compare_request {
     const char *record;
 };
 
-/* Select tasks or platforms by a list of names. Returns 0, or EXIT_USAGE with a message. */
+/* Selects tasks or platforms by a list of names. Returns 0, or EXIT_USAGE with a message. */
 int compare_select_tasks(struct compare_request *request, const char *list);
 int compare_select_platforms(struct compare_request *request, const char *list);
 
 /* Returns the number of rows in a mini-batch of all n workers together. */
 double compare_batch(const struct compare_request *request, const struct compare_task *task,
                      double n);
-/* Check that each task has enough rows for a mini-batch. Returns 0, or EXIT_USAGE with a
- * message. */
+/*
+ * Checks that each task has enough rows for a mini-batch. Returns 0, or EXIT_USAGE with a message.
+ */
 int compare_check(const struct compare_request *request);
-/* Build the arguments after `howmany` for one run. Returns 0, or EXIT_USAGE with a message. */
+/* Builds the arguments after `howmany` for one run. Returns 0, or EXIT_USAGE with a message. */
 int compare_run_command(const struct compare_request *request, const struct compare_task *task,
                         const struct compare_way *way, double n,
                         struct launch_command *ret_command);

@@ -21,8 +21,10 @@ static size_t way_type(size_t way)
     return way % HM_PALETTE_SIZE + 1;
 }
 
-/* Add a line of data for the start or the end of a time interval of a run. Both lines have the same
- * values, which are means over the interval. */
+/*
+ * Adds a line of data for the start or the end of a time interval of a run. Both lines have the
+ * same values, which are means over the interval.
+ */
 static void add_interval_point(struct hm_text *out, double elapsed_s,
                                const struct compare_interval *interval)
 {
@@ -63,7 +65,7 @@ static bool has_measured(const struct compare_result *r, size_t t, size_t w)
 }
 
 /*
- * Add the gnuplot data blocks of a task: $sT_W holds the workers and samples per second of task T
+ * Adds the gnuplot data blocks of a task: $sT_W holds the workers and samples per second of task T
  * and platform W, $pT_W the published speeds, $mT_W the measurements of other frameworks, and $rR
  * the time intervals of run R.
  */
@@ -112,8 +114,8 @@ static bool is_published(size_t t, size_t w)
 }
 
 /*
- * Plot samples per second of each platform. The ticks are at the numbers of workers for which there
- * are runs or published speeds.
+ * Plots samples per second of each platform. The ticks are at the numbers of workers for which
+ * there are runs or published speeds.
  */
 static void plot_speeds(struct hm_text *out, const struct compare_result *r, size_t t)
 {
@@ -143,7 +145,7 @@ static void plot_speeds(struct hm_text *out, const struct compare_result *r, siz
     hm__text_add(out, "\nunset logscale y\nset format y '%h'\nset xtics auto\nset offsets\n");
 }
 
-/* Draw the legend in the last panel of a task. */
+/* Draws the legend in the last panel of a task. */
 static void plot_key(struct hm_text *out, const struct compare_result *r, size_t t)
 {
     size_t pieces = 0;
@@ -173,7 +175,7 @@ static void plot_key(struct hm_text *out, const struct compare_result *r, size_t
                       "set nokey\n");
 }
 
-/* Plot one quantity over time, for the runs on the largest number of workers. */
+/* Plots one quantity over time, for the runs on the largest number of workers. */
 static void plot_over_time(struct hm_text *out, const struct compare_result *r, size_t t,
                            const char *title, const char *unit, int column)
 {

@@ -108,8 +108,10 @@ int compare_run_read_line(struct compare_run *run, const char *line)
     return rc;
 }
 
-/* Add the means over a time interval to the means of the run, weighted by the interval's share of
- * the run's time; for the memory, use the maximum instead. */
+/*
+ * Adds the means over a time interval to the means of the run, weighted by the interval's share of
+ * the run's time; for the memory, uses the maximum instead.
+ */
 static void add_role_share(struct compare_role *sum, const struct compare_role *one, double share)
 {
     sum->compute += share * one->compute;

@@ -58,10 +58,14 @@ struct compare_result {
 
 void compare_result_release(struct compare_result *result);
 
-/* Read a line of the output of a run; lines that do not belong to the trace are skipped. Returns 0
- * or HM_E_NOMEM. */
+/*
+ * Reads a line of the output of a run; lines that do not belong to the trace are skipped. Returns 0
+ * or HM_E_NOMEM.
+ */
 int compare_run_read_line(struct compare_run *run, const char *line);
-/* Compute the means after the last line has been read. Returns false if the trace is incomplete. */
+/*
+ * Computes the means after the last line has been read. Returns false if the trace is incomplete.
+ */
 bool compare_run_finish(struct compare_run *run);
 
 /* Returns the samples per second that a full-batch run would reach with another number of rows: the

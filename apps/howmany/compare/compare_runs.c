@@ -28,7 +28,7 @@ static void read_output_line(void *context, const char *line, double seconds)
         c->rc = cli_complain("out of memory");
 }
 
-/* Check how a run ended. Returns 0, or an exit code with a message. */
+/* Checks how a run ended. Returns 0, or an exit code with a message. */
 static int check_run(struct compare_run *run, const struct launch_child *child)
 {
     if (child->end == LAUNCH_CHILD_INTERRUPTED)

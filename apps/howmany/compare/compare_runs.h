@@ -5,8 +5,8 @@
 #include "compare_result.h"
 
 /*
- * Execute all runs of result->request and read their traces; if `dry_run` is true, only set their
- * commands. Returns 0, or an exit code with a message. Release the result in both cases.
+ * Executes all runs of result->request and reads their traces; if `dry_run` is true, only sets
+ * their commands. Returns 0, or an exit code with a message. Release the result in both cases.
  */
 int compare_make_runs(struct compare_result *result, bool dry_run);
 

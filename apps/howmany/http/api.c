@@ -267,8 +267,10 @@ static void refuse_missing(const struct http_request *r, struct http_response *o
     api_problem(out, 404, "path", "not found", detail, NULL, "see /openapi.json");
 }
 
-/* Respond with 405 (method not allowed). The header Allow lists only the method of `route`, because
- * no other route has the same path. */
+/*
+ * Responds with 405 (method not allowed). The header Allow lists only the method of `route`,
+ * because no other route has the same path.
+ */
 static void refuse_method(const struct api_route *route, struct http_response *out)
 {
     bool get = strcmp(route->method, "GET") == 0;
@@ -328,9 +330,11 @@ static bool is_own_origin(const struct api *a, const char *origin)
     return http_guard_is_host(host, strlen(host)) && is_own_host(a, host);
 }
 
-/* Refuse a request whose header Host or Origin names another server. Otherwise a web page of that
+/*
+ * Refuses a request whose header Host or Origin names another server. Otherwise a web page of that
  * server could send requests to this server through DNS rebinding; without tokens, it could then
- * read and write. */
+ * read and write.
+ */
 static bool check_host(const struct api *a, const struct http_request *r, struct http_response *out)
 {
     if (!is_own_host(a, r->host)) {
@@ -367,8 +371,10 @@ static unsigned request_scopes(const struct api *a, const struct http_request *r
     return scopes;
 }
 
-/* Check that the token of a request has the scope of the route; otherwise respond with 401 or 403
- * and return false. */
+/*
+ * Checks that the token of a request has the scope of the route; otherwise responds with 401 or 403
+ * and returns false.
+ */
 static bool check_token(const struct api *a, const struct api_route *route,
                         const struct http_request *r, struct http_response *out)
 {
@@ -439,7 +445,7 @@ static void release_text(void *text)
     hm_text_free(text);
 }
 
-/* Respond with a string. The response takes ownership of the string. */
+/* Responds with a string. The response takes ownership of the string. */
 static void send_text(struct http_response *out, int status, const char *type, struct hm_text *text)
 {
     struct hm_err err = {0};
@@ -519,8 +525,10 @@ static void send_page(const struct http_request *r, struct http_response *out)
         refuse_missing(r, out);
 }
 
-/* Build the key under which a response is cached; it contains everything that the response depends
- * on. */
+/*
+ * Builds the key under which a response is cached; it contains everything that the response depends
+ * on.
+ */
 static void make_key(struct hm_text *key, const struct http_request *r)
 {
     hm__text_add(key, r->path);
@@ -594,7 +602,7 @@ enum http_next api_quick(void *context, const struct http_request *r, struct htt
     return HTTP_ANSWERED;
 }
 
-/* Respond with an error. The status is 404 if a name in the path is unknown. */
+/* Responds with an error. The status is 404 if a name in the path is unknown. */
 static void send_error(const struct api_route *route, struct http_response *out,
                        const struct hm_err *err)
 {
@@ -605,8 +613,10 @@ static void send_error(const struct api_route *route, struct http_response *out,
         api_problem_err(out, err);
 }
 
-/* Respond with a string and store it in the cache for equal requests. Takes ownership of the
- * string. */
+/*
+ * Responds with a string and stores it in the cache for equal requests. Takes ownership of the
+ * string.
+ */
 static void send_cached(struct api *a, const struct http_request *r, const char *type, char *text,
                         size_t length, struct http_response *out)
 {
@@ -642,7 +652,7 @@ static void send_openapi(struct api *a, const struct http_request *r, struct htt
         send_cached(a, r, json_type, body, length, out);
 }
 
-/* Compute the response to a request, which uses the store through `access`. */
+/* Computes the response to a request, which uses the store through `access`. */
 static void answer_request(struct api *a, const struct http_request *r,
                            const struct hm_store_access *access, struct http_response *out)
 {

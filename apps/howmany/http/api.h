@@ -43,7 +43,7 @@ const struct api_route *api_routes(size_t *ret_count);
 
 struct api *api_new(const struct api_settings *settings, struct hm_err *err);
 void api_free(struct api *api);
-/* Set the server whose counters /metrics shows; NULL if there is none. */
+/* Sets the server whose counters /metrics shows; NULL if there is none. */
 void api_attach(struct api *api, const struct http_server *server);
 /* After this call, /readyz responds with 503. */
 void api_shut_down(struct api *api);
@@ -64,7 +64,7 @@ void api_done(struct api *api, const struct http_request *request,
               const struct http_response *response, double seconds);
 void api_closed(struct api *api, enum http_refusal refusal);
 
-/* Write the OpenAPI 3.1 description of all routes. */
+/* Writes the OpenAPI 3.1 description of all routes. */
 void api_openapi(struct hm_text *out);
 
 #endif

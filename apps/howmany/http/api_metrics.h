@@ -8,20 +8,24 @@
 
 struct api_metrics;
 
-/* Create the counters. `paths` lists the patterns of the routes and is borrowed. Requests for other
- * paths are counted as "other". */
+/*
+ * Creates the counters. `paths` lists the patterns of the routes and is borrowed. Requests for
+ * other paths are counted as "other".
+ */
 struct api_metrics *api_metrics_new(const char *const *paths, size_t count);
 void api_metrics_free(struct api_metrics *metrics);
 
-/* Count a request. `path` is the index of the request's path in the list of paths; for a path that
- * is not in the list, it is the length of the list. */
+/*
+ * Counts a request. `path` is the index of the request's path in the list of paths; for a path that
+ * is not in the list, it is the length of the list.
+ */
 void api_metrics_request(struct api_metrics *metrics, size_t path, int status, double seconds);
 void api_metrics_refusal(struct api_metrics *metrics, enum http_refusal refusal);
 void api_metrics_cached(struct api_metrics *metrics, bool hit);
-/* Write all counters in the text format of Prometheus, version 0.0.4. */
+/* Writes all counters in the text format of Prometheus, version 0.0.4. */
 void api_metrics_render(const struct api_metrics *metrics, const struct http_counts *counts,
                         struct hm_text *out);
-/* Write the counters of the store in the text format of Prometheus. */
+/* Writes the counters of the store in the text format of Prometheus. */
 void api_metrics_store(const struct api_store_counts *counts, struct hm_text *out);
 
 #endif

@@ -16,8 +16,10 @@ static void release_problem(void *text)
     hm_text_free(text);
 }
 
-/* Finish the problem document and make it the body of the response. If memory runs out, the body is
- * a static string. */
+/*
+ * Finishes the problem document and makes it the body of the response. If memory runs out, the body
+ * is a static string.
+ */
 static void problem_end(struct http_response *r, int status, struct hm_json *json)
 {
     static const char bare[] =
@@ -54,7 +56,7 @@ static void problem_begin(struct hm_json *json, int status, const char *kind, co
     hm__json_put_number(json, "status", status);
 }
 
-/* Add a member to the problem document unless its text is NULL or empty. */
+/* Adds a member to the problem document unless its text is NULL or empty. */
 static void put_member(struct hm_json *json, const char *key, const char *text)
 {
     if (text && text[0])

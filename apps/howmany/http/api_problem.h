@@ -4,16 +4,18 @@
 
 #include "http.h"
 
-/* Respond with an error from the library: status 400 for syntax, 422 for invalid values, 501 or 503
- * for the store. */
+/*
+ * Responds with an error from the library: status 400 for syntax, 422 for invalid values, 501 or
+ * 503 for the store.
+ */
 void api_problem_err(struct http_response *response, const struct hm_err *err);
-/* Respond with an error that is not from the library. `detail`, `field` and `hint` may be NULL. */
+/* Responds with an error that is not from the library. `detail`, `field` and `hint` may be NULL. */
 void api_problem(struct http_response *response, int status, const char *kind, const char *title,
                  const char *detail, const char *field, const char *hint);
-/* Respond to a request that the guard refused, or that exceeds a limit of the server. */
+/* Responds to a request that the guard refused, or that exceeds a limit of the server. */
 void api_problem_verdict(struct http_response *response, const struct http_verdict *verdict);
 
-/* Add a header to the response; `name` must be a static string. */
+/* Adds a header to the response; `name` must be a static string. */
 void api_extra(struct http_response *response, const char *name, const char *value);
 
 #endif

@@ -5,7 +5,7 @@
 #include "board.h"
 #include "text.h"
 
-/* Write the response of /v1/progress. `board` may be NULL, which results in an empty list. */
+/* Writes the response of /v1/progress. `board` may be NULL, which results in an empty list. */
 void api_progress(struct hm_text *out, const struct hm_board *board);
 
 #endif

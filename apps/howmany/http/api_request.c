@@ -40,7 +40,7 @@ bool api_takes_field(const struct api_verb *how, const struct hm_request_field *
     return !(f->flags & local) && f->kind != HM_REQUEST_OUTPUT;
 }
 
-/* Refuse a query key that is allowed only on the command line. */
+/* Refuses a query key that is allowed only on the command line. */
 static int check_key(const struct api_verb *how, const char *key, struct hm_err *err)
 {
     const struct hm_request_field *f = hm__verb_field(how->verb, key);
@@ -81,7 +81,7 @@ static int read_path(struct hm_request *request, const char *pattern, const char
     return rc;
 }
 
-/* Read one key=value pair of the query; a key without a value sets a flag. */
+/* Reads one key=value pair of the query; a key without a value sets a flag. */
 static int read_pair(const struct api_verb *how, struct hm_request *request, const char *pair,
                      size_t length, struct hm_err *err)
 {
@@ -143,7 +143,7 @@ static int read_body(const struct api_verb *how, struct hm_request *request,
     }
 }
 
-/* Refuse fields of the body that are allowed only on the command line. */
+/* Refuses fields of the body that are allowed only on the command line. */
 static int check_fields(const struct api_verb *how, const struct hm_request *request,
                         struct hm_err *err)
 {
@@ -155,7 +155,7 @@ static int check_fields(const struct api_verb *how, const struct hm_request *req
     return rc;
 }
 
-/* Choose the format of the response: JSON unless the request asks for CSV. */
+/* Chooses the format of the response: JSON unless the request asks for CSV. */
 static int choose_format(const struct api_verb *how, struct hm_request *request, struct hm_err *err)
 {
     int rc = 0;

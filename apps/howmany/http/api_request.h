@@ -19,8 +19,10 @@ enum api_body api_body_kind(const char *content_type);
 /* Returns whether this route accepts a field over HTTP. */
 bool api_takes_field(const struct api_verb *how, const struct hm_request_field *field);
 
-/* Read the path, query, headers and body into a request for the verb, run it, and return the reply.
- * `pattern` is the path of the route; a segment such as {id} sets the field with that name. */
+/*
+ * Reads the path, query, headers and body into a request for the verb, runs it, and returns the
+ * reply. `pattern` is the path of the route; a segment such as {id} sets the field with that name.
+ */
 int api_answer(const struct api_verb *how, const char *pattern, const struct hm_context *context,
                const struct http_request *request, struct hm_reply **ret_reply, struct hm_err *err);
 

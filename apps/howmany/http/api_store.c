@@ -49,8 +49,10 @@ struct api_store {
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-/* Mark the store as unhealthy after a failed read; the writing thread then checks every second
- * whether the store works again. */
+/*
+ * Marks the store as unhealthy after a failed read; the writing thread then checks every second
+ * whether the store works again.
+ */
 static void mark_unhealthy(struct api_store *s)
 {
     pthread_mutex_lock(&s->lock);
@@ -59,8 +61,10 @@ static void mark_unhealthy(struct api_store *s)
     pthread_mutex_unlock(&s->lock);
 }
 
-/* Set the error for requests that need the store while it is unhealthy. Such a request fails
- * immediately, so that it does not block a thread. */
+/*
+ * Sets the error for requests that need the store while it is unhealthy. Such a request fails
+ * immediately, so that it does not block a thread.
+ */
 static int fail_unhealthy(struct hm_err *err)
 {
     hm__fail(err, HM_E_IO, "the store does not answer");
@@ -128,9 +132,11 @@ static void pool_close(void *context, struct hm_store *store, bool failed)
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-/* Commit batches of runs. After an I/O error, the connection is reopened once, and the batches are
+/*
+ * Commits batches of runs. After an I/O error, the connection is reopened once, and the batches are
  * added again. The failed transaction may have been committed, but every run has a key, so adding
- * it a second time changes nothing. */
+ * it a second time changes nothing.
+ */
 static int commit_batches(struct api_store *s, struct hm_store_batch *batches, size_t count,
                           struct hm_err *err)
 {
@@ -165,8 +171,10 @@ static void commit_one(struct api_store *s, struct queued_batch *w)
         atomic_fetch_add(&s->runs, w->batch->added);
 }
 
-/* Commit all queued batches in one transaction; if one of them is invalid, commit each batch in its
- * own transaction. */
+/*
+ * Commits all queued batches in one transaction; if one of them is invalid, commits each batch in
+ * its own transaction.
+ */
 static void commit_queue(struct api_store *s, struct queued_batch *first, size_t count)
 {
     struct hm_store_batch batches[COMMIT_BATCHES];
@@ -293,7 +301,7 @@ static int group_add(void *context, const char *where, struct hm_store_batch *ba
     return rc;
 }
 
-/* Answer all requests inside a transaction and commit it. Returns whether this succeeded. */
+/* Answers all requests inside a transaction and commits it. Returns whether this succeeded. */
 static bool commit_group(struct api_store *s, const struct api_store_group *group)
 {
     struct group_transaction t = {.failed = false};

@@ -17,10 +17,12 @@ struct api_store_counts {
     bool healthy;                     /* True if the last operation on the store succeeded. */
 };
 
-/* Open the store immediately, so that errors are reported when the server starts. `most` is the
- * largest number of connections in the pool. */
+/*
+ * Opens the store immediately, so that errors are reported when the server starts. `most` is the
+ * largest number of connections in the pool.
+ */
 int api_store_new(const char *where, size_t most, struct api_store **ret_store, struct hm_err *err);
-/* Close the store. Call it after the last request, when all queued batches have been written. */
+/* Closes the store. Call it after the last request, when all queued batches have been written. */
 void api_store_free(struct api_store *store);
 
 /* A group of requests that add runs in one transaction; api_store_group calls these functions. */
@@ -34,7 +36,7 @@ struct api_store_group {
 };
 
 /*
- * Answer the requests of a group. All runs that they add are committed in one transaction before
+ * Answers the requests of a group. All runs that they add are committed in one transaction before
  * the function returns, so that the answers may be sent afterwards. If the transaction fails, the
  * answers are withdrawn, and each request is answered again in its own transaction.
  */

@@ -130,10 +130,12 @@ int http_start(const struct http_settings *settings, const struct http_handler *
                struct http_server **ret_server, struct hm_err *err);
 int http_port(const struct http_server *server);
 void http_count(const struct http_server *server, struct http_counts *ret_counts);
-/* Stop accepting connections and wait up to `seconds` for running requests. Returns true if all of
- * them have ended. */
+/*
+ * Stops accepting connections and waits up to `seconds` for running requests. Returns true if all
+ * of them have ended.
+ */
 bool http_drain(struct http_server *server, double seconds);
-/* Stop and free the server. Call http_drain first. */
+/* Stops and frees the server. Call http_drain first. */
 void http_stop(struct http_server *server);
 
 /* Returns whether an address is a loopback address. */

@@ -6,14 +6,18 @@
 
 #include "http.h"
 
-/* Parse "127.0.0.1:8080", "[::1]:8080" or "localhost:8080". The address is written into
- * host[HTTP_ADDRESS]. */
+/*
+ * Parses "127.0.0.1:8080", "[::1]:8080" or "localhost:8080". The address is written into
+ * host[HTTP_ADDRESS].
+ */
 int http_address_read(const char *text, char *host, int *ret_port, struct hm_err *err);
-/* Open a listening socket. If `port` is 0, any free port is used. *ret_port is the port of the
- * socket. */
+/*
+ * Opens a listening socket. If `port` is 0, any free port is used. *ret_port is the port of the
+ * socket.
+ */
 int http_address_listen(const char *host, int port, int *ret_socket, int *ret_port,
                         struct hm_err *err);
-/* Write the address of a client into text[HTTP_ADDRESS]. */
+/* Writes the address of a client into text[HTTP_ADDRESS]. */
 void http_address_text(const struct sockaddr *peer, char *text);
 
 #endif

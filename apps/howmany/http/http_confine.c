@@ -108,7 +108,7 @@ static void filter_return(struct filter *f, unsigned action)
 }
 
 /*
- * Add an instruction to the filter that returns `action` if the number of the system call equals
+ * Adds an instruction to the filter that returns `action` if the number of the system call equals
  * `number`.
  */
 static void filter_on(struct filter *f, unsigned number, unsigned action)
@@ -118,7 +118,7 @@ static void filter_on(struct filter *f, unsigned number, unsigned action)
 }
 
 /*
- * Allow a system call depending on the low 32 bits of one of its arguments. The test is BPF_JEQ
+ * Allows a system call depending on the low 32 bits of one of its arguments. The test is BPF_JEQ
  * (the argument equals `value`) or BPF_JSET (the argument and `value` have a bit in common); the
  * call is allowed if the test has the given result.
  */

@@ -8,7 +8,7 @@
 #include "howmany.h"
 
 /*
- * Forbid this thread, and the threads that it starts later, to gain privileges, to execute
+ * Forbids this thread, and the threads that it starts later, to gain privileges, to execute
  * programs, or to write, create or remove files outside the folders of the given files. NULL
  * entries in `files` are ignored. Reading remains possible. On a kernel without Landlock (before
  * 5.13), only gaining privileges is forbidden.
@@ -16,7 +16,7 @@
 int http_confine_files(const char *const *files, size_t count, struct hm_err *err);
 
 /*
- * Allow the process and all its threads only the system calls that a server needs after startup:
+ * Allows the process and all its threads only the system calls that a server needs after startup:
  * for memory, its own threads, files, accepted connections and clocks. The process can then no
  * longer start programs or processes, send signals to other processes, open sockets or map new
  * code. If `connects` is true, it may also open sockets, connect, and load the shared libraries

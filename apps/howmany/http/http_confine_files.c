@@ -56,8 +56,10 @@ static uint64_t land_rights(long version)
     return rights | (version >= 2 ? LAND_REFER : 0) | (version >= 3 ? LAND_TRUNCATE : 0);
 }
 
-/* Allow writing in the folder of a file. A folder that does not exist is skipped, because nothing
- * can be written there. */
+/*
+ * Allows writing in the folder of a file. A folder that does not exist is skipped, because nothing
+ * can be written there.
+ */
 static bool land_allow(int rules, const char *file, uint64_t rights)
 {
     const char *slash = strrchr(file, '/');

@@ -46,9 +46,11 @@ struct http_connections;
 
 struct http_connections *http_connections_new(size_t connections, size_t address_connections);
 void http_connections_free(struct http_connections *connections);
-/* Count one more connection. Returns false, without counting it, if there are too many connections
+/*
+ * Counts one more connection. Returns false, without counting it, if there are too many connections
  * from this address, or in total. The total may exceed the limit by a few connections, so that
- * their requests can be answered with 503. */
+ * their requests can be answered with 503.
+ */
 bool http_connections_add(struct http_connections *connections, const char *address);
 void http_connections_remove(struct http_connections *connections, const char *address);
 /* Returns the number of connections from an address. */

@@ -135,8 +135,10 @@ static size_t count_headers(const struct http_head *head, const char *name)
     return count;
 }
 
-/* Check that a target is an absolute path with an optional query, contains only visible ASCII
- * characters and no fragment, and has a valid percent-encoding. */
+/*
+ * Checks that a target is an absolute path with an optional query, contains only visible ASCII
+ * characters and no fragment, and has a valid percent-encoding.
+ */
 static struct http_verdict check_target(const char *target)
 {
     char decoded[HTTP_TARGET_MAX + 1];
@@ -226,7 +228,7 @@ static struct http_verdict check_guard_host(const struct http_head *head)
     return accepted;
 }
 
-/* Read the value of Content-Length, which must have 1 to 18 digits. */
+/* Reads the value of Content-Length, which must have 1 to 18 digits. */
 static bool read_length(const struct http_header *h, size_t *ret_length)
 {
     size_t length = 0;

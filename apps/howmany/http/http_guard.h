@@ -76,21 +76,25 @@ struct http_framing {
     bool expects_continue;
 };
 
-/* Check the whole head of a request. `body_limit` is the largest allowed number of bytes in a
- * body. */
+/*
+ * Checks the whole head of a request. `body_limit` is the largest allowed number of bytes in a
+ * body.
+ */
 struct http_verdict http_guard_check(const struct http_head *head, size_t body_limit,
                                      struct http_framing *ret_framing);
 
-/* Decode a percent-encoded text into text[room]. Returns false if it does not fit, or if the result
- * is not well-formed UTF-8 or contains control characters. If `plus` is true, a + becomes a space,
- * as in queries. */
+/*
+ * Decodes a percent-encoded text into text[room]. Returns false if it does not fit, or if the
+ * result is not well-formed UTF-8 or contains control characters. If `plus` is true, a + becomes a
+ * space, as in queries.
+ */
 bool http_guard_decode(const char *piece, size_t length, bool plus, char *text, size_t room);
 
 /* Returns the first header with this name, ignoring case; NULL if there is none. */
 const struct http_header *http_guard_find(const struct http_head *head, const char *name);
 
 /*
- * Copy the media type from a Content-Type header (the part before ';'), in lower case, into
+ * Copies the media type from a Content-Type header (the part before ';'), in lower case, into
  * text[room].
  */
 bool http_guard_type(const char *value, char *text, size_t room);

@@ -190,8 +190,10 @@ void http_peer_end(struct http_peer *p, bool sending)
 
 /* ---- receiving ------------------------------------------------------------------------------- */
 
-/* Enlarge the buffer of a connection by at least `more` bytes. Returns false, and closes the
- * connection, if memory runs out. */
+/*
+ * Enlarges the buffer of a connection by at least `more` bytes. Returns false, and closes the
+ * connection, if memory runs out.
+ */
 static bool peer_make_room(struct http_peer *p, size_t more)
 {
     struct http_loop_shared *s = p->loop->shared;
@@ -212,8 +214,10 @@ static bool peer_make_room(struct http_peer *p, size_t more)
     return true;
 }
 
-/* Pass the bytes in the loop's buffer to the function `received`, and store the bytes that it did
- * not use. */
+/*
+ * Passes the bytes in the loop's buffer to the function `received`, and stores the bytes that it
+ * did not use.
+ */
 static void peer_offer_buffer(struct http_peer *p, size_t length)
 {
     struct http_loop_user *u = &p->loop->shared->user;
@@ -251,7 +255,7 @@ static bool peer_is_blocked(const struct http_peer *p)
     return p->dead || p->phase == HTTP_PHASE_WORK || p->phase == HTTP_PHASE_SEND;
 }
 
-/* Read once from the socket of a connection. */
+/* Reads once from the socket of a connection. */
 static void peer_receive(struct http_peer *p)
 {
     bool keeps = p->kept_length > 0 && p->phase != HTTP_PHASE_LINGER;
@@ -287,8 +291,10 @@ static void peer_receive(struct http_peer *p)
     }
 }
 
-/* Read from a connection, process the bytes and write the response, as far as this is possible
- * without waiting. */
+/*
+ * Reads from a connection, processes the bytes and writes the response, as far as this is possible
+ * without waiting.
+ */
 static void peer_turn(struct http_peer *p)
 {
     struct http_loop_user *u = &p->loop->shared->user;
@@ -328,9 +334,11 @@ static void run_ready(struct http_loop *l)
 
 /* ---- connections that come and go ------------------------------------------------------------ */
 
-/* Find the connection that has been in a phase for the longest time. If `crowded` is true, only the
- * first LOOK connections of the phase are considered, and among them only connections from
- * addresses that have more than HTTP_FEW connections. */
+/*
+ * Finds the connection that has been in a phase for the longest time. If `crowded` is true, only
+ * the first LOOK connections of the phase are considered, and among them only connections from
+ * addresses that have more than HTTP_FEW connections.
+ */
 static struct http_peer *find_slowest(struct http_loop *l, enum http_phase phase, bool crowded)
 {
     enum { LOOK = 32 }; /* Largest number of connections that this search compares. */
@@ -343,7 +351,7 @@ static struct http_peer *find_slowest(struct http_loop *l, enum http_phase phase
 }
 
 /*
- * Close the connection that has waited longest for its client, if it has waited for more than
+ * Closes the connection that has waited longest for its client, if it has waited for more than
  * `seconds`, or for five times as long if the client is sending a body. Connections from addresses
  * with many connections are closed first, because a healthy client on a slow network has few
  * connections.
@@ -429,7 +437,7 @@ static void inbox_take(struct http_loop *l)
 }
 
 /*
- * Ask every other loop to close a connection that waits for its client. Returns false if the other
+ * Asks every other loop to close a connection that waits for its client. Returns false if the other
  * loops have no such connection.
  */
 static bool ask_others(struct http_loop *l)
@@ -454,8 +462,10 @@ bool http_peer_make_room(struct http_peer *p)
            evict_one(p->loop, EVICT_AFTER_S) || ask_others(p->loop);
 }
 
-/* Add an accepted connection to a loop. The loops take turns, except that this loop receives the
- * connection if it has just closed another one. */
+/*
+ * Adds an accepted connection to a loop. The loops take turns, except that this loop receives the
+ * connection if it has just closed another one.
+ */
 static void add_socket(struct http_loop *l, int socket, const struct sockaddr *address)
 {
     struct http_loop_shared *s = l->shared;

@@ -79,32 +79,36 @@ struct http_loop_shared {
                            next connection. */
 };
 
-/* Create a loop. Returns NULL if there is no memory or descriptor left. */
+/* Creates a loop. Returns NULL if there is no memory or descriptor left. */
 struct http_loop *http_loop_new(struct http_loop_shared *shared);
-/* Start the thread of a loop. Call this only after all loops have been created. */
+/* Starts the thread of a loop. Call this only after all loops have been created. */
 bool http_loop_start(struct http_loop *loop);
-/* End the thread of a loop, if it runs. */
+/* Ends the thread of a loop, if it runs. */
 void http_loop_stop(struct http_loop *loop);
-/* Close the connections of a loop whose thread has ended, and free it. */
+/* Closes the connections of a loop whose thread has ended, and frees it. */
 void http_loop_free(struct http_loop *loop);
 double http_loop_now(const struct http_loop *loop); /* Returns the time at which the current
                                                        iteration of the loop began, in seconds. */
 
 /*
- * Add bytes to the memory in use (`held`). Returns false if the limit held_max would be exceeded.
+ * Adds bytes to the memory in use (`held`). Returns false if the limit held_max would be exceeded.
  */
 bool http_loop_hold(struct http_loop_shared *shared, size_t bytes);
 void http_loop_unhold(struct http_loop_shared *shared, size_t bytes);
 
 void http_peer_enter(struct http_peer *peer, enum http_phase phase);
-/* Send a head and a body, which must stay valid until `sent` or `closed` is called. Returns true if
- * everything was sent immediately; `sent` is then not called. If the connection fails, it is
- * closed. */
+/*
+ * Sends a head and a body, which must stay valid until `sent` or `closed` is called. Returns true
+ * if everything was sent immediately; `sent` is then not called. If the connection fails, it is
+ * closed.
+ */
 bool http_peer_send(struct http_peer *peer, char *head, size_t head_length, const char *body,
                     size_t length);
-/* Close a connection after its response has been sent. If the client may still be sending, the
+/*
+ * Closes a connection after its response has been sent. If the client may still be sending, the
  * connection is read for some time, because closing it immediately could prevent the client from
- * receiving the response. */
+ * receiving the response.
+ */
 void http_peer_end(struct http_peer *peer, bool sending);
 void http_peer_close(struct http_peer *peer);
 /*
@@ -113,8 +117,10 @@ void http_peer_close(struct http_peer *peer);
  * closed.
  */
 bool http_peer_make_room(struct http_peer *peer);
-/* Make the loop of a connection call `resumed`. Any thread may call this function, once for each
- * request. */
+/*
+ * Makes the loop of a connection call `resumed`. Any thread may call this function, once for each
+ * request.
+ */
 void http_peer_resume(struct http_peer *peer);
 /* These functions do the same in two steps, so that several connections can be handed over before
  * their loops wake up. The first function returns the loop to wake, or NULL if the loop will wake

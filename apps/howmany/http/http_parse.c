@@ -7,7 +7,7 @@
 
 /* ---- the end of a head ----------------------------------------------------------------------- */
 
-/* Handle the LF at the end of a line. Returns HTTP_SCAN_MORE if the head is not complete yet. */
+/* Handles the LF at the end of a line. Returns HTTP_SCAN_MORE if the head is not complete yet. */
 static enum http_scan_result scan_line_end(struct http_scan *s)
 {
     s->after_cr = false;
@@ -52,8 +52,10 @@ static struct http_verdict bad_head(enum http_refusal refusal, const char *detai
     return (struct http_verdict){400, refusal, detail, NULL};
 }
 
-/* Split off the text before the next character `end`, which is replaced by a NUL. Returns NULL if
- * there is no such character or the text is empty. */
+/*
+ * Splits off the text before the next character `end`, which is replaced by a NUL. Returns NULL if
+ * there is no such character or the text is empty.
+ */
 static char *split_off(char **at, char end)
 {
     char *text = *at, *stop = strchr(text, end);
@@ -116,7 +118,7 @@ static bool contains_close(const char *list)
 }
 
 /*
- * Replace an absolute target with its path (RFC 9112, 3.2.2). The host of the target must be equal
+ * Replaces an absolute target with its path (RFC 9112, 3.2.2). The host of the target must be equal
  * to the header Host, because otherwise a proxy and this server could use different hosts.
  */
 static struct http_verdict parse_absolute(struct http_parsed *p)

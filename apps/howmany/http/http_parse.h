@@ -40,8 +40,10 @@ struct http_scan {
     bool after_cr;
 };
 
-/* Examine data[length], which contains the bytes of earlier calls and new bytes. Each byte is
- * examined once, so the work does not depend on how the bytes were divided into packets. */
+/*
+ * Examines data[length], which contains the bytes of earlier calls and new bytes. Each byte is
+ * examined once, so the work does not depend on how the bytes were divided into packets.
+ */
 enum http_scan_result http_scan_head(struct http_scan *scan, const char *data, size_t length);
 
 /* The parts of a request head, each as a string. */
@@ -51,9 +53,11 @@ struct http_parsed {
     bool close; /* True if the header Connection contains "close". */
 };
 
-/* Parse the complete head text[length], which begins with the request line and ends where
+/*
+ * Parses the complete head text[length], which begins with the request line and ends where
  * http_scan_head has found the end. NUL characters are written into `text` after each part. An
- * absolute target (http://host/path) is replaced by its path. */
+ * absolute target (http://host/path) is replaced by its path.
+ */
 struct http_verdict http_parse_head(char *text, size_t length, struct http_parsed *ret_parsed);
 
 enum http_chunk_state {
@@ -83,7 +87,7 @@ struct http_chunks {
 };
 
 /*
- * Decode data[length]. Returns the number of bytes that were used. The function returns after one
+ * Decodes data[length]. Returns the number of bytes that were used. The function returns after one
  * piece of the body (*ret_piece with *ret_size bytes), at the end of the body (state
  * HTTP_CHUNK_DONE), at an error (HTTP_CHUNK_BAD), or at the end of the data. If there is no piece,
  * *ret_size is 0. Chunk extensions and trailer fields are checked and ignored.

@@ -35,7 +35,7 @@ struct http_pool {
     bool (*run)(void **tasks, size_t count);
 };
 
-/* Take tasks from the queue. The caller holds the lock. Returns their number. */
+/* Takes tasks from the queue. The caller holds the lock. Returns their number. */
 static size_t take_tasks(struct http_pool *w, void **tasks)
 {
     size_t count = w->waiting < w->group ? w->waiting : w->group;
@@ -75,7 +75,7 @@ static void *worker_run(void *context)
 }
 
 /*
- * Start one more thread. The caller must hold the lock, unless no other thread uses the pool yet.
+ * Starts one more thread. The caller must hold the lock, unless no other thread uses the pool yet.
  */
 static bool add_thread(struct http_pool *w)
 {

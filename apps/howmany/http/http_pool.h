@@ -19,26 +19,28 @@ struct http_pool_size {
 
 enum { HTTP_GROUP_MAX = 256 }; /* Largest value of `group`. */
 
-/* Start a pool whose threads call run(tasks, count) with tasks from the queue; `run` returns true
+/*
+ * Starts a pool whose threads call run(tasks, count) with tasks from the queue; `run` returns true
  * if a task has successfully called http_pool_slow. Returns NULL if no thread can be started. The
- * pool has one thread at first, and more when tasks would have to wait. */
+ * pool has one thread at first, and more when tasks would have to wait.
+ */
 struct http_pool *http_pool_new(const struct http_pool_size *size,
                                 bool (*run)(void **tasks, size_t count));
 /*
- * Declare that the running task takes a long time; each task may call this once. The task then
+ * Declares that the running task takes a long time; each task may call this once. The task then
  * continues with a lower priority. Returns false if too many such tasks are running; the task
  * should then end.
  */
 bool http_pool_slow(struct http_pool *pool);
 /*
- * Reserve a place in the queue for a task, which must then be pushed. Returns false if the queue is
- * full.
+ * Reserves a place in the queue for a task, which must then be pushed. Returns false if the queue
+ * is full.
  */
 bool http_pool_reserve(struct http_pool *pool);
 void http_pool_push(struct http_pool *pool, void *task);
 /* Returns the number of tasks that have a reserved place in the queue, wait in it, or run. */
 size_t http_pool_count(struct http_pool *pool);
-/* Run the tasks that were already pushed, then end the threads and free the pool. */
+/* Runs the tasks that were already pushed, then ends the threads and frees the pool. */
 void http_pool_free(struct http_pool *pool);
 
 #endif

@@ -164,7 +164,7 @@ static const struct http_verdict no_memory = {
     503, HTTP_REFUSAL_MEMORY, "the requests and answers of all clients need too much memory", NULL};
 
 /*
- * Replace a response with a short error if the responses of all requests would need too much
+ * Replaces a response with a short error if the responses of all requests would need too much
  * memory.
  */
 static void limit_response(struct exchange *x)
@@ -206,8 +206,10 @@ static void send_response(struct exchange *x)
         exchange_finish(x);
 }
 
-/* Refuse a request and close its connection, because the position at which the next request begins
- * may be unknown. */
+/*
+ * Refuses a request and closes its connection, because the position at which the next request
+ * begins may be unknown.
+ */
 static void send_refusal(struct exchange *x, const struct http_verdict *verdict)
 {
     struct http_server *s = x->server;
@@ -320,7 +322,7 @@ static bool append_fits(const struct exchange *x, size_t length)
     return length <= x->server->settings.body_limit - x->length;
 }
 
-/* Append a piece to the body. Returns false if the request was refused. */
+/* Appends a piece to the body. Returns false if the request was refused. */
 static bool append_body(struct exchange *x, const char *piece, size_t length)
 {
     if (!append_fits(x, length)) {
@@ -343,8 +345,10 @@ static bool append_body(struct exchange *x, const char *piece, size_t length)
     return true;
 }
 
-/* Use received bytes of a chunked body. Returns the number of bytes that were used. The exchange
- * may have been freed when this function returns. */
+/*
+ * Uses received bytes of a chunked body. Returns the number of bytes that were used. The exchange
+ * may have been freed when this function returns.
+ */
 static size_t receive_chunks(struct exchange *x, const char *data, size_t length)
 {
     size_t used = 0;
@@ -397,7 +401,7 @@ static const char *header_value(const struct http_head *head, const char *name)
     return h ? h->value : "";
 }
 
-/* Set the parts of a request from a head that the guard has accepted. */
+/* Sets the parts of a request from a head that the guard has accepted. */
 static void set_request(struct exchange *x, const struct http_head *head, char *path)
 {
     const char *query = strchr(head->target, '?');
@@ -477,7 +481,7 @@ static struct http_verdict scan_verdict(enum http_scan_result result)
                                  "the head has a line that does not end with CR LF, or NUL", NULL};
 }
 
-/* Look for a complete head in `data`. Returns the number of bytes that were used. */
+/* Looks for a complete head in `data`. Returns the number of bytes that were used. */
 static size_t receive_head(struct http_server *s, struct http_peer *p, const char *data,
                            size_t length)
 {
@@ -549,8 +553,10 @@ static void loop_refused(void *context, const char *address, enum http_refusal r
 
 /* ---- starting and stopping ------------------------------------------------------------------- */
 
-/* Raise the limit on open files of this process to the number that the connections need, if this is
- * allowed. */
+/*
+ * Raises the limit on open files of this process to the number that the connections need, if this
+ * is allowed.
+ */
 static void raise_files(size_t wanted)
 {
     struct rlimit files;
@@ -561,7 +567,7 @@ static void raise_files(size_t wanted)
     setrlimit(RLIMIT_NOFILE, &files);
 }
 
-/* Free a server, whose pools must be empty. */
+/* Frees a server, whose pools must be empty. */
 static void server_free(struct http_server *s)
 {
     struct http_loop_shared *shared = &s->shared;

@@ -75,7 +75,7 @@ struct head {
     size_t used;
 };
 
-/* Append a string, at most `most` bytes of it. */
+/* Appends a string, at most `most` bytes of it. */
 static void head_add(struct head *h, const char *piece, size_t most)
 {
     size_t length = strnlen(piece, most), left = HTTP_WRITE_ROOM - 1 - h->used;
@@ -85,7 +85,7 @@ static void head_add(struct head *h, const char *piece, size_t most)
     h->used += length;
 }
 
-/* Append a line with the name and the value of a header. */
+/* Appends a line with the name and the value of a header. */
 static void head_line(struct head *h, const char *name, const char *value)
 {
     enum { NAME_MAX_BYTES = 60 };

@@ -9,8 +9,10 @@
  */
 enum { HTTP_WRITE_ROOM = 512 + HTTP_EXTRA_MAX * (HTTP_EXTRA + 64) };
 
-/* Write the head of a response into text[HTTP_WRITE_ROOM]. If `close` is true, the head announces
- * that the connection will be closed. Returns the number of bytes. */
+/*
+ * Writes the head of a response into text[HTTP_WRITE_ROOM]. If `close` is true, the head announces
+ * that the connection will be closed. Returns the number of bytes.
+ */
 size_t http_write_head(char *text, const struct http_response *response, const char *id,
                        bool close);
 

@@ -12,8 +12,10 @@
 #include "schemas.h"
 #include "stored.h"
 
-/* Write the name of the schema for the request of a verb: "runs import" becomes
- * "runs_import_request". */
+/*
+ * Writes the name of the schema for the request of a verb: "runs import" becomes
+ * "runs_import_request".
+ */
 static void request_name(const struct hm_verb *verb, char *text, size_t room)
 {
     snprintf(text, room, "%s_request", verb->name);
@@ -101,8 +103,10 @@ static void put_keys(struct hm_json *json, const char *name, const struct hm_fie
     hm__json_close(json);
 }
 
-/* Write the schema of a run that a client sends. The run may have additional columns, which are
- * also stored. */
+/*
+ * Writes the schema of a run that a client sends. The run may have additional columns, which are
+ * also stored.
+ */
 static void put_sent_run(struct hm_json *json)
 {
     hm__json_open(json, "sent_run", HM_JSON_OBJECT);
@@ -156,8 +160,10 @@ static void put_request(struct hm_json *json, const struct api_verb *how)
     hm__json_close(json);
 }
 
-/* Write the schemas of a body that is not an object with the fields of the request: the body may
- * also be a job alone, one run, or a list of runs. */
+/*
+ * Writes the schemas of a body that is not an object with the fields of the request: the body may
+ * also be a job alone, one run, or a list of runs.
+ */
 static void put_bare(struct hm_json *json, const struct hm_verb *verb)
 {
     bool job = strcmp(verb->operand, "job") == 0;
@@ -336,8 +342,10 @@ static void put_route(struct hm_json *json, const struct api_route *r)
     hm__json_close(json);
 }
 
-/* Write the paths of all routes except those of the web page. Routes with the same path are
- * adjacent. */
+/*
+ * Writes the paths of all routes except those of the web page. Routes with the same path are
+ * adjacent.
+ */
 static void put_paths(struct hm_json *json, const struct api_route *routes, size_t count)
 {
     hm__json_open(json, "paths", HM_JSON_OBJECT | HM_JSON_LINES);

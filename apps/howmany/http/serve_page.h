@@ -4,7 +4,7 @@
 
 #include "http.h"
 
-/* Respond to GET or HEAD for / and /assets/NAME. Returns false if there is no such file. */
+/* Responds to GET or HEAD for / and /assets/NAME. Returns false if there is no such file. */
 bool page_answer(const struct http_request *request, struct http_response *response);
 
 #endif

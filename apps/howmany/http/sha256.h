@@ -9,9 +9,9 @@
 enum { SHA256_BYTES = 32, SHA256_HEX = 65 };
 
 void sha256(const void *data, size_t length, uint8_t digest[SHA256_BYTES]);
-/* Write a digest as lower-case hexadecimal digits with a NUL at the end. */
+/* Writes a digest as lower-case hexadecimal digits with a NUL at the end. */
 void sha256_hex(const uint8_t digest[SHA256_BYTES], char text[SHA256_HEX]);
-/* Compare two digests in constant time. */
+/* Compares two digests in constant time. */
 bool sha256_equal(const uint8_t a[SHA256_BYTES], const uint8_t b[SHA256_BYTES]);
 
 #endif

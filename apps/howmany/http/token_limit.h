@@ -20,7 +20,7 @@ void token_limit_free(struct token_limit *limit);
 /* Returns whether this address has sent too many wrong tokens, so that its tokens must not be
  * checked; now_s is the current time in seconds. */
 bool token_limit_is_over(struct token_limit *limit, const char *address, double now_s);
-/* Count a wrong token from an address. */
+/* Counts a wrong token from an address. */
 void token_limit_count(struct token_limit *limit, const char *address, double now_s);
 
 #endif

@@ -50,7 +50,7 @@ static bool read_hash(const char *text, size_t length, uint8_t hash[SHA256_BYTES
     return length == 2 * SHA256_BYTES;
 }
 
-/* Parse one line of a token file, which is empty, a comment, or a hash and its scopes. */
+/* Parses one line of a token file, which is empty, a comment, or a hash and its scopes. */
 static int read_line(struct tokens *t, const char *line, size_t length, struct hm_err *err)
 {
     static const char blanks[] = " \t\r";

@@ -8,8 +8,10 @@ enum token_scope { TOKEN_READ = 1, TOKEN_WRITE = 2 };
 
 struct tokens;
 
-/* Parse a token file. Each line contains the SHA-256 hash of a token in hexadecimal and the scopes
- * of the token (read, write or read,write); # begins a comment. */
+/*
+ * Parses a token file. Each line contains the SHA-256 hash of a token in hexadecimal and the scopes
+ * of the token (read, write or read,write); # begins a comment.
+ */
 int tokens_parse(const char *text, size_t length, const char *source, struct tokens **ret_tokens,
                  struct hm_err *err);
 void tokens_free(struct tokens *tokens);
@@ -20,7 +22,7 @@ unsigned tokens_scopes(const struct tokens *tokens, const char *authorization);
 unsigned tokens_scope_find(const char *text, size_t length);
 
 enum { TOKEN_TEXT = 65 };
-/* Create a random token and its hash; each is written as hexadecimal text[TOKEN_TEXT]. */
+/* Creates a random token and its hash; each is written as hexadecimal text[TOKEN_TEXT]. */
 int tokens_make(char *ret_token, char *ret_hash, struct hm_err *err);
 
 #endif

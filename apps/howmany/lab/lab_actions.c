@@ -57,8 +57,10 @@ static int fail_no_lab(const struct lab_request *r)
     return EXIT_NO_ANSWER;
 }
 
-/* Find the requested lab and check that it is complete. Returns 0, or an exit code with a
- * message. */
+/*
+ * Finds the requested lab and checks that it is complete. Returns 0, or an exit code with a
+ * message.
+ */
 static int find_complete_lab(const struct lab_request *r, struct lab_found *found)
 {
     struct hm_err err = {0};
@@ -112,7 +114,7 @@ int lab_action_status(const struct lab_request *r)
 /* ---- up ------------------------------------------------------------------------------------- */
 
 /*
- * Choose the mechanism that emulates latency and loss; a lab without latency and loss needs none.
+ * Chooses the mechanism that emulates latency and loss; a lab without latency and loss needs none.
  */
 static int choose_way(struct lab_request *r)
 {
@@ -157,7 +159,7 @@ static const char *foreign_space(const struct lab_request *r, const struct lab_f
                           : lab_net(r->spec.name, text);
 }
 
-/* Check that no part of the lab exists yet, neither a namespace nor its folder. */
+/* Checks that no part of the lab exists yet, neither a namespace nor its folder. */
 static int check_name_free(const struct lab_request *r)
 {
     struct lab_found found = {0};
@@ -182,7 +184,7 @@ static int check_name_free(const struct lab_request *r)
     return rc;
 }
 
-/* Add the folders of system programs to PATH, because the PATH of root may not contain them. */
+/* Adds the folders of system programs to PATH, because the PATH of root may not contain them. */
 static int extend_path(void)
 {
     const char *path = getenv("PATH");
@@ -270,7 +272,7 @@ int lab_action_down(const struct lab_request *r)
 
 /* ---- run and agent -------------------------------------------------------------------------- */
 
-/* Replace this process with the command; returns only if that fails. */
+/* Replaces this process with the command; returns only if that fails. */
 static int exec_command(char *const *argv)
 {
     fflush(NULL);
@@ -292,7 +294,7 @@ static int find_node(const struct lab_request *r, const char *text, size_t n, si
                         lab_node(r->spec.name, n, node));
 }
 
-/* Replace {n}, {hosts} and the other placeholders of the command. */
+/* Replaces {n}, {hosts} and the other placeholders of the command. */
 static int fill_command(const struct lab_request *r, size_t n, struct launch_command *filled)
 {
     char number[24], node[LAB_TEXT], hostfile[LAB_TEXT], address[LAB_TEXT];
@@ -353,8 +355,10 @@ int lab_action_run(const struct lab_request *r)
     return rc;
 }
 
-/* Run a command as ssh does: the arguments after the node are joined with spaces, and a shell runs
- * the result. */
+/*
+ * Runs a command as ssh does: the arguments after the node are joined with spaces, and a shell runs
+ * the result.
+ */
 int lab_action_agent(const struct lab_request *r)
 {
     struct lab_found found = {0};

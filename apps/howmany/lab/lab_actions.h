@@ -23,15 +23,15 @@ struct lab_request {
 
 /* Each function returns an exit code; if the code is not 0, a message has been printed. */
 
-/* Create a lab and show its status; if `dry_run` is true, print the commands instead. */
+/* Creates a lab and shows its status; if `dry_run` is true, prints the commands instead. */
 int lab_action_up(struct lab_request *request);
-/* Replace this process with a command that runs on a node. */
+/* Replaces this process with a command that runs on a node. */
 int lab_action_run(const struct lab_request *request);
-/* Show the nodes and the measured round-trip times. */
+/* Shows the nodes and the measured round-trip times. */
 int lab_action_status(const struct lab_request *request);
-/* Remove a lab and end all its processes. */
+/* Removes a lab and ends all its processes. */
 int lab_action_down(const struct lab_request *request);
-/* Replace this process with a shell that runs a command line on a node, as ssh would run it. */
+/* Replaces this process with a shell that runs a command line on a node, as ssh would run it. */
 int lab_action_agent(const struct lab_request *request);
 
 #endif

@@ -38,8 +38,10 @@ static int enter_network(const char *space, struct hm_err *err)
     return rc;
 }
 
-/* Give this process its own host name and /etc/hosts. With MS_SLAVE, its mounts are not visible to
- * other processes, but unmounts on the machine still take effect for this process. */
+/*
+ * Gives this process its own host name and /etc/hosts. With MS_SLAVE, its mounts are not visible to
+ * other processes, but unmounts on the machine still take effect for this process.
+ */
 static int enter_host_names(const char *name, struct hm_err *err)
 {
     char hosts[LAB_TEXT];
@@ -101,7 +103,7 @@ int lab_agent_command(const char *name, struct hm_text *out, struct hm_err *err)
 }
 
 /*
- * Set the environment variables of Open MPI 4: it uses the nodes by name with one slot each, the
+ * Sets the environment variables of Open MPI 4: it uses the nodes by name with one slot each, the
  * agent instead of ssh, and only the lab's network (ob1 is the layer that uses TCP). Ranks are not
  * bound to cores, because every node has all cores of the machine, so all ranks would be bound to
  * the first core.

@@ -217,7 +217,7 @@ void lab_each(void (*visit)(void *context, const char *name), void *context)
 /* ---- removing ------------------------------------------------------------------------------- */
 
 /*
- * Signal the processes of a lab. Processes on nodes receive SIGTERM if `terminated` is false, and
+ * Signals the processes of a lab. Processes on nodes receive SIGTERM if `terminated` is false, and
  * SIGKILL if `late` is true; switches (vde_switch) and wires (wirefilter) receive SIGKILL
  * immediately. All switches and wires are stopped before any of them is killed, because a wire
  * whose switch has ended uses a whole core, at a higher priority than this process.
@@ -235,8 +235,10 @@ static void signal_processes(const struct lab_found *found, bool terminated, boo
     }
 }
 
-/* Signal the processes of a lab until none is left. Several rounds are needed, because processes
- * may start other processes in the meantime. */
+/*
+ * Signals the processes of a lab until none is left. Several rounds are needed, because processes
+ * may start other processes in the meantime.
+ */
 static int end_processes(const char *name, struct hm_err *err)
 {
     const struct timespec pause = {.tv_nsec = 10000000};
@@ -258,8 +260,10 @@ static int end_processes(const char *name, struct hm_err *err)
     }
 }
 
-/* Remove a network namespace as `ip netns delete` does, even if its file was created but not
- * mounted yet. */
+/*
+ * Removes a network namespace as `ip netns delete` does, even if its file was created but not
+ * mounted yet.
+ */
 static int remove_space(const char *space, struct hm_err *err)
 {
     char path[LAB_TEXT];

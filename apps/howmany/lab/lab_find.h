@@ -44,10 +44,10 @@ void lab_found_release(struct lab_found *found);
 /* Returns whether the folder, a namespace or a process of the lab exists. */
 bool lab_found_any(const struct lab_found *found);
 
-/* End the processes of a lab and remove its namespaces and folder; missing ones are skipped. */
+/* Ends the processes of a lab and removes its namespaces and folder; missing ones are skipped. */
 int lab_remove(const char *name, struct hm_err *err);
 
-/* Call `visit` with the name of each lab that has a folder. */
+/* Calls `visit` with the name of each lab that has a folder. */
 void lab_each(void (*visit)(void *context, const char *name), void *context);
 
 #endif

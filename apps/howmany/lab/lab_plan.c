@@ -148,8 +148,10 @@ static int fail_range(struct hm_err *err, const char *field, const char *range)
     return HM_E_RANGE;
 }
 
-/* Check that the latency is a whole number of milliseconds, because wirefilter would round it: 2.5
- * ms would become 2 ms. */
+/*
+ * Checks that the latency is a whole number of milliseconds, because wirefilter would round it: 2.5
+ * ms would become 2 ms.
+ */
 static int check_vde_latency(const struct lab_spec *s, struct hm_err *err)
 {
     double ms = s->latency_s * 1e3, whole = floor(ms + 1e-9);
@@ -163,8 +165,10 @@ static int check_vde_latency(const struct lab_spec *s, struct hm_err *err)
     return HM_E_RANGE;
 }
 
-/* Check the ranges of all values, and check whether the mechanism can produce the latency and the
- * loss of the lab. */
+/*
+ * Checks the ranges of all values, and checks whether the mechanism can produce the latency and the
+ * loss of the lab.
+ */
 static int check_spec(const struct lab_spec *s, struct hm_err *err)
 {
     int rc = lab_name_check(s->name, err);
@@ -214,7 +218,7 @@ static struct lab_step *plan_new_step(struct plan_maker *m)
     return &p->steps[p->count++];
 }
 
-/* Add a command. Names in the command must not contain spaces or characters that need quoting. */
+/* Adds a command. Names in the command must not contain spaces or characters that need quoting. */
 HM_PRINTF(2, 3) static void plan_step(struct plan_maker *m, const char *format, ...)
 {
     char line[512];
@@ -229,8 +233,10 @@ HM_PRINTF(2, 3) static void plan_step(struct plan_maker *m, const char *format, 
     m->rc = launch_command_split(&s->command, line, m->err);
 }
 
-/* Mark the last command of the plan as one that keeps running in the background; the command is
- * ready when `file` exists. */
+/*
+ * Marks the last command of the plan as one that keeps running in the background; the command is
+ * ready when `file` exists.
+ */
 static void plan_keep_running(struct plan_maker *m, const char *file)
 {
     if (m->rc)
@@ -286,7 +292,7 @@ static void add_netem(struct plan_maker *m, const char *device)
               m->net, device, fmax(1000, packets), 1e3 * s->latency_s, loss);
 }
 
-/* Limit the bandwidth of node i and, if netem is used, add latency and loss. */
+/* Limits the bandwidth of node i and, if netem is used, adds latency and loss. */
 static void add_traffic_control(struct plan_maker *m, size_t i)
 {
     char node[LAB_TEXT], outer[LAB_TEXT];
@@ -300,7 +306,7 @@ static void add_traffic_control(struct plan_maker *m, size_t i)
 }
 
 /*
- * Add a bridge without the spanning tree protocol, so that its ports forward packets immediately.
+ * Adds a bridge without the spanning tree protocol, so that its ports forward packets immediately.
  */
 static void add_bridge(struct plan_maker *m, const char *bridge)
 {
@@ -315,8 +321,10 @@ static void connect_by_bridge(struct plan_maker *m)
         plan_step(m, "ip -n %s link set lab%zu master lab0", m->net, i);
 }
 
-/* Add a vde_switch whose sockets are in the folder `file` of the lab; it reads no configuration
- * file. */
+/*
+ * Adds a vde_switch whose sockets are in the folder `file` of the lab; it reads no configuration
+ * file.
+ */
 static void add_vde_switch(struct plan_maker *m, const char *file, const char *options)
 {
     char place[LAB_TEXT], ready[LAB_TEXT];

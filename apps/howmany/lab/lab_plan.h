@@ -81,22 +81,24 @@ size_t lab_find_node(const char *name, size_t n, const char *text);
 
 int lab_name_check(const char *name, struct hm_err *err);
 
-/* Create the ordered list of the commands that create a lab; the caller releases it. */
+/* Creates the ordered list of the commands that create a lab; the caller releases it. */
 int lab_plan_make(const struct lab_spec *spec, struct lab_plan *ret_plan, struct hm_err *err);
 void lab_plan_release(struct lab_plan *plan);
 
 /* ---- texts: released by the caller ----------------------------------------------------------- */
 
-/* Write the contents of the file /etc/hosts that all nodes use. */
+/* Writes the contents of the file /etc/hosts that all nodes use. */
 void lab_hosts_text(const struct lab_spec *spec, struct hm_text *out);
-/* Write a hostfile for mpirun of Open MPI with the first n nodes. */
+/* Writes a hostfile for mpirun of Open MPI with the first n nodes. */
 void lab_hostfile_text(const struct lab_spec *spec, size_t n, struct hm_text *out);
-/* Add the settings of a lab as members of an open JSON object. */
+/* Adds the settings of a lab as members of an open JSON object. */
 void lab_spec_put(const struct lab_spec *spec, struct hm_json *json);
 int lab_spec_read(const char *text, size_t length, const char *source, struct lab_spec *ret_spec,
                   struct hm_err *err);
-/* Write a description of a lab, such as "4 nodes, 20.0 ms one way, 1.00 Gbit/s, 0.1 % lost, by
- * vde". */
+/*
+ * Writes a description of a lab, such as "4 nodes, 20.0 ms one way, 1.00 Gbit/s, 0.1 % lost, by
+ * vde".
+ */
 void lab_spec_describe(const struct lab_spec *spec, struct hm_text *out);
 
 #endif

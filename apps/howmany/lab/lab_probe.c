@@ -46,7 +46,7 @@ struct probe {
     double *seconds;
 };
 
-/* Start a connection attempt to a node. Returns the socket, or -1. */
+/* Starts a connection attempt to a node. Returns the socket, or -1. */
 static int probe_connect(size_t node)
 {
     struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(PORT)};

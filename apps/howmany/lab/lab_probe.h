@@ -5,8 +5,10 @@
 
 #include "lab_plan.h"
 
-/* Measure the round trip from node 1 to each node, in seconds, as the minimum of a few attempts;
- * NAN if the node did not answer. */
+/*
+ * Measures the round trip from node 1 to each node, in seconds, as the minimum of a few attempts;
+ * NAN if the node did not answer.
+ */
 int lab_probe(const struct lab_spec *spec, double *ret_seconds, struct hm_err *err);
 
 #endif

@@ -10,8 +10,10 @@
  * false if the lab is complete.
  */
 bool lab_status_broken(const struct lab_found *found, struct hm_text *why);
-/* Describe the nodes of a complete lab. round_trips[i] is the round-trip time between node 1 and
- * node i + 1 in seconds; NAN if the node did not answer. */
+/*
+ * Describes the nodes of a complete lab. round_trips[i] is the round-trip time between node 1 and
+ * node i + 1 in seconds; NAN if the node did not answer.
+ */
 void lab_status_text(const struct lab_found *found, const double *round_trips, struct hm_text *out);
 void lab_status_json(const struct lab_found *found, const double *round_trips, struct hm_text *out);
 

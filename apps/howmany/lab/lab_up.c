@@ -149,7 +149,7 @@ int lab_has_netem(bool *ret_has, struct hm_err *err)
 
 /* ---- background commands -------------------------------------------------------------------- */
 
-/* Set real-time priority if that is allowed, otherwise the highest ordinary priority. */
+/* Sets real-time priority if that is allowed, otherwise the highest ordinary priority. */
 static void raise_priority(void)
 {
     /* Limit of processor time that a process may use without sleeping, in microseconds; if it is
@@ -162,7 +162,7 @@ static void raise_priority(void)
 }
 
 /*
- * Execute a background command. Its standard input is a pipe, and the command itself has the write
+ * Executes a background command. Its standard input is a pipe, and the command itself has the write
  * end, so that it never reads an end of file, at which a switch would exit. Its output is written
  * to a file.
  */
@@ -205,7 +205,7 @@ static int fail_background_step(const struct lab_step *step, const char *log, co
     return fail_step(&child, &step->command, err);
 }
 
-/* Start a background command, and wait until it is ready. */
+/* Starts a background command, and waits until it is ready. */
 static int start_background_step(const struct lab_step *step, const char *log, pid_t *ret_pid,
                                  struct hm_err *err)
 {
@@ -291,8 +291,10 @@ int lab_lock(const char *name)
 
 /* ---- the whole ------------------------------------------------------------------------------ */
 
-/* Run all commands of the plan in order, then check that the background commands are still
- * running. */
+/*
+ * Runs all commands of the plan in order, then checks that the background commands are still
+ * running.
+ */
 static int run_steps(const struct lab_spec *spec, const struct lab_plan *plan, struct hm_err *err)
 {
     char file[32], log[LAB_TEXT];
@@ -327,7 +329,7 @@ static int make_lab_folder(const struct lab_spec *spec, struct hm_err *err)
     return hm__fail(err, HM_E_IO, "cannot make %s: %s", path, strerror(errno));
 }
 
-/* Remove an incomplete lab; called by the guard process after this process was killed. */
+/* Removes an incomplete lab; called by the guard process after this process was killed. */
 static void remove_unfinished(const char *name)
 {
     char path[LAB_TEXT];

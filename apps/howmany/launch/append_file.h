@@ -10,12 +10,12 @@ int launch_append_format(const char *path);
 /* Returns whether the first line of an existing file equals `header`, which ends in a newline. */
 bool launch_append_continues(const char *path, const char *header);
 /*
- * Open a file for appending. If `header` is not NULL, it becomes the first line of a new file, and
+ * Opens a file for appending. If `header` is not NULL, it becomes the first line of a new file, and
  * the first line of an existing file must be equal to it. Returns 0 and the descriptor, or
  * EXIT_USAGE with a message.
  */
 int launch_append_open(const char *path, const char *header, int *ret_file);
-/* Append a string; if `sync` is true, the string is on disk when this function returns. */
+/* Appends a string; if `sync` is true, the string is on disk when this function returns. */
 int launch_append(int file, const char *text, size_t length, bool sync);
 
 #endif

@@ -87,7 +87,7 @@ static void interrupt_note(int signal_number)
 }
 
 /*
- * Catch a signal unless it is ignored, because nohup and background jobs rely on ignored signals.
+ * Catches a signal unless it is ignored, because nohup and background jobs rely on ignored signals.
  */
 static void interrupt_catch(int signal_number, struct sigaction *ret_before)
 {
@@ -169,8 +169,10 @@ static void restore_signals(struct child_run *r)
     sigprocmask(SIG_SETMASK, &r->before, NULL);
 }
 
-/* Let blocked signals arrive. ppoll delivers no signal while a pipe is ready, so a command that
- * writes continuously would block Ctrl-C forever. */
+/*
+ * Lets blocked signals arrive. ppoll delivers no signal while a pipe is ready, so a command that
+ * writes continuously would block Ctrl-C forever.
+ */
 static void deliver_pending_signals(const struct child_run *r)
 {
     sigprocmask(SIG_SETMASK, &r->waiting, NULL);
@@ -194,8 +196,10 @@ static void close_pipes(struct child_pipes *p)
     }
 }
 
-/* Move a descriptor above 2. If this process was started without standard streams, a pipe may be
- * given descriptor 0, 1 or 2, and dup2 in the child would overwrite one end with another. */
+/*
+ * Moves a descriptor above 2. If this process was started without standard streams, a pipe may be
+ * given descriptor 0, 1 or 2, and dup2 in the child would overwrite one end with another.
+ */
 static int fd_move_up(int *fd)
 {
     if (*fd > STDERR_FILENO)
@@ -238,10 +242,10 @@ static bool set_streams(const struct child_pipes *p)
 }
 
 /*
- * Execute the command in the forked process, or report errno. The new session is also a new process
- * group. It has no terminal, so a program that asks for a password fails instead of waiting.
- * PR_SET_PDEATHSIG sends SIGTERM to the command when the parent is killed; the guard (guard.h) ends
- * the other processes of the session.
+ * Executes the command in the forked process, or reports errno. The new session is also a new
+ * process group. It has no terminal, so a program that asks for a password fails instead of
+ * waiting. PR_SET_PDEATHSIG sends SIGTERM to the command when the parent is killed; the guard
+ * (guard.h) ends the other processes of the session.
  */
 _Noreturn static void child_exec(char *const *argv, const struct child_pipes *p, pid_t parent)
 {
@@ -319,7 +323,7 @@ static void copy_to_stderr(const char *bytes, size_t count)
     }
 }
 
-/* Replace NUL bytes, because each line is passed as a C string, which ends at the first NUL. */
+/* Replaces NUL bytes, because each line is passed as a C string, which ends at the first NUL. */
 static void replace_nuls(char *bytes, size_t count)
 {
     for (size_t i = 0; i < count; i++)
@@ -381,7 +385,7 @@ static void keep_error_tail(struct child_run *r, const char *bytes, size_t count
     tail[kept + count] = '\0';
 }
 
-/* Read the available bytes of a pipe. Call this only when ppoll reports that the pipe is ready. */
+/* Reads the available bytes of a pipe. Call this only when ppoll reports that the pipe is ready. */
 static void read_pipe(struct child_run *r, int *fd,
                       void (*take)(struct child_run *r, const char *bytes, size_t count))
 {
@@ -428,7 +432,7 @@ static bool child_is_stuck(struct child_run *r, double now)
 
 /* ---- watching ------------------------------------------------------------------------------- */
 
-/* Find out whether the process has ended, without reaping it. */
+/* Finds out whether the process has ended, without reaping it. */
 static void child_look_for_end(struct child_run *r)
 {
     siginfo_t info = {0};
@@ -440,7 +444,7 @@ static void child_look_for_end(struct child_run *r)
         r->ended_s = cli_now_s();
 }
 
-/* Send SIGTERM after an interruption, a timeout or a hang, and SIGKILL after the grace period. */
+/* Sends SIGTERM after an interruption, a timeout or a hang, and SIGKILL after the grace period. */
 static void child_end_when_due(struct child_run *r, double now)
 {
     bool late = r->child->timeout_s > 0 && now >= r->started_s + r->child->timeout_s;
@@ -516,7 +520,7 @@ static double timeval_seconds(struct timeval t)
     return (double)t.tv_sec + 1e-6 * (double)t.tv_usec;
 }
 
-/* Kill the remaining processes of the session, reap the command and set the results of the run. */
+/* Kills the remaining processes of the session, reap the command and set the results of the run. */
 static void child_reap(struct child_run *r)
 {
     struct launch_child *c = r->child;

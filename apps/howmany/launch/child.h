@@ -61,7 +61,7 @@ struct launch_child {
 };
 
 /*
- * Run the command and wait for it. Returns 0 regardless of the command's exit status, and a
+ * Runs the command and wait for it. Returns 0 regardless of the command's exit status, and a
  * negative code only if a pipe, a process or memory cannot be allocated. Every process of the
  * command's session is killed before this function returns. When this process is killed, the guard
  * (guard.h) ends the session.
@@ -69,14 +69,14 @@ struct launch_child {
 int launch_child_run(struct launch_child *child, struct hm_err *err);
 
 /*
- * Handle Ctrl-C. Between launch_interrupt_begin and launch_interrupt_end, SIGINT, SIGTERM and
+ * Handles Ctrl-C. Between launch_interrupt_begin and launch_interrupt_end, SIGINT, SIGTERM and
  * SIGHUP set a flag. The running child is then ended (SIGTERM, and SIGKILL 2 s later) with the
  * result LAUNCH_CHILD_INTERRUPTED, and later calls of launch_child_run return this result without
  * starting a command. A signal that was already ignored stays ignored. Without
  * launch_interrupt_begin, a signal that ends this process only sends SIGTERM to the child.
  */
 void launch_interrupt_begin(void);
-/* Set the interruption flag as a signal would, even if these signals are ignored. */
+/* Sets the interruption flag as a signal would, even if these signals are ignored. */
 void launch_interrupt(void);
 bool launch_interrupted(void);
 void launch_interrupt_end(void);

@@ -42,8 +42,10 @@ static bool is_char_of(char c, const char *set)
 
 /* ---- lists of arguments --------------------------------------------------------------------- */
 
-/* Move the text of `argument` to the end of the list of arguments. The capacity doubles whenever
- * count + 1 is a power of two. */
+/*
+ * Moves the text of `argument` to the end of the list of arguments. The capacity doubles whenever
+ * count + 1 is a power of two.
+ */
 static int command_push(struct launch_command *command, struct hm_text *argument,
                         struct hm_err *err)
 {
@@ -196,7 +198,7 @@ static int read_argument(struct splitter *s)
     return rc;
 }
 
-/* Skip white space, and each backslash that is followed by a newline. */
+/* Skips white space, and each backslash that is followed by a newline. */
 static void skip_blanks(struct splitter *s)
 {
     while (is_blank(*s->at) || (s->at[0] == '\\' && s->at[1] == '\n'))
@@ -248,7 +250,7 @@ static size_t name_length(const char *at)
 }
 
 /*
- * Read the plain text or the placeholder that starts at `at`, which must not be the end of the
+ * Reads the plain text or the placeholder that starts at `at`, which must not be the end of the
  * argument. Returns the start of the next one. }} means } only after a {{ in the same argument,
  * because nested JSON ends in }} and must not change.
  */

@@ -25,13 +25,13 @@ struct launch_placeholder {
 };
 
 /*
- * Split a string as a shell would: white space separates arguments; '…', "…" and \ quote
+ * Splits a string as a shell would: white space separates arguments; '…', "…" and \ quote
  * characters. Pipes, redirection, variables and patterns, which need a shell, are errors.
  */
 int launch_command_split(struct launch_command *command, const char *text, struct hm_err *err);
 
 /*
- * Replace each {name} with its value. A value is not split and not searched for other names.
+ * Replaces each {name} with its value. A value is not split and not searched for other names.
  * {{name}} becomes the literal text {name}; braces around anything other than a name are left
  * unchanged.
  */
@@ -39,15 +39,19 @@ int launch_command_fill(const struct launch_command *command,
                         const struct launch_placeholder *placeholders, size_t count,
                         struct launch_command *ret_filled, struct hm_err *err);
 
-/* Add a copy of one argument at the end of a command; the argument is not split, and its
- * placeholders are not replaced. */
+/*
+ * Adds a copy of one argument at the end of a command; the argument is not split, and its
+ * placeholders are not replaced.
+ */
 int launch_command_add(struct launch_command *command, const char *argument, struct hm_err *err);
 
 /* Returns whether any argument contains the placeholder {name}. */
 bool launch_command_uses(const struct launch_command *command, const char *name);
 
-/* Add the command to `out`, quoted so that a shell splits it into the same arguments. Returns 0 or
- * HM_E_NOMEM. */
+/*
+ * Adds the command to `out`, quoted so that a shell splits it into the same arguments. Returns 0 or
+ * HM_E_NOMEM.
+ */
 int launch_command_quote(struct hm_text *out, const struct launch_command *command);
 
 void launch_command_release(struct launch_command *command);

@@ -104,7 +104,7 @@ void launch_frameworks_free(struct launch_frameworks *f)
 }
 
 /*
- * Copy a group from a match of a regular expression; the result is empty if the group did not
+ * Copies a group from a match of a regular expression; the result is empty if the group did not
  * match.
  */
 static void copy_group(const char *line, const regmatch_t *group, char *text, size_t room)
@@ -114,7 +114,7 @@ static void copy_group(const char *line, const regmatch_t *group, char *text, si
         snprintf(text, room, "%.*s", (int)(group->rm_eo - group->rm_so), line + group->rm_so);
 }
 
-/* Read the number in a group of a match; NaN if the group is empty or is not a number. */
+/* Reads the number in a group of a match; NaN if the group is empty or is not a number. */
 static double read_group(const char *line, const regmatch_t *group)
 {
     char text[64];

@@ -14,12 +14,14 @@ struct launch_framework_line {
     double loss;           /* Loss that the line reports; NaN if there is none. */
 };
 
-/* Compile the regular expressions. Returns NULL if memory runs out. */
+/* Compiles the regular expressions. Returns NULL if memory runs out. */
 struct launch_frameworks *launch_frameworks_new(void);
 void launch_frameworks_free(struct launch_frameworks *frameworks);
 
-/* Read a line of output, and remember the batch if the line contains it. Returns false, and leaves
- * *ret_line unchanged, if no known framework writes such lines. */
+/*
+ * Reads a line of output, and remember the batch if the line contains it. Returns false, and leaves
+ * *ret_line unchanged, if no known framework writes such lines.
+ */
 bool launch_frameworks_read(struct launch_frameworks *frameworks, const char *line,
                             struct launch_framework_line *ret_line);
 

@@ -158,7 +158,7 @@ static bool guard_is_running(void)
     return false;
 }
 
-/* Move a descriptor above 2, because the guard replaces the standard streams. */
+/* Moves a descriptor above 2, because the guard replaces the standard streams. */
 static int move_up(int fd)
 {
     if (fd < 0 || fd > STDERR_FILENO)
@@ -206,7 +206,7 @@ static void guard_send(const struct message *m)
                       actions to another guard. */
 }
 
-/* Change the list of the guard's actions, both in this process and in the guard. */
+/* Changes the list of the guard's actions, both in this process and in the guard. */
 static void guard_change(const struct message *m)
 {
     bool running = guard_is_running();

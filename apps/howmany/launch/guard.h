@@ -13,12 +13,14 @@
 /* Largest number of bytes in a name that is passed to launch_guard_add, including its NUL. */
 enum { LAUNCH_GUARD_NAME = 1024 };
 
-/* Start the guard unless it is running. A failure is not reported, because the guard is needed only
- * if this process is killed. */
+/*
+ * Starts the guard unless it is running. A failure is not reported, because the guard is needed
+ * only if this process is killed.
+ */
 void launch_guard_start(void);
 
 /*
- * Pass the session id of the running command to the guard; 0 if no command is running. When this
+ * Passes the session id of the running command to the guard; 0 if no command is running. When this
  * process ends, the guard sends SIGTERM to the process group with that id, and, 2 s later, SIGKILL
  * to all remaining processes of the session.
  */
@@ -29,8 +31,10 @@ void launch_guard_session(pid_t session);
  */
 void launch_guard_tell_session(pid_t session);
 
-/* Register a function that the guard calls with `name` if this process ends without a call to
- * launch_guard_drop. */
+/*
+ * Registers a function that the guard calls with `name` if this process ends without a call to
+ * launch_guard_drop.
+ */
 void launch_guard_add(void (*clean)(const char *name), const char *name);
 void launch_guard_drop(void (*clean)(const char *name), const char *name);
 

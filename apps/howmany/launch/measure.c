@@ -47,8 +47,10 @@ static void note_iteration(struct report *a, double seconds)
     a->seconds[a->count++] = seconds;
 }
 
-/* Replace NaN and Infinity, which some programs write although JSON does not allow them, with empty
- * strings. */
+/*
+ * Replaces NaN and Infinity, which some programs write although JSON does not allow them, with
+ * empty strings.
+ */
 static void replace_nan(char *line)
 {
     static const char *const words[] = {"-Infinity", "Infinity", "NaN"};
@@ -61,7 +63,7 @@ static void replace_nan(char *line)
 }
 
 /*
- * Read a JSON line that reports an iteration. After the first such line, lines of a framework are
+ * Reads a JSON line that reports an iteration. After the first such line, lines of a framework are
  * ignored, because they may summarise the same iterations. Returns whether the line reports an
  * iteration.
  */
@@ -92,7 +94,7 @@ static bool read_json_line(struct report *a, const char *written)
     return found;
 }
 
-/* Read a line of a known framework. Lines of a second framework are ignored. */
+/* Reads a line of a known framework. Lines of a second framework are ignored. */
 static void read_framework_line(struct report *a, const char *line)
 {
     struct launch_framework_line found;
@@ -106,8 +108,10 @@ static void read_framework_line(struct report *a, const char *line)
         a->loss = found.loss;
 }
 
-/* Read a line that may match the regular expression; its first group is a number of seconds or a
- * time with a unit. */
+/*
+ * Reads a line that may match the regular expression; its first group is a number of seconds or a
+ * time with a unit.
+ */
 static void read_matching_line(struct report *a, const char *line)
 {
     regmatch_t match[2];
@@ -135,7 +139,7 @@ static void read_line(void *context, const char *line, double seconds)
         read_framework_line(a, line);
 }
 
-/* Copy the last non-blank line of a text into out[room]. */
+/* Copies the last non-blank line of a text into out[room]. */
 static void last_line(const char *text, char *out, size_t room)
 {
     size_t end = strlen(text), start;
@@ -217,7 +221,7 @@ void launch_measurement_subtract(struct launch_measurement *m, double long_count
     }
 }
 
-/* Read the iterations from the event log of a Spark program that has printed none. */
+/* Reads the iterations from the event log of a Spark program that has printed none. */
 static void read_spark_log(struct report *a, const struct launch_spark_log *log)
 {
     double *seconds = NULL;

@@ -53,12 +53,14 @@ struct launch_measurement {
                           did not start. */
 };
 
-/* Run the command once. Returns 0 regardless of the command's exit status, or EXIT_USAGE with a
- * message if a process, a pipe or memory cannot be allocated. */
+/*
+ * Runs the command once. Returns 0 regardless of the command's exit status, or EXIT_USAGE with a
+ * message if a process, a pipe or memory cannot be allocated.
+ */
 int launch_measure(char *const *argv, const struct launch_measure_settings *settings,
                    struct launch_measurement *ret_measurement);
 /*
- * Compute the start-up time of a run that reported no iterations, from a second run with fewer
+ * Computes the start-up time of a run that reported no iterations, from a second run with fewer
  * iterations: an iteration takes (T_long - T_short) / (long_count - short_count) seconds, and the
  * rest of the time is the start-up. `m` is the long run. Its status becomes "no difference" if it
  * took no longer than the short run; if the short run failed, it becomes the status of the short

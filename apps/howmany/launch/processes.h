@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* Call `visit` for every process except process 1. */
+/* Calls `visit` for every process except process 1. */
 void launch_each_process(void (*visit)(void *context, long pid), void *context);
 
 /* The fields of /proc/PID/stat that are used. */
@@ -15,12 +15,14 @@ struct launch_process {
     char state;
 };
 
-/* Read the fields of struct launch_process for a process. Returns false if the process does not
- * exist. */
+/*
+ * Reads the fields of struct launch_process for a process. Returns false if the process does not
+ * exist.
+ */
 bool launch_process_read(long pid, struct launch_process *process);
 
 /*
- * Send a signal to every process of a session that has not ended, and return the number of these
+ * Sends a signal to every process of a session that has not ended, and returns the number of these
  * processes. If `signal_number` is 0, they are only counted. A process that left its process group
  * is still in its session.
  */

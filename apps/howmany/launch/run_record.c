@@ -38,7 +38,7 @@ static void add_csv_header(const struct launch_record *r, size_t results, struct
     hm__text_add(out, "\n");
 }
 
-/* Copy the runs that an earlier session wrote into the table. */
+/* Copies the runs that an earlier session wrote into the table. */
 static void copy_earlier_runs(struct launch_record *r, const struct hm_runs *before)
 {
     for (size_t i = 0; i < before->count; i++) {
@@ -56,7 +56,7 @@ static void copy_earlier_runs(struct launch_record *r, const struct hm_runs *bef
     }
 }
 
-/* Read the runs of an existing file, which must have all columns of the new rows. */
+/* Reads the runs of an existing file, which must have all columns of the new rows. */
 static int read_earlier_runs(struct launch_record *r, const char *path)
 {
     struct hm_err err = {0};
@@ -113,7 +113,7 @@ int launch_record_begin(struct launch_record *r, const char *path)
     return rc;
 }
 
-/* Add a number to a row, both as CSV and as JSON; an unknown number is an empty field in CSV. */
+/* Adds a number to a row, both as CSV and as JSON; an unknown number is an empty field in CSV. */
 static void row_put_number(struct hm_text *csv, struct hm_json *json, const char *key, double value)
 {
     hm__text_add(csv, csv->length ? "," : "");
@@ -122,7 +122,7 @@ static void row_put_number(struct hm_text *csv, struct hm_json *json, const char
     hm__json_put_number(json, key, value);
 }
 
-/* Add a string, which must not contain a comma or a quote, to a row, both as CSV and as JSON. */
+/* Adds a string, which must not contain a comma or a quote, to a row, both as CSV and as JSON. */
 static void row_put_text(struct hm_text *csv, struct hm_json *json, const char *key,
                          const char *text)
 {
@@ -156,7 +156,7 @@ static void row_put_result(struct hm_text *csv, struct hm_json *json, size_t rep
     row_put_text(csv, json, "timing", m->timing ? m->timing : "");
 }
 
-/* Add a row to the store as a table of one run, because the store accepts only tables. */
+/* Adds a row to the store as a table of one run, because the store accepts only tables. */
 static int add_row_to_store(const struct launch_record *r, const struct hm_text *row)
 {
     struct hm_text table = {0};

@@ -23,12 +23,12 @@ struct launch_record {
 };
 
 /*
- * Start recording runs. `path` is a file, a store or NULL. An existing file must have the same
+ * Starts recording runs. `path` is a file, a store or NULL. An existing file must have the same
  * columns, or the columns of an earlier version of this program; its runs are read and are not
  * executed again. Runs that a store already contains are not read. Returns 0 or EXIT_USAGE.
  */
 int launch_record_begin(struct launch_record *record, const char *path);
-/* Add a run; the run is on disk when this function returns. */
+/* Adds a run; the run is on disk when this function returns. */
 int launch_record_add(struct launch_record *record, const double *values, size_t repeat,
                       const struct launch_measurement *measurement);
 /* Returns all runs in `csv`. Returns NULL without an error if there are no runs, and NULL with an

@@ -102,9 +102,11 @@ static int check_size(const struct hm_cluster *cluster, double n, double nodes, 
     return 0;
 }
 
-/* Check that the cluster specifies the bandwidths that a run needs: the bandwidth of the network if
- * there are several nodes, and the bandwidth of the link within a node if n workers share `filled`
- * nodes. */
+/*
+ * Checks that the cluster specifies the bandwidths that a run needs: the bandwidth of the network
+ * if there are several nodes, and the bandwidth of the link within a node if n workers share
+ * `filled` nodes.
+ */
 static int check_links(const struct hm_cluster *cluster, double n, double filled, double nodes,
                        struct hm_err *err)
 {
@@ -118,7 +120,7 @@ static int check_links(const struct hm_cluster *cluster, double n, double filled
 }
 
 /*
- * Check that the path of a folder contains no characters at which SimGrid would split an argument.
+ * Checks that the path of a folder contains no characters at which SimGrid would split an argument.
  */
 static int check_folder(const char *folder, struct hm_err *err)
 {

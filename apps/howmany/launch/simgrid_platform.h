@@ -26,22 +26,22 @@ struct simgrid_platform {
 };
 
 /*
- * Write platform.xml and hosts.txt for these ranks into an existing folder. The speed of a worker
+ * Writes platform.xml and hosts.txt for these ranks into an existing folder. The speed of a worker
  * is the peak speed at the given precision (16, 32 or 64 bits) times the efficiency. A node has one
  * full-duplex port to the network, and only the ports limit the traffic between nodes. Workers on
  * one node communicate over its link; if a node has no link, a worker and a server on the same node
- * communicate at 10 GB/s. Fails with HM_E_MISSING if a speed, network or link is needed and not
+ * communicate at 10 GB/s. Fails with HM_E_MISSING if a speed, network or links is needed and not
  * given.
  */
 int simgrid_platform_write(const char *folder, const struct hm_cluster *cluster,
                            const struct launch_ranks *ranks, int precision,
                            struct simgrid_platform *ret_platform, struct hm_err *err);
-/* Free the memory of the struct; the files are not removed. */
+/* Frees the memory of the struct; the files are not removed. */
 void simgrid_platform_release(struct simgrid_platform *platform);
 
 /*
- * Build the command that runs `program`, a module built for SimGrid, on the platform; `smpimain` is
- * SimGrid's launcher. Free the command with launch_command_release.
+ * Builds the command that runs `program`, a module built for SimGrid, on the platform; `smpimain`
+ * is SimGrid's launcher. Free the command with launch_command_release.
  */
 int simgrid_platform_command(const struct simgrid_platform *platform, const char *smpimain,
                              const char *program, char *const *arguments, size_t count,

@@ -41,8 +41,10 @@ void launch_spark_log_begin(struct launch_spark_log *log, char *const *argv)
         launch_spark_log_end(log);
 }
 
-/* Find the event log in the folder; it is a file, or a folder if Spark has split the log. Returns
- * false if there is none. */
+/*
+ * Finds the event log in the folder; it is a file, or a folder if Spark has split the log. Returns
+ * false if there is none.
+ */
 static bool find_log(const char *folder, char *path, size_t room)
 {
     DIR *open = opendir(folder);

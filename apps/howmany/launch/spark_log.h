@@ -17,18 +17,18 @@ struct launch_spark_log {
 };
 
 /*
- * Make Spark write an event log, through the variable SPARK_SUBMIT_OPTS, if the command may be a
+ * Makes Spark write an event log, through the variable SPARK_SUBMIT_OPTS, if the command may be a
  * Spark program, that is, if one of its arguments contains "spark" or ".py". Settings of the
  * program itself take precedence. If anything fails, no log is written.
  */
 void launch_spark_log_begin(struct launch_spark_log *log, char *const *argv);
 /*
- * Read the times in seconds of the Spark job that is repeated; its repetitions are the iterations.
+ * Reads the times in seconds of the Spark job that is repeated; its repetitions are the iterations.
  * If several jobs are repeated, the one with the longest total time is used. Returns the number of
  * its repetitions; the caller frees *ret_seconds.
  */
 size_t launch_spark_log_read(const struct launch_spark_log *log, double **ret_seconds);
-/* Remove the folder of the log and restore SPARK_SUBMIT_OPTS. */
+/* Removes the folder of the log and restores SPARK_SUBMIT_OPTS. */
 void launch_spark_log_end(struct launch_spark_log *log);
 
 #endif

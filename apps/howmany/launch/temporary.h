@@ -8,10 +8,12 @@ enum { LAUNCH_FOLDER = LAUNCH_GUARD_NAME };
 
 /* Returns the folder for temporary files: TMPDIR if it is an absolute path, otherwise /tmp. */
 const char *launch_temporary_parent(void);
-/* Create a folder with a unique name in `parent`. Returns 0, or -1 with an empty `folder`. */
+/* Creates a folder with a unique name in `parent`. Returns 0, or -1 with an empty `folder`. */
 int launch_folder_make(const char *parent, char folder[LAUNCH_FOLDER]);
-/* Remove a folder with everything in it, and set `folder` to an empty string. Does nothing if
- * `folder` is empty. */
+/*
+ * Removes a folder with everything in it, and sets `folder` to an empty string. Does nothing if
+ * `folder` is empty.
+ */
 void launch_folder_remove(char folder[LAUNCH_FOLDER]);
 
 #endif

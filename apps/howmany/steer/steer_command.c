@@ -61,8 +61,10 @@ static int add_word(struct launch_command *command, const char *word)
     return launch_command_add(command, word, &err) ? cli_report(&err) : 0;
 }
 
-/* Add the option for the loss at which the run ends, relative to the lowest possible loss P* if P*
- * is known. */
+/*
+ * Adds the option for the loss at which the run ends, relative to the lowest possible loss P* if P*
+ * is known.
+ */
 static int add_target(const struct steer_task *task, struct launch_command *command)
 {
     double best = isnan(task->best) ? 0 : task->best;
@@ -95,7 +97,7 @@ static int make_train_command(const struct steer_source *source, const struct st
 /* ---- a command of the user ------------------------------------------------------------------- */
 
 /*
- * Copy the user's command. {resume} is replaced by the arguments in source->resume if `resume` is
+ * Copies the user's command. {resume} is replaced by the arguments in source->resume if `resume` is
  * true, and removed otherwise.
  */
 static int expand_resume(const struct steer_source *source, bool resume,

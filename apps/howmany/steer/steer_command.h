@@ -45,12 +45,12 @@ struct steer_piece {
 /* Returns whether the child processes are `howmany train`. */
 bool steer_source_is_train(const struct steer_source *source);
 /*
- * Build the arguments of a child process; for `howmany train`, the arguments after `howmany`.
+ * Builds the arguments of a child process; for `howmany train`, the arguments after `howmany`.
  * Returns 0, or EXIT_USAGE with a message.
  */
 int steer_command_make(const struct steer_source *source, const struct steer_task *task,
                        const struct steer_piece *piece, struct launch_command *ret_command);
-/* Check the placeholders of the user's command. Returns 0, or EXIT_USAGE with a message. */
+/* Checks the placeholders of the user's command. Returns 0, or EXIT_USAGE with a message. */
 int steer_source_check(const struct steer_source *source, const struct steer_task *task);
 
 #endif

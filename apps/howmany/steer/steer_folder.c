@@ -171,7 +171,7 @@ struct raw_point {
     double iteration, loss, seconds, elapsed_s;
 };
 
-/* Add a measured point to the run. Iterations that a restarted program repeats are ignored. */
+/* Adds a measured point to the run. Iterations that a restarted program repeats are ignored. */
 static void piece_take(struct piece_run *r, const struct raw_point *raw, double wall_s)
 {
     /* A program that does not continue the count of iterations after a restart reports iteration 1
@@ -304,9 +304,9 @@ static void write_points(struct piece_run *r)
 }
 
 /*
- * Compute the start-up time of a program that does not report times: the first iteration is assumed
- * to take as long as the second, and the rest of its time is the start-up. Returns the start-up
- * time in seconds; NaN if unknown.
+ * Computes the start-up time of a program that does not report times: the first iteration is
+ * assumed to take as long as the second, and the rest of its time is the start-up. Returns the
+ * start-up time in seconds; NaN if unknown.
  */
 static double separate_startup(struct piece_run *r)
 {
@@ -401,8 +401,10 @@ static void complain_of_failure(const struct piece_run *r, const struct launch_c
             (int)length, child->tail);
 }
 
-/* Run the child process that executes one piece of a run; if the user's program dies, start it
- * again. */
+/*
+ * Runs the child process that executes one piece of a run; if the user's program dies, starts it
+ * again.
+ */
 static int run_processes(struct piece_run *r, struct steer_piece *piece, const char **ret_ended,
                          double *ret_wall_s)
 {
@@ -438,7 +440,7 @@ static int run_processes(struct piece_run *r, struct steer_piece *piece, const c
     return rc;
 }
 
-/* Copy the initial checkpoint of a piece to the path of the piece's own checkpoint. */
+/* Copies the initial checkpoint of a piece to the path of the piece's own checkpoint. */
 static int prepare_checkpoint(const struct steer_folder *f, const struct steer_state *state,
                               const struct steer_line *line, const char *path, bool *ret_resume)
 {
@@ -504,8 +506,10 @@ static int piece_damaged(const char *path)
                         path);
 }
 
-/* Apply the last record of a piece's file, which says how the piece ended, to its run and to the
- * state of the training. */
+/*
+ * Applies the last record of a piece's file, which says how the piece ended, to its run and to the
+ * state of the training.
+ */
 static void apply_end(struct steer_folder *f, struct steer_state *state, struct steer_line *line,
                       const struct hm_value *end)
 {
@@ -529,7 +533,7 @@ static void apply_end(struct steer_folder *f, struct steer_state *state, struct 
         state->startup_s = state->startup_s > 0 ? fmin(state->startup_s, startup) : startup;
 }
 
-/* Read one record (a line) of a piece's file. Returns 0, or EXIT_USAGE with a message. */
+/* Reads one record (a line) of a piece's file. Returns 0, or EXIT_USAGE with a message. */
 static int piece_read_line(struct steer_folder *f, struct steer_state *state,
                            struct steer_line *line, const char *text, const char *path, bool points,
                            bool *ended)
@@ -554,8 +558,10 @@ static int piece_read_line(struct steer_folder *f, struct steer_state *state,
     return rc;
 }
 
-/* Read the file of a piece of a run, which is one child process. If `points` is true, the measured
- * points are added to the run. */
+/*
+ * Reads the file of a piece of a run, which is one child process. If `points` is true, the measured
+ * points are added to the run.
+ */
 static int piece_read(struct steer_folder *f, struct steer_state *state, struct steer_line *line,
                       const char *path, bool points)
 {
@@ -580,7 +586,7 @@ static int piece_read(struct steer_folder *f, struct steer_state *state, struct 
 }
 
 /*
- * Remove a checkpoint that its run no longer needs. A run that started from this checkpoint has a
+ * Removes a checkpoint that its run no longer needs. A run that started from this checkpoint has a
  * copy.
  */
 static void drop_checkpoint(const struct steer_folder *f, long piece)

@@ -31,17 +31,19 @@ struct steer_limits {
                           algorithm or the number of workers. */
 };
 
-/* Create the folder, or check that an existing folder belongs to this training. Returns 0, or
- * EXIT_USAGE with a message. */
+/*
+ * Creates the folder, or checks that an existing folder belongs to this training. Returns 0, or
+ * EXIT_USAGE with a message.
+ */
 int steer_folder_open(struct steer_folder *folder);
 /*
- * Execute the next piece of run `number`, which continues at the time line->clock_s, and add its
+ * Executes the next piece of run `number`, which continues at the time line->clock_s, and adds its
  * points to the run. If an earlier process executed the piece, it is only read. Returns 0 or an
  * exit code.
  */
 int steer_folder_piece(struct steer_folder *folder, struct steer_state *state, size_t number,
                        const struct steer_limits *limits);
-/* Write a file into the folder. Returns 0, or EXIT_USAGE with a message. */
+/* Writes a file into the folder. Returns 0, or EXIT_USAGE with a message. */
 int steer_folder_write(const struct steer_folder *folder, const char *name, const char *text,
                        size_t length);
 

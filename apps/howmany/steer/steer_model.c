@@ -64,7 +64,7 @@ static int trace_fill(struct hm_trace *t, struct hm_arena *arena, const struct s
     return 0;
 }
 
-/* Add a run as a trace; `offset` is added to its iteration numbers. */
+/* Adds a run as a trace; `offset` is added to its iteration numbers. */
 static int model_add_line(struct steer_model *m, const struct steer_line *line, double offset,
                           struct hm_err *err)
 {

@@ -27,7 +27,7 @@ struct steer_estimate {
 };
 
 /*
- * Fit the points up to the time `until_s`. It is not an error if the points cannot be fitted.
+ * Fits the points up to the time `until_s`. It is not an error if the points cannot be fitted.
  * Returns 0 or a negative code.
  */
 int steer_model_fit(struct steer_model *model, const struct steer_state *state, double until_s,

@@ -13,7 +13,7 @@ static const char *show_known_time(double seconds, char *text)
 }
 
 /*
- * Format a loss, relative to the lowest possible loss if that is known; the result is an empty
+ * Formats a loss, relative to the lowest possible loss if that is known; the result is an empty
  * string if the loss is unknown.
  */
 static const char *show_task_loss(const struct steer_task *task, double loss, char *text)
@@ -32,7 +32,7 @@ static const char *loss_words(const struct steer_task *task)
     return isnan(task->best) ? "" : " above the least loss";
 }
 
-/* Add a phrase that describes a choice, such as "cocoa+ on 8 workers". */
+/* Adds a phrase that describes a choice, such as "cocoa+ on 8 workers". */
 static void add_choice(const struct steer_task *task, size_t algorithm, size_t m,
                        struct hm_text *out)
 {

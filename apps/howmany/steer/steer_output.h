@@ -7,19 +7,19 @@
 
 #include "steer_folder.h"
 
-/* Write decisions.jsonl, one line for each decision. Returns 0, or EXIT_USAGE with a message. */
+/* Writes decisions.jsonl, one line for each decision. Returns 0, or EXIT_USAGE with a message. */
 int steer_output_log(const struct steer_folder *folder, const struct steer_state *state);
-/* Write the result as text or as JSON. */
+/* Writes the result as text or as JSON. */
 void steer_output_text(const struct steer_folder *folder, const struct steer_state *state,
                        struct hm_text *out);
 void steer_output_json(const struct steer_state *state, struct hm_text *out);
-/* Write the report as a single HTML page. */
+/* Writes the report as a single HTML page. */
 void steer_report_html(const struct steer_state *state, struct hm_text *out);
 
-/* Describe in a few words why a run was chosen for a frame. */
+/* Describes in a few words why a run was chosen for a frame. */
 void steer_output_reason(const struct steer_state *state, const struct steer_decision *decision,
                          struct hm_text *out);
-/* Describe the result in one sentence. */
+/* Describes the result in one sentence. */
 void steer_output_headline(const struct steer_state *state, struct hm_text *out);
 
 #endif

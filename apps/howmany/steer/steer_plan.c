@@ -192,8 +192,8 @@ static long find_first_line(const struct steer_state *state, const struct steer_
 }
 
 /*
- * Choose another number of workers for the best algorithm: two places above or two places below the
- * number of the first trials in the list of numbers. Returns false if both have been tried.
+ * Chooses another number of workers for the best algorithm: two places above or two places below
+ * the number of the first trials in the list of numbers. Returns false if both have been tried.
  */
 static bool next_workers(const struct steer_state *state, size_t algorithm,
                          struct steer_trial *ret_trial)
@@ -304,7 +304,7 @@ static double line_switch_s(const struct steer_state *state, const struct steer_
 }
 
 /*
- * Compare a choice with the best choice so far. The better one is stored in *best; its member
+ * Compares a choice with the best choice so far. The better one is stored in *best; its member
  * `rival` is the second best.
  */
 static void choice_offer(const struct steer_state *state, struct steer_choice *best,
@@ -332,7 +332,7 @@ static void choice_offer(const struct steer_state *state, struct steer_choice *b
 }
 
 /*
- * Consider the runs that can continue: the runs that are active at the same time, the current run,
+ * Considers the runs that can continue: the runs that are active at the same time, the current run,
  * and the run with the smallest loss. Any other run would repeat work that one of these has done.
  */
 static void offer_lines(const struct steer_state *state, const struct steer_model *model,
@@ -483,7 +483,7 @@ static bool challenger_worth(const struct steer_state *state, const struct steer
 }
 
 /*
- * Find the best active run that is not in the list `lines`; if `other` is true, no run in the list
+ * Finds the best active run that is not in the list `lines`; if `other` is true, no run in the list
  * may have the same algorithm. Returns -1 if there is none.
  */
 static long find_challenger(const struct steer_state *state, const struct steer_model *model,

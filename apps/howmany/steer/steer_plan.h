@@ -58,14 +58,14 @@ size_t steer_plan_algorithm(const struct steer_task *task, size_t place);
  */
 size_t steer_plan_centre(const struct steer_task *task);
 /*
- * List the trials of frame 0 if runs may be active at the same time: every algorithm on the number
+ * Lists the trials of frame 0 if runs may be active at the same time: every algorithm on the number
  * of workers that steer_plan_centre returns, then on fewer and then on more workers, as long as
  * there are enough nodes. Returns the number of trials.
  */
 size_t steer_plan_together(const struct steer_task *task,
                            struct steer_trial trials[STEER_ALGORITHMS * STEER_M]);
 /*
- * Choose the next trial of frame 0 if only one run is active at a time. First, every algorithm is
+ * Chooses the next trial of frame 0 if only one run is active at a time. First, every algorithm is
  * tried on the number of workers that steer_plan_first returns; then the best algorithm is tried on
  * a larger and on a smaller number. Returns false after the last trial, or if a trial would take
  * too much of the remaining time.
@@ -95,11 +95,11 @@ long steer_plan_best_state(const struct steer_state *state);
  */
 double steer_plan_switch_s(const struct steer_state *state, long from_m, size_t m);
 
-/* Choose the run for the next frame. Returns false if no run has a measured point. */
+/* Chooses the run for the next frame. Returns false if no run has a measured point. */
 bool steer_plan_choose(const struct steer_state *state, const struct steer_model *model,
                        struct steer_choice *ret_choice);
 /*
- * Choose the runs that continue alongside `leader` on idle nodes: the best run of every other
+ * Chooses the runs that continue alongside `leader` on idle nodes: the best run of every other
  * algorithm, then the best of all remaining runs. Returns the number of these runs.
  */
 size_t steer_plan_challengers(const struct steer_state *state, const struct steer_model *model,

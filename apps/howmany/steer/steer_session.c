@@ -113,7 +113,7 @@ static double limit_s(const struct steer_state *state, double from_s, double m)
 }
 
 /*
- * Set the time to change the number of workers in a simulation: the checkpoint moves to one node,
+ * Sets the time to change the number of workers in a simulation: the checkpoint moves to one node,
  * and from there to the new ranks.
  */
 static void session_price_switch(struct steer_session *s)
@@ -149,7 +149,7 @@ static struct steer_decision *decision_add(struct steer_state *state, size_t lin
     return d;
 }
 
-/* Continue the run of a decision, and store the result in the decision. */
+/* Continues the run of a decision, and stores the result in the decision. */
 static int session_piece(struct steer_session *s, struct steer_decision *d,
                          const struct steer_limits *limits)
 {
@@ -178,7 +178,7 @@ static int trial_piece(struct steer_session *s, size_t line, double iterations, 
     return session_piece(s, d, &limits);
 }
 
-/* Continue all trials until `end_s`, the end of frame 0. */
+/* Continues all trials until `end_s`, the end of frame 0. */
 static int session_extend_trials(struct steer_session *s, double end_s)
 {
     int rc = 0;
@@ -213,7 +213,7 @@ static int session_try_together(struct steer_session *s)
 }
 
 /*
- * Add a run for a trial. It starts from the checkpoint with the smallest loss so far, so that
+ * Adds a run for a trial. It starts from the checkpoint with the smallest loss so far, so that
  * earlier iterations are not lost.
  */
 static size_t session_add_trial(struct steer_session *s, const struct steer_trial *trial)
@@ -233,7 +233,7 @@ static size_t session_add_trial(struct steer_session *s, const struct steer_tria
 }
 
 /*
- * Discard a simulated trial whose first iteration ends after its time limit `end_s`: the trial
+ * Discards a simulated trial whose first iteration ends after its time limit `end_s`: the trial
  * counts as failed and is not continued.
  */
 static void trial_cut(const struct steer_task *task, struct steer_line *line, double end_s)
@@ -286,8 +286,8 @@ static int session_try_alone(struct steer_session *s)
 /* ---- later frames ---------------------------------------------------------------------------- */
 
 /*
- * Start or continue the chosen run, after the time that the change takes. Returns the index of the
- * run.
+ * Starts or continues the chosen run, after the time that the change takes. Returns the index of
+ * the run.
  */
 static size_t session_follow(struct steer_session *s, const struct steer_choice *choice)
 {
@@ -388,8 +388,10 @@ static int session_run_leader(struct steer_session *s, const struct steer_model 
     return rc;
 }
 
-/* Continue the challengers, which are the runs on idle nodes, until `until_s`, when the child
- * process of the chosen run ends. */
+/*
+ * Continues the challengers, which are the runs on idle nodes, until `until_s`, when the child
+ * process of the chosen run ends.
+ */
 static int session_run_challengers(struct steer_session *s, const long *lines, size_t count,
                                    double until_s)
 {
@@ -420,7 +422,7 @@ static void pause_others(struct steer_state *state, const long *lines, size_t co
 }
 
 /*
- * Execute a trial after frame 0, while no other run is active: the current run waits and continues
+ * Executes a trial after frame 0, while no other run is active: the current run waits and continues
  * from its checkpoint after the trial.
  */
 static int session_retry(struct steer_session *s, const struct steer_trial *trial, double seconds)

@@ -22,7 +22,7 @@ struct steer_session {
 };
 
 /*
- * Train until the target or a limit is reached. The log of decisions is written after each frame.
+ * Trains until the target or a limit is reached. The log of decisions is written after each frame.
  * Returns 0 or an exit code.
  */
 int steer_session_run(struct steer_session *session);

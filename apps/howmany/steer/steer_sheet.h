@@ -14,14 +14,16 @@ struct steer_sheet {
 };
 
 /*
- * Set the time in seconds of an iteration on each number of workers of the task, for data with
+ * Sets the time in seconds of an iteration on each number of workers of the task, for data with
  * `entries` nonzero values and `features` columns. If a value of the specification sheet is
  * unknown, no time is predicted.
  */
 void steer_sheet_fill(struct steer_task *task, double entries, double features,
                       const struct steer_sheet *sheet);
-/* Set the times as steer_sheet_fill does. The training data with the name `data` are read to count
- * their values and columns. Returns 0, or EXIT_USAGE with a message. */
+/*
+ * Sets the times as steer_sheet_fill does. The training data with the name `data` are read to count
+ * their values and columns. Returns 0, or EXIT_USAGE with a message.
+ */
 int steer_sheet_read(struct steer_task *task, const char *data, const struct steer_sheet *sheet);
 
 #endif

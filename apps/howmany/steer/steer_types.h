@@ -148,9 +148,9 @@ struct steer_state {
 
 const char *steer_why_name(enum steer_why why);
 
-/* Add a run. Returns its index, or -1 if there are too many runs. */
+/* Adds a run. Returns its index, or -1 if there are too many runs. */
 long steer_line_add(struct steer_state *state, size_t algorithm, size_t m, long parent);
-/* Add a measured point to a run. Returns false if memory runs out. */
+/* Adds a measured point to a run. Returns false if memory runs out. */
 bool steer_line_point(struct steer_line *line, const struct steer_point *point);
 /* Returns the number of points in a run that were measured no later than `until_s`. */
 size_t steer_line_known(const struct steer_line *line, double until_s);

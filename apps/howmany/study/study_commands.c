@@ -94,7 +94,7 @@ static int train_option_find(const char *key)
     return -1;
 }
 
-/* Report an error such as "file:3: train.lambda: message", and a hint. */
+/* Reports an error such as "file:3: train.lambda: message", and a hint. */
 static int fail_option(const struct hm_study_option *option, const char *where, const char *message,
                        const char *hint)
 {
@@ -158,7 +158,7 @@ static int accept_options(struct train_options *o, const struct hm_study_options
     return 0;
 }
 
-/* Check the options of one algorithm's runs in the same way as `howmany train`. */
+/* Checks the options of one algorithm's runs in the same way as `howmany train`. */
 static int check_algorithm(const struct study_commands *w,
                            const struct hm_study_algorithm *algorithm, struct train_options *o)
 {
@@ -193,8 +193,10 @@ static const struct hm_study_option *find_train_option(const struct hm_study_spe
     return NULL;
 }
 
-/* Check the options of all algorithms. All runs use the problem and the data of the first
- * algorithm, because it is checked last. */
+/*
+ * Checks the options of all algorithms. All runs use the problem and the data of the first
+ * algorithm, because it is checked last.
+ */
 static int check_options(struct study_commands *w, bool *ret_made)
 {
     const struct hm_study_option *problem = find_train_option(w->spec, "problem");
@@ -216,7 +218,7 @@ static int check_options(struct study_commands *w, bool *ret_made)
 
 /* ---- commands ------------------------------------------------------------------------------- */
 
-/* Add --name=value to a command, or --name if `value` is NULL. */
+/* Adds --name=value to a command, or --name if `value` is NULL. */
 static int add_option(struct launch_command *command, const char *name, const char *value)
 {
     struct hm_text option = {0};
@@ -266,7 +268,7 @@ static const char *path_beside_file(const struct study_commands *w, const char *
     return hm__arena_printf(w->arena, "%s/%s", dirname(folder), name);
 }
 
-/* Find the data files, whose names may be relative to the folder of the study's file. */
+/* Finds the data files, whose names may be relative to the folder of the study's file. */
 static int find_data_files(struct study_commands *w)
 {
     static const char *const keys[] = {"data", "test", "labels"};
@@ -336,8 +338,10 @@ static int copy_command(const struct launch_command *from, struct launch_command
     return 0;
 }
 
-/* Add the limits of a run. A run that checks the answer (its seed is above the seeds of the study)
- * may take more iterations than the runs that were fitted. */
+/*
+ * Adds the limits of a run. A run that checks the answer (its seed is above the seeds of the study)
+ * may take more iterations than the runs that were fitted.
+ */
 static int add_limits(const struct study_commands *w, double seed, double best,
                       struct launch_command *command)
 {

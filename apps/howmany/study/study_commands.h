@@ -29,38 +29,48 @@ struct study_commands {
     struct hm_arena *arena;       /* Owns the strings in this struct. */
 };
 
-/* Check every option in the study's file that is passed to runs. Returns 0, or EXIT_USAGE with a
- * message. */
+/*
+ * Checks every option in the study's file that is passed to runs. Returns 0, or EXIT_USAGE with a
+ * message.
+ */
 int study_commands_prepare(struct study_commands *commands, const struct hm_study_spec *spec);
 void study_commands_release(struct study_commands *commands);
 
-/* Build the arguments after `howmany` for one run. `best` is P*, the lowest possible objective; NaN
- * while it is not known. Returns 0, or EXIT_USAGE with a message. */
+/*
+ * Builds the arguments after `howmany` for one run. `best` is P*, the lowest possible objective;
+ * NaN while it is not known. Returns 0, or EXIT_USAGE with a message.
+ */
 int study_commands_run(const struct study_commands *commands, const struct study_run *run,
                        double best, struct launch_command *ret_command);
 /*
- * Add the arguments of a run without its limits and outputs to *command: the options that all runs
+ * Adds the arguments of a run without its limits and outputs to *command: the options that all runs
  * share, the algorithm with its options, n and the seed. Returns 0, or EXIT_USAGE with a message.
  */
 int study_commands_start(const struct study_commands *commands, const struct study_run *run,
                          struct launch_command *command);
-/* Build the arguments of the run that finds P*, the lowest possible objective. Call it only for the
- * methods STUDY_GAP and STUDY_LBFGS. */
+/*
+ * Builds the arguments of the run that finds P*, the lowest possible objective. Call it only for
+ * the methods STUDY_GAP and STUDY_LBFGS.
+ */
 int study_commands_reference(const struct study_commands *commands,
                              struct launch_command *ret_command);
-/* Compute P*, the lowest possible objective, from the trace of the reference run. */
+/* Computes P*, the lowest possible objective, from the trace of the reference run. */
 double study_commands_best(const struct study_commands *commands, const struct hm_trace *trace);
 /* Returns P*, the lowest possible objective. With the method STUDY_LBFGS, P* is lowered if the
  * objective of any run comes near or below it. */
 double study_commands_best_of_all(const struct study_commands *commands, double best,
                                   const struct hm_traces *traces);
 
-/* Write the name of a run's trace, such as "cocoa+-16-1"; the options of the algorithm follow its
- * name. */
+/*
+ * Writes the name of a run's trace, such as "cocoa+-16-1"; the options of the algorithm follow its
+ * name.
+ */
 void study_commands_name(const struct study_commands *commands, const struct study_run *run,
                          struct hm_text *ret_name);
-/* Write a string that identifies the problem, which all runs in a folder share. Returns 0, or
- * EXIT_USAGE with a message. */
+/*
+ * Writes a string that identifies the problem, which all runs in a folder share. Returns 0, or
+ * EXIT_USAGE with a message.
+ */
 int study_commands_identity(const struct study_commands *commands, struct hm_text *ret_text);
 
 #endif

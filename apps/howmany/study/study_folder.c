@@ -34,8 +34,10 @@ enum { DIVERGED_POINTS = 3 };
 
 /* ---- files ---------------------------------------------------------------------------------- */
 
-/* Write the path FOLDER/NAME followed by ENDING into `path`. Returns false with a message if it is
- * too long. */
+/*
+ * Writes the path FOLDER/NAME followed by ENDING into `path`. Returns false with a message if it is
+ * too long.
+ */
 static bool folder_file(const struct study_folder *f, const char *name, const char *ending,
                         char path[PATH_MAX])
 {
@@ -69,7 +71,7 @@ struct study_child {
     bool summary, diverged;
 };
 
-/* Show which run is in progress, and the share of the budget that earlier runs have used. */
+/* Shows which run is in progress, and the share of the budget that earlier runs have used. */
 static void say_run(struct study_folder *f, const char *what)
 {
     double budget = f->commands->spec->budget_s, used = study_table_spent(&f->table);
@@ -134,7 +136,7 @@ static int mark_failed_run(const struct study_child *m, const struct launch_chil
 }
 
 /*
- * Write the trace of a run that has ended, or the reason why it failed. Returns 0 or an exit code.
+ * Writes the trace of a run that has ended, or the reason why it failed. Returns 0 or an exit code.
  */
 static int finish_run(const struct study_child *m, const struct launch_child *child,
                       const char *path, const char *mark)
@@ -158,7 +160,7 @@ static int finish_run(const struct study_child *m, const struct launch_child *ch
     return rc || complete ? rc : mark_failed_run(m, child, mark);
 }
 
-/* Execute one run: start `howmany` with the given arguments and read its output. */
+/* Executes one run: starts `howmany` with the given arguments and reads its output. */
 static int run_child(struct study_folder *f, const struct launch_command *arguments,
                      const char *what, const char *path, const char *mark)
 {
@@ -175,7 +177,7 @@ static int run_child(struct study_folder *f, const struct launch_command *argume
     return rc;
 }
 
-/* Execute a run unless its trace or its .failed file exists. */
+/* Executes a run unless its trace or its .failed file exists. */
 static int make_missing_run(struct study_folder *f, const struct study_run *run, const char *path)
 {
     const struct hm_study_spec *spec = f->commands->spec;
@@ -230,7 +232,7 @@ static struct study_entry entry_of_trace(const struct hm_trace *trace)
                                 .objective = trace->loss[last]};
 }
 
-/* Set the entry of a run in the table of results, using the files of the run. */
+/* Sets the entry of a run in the table of results, using the files of the run. */
 static int read_run(struct study_folder *f, const struct study_run *run)
 {
     struct study_entry *entry = study_table_at(&f->table, run);
@@ -303,8 +305,10 @@ int study_folder_load(const struct study_folder *f, struct hm_traces **ret_trace
 
 /* ---- P* ------------------------------------------------------------------------------------- */
 
-/* Read P*, the lowest possible objective, and its possible error from the trace of the reference
- * run. */
+/*
+ * Reads P*, the lowest possible objective, and its possible error from the trace of the reference
+ * run.
+ */
 static int read_reference(struct study_folder *f, const char *path)
 {
     struct hm_traces *traces = NULL;
@@ -323,7 +327,7 @@ static int read_reference(struct study_folder *f, const char *path)
     return 0;
 }
 
-/* Read the trace of the reference run if an earlier session recorded it. */
+/* Reads the trace of the reference run if an earlier session recorded it. */
 static int find_reference(struct study_folder *f)
 {
     enum study_reference source = f->commands->reference;
@@ -375,7 +379,7 @@ static bool folder_has_traces(const char *path)
     return any;
 }
 
-/* Refuse a folder with runs of another problem. A folder without runs is accepted. */
+/* Refuses a folder with runs of another problem. A folder without runs is accepted. */
 static int check_identity(const struct study_folder *f, bool make)
 {
     struct hm_text identity = {0};

@@ -24,21 +24,29 @@ struct study_folder {
     struct cli_progress progress;
 };
 
-/* Read the traces in the folder; if `make` is true, a missing folder is created. Returns 0, or
- * EXIT_USAGE with a message. */
+/*
+ * Reads the traces in the folder; if `make` is true, a missing folder is created. Returns 0, or
+ * EXIT_USAGE with a message.
+ */
 int study_folder_open(struct study_folder *folder, bool make);
 void study_folder_close(struct study_folder *folder);
 
-/* Execute the reference run unless P*, the lowest possible objective, is known. Returns 0 or an
- * exit code. */
+/*
+ * Executes the reference run unless P*, the lowest possible objective, is known. Returns 0 or an
+ * exit code.
+ */
 int study_folder_reference(struct study_folder *folder);
-/* Execute one of the study's runs, unless its trace exists; a run that fails is marked as failed.
- * Returns 0 or an exit code. */
+/*
+ * Executes one of the study's runs, unless its trace exists; a run that fails is marked as failed.
+ * Returns 0 or an exit code.
+ */
 int study_folder_make(struct study_folder *folder, const struct study_run *run);
-/* Load the traces of all runs that have one. Returns 0, or EXIT_USAGE with a message. */
+/* Loads the traces of all runs that have one. Returns 0, or EXIT_USAGE with a message. */
 int study_folder_load(const struct study_folder *folder, struct hm_traces **ret_traces);
-/* Execute a run that checks the answer and is not one of the study's runs, unless its trace exists,
- * and load the trace; *ret_traces is NULL if the run failed. */
+/*
+ * Executes a run that checks the answer and is not one of the study's runs, unless its trace
+ * exists, and loads the trace; *ret_traces is NULL if the run failed.
+ */
 int study_folder_check(struct study_folder *folder, const struct study_run *run,
                        struct hm_traces **ret_traces);
 

@@ -201,7 +201,7 @@ static struct hm_study_run run_of_study(const struct study_folder *f, const stru
                                                                        : "to reduce uncertainty"};
 }
 
-/* Fill in the runs of the report: the reference run first, then all runs with a trace. */
+/* Fills in the runs of the report: the reference run first, then all runs with a trace. */
 static int fill_runs(const struct study_folder *f, const struct study_result *r,
                      struct hm_arena *arena, struct hm_study *study)
 {
@@ -331,7 +331,7 @@ void study_output_text(const struct study_folder *f, const struct study_result *
 
 /* ---- JSON ----------------------------------------------------------------------------------- */
 
-/* Add a JSON member that is true if `truth` is 1, false if it is 0, and null if it is -1. */
+/* Adds a JSON member that is true if `truth` is 1, false if it is 0, and null if it is -1. */
 static void put_maybe(struct hm_json *json, const char *key, int truth)
 {
     if (truth < 0)
@@ -380,7 +380,7 @@ static void put_checks(struct hm_json *json, const struct study_result *r)
     hm__json_close(json);
 }
 
-/* Add the advice, which is already JSON, without the newlines at its end. */
+/* Adds the advice, which is already JSON, without the newlines at its end. */
 static void put_advice(struct hm_json *json, const char *advice)
 {
     struct hm_text text = {0};

@@ -23,13 +23,17 @@ struct study_result {
 
 void study_result_release(struct study_result *result);
 
-/* Collect the data of the report; its strings are stored in the arena. Returns 0, or EXIT_USAGE
- * with a message. */
+/*
+ * Collects the data of the report; its strings are stored in the arena. Returns 0, or EXIT_USAGE
+ * with a message.
+ */
 int study_output_fill(const struct study_folder *folder, const struct study_result *result,
                       const char *command, struct hm_arena *arena, struct hm_study *ret_study);
 
-/* Write the result as text or as JSON. `advice` is the advice in the same format, and `report` is
- * the path of the HTML report. */
+/*
+ * Writes the result as text or as JSON. `advice` is the advice in the same format, and `report` is
+ * the path of the HTML report.
+ */
 void study_output_text(const struct study_folder *folder, const struct study_result *result,
                        const struct hm_study *study, const char *advice, const char *report,
                        const struct hm_style *style, struct hm_text *out);

@@ -41,9 +41,10 @@ struct study_entry *study_table_at(const struct study_table *table, const struct
 
 /* ---- the initial runs ----------------------------------------------------------------------- */
 
-/* Find the numbers of workers m of the initial runs, as indices in the study's list: the number
- * nearest to the middle of ln m, the last and the first. Returns the number of different
- * indices. */
+/*
+ * Finds the numbers of workers m of the initial runs, as indices in the study's list: the number
+ * nearest to the middle of ln m, the last and the first. Returns the number of different indices.
+ */
 static size_t initial_m(const struct hm_study_spec *spec, size_t places[INITIAL_M])
 {
     double middle = 0.5 * (log(spec->m[0]) + log(spec->m[spec->m_count - 1]));
@@ -73,8 +74,10 @@ bool study_is_initial(const struct hm_study_spec *spec, const struct study_run *
     return false;
 }
 
-/* Find a run by its position in the list of all runs whose number of workers has one of the indices
- * in `places`. Returns false if the position `number` is too large. */
+/*
+ * Finds a run by its position in the list of all runs whose number of workers has one of the
+ * indices in `places`. Returns false if the position `number` is too large.
+ */
 static bool run_by_number(const struct hm_study_spec *spec, const size_t *places, size_t count,
                           size_t number, struct study_run *ret_run)
 {
@@ -133,8 +136,10 @@ static bool configuration_failed(const struct study_table *table, struct study_r
     return false;
 }
 
-/* Set run->seed to the first seed without a run in its configuration. Returns false if there is no
- * such seed or a run of the configuration failed. */
+/*
+ * Sets run->seed to the first seed without a run in its configuration. Returns false if there is no
+ * such seed or a run of the configuration failed.
+ */
 static bool find_missing_seed(const struct study_table *table, struct study_run *run)
 {
     if (configuration_failed(table, *run))
@@ -182,7 +187,7 @@ static double budget_left_s(const struct study_table *table)
     return table->spec->budget_s - study_table_spent(table);
 }
 
-/* Find the first missing run, among the initial runs or among all runs. */
+/* Finds the first missing run, among the initial runs or among all runs. */
 static bool find_missing_run(const struct study_table *table, bool only_initial,
                              struct study_run *ret_run)
 {
@@ -222,7 +227,7 @@ static bool candidate_arrives(const struct hm_candidate *candidate)
 }
 
 /*
- * Find the best candidate (an algorithm on a number of workers) that has a missing run, and the
+ * Finds the best candidate (an algorithm on a number of workers) that has a missing run, and the
  * expected time of the run. A candidate is skipped if its probability of being the best is 0 or if
  * it is not expected to reach the target loss. Returns STUDY_ALL if no candidate has a missing run,
  * and STUDY_REPEATS if only skipped candidates have missing runs.

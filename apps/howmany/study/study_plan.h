@@ -45,7 +45,7 @@ double study_table_spent(const struct study_table *table);
 /* Returns the number of complete runs. */
 size_t study_table_count(const struct study_table *table);
 /*
- * Set *ret_run to the run at position `number` in a fixed order: first the initial runs, then all
+ * Sets *ret_run to the run at position `number` in a fixed order: first the initial runs, then all
  * other runs. Returns false after the last run.
  */
 bool study_table_each(const struct study_table *table, size_t number, struct study_run *ret_run);
@@ -64,19 +64,19 @@ enum study_verdict {
 
 /* Returns the reason why the study stops, such as "the budget has no room for another run". */
 const char *study_verdict_text(enum study_verdict verdict);
-/* Choose the next initial run. Returns STUDY_FITS if all initial runs have been executed. */
+/* Chooses the next initial run. Returns STUDY_FITS if all initial runs have been executed. */
 enum study_verdict study_plan_first(const struct study_table *table, struct study_run *ret_run);
-/* Choose the next run after the initial runs, according to the advice. */
+/* Chooses the next run after the initial runs, according to the advice. */
 enum study_verdict study_plan_more(const struct study_table *table, const struct hm_advice *advice,
                                    struct study_run *ret_run);
-/* Choose the next run if the runs so far cannot be fitted: the first missing run. */
+/* Chooses the next run if the runs so far cannot be fitted: the first missing run. */
 enum study_verdict study_plan_any(const struct study_table *table, struct study_run *ret_run);
 
 /* Returns the candidate of the advice with rank `rank` (0 for the best) among the candidates that
  * are expected to reach the target loss and have no failed runs; NULL if there is none. */
 const struct hm_candidate *study_plan_check(const struct study_table *table,
                                             const struct hm_advice *advice, size_t number);
-/* Find the first run of an algorithm on m workers. Returns false if the study has no such run. */
+/* Finds the first run of an algorithm on m workers. Returns false if the study has no such run. */
 bool study_plan_find(const struct hm_study_spec *spec, const char *algorithm, double m,
                      struct study_run *ret_run);
 

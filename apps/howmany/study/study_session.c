@@ -38,8 +38,10 @@ static struct hm_converge_settings converge_settings(const struct study_result *
                                          .best = isnan(r->best) ? 0 : r->best};
 }
 
-/* Compute the advice. An algorithm whose runs have all failed has no traces and is not part of the
- * advice. */
+/*
+ * Computes the advice. An algorithm whose runs have all failed has no traces and is not part of the
+ * advice.
+ */
 static int session_advise(const struct study_session *s, struct study_result *r, struct hm_err *err)
 {
     const struct hm_study_spec *spec = s->spec;
@@ -54,7 +56,7 @@ static int session_advise(const struct study_session *s, struct study_result *r,
 }
 
 /*
- * Fit all traces. Returns 0, EXIT_USAGE with a message if traces cannot be read, or -1 with the
+ * Fits all traces. Returns 0, EXIT_USAGE with a message if traces cannot be read, or -1 with the
  * error set if they cannot be fitted.
  */
 static int session_fit(struct study_session *s, struct study_result *r, struct hm_err *err)
@@ -70,7 +72,7 @@ static int session_fit(struct study_session *s, struct study_result *r, struct h
     return 0;
 }
 
-/* Choose the next run after the initial ones. */
+/* Chooses the next run after the initial ones. */
 static int session_decide(struct study_session *s, enum study_verdict *verdict,
                           struct study_run *run)
 {

@@ -13,14 +13,16 @@ struct study_session {
     struct study_result result;
 };
 
-/* Check the options of all runs and read the folder; if `make` is true, a missing folder is
- * created. */
+/*
+ * Checks the options of all runs and reads the folder; if `make` is true, a missing folder is
+ * created.
+ */
 int study_session_open(struct study_session *session, const char *folder, bool make);
 void study_session_release(struct study_session *session);
 
-/* Print the commands of the runs that do not depend on the results of other runs. */
+/* Prints the commands of the runs that do not depend on the results of other runs. */
 int study_session_print_commands(const struct study_session *session);
-/* Execute runs, fit them, and check the answer with two more runs. Returns 0 or an exit code. */
+/* Executes runs, fits them, and checks the answer with two more runs. Returns 0 or an exit code. */
 int study_session_run(struct study_session *session);
 
 #endif

@@ -48,8 +48,10 @@ static char *find_own_program(const char *name)
     return NULL;
 }
 
-/* Remove the variables that identify an MPI rank. This program may itself run as a rank of an MPI
- * job, and a rank that it starts without a launcher must not inherit that identity. */
+/*
+ * Removes the variables that identify an MPI rank. This program may itself run as a rank of an MPI
+ * job, and a rank that it starts without a launcher must not inherit that identity.
+ */
 static void clear_rank_environment(void)
 {
     static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK",
@@ -86,7 +88,7 @@ static int add_launcher(struct train_launch *l, const char *text)
 }
 
 /*
- * Make Open MPI use folders of this run for the files that it writes to /tmp and for the memory
+ * Makes Open MPI use folders of this run for the files that it writes to /tmp and for the memory
  * that ranks share in /dev/shm. These folders are removed even if mpirun or a rank is killed. Under
  * a batch system, this is not done, because mpirun may start ranks on other machines, which do not
  * have these folders. A failure is not an error, because Open MPI then uses its own folders.
@@ -108,7 +110,7 @@ static void set_mpi_folders(struct train_launch *l)
 }
 
 /*
- * Choose the command that starts the ranks. By default, mpirun of Open MPI refuses to run as root
+ * Chooses the command that starts the ranks. By default, mpirun of Open MPI refuses to run as root
  * and to start more ranks than cores; both are allowed here. With more ranks than cores, the result
  * of an algorithm is correct, but its time is unreliable.
  */

@@ -39,12 +39,14 @@ struct train_launch {
     bool oversubscribed;
 };
 
-/* Find the programs and write the platform file of a simulation. Returns 0, or EXIT_USAGE with a
- * message. */
+/*
+ * Finds the programs and writes the platform file of a simulation. Returns 0, or EXIT_USAGE with a
+ * message.
+ */
 int train_launch_prepare(struct train_launch *launch);
-/* Add an option to the arguments of the ranks; `value` is NULL for an option without a value. */
+/* Adds an option to the arguments of the ranks; `value` is NULL for an option without a value. */
 int train_launch_option(struct train_launch *launch, const char *name, const char *value);
-/* Build the whole command, with --resume if `resume` is true. */
+/* Builds the whole command, with --resume if `resume` is true. */
 int train_launch_command(const struct train_launch *launch, bool resume,
                          struct launch_command *ret_command);
 void train_launch_release(struct train_launch *launch);

@@ -78,8 +78,11 @@ static int find_tail(const struct train_output *o, int *ret_tail)
     return rc;
 }
 
-/* Open a CSV file to record the run. If an earlier version of this program created the file without
- * some columns, rows are added without these columns; it is an error if this run needs them. */
+/*
+ * Opens a CSV file to record the run. If an earlier version of this program created the file
+ * without some columns, rows are added without these columns; it is an error if this run needs
+ * them.
+ */
 static int open_csv_record(struct train_output *o)
 {
     struct hm_text header = {0};
@@ -113,8 +116,10 @@ int train_output_begin(struct train_output *o)
     return o->csv ? open_csv_record(o) : launch_append_open(o->record, NULL, &o->file);
 }
 
-/* End the run as Ctrl-C does, even if SIGINT is ignored. This function is called if output cannot
- * be written, because the reader has closed the pipe or the disk is full. */
+/*
+ * Ends the run as Ctrl-C does, even if SIGINT is ignored. This function is called if output cannot
+ * be written, because the reader has closed the pipe or the disk is full.
+ */
 static void output_fail(struct train_output *o)
 {
     o->failed = true;
@@ -180,7 +185,7 @@ static void record_point(struct train_output *o, const struct hm_value *point)
 
 /* ---- the table ------------------------------------------------------------------------------ */
 
-/* Add a description of the platform to a string, such as " and 2 servers by ssp 3". */
+/* Adds a description of the platform to a string, such as " and 2 servers by ssp 3". */
 static void add_platform_text(struct hm_text *text, const struct hm_value *head)
 {
     double servers = hm__value_number(head, "servers"), bound = hm__value_number(head, "staleness");
@@ -200,7 +205,7 @@ static void add_platform_text(struct hm_text *text, const struct hm_value *head)
 
 enum { TABLE_COLUMNS = 6, TABLE_WIDTH = 75 };
 
-/* Add a row of the table. On a narrow terminal, the columns epoch and elapsed are omitted. */
+/* Adds a row of the table. On a narrow terminal, the columns epoch and elapsed are omitted. */
 static void add_row(struct hm_text *text, const char *const cells[TABLE_COLUMNS])
 {
     static const int widths[TABLE_COLUMNS] = {9, 10, 14, 13, 12, 12};
@@ -397,7 +402,9 @@ void train_output_restart(struct train_output *o, double number, int rank)
     hm__text_release(&line);
 }
 
-/* Add the traces to the store, with the properties of the run from the first line of the output. */
+/*
+ * Adds the traces to the store, with the properties of the run from the first line of the output.
+ */
 static int store_traces(struct train_output *o, const struct hm_traces *traces,
                         struct hm_arena *arena)
 {

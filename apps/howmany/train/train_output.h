@@ -42,10 +42,12 @@ struct train_output {
 int train_output_begin(struct train_output *output);
 /* Callback for launch_child.line; `output` is a struct train_output. */
 void train_output_line(void *output, const char *line, double seconds);
-/* Report that the run was restarted after the failure of a rank. `number` counts the restarts;
- * `rank` is -1 if the failed rank is not known. */
+/*
+ * Reports that the run was restarted after the failure of a rank. `number` counts the restarts;
+ * `rank` is -1 if the failed rank is not known.
+ */
 void train_output_restart(struct train_output *output, double number, int rank);
-/* Add the trace to the store, if there is one. Returns 0, or EXIT_USAGE with a message. */
+/* Adds the trace to the store, if there is one. Returns 0, or EXIT_USAGE with a message. */
 int train_output_store(struct train_output *output);
 void train_output_end(struct train_output *output);
 

@@ -74,8 +74,10 @@ static double memory_needed(const struct train_session *s, const struct hm_data_
     return rows + 8 * vectors * ranks * unknowns;
 }
 
-/* Check that the ranks fit into the memory of this machine, unless a launcher may start them on
- * other machines. */
+/*
+ * Checks that the ranks fit into the memory of this machine, unless a launcher may start them on
+ * other machines.
+ */
 static int check_memory(const struct train_session *s, const struct hm_data_shape *shape)
 {
     double bytes = memory_needed(s, shape), available = available_memory();
@@ -87,7 +89,7 @@ static int check_memory(const struct train_session *s, const struct hm_data_shap
                         hm__show_bytes(bytes, needed), hm__show_bytes(available, free_here));
 }
 
-/* Read all data once, so that every row is checked before any rank starts. */
+/* Reads all data once, so that every row is checked before any rank starts. */
 static int scan_data(struct train_session *s)
 {
     struct hm_err err = {0};
@@ -113,7 +115,7 @@ static int scan_data(struct train_session *s)
     return rc;
 }
 
-/* Load the Markov random field once, as a single rank would, so that errors are reported here. */
+/* Loads the Markov random field once, as a single rank would, so that errors are reported here. */
 static int check_field(struct train_session *s)
 {
     struct hm_err err = {0};
@@ -124,8 +126,10 @@ static int check_field(struct train_session *s)
     return rc ? cli_report(&err) : 0;
 }
 
-/* Check that a file can be written, because an error after hours of iterations would be too late.
- * With a launcher, the ranks may run on other machines, whose folders cannot be checked here. */
+/*
+ * Checks that a file can be written, because an error after hours of iterations would be too late.
+ * With a launcher, the ranks may run on other machines, whose folders cannot be checked here.
+ */
 static int check_writable(const struct train_session *s, const char *option, const char *path)
 {
     char folder[PATH_MAX];
@@ -138,7 +142,7 @@ static int check_writable(const struct train_session *s, const char *option, con
     return cli_complain("--%s: %s cannot be written: %s", option, path, strerror(errno));
 }
 
-/* Check that the file of beliefs would not overwrite the data. */
+/* Checks that the file of beliefs would not overwrite the data. */
 static int check_beliefs(const struct train_session *s)
 {
     const struct train_options *o = &s->options;
@@ -175,7 +179,7 @@ static bool is_resume(int option)
     return strcmp(train_table[option].name, "resume") == 0;
 }
 
-/* Pass the description of the stragglers of a simulated cluster to the ranks. */
+/* Passes the description of the stragglers of a simulated cluster to the ranks. */
 static int pass_slowness(struct train_session *s)
 {
     const struct hm_slowness *slowness = s->cluster ? &s->cluster->slowness : NULL;
@@ -190,7 +194,7 @@ static int pass_slowness(struct train_session *s)
     return rc;
 }
 
-/* Set the number of ranks, and check that it is allowed. */
+/* Sets the number of ranks, and checks that it is allowed. */
 static int set_ranks(struct train_session *s)
 {
     struct launch_ranks *ranks = &s->launch.ranks;

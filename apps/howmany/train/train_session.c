@@ -45,8 +45,10 @@ static int read_dead_rank(const char *tail)
     return (int)rank;
 }
 
-/* Print the error messages of the ranks without the launcher's messages. Returns false if the ranks
- * wrote none. */
+/*
+ * Prints the error messages of the ranks without the launcher's messages. Returns false if the
+ * ranks wrote none.
+ */
 static bool print_rank_errors(const char *tail)
 {
     bool any = false, ours = false;
@@ -62,7 +64,7 @@ static bool print_rank_errors(const char *tail)
     return any;
 }
 
-/* Report how a run that did not finish ended. Returns the rank that died; -1 if not known. */
+/* Reports how a run that did not finish ended. Returns the rank that died; -1 if not known. */
 static int report_death(const struct train_session *s, const struct launch_child *child)
 {
     int rank = read_dead_rank(child->tail);
@@ -83,7 +85,7 @@ static int report_death(const struct train_session *s, const struct launch_child
     return rank;
 }
 
-/* Run the ranks once. Returns -1 if a rank died, otherwise the exit code. */
+/* Runs the ranks once. Returns -1 if a rank died, otherwise the exit code. */
 static int run_ranks_once(struct train_session *s, bool resume, int *ret_rank)
 {
     struct launch_command command = {0};

@@ -28,12 +28,14 @@ struct train_session {
 void train_session_init(struct train_session *session);
 void train_session_release(struct train_session *session);
 
-/* Check everything that can be checked before a rank starts. Returns 0, or EXIT_USAGE with a
- * message. */
+/*
+ * Checks everything that can be checked before a rank starts. Returns 0, or EXIT_USAGE with a
+ * message.
+ */
 int train_session_prepare(struct train_session *session);
-/* Run the ranks until they finish, with restarts if necessary. Returns an exit code. */
+/* Runs the ranks until they finish, with restarts if necessary. Returns an exit code. */
 int train_session_run(struct train_session *session);
-/* Print the command that starts the ranks. */
+/* Prints the command that starts the ranks. */
 int train_session_print_command(const struct train_session *session);
 
 #endif

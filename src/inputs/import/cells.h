@@ -15,24 +15,26 @@ struct hm_cells {
 };
 
 /*
- * Split a line at the delimiter; quotes around a cell are removed. Returns false if memory runs
+ * Splits a line at the delimiter; quotes around a cell are removed. Returns false if memory runs
  * out.
  */
 bool hm__cells_split(struct hm_cells *cells, const struct hm_line *line, char delimiter);
 void hm__cells_release(struct hm_cells *cells);
-/* Read a cell as a number; NaN if the cell is empty or is not exactly one number. */
+/* Reads a cell as a number; NaN if the cell is empty or is not exactly one number. */
 double hm__cell_number(const char *cell);
-/* Read a time such as "2020-02-03 14:08:30.980366" as seconds since 1970; NaN if the cell is not a
- * time. */
+/*
+ * Reads a time such as "2020-02-03 14:08:30.980366" as seconds since 1970; NaN if the cell is not a
+ * time.
+ */
 double hm__cell_time(const char *cell);
 
 /*
- * Read a duration "[D-]HH:MM:SS", "MM:SS.sss", "D-HH" or "D-HH:MM" as seconds; NaN for NULL and for
- * any other text, such as "UNLIMITED".
+ * Reads a duration "[D-]HH:MM:SS", "MM:SS.sss", "D-HH" or "D-HH:MM" as seconds; NaN for NULL and
+ * for any other text, such as "UNLIMITED".
  */
 double hm__cell_duration(const char *text);
 /*
- * Read an amount of memory such as "3000K" or "2.5G" as bytes; NaN if the text is NULL or not a
+ * Reads an amount of memory such as "3000K" or "2.5G" as bytes; NaN if the text is NULL or not a
  * number.
  */
 double hm__cell_memory(const char *text);
@@ -44,7 +46,7 @@ struct hm_series {
 };
 
 void hm__series_add(struct hm_series *series, const char *cell);
-/* Write the summary of a column as a JSON object with all members of struct hm_series. */
+/* Writes the summary of a column as a JSON object with all members of struct hm_series. */
 void hm__series_put(struct hm_json *json, const char *key, const struct hm_series *series);
 
 #endif

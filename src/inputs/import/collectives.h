@@ -50,7 +50,7 @@ struct bench {
 };
 
 /*
- * Write the values of the current section as JSON members (facts). The first section that
+ * Writes the values of the current section as JSON members (facts). The first section that
  * determines a latency and a bandwidth also gives a cluster.
  */
 void hm__bench_section(struct bench *bench);

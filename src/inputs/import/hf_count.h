@@ -66,7 +66,7 @@ struct hf_count {
 };
 
 /*
- * Return the number at the first key in `names` that exists; the keys are separated by '|'. If no
+ * Returns the number at the first key in `names` that exists; the keys are separated by '|'. If no
  * key exists, hm__hf_number returns `fallback`, and hm__hf_need records the missing key for an
  * error message and returns 1.
  */
@@ -74,25 +74,25 @@ double hm__hf_number(const struct hf_count *c, const char *names, double fallbac
 double hm__hf_need(struct hf_count *c, const char *names);
 bool hm__hf_flag(const struct hf_count *c, const char *names, bool fallback);
 
-/* Count `copies` tensors of `size` elements each, which are not weights of matrix products. */
+/* Counts `copies` tensors of `size` elements each, which are not weights of matrix products. */
 void hm__hf_tensor(struct hf_count *c, double size, double copies);
 /*
- * Count the weights of `copies` matrix products, with or without a bias. Each weight is one
+ * Counts the weights of `copies` matrix products, with or without a bias. Each weight is one
  * multiply-add per token.
  */
 void hm__hf_linear(struct hf_count *c, double in, double out, bool bias, double copies);
-/* Count `copies` normalisations, with or without a bias. */
+/* Counts `copies` normalisations, with or without a bias. */
 void hm__hf_norm(struct hf_count *c, double size, bool bias, double copies);
-/* Count the parameters of an input embedding with `rows` rows of `width` values. */
+/* Counts the parameters of an input embedding with `rows` rows of `width` values. */
 void hm__hf_words(struct hf_count *c, double rows, double width);
 
 /*
- * Count the parameters of a model; returns false if the function does not handle its family
+ * Counts the parameters of a model; returns false if the function does not handle its family
  * (model_type).
  */
 bool hm__hf_count_decoder(struct hf_count *c);
 bool hm__hf_count_other(struct hf_count *c);
-/* Append the names of the model families that a function handles, separated by ", ". */
+/* Appends the names of the model families that a function handles, separated by ", ". */
 void hm__hf_decoder_names(struct hm_text *out);
 void hm__hf_other_names(struct hm_text *out);
 

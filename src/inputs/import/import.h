@@ -162,15 +162,17 @@ struct hm_import_from {
     size_t set_count;
 };
 
-/* Read one file. Free the result with hm__import_free. */
+/* Reads one file. Free the result with hm__import_free. */
 int hm__import_new(const struct hm_import_from *from, struct hm_imported **ret_import,
                    struct hm_err *err);
 void hm__import_free(struct hm_imported *import);
-/* Find the format of a file from its beginning; returns NULL, without an error, if no reader
- * recognises the file. */
+/*
+ * Finds the format of a file from its beginning; returns NULL, without an error, if no reader
+ * recognises the file.
+ */
 const struct hm_importer *hm__import_recognise(const struct hm_import_from *from);
 /*
- * Convert the imported tables to runs and to traces. If a property such as n is missing, the error
+ * Converts the imported tables to runs and to traces. If a property such as n is missing, the error
  * names it.
  */
 int hm__import_runs(struct hm_imported *const *imports, size_t count, struct hm_runs **ret_runs,
@@ -178,12 +180,12 @@ int hm__import_runs(struct hm_imported *const *imports, size_t count, struct hm_
 int hm__import_traces(struct hm_imported *const *imports, size_t count,
                       const struct hm_traces_settings *settings, struct hm_traces **ret_traces,
                       struct hm_err *err);
-/* Fail if a table has no rows, or if the number of workers of its rows is unknown. */
+/* Fails if a table has no rows, or if the number of workers of its rows is unknown. */
 int hm__import_check(const struct hm_imported *import, const struct hm_import_table *table,
                      const char *what, struct hm_err *err);
 /* Returns the name of format `i`; NULL after the last format. It is passed to hm__suggest. */
 const char *hm__importer_name(const void *context, size_t i);
-/* Write a table as CSV with a header. */
+/* Writes a table as CSV with a header. */
 void hm__import_csv(const struct hm_import_table *table, struct hm_text *out);
 /*
  * Returns whether a path is a pattern such as "logs/run_*.log" that matches at least one file, and
@@ -191,7 +193,7 @@ void hm__import_csv(const struct hm_import_table *table, struct hm_text *out);
  */
 bool hm__import_is_pattern(const char *path);
 /*
- * Call `visit` for a file, for the files that a pattern matches, or for the files in a folder in
+ * Calls `visit` for a file, for the files that a pattern matches, or for the files in a folder in
  * the order of their names, with subfolders up to three levels deep. A folder that holds a Spark
  * event log is visited once, like a single file.
  */
@@ -212,11 +214,11 @@ int hm__import_parts(struct hm_imported *im, const char *path, struct hm_err *er
  */
 int hm__import_archive(struct hm_imported *im, const struct hm_import_from *from,
                        struct hm_source **ret_source, struct hm_err *err);
-/* Open `parts[i]` of the import, which is a file or a member of an archive. */
+/* Opens `parts[i]` of the import, which is a file or a member of an archive. */
 int hm__import_part(const struct hm_imported *im, size_t i, struct hm_source **ret_source,
                     struct hm_err *err);
 /*
- * Call `visit` once for an archive that is one import (such as one log in several members),
+ * Calls `visit` once for an archive that is one import (such as one log in several members),
  * otherwise for each of its members, as hm__import_walk does for folders.
  */
 int hm__import_walk_archive(const char *path,
@@ -232,19 +234,19 @@ int hm__import_compare_parts(const char *a, const char *b);
 /* ---- for readers ---------------------------------------------------------------------------- */
 
 /*
- * Add a message about data that were imported (hm__import_took), about data that were ignored
+ * Adds a message about data that were imported (hm__import_took), about data that were ignored
  * (hm__import_left), or about anything else. If `count` is 0, no message is added.
  */
 void hm__import_took(struct hm_imported *im, double count, const char *format, ...) HM_PRINTF(3, 4);
 void hm__import_left(struct hm_imported *im, double count, const char *format, ...) HM_PRINTF(3, 4);
 void hm__import_note(struct hm_imported *im, const char *format, ...) HM_PRINTF(2, 3);
 /*
- * Add a key that is missing in the file, with the value that a plan uses for it by default; the
+ * Adds a key that is missing in the file, with the value that a plan uses for it by default; the
  * value is copied.
  */
 void hm__import_assume(struct hm_imported *im, const char *key, const char *format, ...)
     HM_PRINTF(3, 4);
-/* Mark the result as partial, because the file is truncated. */
+/* Marks the result as partial, because the file is truncated. */
 void hm__import_cut(struct hm_imported *im);
 /*
  * Returns a property of the imported file that the user gave, as a number; NaN if it was not given.
@@ -257,14 +259,14 @@ double hm__import_given(const struct hm_imported *im, const char *name);
 double hm__import_n(struct hm_imported *im, double found);
 
 /*
- * Start a table; `columns` lists the names of its columns, separated by commas. A '*' before a name
- * marks a column that holds strings.
+ * Starts a table; `columns` lists the names of its columns, separated by commas. A '*' before a
+ * name marks a column that holds strings.
  */
 void hm__import_columns(struct hm_import_table *table, const char *columns);
-/* Add a row with one cell for each column. Strings are not copied and must outlive the import. */
+/* Adds a row with one cell for each column. Strings are not copied and must outlive the import. */
 void hm__import_row(struct hm_imported *im, struct hm_import_table *table,
                     const struct hm_import_cell *cells);
-/* Create a cell that holds a number, or a cell that holds a string. */
+/* Creates a cell that holds a number, or a cell that holds a string. */
 static inline struct hm_import_cell hm__cell(double number)
 {
     return (struct hm_import_cell){number, NULL};
@@ -280,17 +282,17 @@ static inline struct hm_import_cell hm__cell_text(const char *text)
  */
 const char *hm__find(const char *text, size_t length, const char *piece);
 /*
- * Read the number after a label such as "loss: " in a line; NaN if the line has no such label or
+ * Reads the number after a label such as "loss: " in a line; NaN if the line has no such label or
  * number.
  */
 double hm__number_after(const char *text, size_t length, const char *label);
 /*
- * Open the next file of a log that is split into several files. Returns 1 if it was opened, 0 after
- * the last file, or a negative error code.
+ * Opens the next file of a log that is split into several files. Returns 1 if it was opened, 0
+ * after the last file, or a negative error code.
  */
 int hm__import_next_part(struct hm_imported *im, struct hm_err *err);
 /*
- * Write an integer as a JSON member of the facts, with all digits; a value below 0 is written as
+ * Writes an integer as a JSON member of the facts, with all digits; a value below 0 is written as
  * null.
  */
 void hm__fact_count(struct hm_imported *im, const char *key, int64_t value);

@@ -72,18 +72,18 @@ struct launch {
 
 void hm__launch_init(struct launch *launch);
 /*
- * Set the value of a Megatron option; words in `name` are separated by '-' or '_'. The value of a
+ * Sets the value of a Megatron option; words in `name` are separated by '-' or '_'. The value of a
  * flag is NULL or "true". Unknown names are ignored.
  */
 void hm__launch_set(struct launch *launch, const char *name, const char *value);
 /*
- * Write the settings as JSON members (facts) and as a job. If the user does not specify the number
+ * Writes the settings as JSON members (facts) and as a job. If the user does not specify the number
  * of workers, it is nodes x workers per node.
  */
 void hm__launch_finish(struct hm_imported *im, struct launch *launch);
 
 /*
- * Read settings from a command line or a shell script: flags --name value, in which variables of
+ * Reads settings from a command line or a shell script: flags --name value, in which variables of
  * the script are replaced with their values.
  */
 void hm__launch_shell(struct launch *launch, const char *text);

@@ -55,12 +55,12 @@ int hm__pull_init(struct hm_pull *pull, struct hm_stream *in, struct hm_err *err
 void hm__pull_release(struct hm_pull *pull);
 enum hm_pull_token hm__pull_next(struct hm_pull *pull);
 /*
- * Skip the next value of any kind. Returns false if the stream ends inside the value, or if it is
+ * Skips the next value of any kind. Returns false if the stream ends inside the value, or if it is
  * not valid JSON.
  */
 bool hm__pull_skip(struct hm_pull *pull);
 /*
- * Skip the rest of the innermost container, of which at least one token must have been read.
+ * Skips the rest of the innermost container, of which at least one token must have been read.
  * Returns false in the same cases as hm__pull_skip.
  */
 bool hm__pull_leave(struct hm_pull *pull);
@@ -80,20 +80,22 @@ static inline bool hm__pull_is(const struct hm_pull *pull, const char *text)
     return pull->length == length && memcmp(pull->text, text, length) == 0;
 }
 /*
- * Read the next value as a number; returns NaN if it is not a number. Strings that consist of
+ * Reads the next value as a number; returns NaN if it is not a number. Strings that consist of
  * digits are also accepted.
  */
 double hm__pull_number(struct hm_pull *pull);
 /*
- * Read the next value as a string, which is copied to the arena; returns NULL if it is not a
+ * Reads the next value as a string, which is copied to the arena; returns NULL if it is not a
  * string.
  */
 const char *hm__pull_text(struct hm_pull *pull, struct hm_arena *arena);
-/* Reset the state of the reader, for example to read another document after an error. */
+/* Resets the state of the reader, for example to read another document after an error. */
 void hm__pull_restart(struct hm_pull *pull);
 
-/* Read the next value as a tree of at most 200,000 values. *ret_whole is false if the stream ended
- * inside the value; the tree then holds the members that were complete. */
+/*
+ * Reads the next value as a tree of at most 200,000 values. *ret_whole is false if the stream ended
+ * inside the value; the tree then holds the members that were complete.
+ */
 int hm__pull_tree(struct hm_pull *pull, struct hm_arena *arena, const char *source,
                   struct hm_value **ret_tree, bool *ret_whole, struct hm_err *err);
 

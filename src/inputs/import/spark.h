@@ -85,7 +85,7 @@ struct spark {
 };
 
 /*
- * Write the values of the log as JSON members (facts), the runs of repeated jobs, and a job for
+ * Writes the values of the log as JSON members (facts), the runs of repeated jobs, and a job for
  * `howmany plan`.
  */
 void hm__spark_finish(struct spark *spark);

@@ -33,19 +33,19 @@ struct hm_stream {
     struct hm_err *err; /* Error that receives the details if reading fails; borrowed. */
 };
 
-/* Start a stream. The stream takes ownership of the source, even if this function fails. */
+/* Starts a stream. The stream takes ownership of the source, even if this function fails. */
 int hm__stream_init(struct hm_stream *stream, struct hm_source *source, struct hm_err *err);
 void hm__stream_release(struct hm_stream *stream);
 
 /*
- * Fill the buffer until it contains at least `want` unread bytes. Returns the number of unread
+ * Fills the buffer until it contains at least `want` unread bytes. Returns the number of unread
  * bytes, which is less than `want` only at the end of the stream.
  */
 size_t hm__stream_peek(struct hm_stream *stream, size_t want);
-/* Refill the empty buffer; returns false at the end of the stream. */
+/* Refills the empty buffer; returns false at the end of the stream. */
 bool hm__stream_refill(struct hm_stream *stream);
 /*
- * Skip `count` bytes; returns the number of skipped bytes, which is smaller than `count` only at
+ * Skips `count` bytes; returns the number of skipped bytes, which is smaller than `count` only at
  * the end of the stream.
  */
 uint64_t hm__stream_skip(struct hm_stream *stream, uint64_t count);
@@ -58,7 +58,7 @@ struct hm_line {
     bool clipped; /* True if the line was longer than the buffer; its text is then empty. */
 };
 
-/* Read the next line; returns false at the end of the stream. */
+/* Reads the next line; returns false at the end of the stream. */
 bool hm__stream_line(struct hm_stream *stream, struct hm_line *ret_line);
 
 /* Returns the number of bytes in the stream that have been read so far. */

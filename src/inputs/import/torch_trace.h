@@ -88,7 +88,7 @@ struct trace {
     size_t collective_count;
 };
 
-/* Append an interval to a list; returns false if memory runs out. */
+/* Appends an interval to a list; returns false if memory runs out. */
 bool hm__trace_add(struct trace_list *list, int64_t start, int64_t end);
 /* Returns whether an operation has a name for which times and shapes are collected. */
 bool hm__trace_op_known(const char *name);
@@ -99,9 +99,9 @@ bool hm__trace_op_known(const char *name);
 void hm__trace_op_add(struct trace *trace, const char *name, double id,
                       const struct trace_input *inputs);
 void hm__trace_op_time(struct trace *trace, const char *kernel, double id, int64_t ns);
-/* Store the collected times of operations in the timings of the import. */
+/* Stores the collected times of operations in the timings of the import. */
 int hm__trace_timings(struct trace *trace, struct hm_err *err);
-/* Write the values of the trace as JSON members (facts), messages to the user, and a run. */
+/* Writes the values of the trace as JSON members (facts), messages to the user, and a run. */
 int hm__trace_finish(struct trace *trace, struct hm_err *err);
 
 #endif

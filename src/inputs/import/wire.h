@@ -30,23 +30,27 @@ struct hm_wire_field {
     uint64_t value; /* Value of a numeric field; for a field of bytes, the number of bytes. */
 };
 
-/* Start reading a message of `length` bytes at the current position of the stream. */
+/* Starts reading a message of `length` bytes at the current position of the stream. */
 void hm__wire_begin(struct hm_wire *wire, struct hm_stream *in, uint64_t length);
-/* Read the next field; returns false at the end of the message, or if the message is damaged or
- * truncated. */
+/*
+ * Reads the next field; returns false at the end of the message, or if the message is damaged or
+ * truncated.
+ */
 bool hm__wire_next(struct hm_wire *wire, struct hm_wire_field *ret_field);
 /*
- * Start reading the message inside a field of bytes; no other field may have been read after this
+ * Starts reading the message inside a field of bytes; no other field may have been read after this
  * one.
  */
 struct hm_wire hm__wire_enter(struct hm_wire *wire, const struct hm_wire_field *field);
-/* Copy at most room - 1 bytes of a field to `text`, and add a NUL. */
+/* Copies at most room - 1 bytes of a field to `text`, and adds a NUL. */
 void hm__wire_text(struct hm_wire *wire, const struct hm_wire_field *field, char *text,
                    size_t room);
-/* Read the next varint of a packed field; returns false at the end of the field. */
+/* Reads the next varint of a packed field; returns false at the end of the field. */
 bool hm__wire_varint(struct hm_wire *wire, uint64_t *ret_value);
-/* Convert the value of a field of type FIXED64 (hm__wire_double) or FIXED32 (hm__wire_float) to a
- * double. */
+/*
+ * Converts the value of a field of type FIXED64 (hm__wire_double) or FIXED32 (hm__wire_float) to a
+ * double.
+ */
 double hm__wire_double(uint64_t value);
 double hm__wire_float(uint64_t value);
 

@@ -24,9 +24,10 @@ struct hm_large_keys {
     double chunk_layers; /* Number of layers in one chunk of a stage; NaN if not given. */
 };
 
-/* Mark all keys as not given. */
+/* Marks all keys as not given. */
 void hm__large_keys_init(struct hm_large_keys *keys);
-/* Set the members of keys->job that follow from the keys, or from defaults if they are not given.
+/*
+ * Sets the members of keys->job that follow from the keys, or from defaults if they are not given.
  */
 void hm__large_keys_finish(struct hm_large_keys *keys);
 
@@ -36,7 +37,8 @@ extern const char *const hm__yes_no[];
 bool hm__is_yes(int word);
 
 /*
- * Read `parallel`, which is auto or a map of the degrees and settings of the layout that are given.
+ * Reads `parallel`, which is auto or a map of the degrees and settings of the layout that are
+ * given.
  */
 int hm__read_parallel(struct hm_reader *reader, const struct hm_value *value,
                       struct hm_large_keys *keys);

@@ -4,7 +4,7 @@
 
 #include "timings.h"
 
-/* Read recorded times from YAML or JSON. Release the result with hm__timings_release. */
+/* Reads recorded times from YAML or JSON. Release the result with hm__timings_release. */
 int hm__timings_parse(const char *text, size_t length, const char *source,
                       struct hm_timings *ret_timings, struct hm_err *err);
 void hm__timings_release(struct hm_timings *timings);

@@ -28,15 +28,15 @@ struct hm_spec {
     bool timed; /* True if runs provide the times, so that a job need not describe computation. */
 };
 
-/* Read a job or a cluster. A cluster may also be a string that names a machine in the catalog. */
+/* Reads a job or a cluster. A cluster may also be a string that names a machine in the catalog. */
 int hm__job_read(const struct hm_catalog *catalog, const struct hm_spec *spec,
                  struct hm_job **ret_job, struct hm_err *err);
 int hm__cluster_read(const struct hm_catalog *catalog, const struct hm_spec *spec,
                      struct hm_cluster **ret_cluster, struct hm_err *err);
 
 /*
- * Parse a specification into a tree and apply the overrides; *ret_root is in the arena. The old key
- * `network` of a cluster becomes `fabric`; *ret_old is true if that happened.
+ * Parses a specification into a tree and applies the overrides; *ret_root is in the arena. The old
+ * key `network` of a cluster becomes `fabric`; *ret_old is true if that happened.
  */
 int hm__read_tree(struct hm_arena *arena, const struct hm_spec *spec, struct hm_value **ret_root,
                   bool *ret_old, struct hm_err *err);
@@ -51,7 +51,7 @@ enum { HM_CLOSED_GRAPH = 100000, HM_CLOSED_TRIALS = 100 };
 int hm__convergence_read(const struct hm_value *root, struct hm_convergence **ret_convergence,
                          struct hm_err *err);
 
-/* Return the keys of a job, of a cluster, and of its stragglers, for schemas and documentation. */
+/* Returns the keys of a job, of a cluster, and of its stragglers, for schemas and documentation. */
 const struct hm_field *hm__job_fields(size_t *ret_count);
 const struct hm_field *hm__cluster_fields(size_t *ret_count);
 const struct hm_field *hm__straggler_fields(size_t *ret_count);
@@ -82,8 +82,10 @@ int hm__check_network_name(struct hm_reader *reader, const struct hm_value *valu
 /* Reads `network`: a name, sizes joined by dashes, or a map with layers or totals. */
 int hm__read_network(struct hm_reader *reader, const struct hm_value *value,
                      struct hm_network *network);
-/* Read `precision` and `weights`, which are names of number formats. `weights` is read last,
- * because it overrides the bits of a parameter that `precision` sets. */
+/*
+ * Reads `precision` and `weights`, which are names of number formats. `weights` is read last,
+ * because it overrides the bits of a parameter that `precision` sets.
+ */
 int hm__read_precision(struct hm_reader *reader, const struct hm_value *value, struct hm_job *job);
 int hm__read_weights(struct hm_reader *reader, const struct hm_value *value, struct hm_job *job);
 /* Reads `graph`: a file or a recipe, and how to split it. Fills graph, split, trials, seed and

@@ -6,10 +6,10 @@
 
 #include "large_rows.h"
 
-/* Read a table from a CSV text; the caller frees *ret_rows with hm__large_rows_free. */
+/* Reads a table from a CSV text; the caller frees *ret_rows with hm__large_rows_free. */
 int hm__large_rows_parse(const char *text, size_t length, const char *source,
                          struct hm_large_rows **ret_rows, struct hm_err *err);
-/* Read the built-in table. */
+/* Reads the built-in table. */
 int hm__large_rows_built_in(struct hm_large_rows **ret_rows, struct hm_err *err);
 
 #endif

@@ -42,8 +42,10 @@ struct hm_measured_collectives {
     void *memory;
 };
 
-/* Read a table; if `text` is NULL, the built-in table is read. The caller frees the result with one
- * of the functions below. */
+/*
+ * Reads a table; if `text` is NULL, the built-in table is read. The caller frees the result with
+ * one of the functions below.
+ */
 int hm__measured_steps_read(const struct hm_catalog *catalog, const char *text, size_t length,
                             const char *source, struct hm_measured_steps *ret_steps,
                             struct hm_err *err);

@@ -5,8 +5,10 @@
 #include "howmany_advise.h"
 #include "value.h"
 
-/* Read runs or traces from a tree, as hm_runs_parse and hm_traces_parse read them from a string.
- * The tree may be freed afterwards. */
+/*
+ * Reads runs or traces from a tree, as hm_runs_parse and hm_traces_parse read them from a string.
+ * The tree may be freed afterwards.
+ */
 int hm__runs_read(const struct hm_value *rows, const char *source, struct hm_runs **ret_runs,
                   struct hm_err *err);
 int hm__traces_read(const struct hm_value *rows, const char *source,

@@ -16,16 +16,20 @@
  */
 bool hm__archive_magic(const char *head, size_t length);
 bool hm__archive_is(const char *path);
-/* Open standard input. If it is an archive, it is copied to a temporary file and opened as an
- * archive; otherwise it is opened as a source. */
+/*
+ * Opens standard input. If it is an archive, it is copied to a temporary file and opened as an
+ * archive; otherwise it is opened as a source.
+ */
 int hm__archive_stdin(struct hm_archive **ret_archive, struct hm_source **ret_source,
                       struct hm_err *err);
-/* Open the file `path`, or, if `memory` is not NULL, the bytes in memory. */
+/* Opens the file `path`, or, if `memory` is not NULL, the bytes in memory. */
 int hm__archive_open(const char *path, const char *memory, size_t length,
                      struct hm_archive **ret_archive, struct hm_err *err);
 void hm__archive_free(struct hm_archive *archive);
-/* Open a member for reading; the archive must outlive the source. A member that is itself
- * compressed is decoded like a file. */
+/*
+ * Opens a member for reading; the archive must outlive the source. A member that is itself
+ * compressed is decoded like a file.
+ */
 int hm__archive_source(const struct hm_archive *archive, const struct hm_archive_member *member,
                        struct hm_source **ret_source, struct hm_err *err);
 

@@ -33,12 +33,12 @@ struct hm_archive {
 
 /* Returns whether bytes are the beginning of a tar archive that is not compressed. */
 bool hm__tar_magic(const char *head, size_t length);
-/* List the members of a tar archive. */
+/* Lists the members of a tar archive. */
 int hm__tar_list(struct hm_archive *archive, struct hm_err *err);
-/* Open a member of a tar archive; messages refer to it as `name`. */
+/* Opens a member of a tar archive; messages refer to it as `name`. */
 int hm__tar_source(const struct hm_archive *archive, const struct hm_archive_member *member,
                    const char *name, struct hm_source **ret_source, struct hm_err *err);
-/* Open the archive as a stream of decompressed bytes. */
+/* Opens the archive as a stream of decompressed bytes. */
 int hm__archive_base(const struct hm_archive *archive, struct hm_source **ret_source,
                      struct hm_err *err);
 

@@ -27,8 +27,10 @@ struct hm_value {
 
 enum { HM_VALUE_DEPTH = 64, HM_VALUE_ENTRIES = 10000, HM_VALUE_BYTES = 4 * 1024 * 1024 };
 
-/* Parse a string into the arena; the string need not be terminated by NUL. *ret_value is in the
- * arena. */
+/*
+ * Parses a string into the arena; the string need not be terminated by NUL. *ret_value is in the
+ * arena.
+ */
 int hm__yaml_parse(struct hm_arena *arena, const char *text, size_t length, const char *source,
                    struct hm_value **ret_value, struct hm_err *err);
 int hm__json_parse(struct hm_arena *arena, const char *text, size_t length, const char *source,

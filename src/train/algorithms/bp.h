@@ -11,7 +11,7 @@
 extern const struct hm_algorithm hm__algorithm_bp;
 
 /*
- * Initialise `objective` for inference on a rank's part of a Markov random field, which is
+ * Initialises `objective` for inference on a rank's part of a Markov random field, which is
  * borrowed; objective->arena must be set. The objective is the Bethe free energy, which equals -log
  * Z if belief propagation is exact; with max-product, it is minus the logarithm of the weight
  * (product of all potentials) of the decoded states.

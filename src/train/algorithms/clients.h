@@ -15,13 +15,13 @@ enum { HM_CLIENTS_MOST = 1000000, HM_UNEVEN_MOST = 10 };
 /* Returns the first client of a rank; for rank `size`, returns the number of all clients. */
 double hm__clients_on(double clients, int rank, int size);
 /*
- * Store the first row of each client in ret_first[0..clients-1], and the number of rows in
+ * Stores the first row of each client in ret_first[0..clients-1], and the number of rows in
  * ret_first[clients].
  */
 void hm__clients_divide(double rows, double clients, double uneven, double *ret_first);
 /*
- * Store the boundaries of the ranks' shares of the rows (hm_comm.shares) in ret_before[0..size], so
- * that each rank has the rows of its clients. `first` is the result of hm__clients_divide.
+ * Stores the boundaries of the ranks' shares of the rows (hm_comm.shares) in ret_before[0..size],
+ * so that each rank has the rows of its clients. `first` is the result of hm__clients_divide.
  */
 void hm__clients_shares(const double *first, double clients, int size, double *ret_before);
 

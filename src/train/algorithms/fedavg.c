@@ -76,7 +76,7 @@ static void fedavg_prepare(struct hm_run *run)
     run->step = hm__run_step_size(run, 0.1);
 }
 
-/* Draw the clients of this round, which are the same on all ranks; returns their number. */
+/* Draws the clients of this round, which are the same on all ranks; returns their number. */
 static size_t fedavg_draw(const struct hm_run *run, struct fedavg *s)
 {
     size_t clients = (size_t)run->settings.clients;

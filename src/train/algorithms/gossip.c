@@ -62,7 +62,7 @@ static void gossip_prepare(struct hm_run *run)
 }
 
 /*
- * Send `own` to the rank with the number of this rank plus `hop`, and receive from the rank with
+ * Sends `own` to the rank with the number of this rank plus `hop`, and receives from the rank with
  * the number of this rank minus `hop`, both modulo the number of ranks.
  */
 static void gossip_exchange(struct hm_run *run, const double *own, int hop, double *into)
@@ -78,7 +78,7 @@ static void gossip_exchange(struct hm_run *run, const double *own, int hop, doub
 }
 
 /*
- * Compute the mean of this rank's copy and the copies of its two neighbours; the result is in
+ * Computes the mean of this rank's copy and the copies of its two neighbours; the result is in
  * run->scratch.
  */
 static void gossip_mix_ring(struct hm_run *run, struct gossip *s)
@@ -101,8 +101,8 @@ static void gossip_mix_ring(struct hm_run *run, struct gossip *s)
 }
 
 /*
- * Compute the mean of this rank's copy and the copy of this iteration's neighbour; the result is in
- * run->scratch.
+ * Computes the mean of this rank's copy and the copy of this iteration's neighbour; the result is
+ * in run->scratch.
  */
 static void gossip_mix_exponential(struct hm_run *run, struct gossip *s)
 {
@@ -153,7 +153,7 @@ static void gossip_exponential_step(struct hm_run *run)
     gossip_step(run, gossip_mix_exponential);
 }
 
-/* Set the weights w to the mean of the copies of all ranks. */
+/* Sets the weights w to the mean of the copies of all ranks. */
 static void gossip_gather(struct hm_run *run)
 {
     struct gossip *s = run->state;

@@ -51,8 +51,8 @@ static int lbfgs_begin(struct hm_run *run, struct hm_err *err)
 }
 
 /*
- * Compute direction = -H g with the two-loop recursion; the approximate inverse Hessian H starts as
- * a multiple of the identity.
+ * Computes direction = -H g with the two-loop recursion; the approximate inverse Hessian H starts
+ * as a multiple of the identity.
  */
 static void lbfgs_find_direction(struct hm_run *run)
 {
@@ -84,8 +84,8 @@ static void lbfgs_find_direction(struct hm_run *run)
 }
 
 /*
- * Store the last changes of w and of the gradient as a pair, if the curvature along the change of w
- * is positive.
+ * Stores the last changes of w and of the gradient as a pair, if the curvature along the change of
+ * w is positive.
  */
 static void lbfgs_keep_pair(struct hm_run *run)
 {
@@ -180,7 +180,7 @@ static size_t lbfgs_parts(struct hm_run *run, struct hm_part parts[HM_PARTS])
     return 4;
 }
 
-/* Discard a stored index that is out of range, which only a forged checkpoint can contain. */
+/* Discards a stored index that is out of range, which only a forged checkpoint can contain. */
 static int lbfgs_resumed(struct hm_run *run, struct hm_err *err)
 {
     struct lbfgs *s = run->state;

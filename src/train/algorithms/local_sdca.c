@@ -51,7 +51,7 @@ int hm__local_sdca_init(struct hm_local_sdca *local, struct hm_run *run, struct 
     return 0;
 }
 
-/* Choose the rows that this pass visits, in random order; returns their number. */
+/* Chooses the rows that this pass visits, in random order; returns their number. */
 static size_t local_sdca_choose_rows(struct hm_local_sdca *local, const struct hm_run *run,
                                      struct hm_random *random)
 {

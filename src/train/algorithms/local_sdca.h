@@ -21,7 +21,7 @@ struct hm_local_sdca {
 
 int hm__local_sdca_init(struct hm_local_sdca *local, struct hm_run *run, struct hm_err *err);
 /*
- * Perform settings.passes passes over the rows, starting from run->w. On return, local->w is the
+ * Performs settings.passes passes over the rows, starting from run->w. On return, local->w is the
  * change of w due to this rank's rows, multiplied by sigma; `alpha` holds the new dual variables,
  * and `before` holds the old ones.
  */

@@ -32,7 +32,7 @@ static int local_sgd_init(struct hm_local_sgd *local, struct hm_run *run, struct
     return 0;
 }
 
-/* Multiply the weights w by the factor that is stored separately, and set this factor to 1. */
+/* Multiplies the weights w by the factor that is stored separately, and sets this factor to 1. */
 static void local_sgd_apply_factor(double *w, size_t d, double *factor)
 {
     for (size_t j = 0; j < d; j++)

@@ -23,8 +23,8 @@ struct hm_local_sgd {
 int hm__local_sgd_begin(struct hm_run *run, struct hm_err *err);
 void hm__local_sgd_prepare(struct hm_run *run);
 /*
- * Perform settings.passes passes over the rows of this rank, starting from run->w, with the loss of
- * each row multiplied by `weight`. Then average w over the ranks, weighted by their numbers of
+ * Performs settings.passes passes over the rows of this rank, starting from run->w, with the loss
+ * of each row multiplied by `weight`. Then average w over the ranks, weighted by their numbers of
  * rows.
  */
 void hm__local_sgd_round(struct hm_run *run, double weight);

@@ -26,8 +26,8 @@ struct mini_sdca {
 };
 
 /*
- * Compute sum_i x_i (x_i.v) / |x_i|^2 over the rows x_i of all ranks and store it in run->gradient;
- * returns the norm of the sum.
+ * Computes sum_i x_i (x_i.v) / |x_i|^2 over the rows x_i of all ranks and stores it in
+ * run->gradient; returns the norm of the sum.
  */
 static double mini_sdca_multiply(struct hm_run *run, const double *v)
 {

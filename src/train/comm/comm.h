@@ -138,15 +138,15 @@ const char *hm__reduce_scheme_name(enum hm_reduce_scheme scheme);
 /* Returns the scheme called `name`; -1 if there is none. */
 int hm__reduce_scheme_find(const char *name);
 
-/* Initialise a communicator that has only one rank and uses real time. */
+/* Initialises a communicator that has only one rank and uses real time. */
 void hm__comm_alone(struct hm_comm *comm);
 
-/* Send or receive one message and count its bytes; a message of 0 bytes is not sent. */
+/* Sends or receives one message and counts its bytes; a message of 0 bytes is not sent. */
 void hm__comm_send(struct hm_comm *comm, int to, const void *data, size_t bytes);
 void hm__comm_receive(struct hm_comm *comm, int from, void *data, size_t bytes);
 /*
- * Send to one rank and receive from another at the same time. Bytes are counted, and messages of 0
- * bytes are not sent.
+ * Sends to one rank and receives from another at the same time. Bytes are counted, and messages of
+ * 0 bytes are not sent.
  */
 void hm__comm_exchange(struct hm_comm *comm, int to, const void *data, size_t bytes, int from,
                        void *into, size_t into_bytes);
@@ -162,12 +162,12 @@ void hm__comm_start_receive(struct hm_comm *comm, int from, void *into, size_t r
 size_t hm__comm_wait_any(struct hm_comm *comm, void **requests, size_t count, size_t *ret_bytes);
 /* Returns whether a request has completed, without waiting; if so, *request is set to NULL. */
 bool hm__comm_test(struct hm_comm *comm, void **request);
-/* Wait until all requests have completed; elements that are NULL are ignored. */
+/* Waits until all requests have completed; elements that are NULL are ignored. */
 void hm__comm_wait_all(struct hm_comm *comm, void **requests, size_t count);
-/* Count floating-point operations of this rank; in a simulation, they also take time. */
+/* Counts floating-point operations of this rank; in a simulation, they also take time. */
 void hm__comm_work(struct hm_comm *comm, double flop);
 /*
- * Set the iteration to which the following work belongs; simulated stragglers are slow for whole
+ * Sets the iteration to which the following work belongs; simulated stragglers are slow for whole
  * iterations.
  */
 void hm__comm_set_iteration(struct hm_comm *comm, double iteration);
@@ -193,7 +193,7 @@ void hm__comm_sum(struct hm_comm *comm, double *values, size_t count, double *sc
 enum { HM_COMM_FEW = 16 };
 void hm__comm_sum_few(struct hm_comm *comm, double *values, size_t count);
 void hm__comm_max_few(struct hm_comm *comm, double *values, size_t count);
-/* Broadcast data from rank `root` along a binomial tree. */
+/* Broadcasts data from rank `root` along a binomial tree. */
 void hm__comm_broadcast(struct hm_comm *comm, int root, void *data, size_t bytes);
 /* Barrier; in a simulation, all ranks leave it at exactly the same virtual time. */
 void hm__comm_barrier(struct hm_comm *comm);

@@ -20,7 +20,7 @@ void hm__combine_doubling(struct hm_comm *comm, double *values, size_t count, do
                           hm_combine_fn *combine);
 
 /*
- * Sum in two waves, with groups of ceil(sqrt n) ranks: rank `root` receives the sum of the values
+ * Sums in two waves, with groups of ceil(sqrt n) ranks: rank `root` receives the sum of the values
  * of all ranks with lower numbers. The values on those ranks are overwritten.
  */
 void hm__reduce_two_wave_to(struct hm_comm *comm, int root, double *values, size_t count,

@@ -102,7 +102,7 @@ const double *hm__client_staleness(const struct hm_client *c)
 /* ---- pull ----------------------------------------------------------------------------------- */
 
 /*
- * Start a receive from server `k`, unless one is pending. With backup workers, a receive is always
+ * Starts a receive from server `k`, unless one is pending. With backup workers, a receive is always
  * pending, because a server may send at any time.
  */
 static void client_open_receive(struct hm_client *c, size_t k)
@@ -114,7 +114,7 @@ static void client_open_receive(struct hm_client *c, size_t k)
                                HM_MESSAGE_HEADER + link->count * sizeof(double), &c->requests[k]);
 }
 
-/* Process the reply of a server; returns true if the reply says that the server is paused. */
+/* Processes the reply of a server; returns true if the reply says that the server is paused. */
 static bool client_handle_reply(struct hm_client *c, struct client_link *link)
 {
     if (link->in->kind == HM_MESSAGE_PAUSED) {
@@ -201,7 +201,7 @@ static void client_send(struct hm_client *c, size_t k)
 }
 
 /*
- * Wait until the messages of the last clock have been sent. They have already been sent if the
+ * Waits until the messages of the last clock have been sent. They have already been sent if the
  * worker has waited for a reply.
  */
 static void client_wait_sends(struct hm_client *c)

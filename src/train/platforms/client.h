@@ -10,7 +10,7 @@
 struct hm_client;
 
 /*
- * Create the connection of this rank to the servers, for `unknowns` weights. The servers send the
+ * Creates the connection of this rank to the servers, for `unknowns` weights. The servers send the
  * first weights without a request.
  */
 int hm__client_new(struct hm_comm *world, const struct hm_serving *serving, size_t unknowns,
@@ -18,7 +18,7 @@ int hm__client_new(struct hm_comm *world, const struct hm_serving *serving, size
                    struct hm_err *err);
 
 /*
- * Get the weights w for the current clock; waits until they are fresh enough. If the servers are
+ * Gets the weights w for the current clock; waits until they are fresh enough. If the servers are
  * paused, returns true and does not set *ret_w; the caller must then call hm__client_resume and
  * this function again.
  */
@@ -27,11 +27,11 @@ bool hm__client_get(struct hm_client *client, const double **ret_w);
 double hm__client_clock_now(const struct hm_client *client);
 
 /*
- * Add by[0..count) to the increments of the weights, starting at index `first`; the increments are
+ * Adds by[0..count) to the increments of the weights, starting at index `first`; the increments are
  * pushed at the end of the clock.
  */
 void hm__client_add(struct hm_client *client, size_t first, size_t count, const double *by);
-/* Finish this clock and push the increments, which are the sum over `rows` rows of the data. */
+/* Finishes this clock and pushes the increments, which are the sum over `rows` rows of the data. */
 void hm__client_clock(struct hm_client *client, double rows);
 
 /*
@@ -42,11 +42,11 @@ void hm__client_clock(struct hm_client *client, double rows);
 bool hm__client_is_late(struct hm_client *client);
 void hm__client_abandon(struct hm_client *client);
 
-/* Disconnect from the servers, which must be paused. */
+/* Disconnects from the servers, which must be paused. */
 void hm__client_disconnect(struct hm_client *client);
 
 /*
- * Continue after a pause, when the servers resume. The arguments are the same as in the RESUME
+ * Continues after a pause, when the servers resume. The arguments are the same as in the RESUME
  * message that was sent to the servers.
  */
 void hm__client_resume(struct hm_client *client, double target, double paused_s, bool drop_late);

@@ -63,7 +63,7 @@ static int driver_rank(const struct hm_comm *world)
 }
 
 /*
- * Send or receive the weights w and the whole state of the algorithm, between worker 0 and the
+ * Sends or receives the weights w and the whole state of the algorithm, between worker 0 and the
  * driver.
  */
 static void driver_transfer_state(struct hm_run *run, struct hm_comm *world, bool send)

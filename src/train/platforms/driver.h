@@ -23,7 +23,7 @@ int hm__driver_run(struct hm_comm *world, const struct hm_algorithm *algorithm,
                    struct hm_err *err);
 
 /*
- * Send w and the algorithm's state to the driver. All workers must call this function, after
+ * Sends w and the algorithm's state to the driver. All workers must call this function, after
  * hm__run_begin with the initial w; run->comm must contain only the workers. If `save` is true, the
  * driver returns its state after each segment of iterations. Then call hm__train, then
  * hm__driver_worker_end.
@@ -32,7 +32,7 @@ int hm__driver_worker_begin(struct hm_run *run, struct hm_comm *world, bool save
                             struct hm_err *err);
 void hm__driver_worker_end(struct hm_run *run);
 /*
- * Shut the driver down because the workers cannot start; only rank 0 sends a message. Call this
+ * Shuts the driver down because the workers cannot start; only rank 0 sends a message. Call this
  * function instead of hm__driver_worker_begin and hm__driver_worker_end.
  */
 void hm__driver_worker_cancel(struct hm_comm *world);

@@ -16,7 +16,7 @@ struct hm_shard hm__serving_shard(const struct hm_serving *serving, double unkno
 }
 
 /*
- * Create a list that contains w and, if `parts` is true, the arrays of the algorithm's state that
+ * Creates a list that contains w and, if `parts` is true, the arrays of the algorithm's state that
  * have the same length.
  */
 static size_t parameters_list(struct hm_run *run, bool parts, struct hm_part arrays[HM_PARTS + 1])

@@ -86,8 +86,8 @@ bool hm__serving_is_synchronous(const struct hm_serving *serving);
 struct hm_shard hm__serving_shard(const struct hm_serving *serving, double unknowns, int k);
 
 /*
- * Send or receive `count` values of w, starting at index `first`, and, if `parts` is true, the same
- * range of each array of the algorithm's state.
+ * Sends or receives `count` values of w, starting at index `first`, and, if `parts` is true, the
+ * same range of each array of the algorithm's state.
  */
 void hm__parameters_send(struct hm_run *run, struct hm_comm *world, int to, size_t first,
                          size_t count, bool parts);

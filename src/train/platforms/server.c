@@ -134,7 +134,7 @@ static double server_slowest_clock(const struct parameter_server *s)
 }
 
 /*
- * Send this server's shard of w to a worker. The message is a copy of the shard, because w may
+ * Sends this server's shard of w to a worker. The message is a copy of the shard, because w may
  * change before the message has been sent.
  */
 static void server_send_parameters(struct parameter_server *s, int to)
@@ -164,7 +164,7 @@ static void server_send_parameters(struct parameter_server *s, int to)
 }
 
 /*
- * Send a message without weights to a worker. The previous message of this kind has been received,
+ * Sends a message without weights to a worker. The previous message of this kind has been received,
  * because the worker waits for it or always has a receive pending.
  */
 static void server_send_notice(struct parameter_server *s, int to, enum hm_message_kind kind)
@@ -219,7 +219,7 @@ static void server_pause(struct parameter_server *s)
 /* ---- gradients ------------------------------------------------------------------------------ */
 
 /*
- * Check how many clocks a worker is ahead of the slowest worker. More than `most` clocks would
+ * Checks how many clocks a worker is ahead of the slowest worker. More than `most` clocks would
  * indicate a defect in this program.
  */
 static void server_check_lead(struct parameter_server *s, const struct server_buffer *buffer,
@@ -237,7 +237,7 @@ static void server_check_lead(struct parameter_server *s, const struct server_bu
     s->world->ops->fail(s->world, why);
 }
 
-/* Take a step with the gradients that have arrived, summed in the order of the workers. */
+/* Takes a step with the gradients that have arrived, summed in the order of the workers. */
 static void server_make_step(struct parameter_server *s)
 {
     size_t count = s->objective.unknowns;
@@ -291,7 +291,7 @@ static void server_collect_gradient(struct parameter_server *s, struct server_bu
     }
 }
 
-/* Apply the gradient of a single worker, which counts as a fraction of a step. */
+/* Applies the gradient of a single worker, which counts as a fraction of a step. */
 static void server_apply_gradient(struct parameter_server *s, struct server_buffer *buffer)
 {
     struct worker_state *w = &s->workers[buffer->from];
@@ -329,7 +329,7 @@ static void server_take_gradient(struct parameter_server *s, struct server_buffe
 }
 
 /*
- * Handle a message that arrives during a pause: reject it if the worker waits for a reply,
+ * Handles a message that arrives during a pause: reject it if the worker waits for a reply,
  * otherwise queue it.
  */
 static void server_reject(struct parameter_server *s, struct server_buffer *buffer)

@@ -82,7 +82,7 @@ int hm__server_run(struct hm_comm *world, const struct hm_serving *serving,
                    struct hm_err *err);
 
 /*
- * Send w and the algorithm's state to the servers. All workers must call this function, after
+ * Sends w and the algorithm's state to the servers. All workers must call this function, after
  * hm__run_begin with the initial w; run->comm must contain only the workers. Then call hm__train,
  * then hm__server_worker_end.
  */
@@ -90,12 +90,12 @@ int hm__server_worker_begin(struct hm_run *run, struct hm_comm *world,
                             const struct hm_serving *serving, struct hm_err *err);
 void hm__server_worker_end(struct hm_run *run);
 /*
- * Shut the servers down because the workers cannot start; only rank 0 sends a message. Call this
+ * Shuts the servers down because the workers cannot start; only rank 0 sends a message. Call this
  * function instead of hm__server_worker_begin and hm__server_worker_end.
  */
 void hm__server_worker_cancel(struct hm_comm *world, const struct hm_serving *serving);
 /*
- * Get the statistics of the run. All workers must call this function; the result is complete only
+ * Gets the statistics of the run. All workers must call this function; the result is complete only
  * on rank 0.
  */
 const struct hm_server_stats *hm__server_worker_stats(struct hm_run *run);

@@ -98,9 +98,9 @@ static void server_worker_count_reads(const struct hm_client *client, double *re
 }
 
 /*
- * Compute the gradient of a mini-batch. With backup workers, it is computed in chunks and abandoned
- * if the servers have taken the step without this worker. Returns the number of rows, or -1 if the
- * gradient was abandoned.
+ * Computes the gradient of a mini-batch. With backup workers, it is computed in chunks and
+ * abandoned if the servers have taken the step without this worker. Returns the number of rows, or
+ * -1 if the gradient was abandoned.
  */
 static double server_worker_gradient(struct hm_run *run, const double *w)
 {

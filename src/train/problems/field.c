@@ -105,7 +105,7 @@ static int mrf_compare_ids(const void *left, const void *right)
     return x < y ? -1 : x > y;
 }
 
-/* Collect the ghosts: the ends of edges that other ranks own, each once, in ascending order. */
+/* Collects the ghosts: the ends of edges that other ranks own, each once, in ascending order. */
 static int mrf_find_ghosts(struct hm_mrf *mrf, const struct hm_mrf_edges *edges, struct hm_err *err)
 {
     size_t found = 0, kept = 0;

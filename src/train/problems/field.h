@@ -95,19 +95,19 @@ struct hm_mrf_recipe {
 };
 
 /*
- * Build the part of a generated field for rank `rank` of `size` ranks. Like the next two functions,
- * it does not communicate.
+ * Builds the part of a generated field for rank `rank` of `size` ranks. Like the next two
+ * functions, it does not communicate.
  */
 int hm__mrf_make(const struct hm_mrf_recipe *recipe, int rank, int size, struct hm_mrf **ret_mrf,
                  struct hm_err *err);
 /*
- * Build a rank's part of a field on a given graph, with potentials as in `recipe`; the recipe's
+ * Builds a rank's part of a field on a given graph, with potentials as in `recipe`; the recipe's
  * shape and sizes are ignored.
  */
 int hm__mrf_from_graph(const struct hm_graph *graph, const struct hm_mrf_recipe *recipe, int rank,
                        int size, struct hm_mrf **ret_mrf, struct hm_err *err);
 /*
- * Build a rank's part of a field with given tables. The tables are stored as weights w if each has
+ * Builds a rank's part of a field with given tables. The tables are stored as weights w if each has
  * the form psi(x, y) = s w for x = y and psi(x, y) = s otherwise, with s > 0.
  */
 int hm__mrf_from_markov(const struct hm_markov *markov, int rank, int size, struct hm_mrf **ret_mrf,
@@ -143,14 +143,14 @@ struct hm_mrf_edges {
 };
 
 /*
- * Create a rank's part of a field that has vertices but no edges yet; hm__mrf_connect allocates the
- * arrays.
+ * Creates a rank's part of a field that has vertices but no edges yet; hm__mrf_connect allocates
+ * the arrays.
  */
 struct hm_mrf *hm__mrf_new(size_t vertices, size_t edges, int rank, int size);
-/* Add an edge to the list if it touches the rank's block of vertices. */
+/* Adds an edge to the list if it touches the rank's block of vertices. */
 int hm__mrf_add(const struct hm_mrf *mrf, struct hm_mrf_edges *edges, uint32_t a, uint32_t b,
                 uint64_t number, struct hm_err *err);
-/* Sort the edges, find the ghosts, and set the arrays `ends` and `ghost_ids`. */
+/* Sorts the edges, finds the ghosts, and sets the arrays `ends` and `ghost_ids`. */
 int hm__mrf_connect(struct hm_mrf *mrf, struct hm_mrf_edges *edges, struct hm_err *err);
 
 #endif

@@ -10,7 +10,7 @@
 /* Numbers of rows and columns of a tile; the number of rows, DEEP, is a multiple of 4. */
 enum { DEEP = 64, WIDE = 64 };
 
-/* Copy a tile of op(B), padded with zeros: tile[p][j] = op(B)[p][j]. */
+/* Copies a tile of op(B), padded with zeros: tile[p][j] = op(B)[p][j]. */
 static void gemm_copy_tile(bool transpose, size_t depth, size_t width, const float *b, size_t ldb,
                            float tile[DEEP][WIDE])
 {
@@ -20,7 +20,7 @@ static void gemm_copy_tile(bool transpose, size_t depth, size_t width, const flo
 }
 
 /*
- * Add the product of a row of op(A) and the tile to a row of C: row[j] += sum_p factor[p]
+ * Adds the product of a row of op(A) and the tile to a row of C: row[j] += sum_p factor[p]
  * tile[p][j], for all p below `depth` rounded up to a multiple of 4.
  */
 static void gemm_add_rows(size_t depth, size_t width, const float *restrict factor,

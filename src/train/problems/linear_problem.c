@@ -119,7 +119,7 @@ void hm__linear_init(struct hm_objective *objective, const struct hm_loss *loss)
 
 /* ---- softmax -------------------------------------------------------------------------------- */
 
-/* Compute the score z_c = w_c.x of row `i` for each class c. */
+/* Computes the score z_c = w_c.x of row `i` for each class c. */
 static void softmax_scores(const struct hm_rows *rows, size_t i, const double *w, size_t classes,
                            double *z)
 {
@@ -134,7 +134,8 @@ static void softmax_scores(const struct hm_rows *rows, size_t i, const double *w
 }
 
 /*
- * Replace the scores `z` of a row with probabilities; returns the loss if `y` is the correct class.
+ * Replaces the scores `z` of a row with probabilities; returns the loss if `y` is the correct
+ * class.
  */
 static double softmax_normalise(double *z, size_t classes, size_t y)
 {

@@ -9,11 +9,11 @@
 #include "objective.h"
 
 /*
- * Set the functions, the loss and the number of weights of an objective that already has its rows.
+ * Sets the functions, the loss and the number of weights of an objective that already has its rows.
  */
 void hm__linear_init(struct hm_objective *objective, const struct hm_loss *loss);
 /*
- * Make `objective` a softmax regression with objective->outputs classes: the loss is -ln of the
+ * Makes `objective` a softmax regression with objective->outputs classes: the loss is -ln of the
  * probability of the correct class.
  */
 int hm__softmax_init(struct hm_objective *objective, struct hm_err *err);

@@ -67,7 +67,7 @@ static void perceptron_set_weights(struct perceptron *p, const double *w, size_t
 }
 
 /*
- * Convert rows `first` to `first` + `count` - 1 to floats; columns beyond `features` are ignored.
+ * Converts rows `first` to `first` + `count` - 1 to floats; columns beyond `features` are ignored.
  */
 static void rows_convert(const struct hm_rows *rows, size_t first, size_t count, size_t features,
                          float *restrict into)
@@ -232,7 +232,7 @@ static void layer_bias_gradient(const float *restrict d, size_t rows, size_t out
 }
 
 /*
- * Replace each activation a with its gradient d f'(a), where d is the gradient with respect to a.
+ * Replaces each activation a with its gradient d f'(a), where d is the gradient with respect to a.
  * For the sigmoid, f' is a (1 - a); for ReLU, f' is 1 if a > 0, and 0 otherwise.
  */
 static void layer_activation_backward(enum hm_activation activation, float *restrict a,
@@ -385,7 +385,7 @@ static int perceptron_check(const struct hm_objective *o, const struct hm_percep
     return rc ? rc : perceptron_check_labels(&o->rows, o->outputs, err);
 }
 
-/* Set the shapes of the layers; returns the number of weights. */
+/* Sets the shapes of the layers; returns the number of weights. */
 static size_t perceptron_set_layers(struct perceptron *p, const struct hm_perceptron_spec *spec,
                                     size_t features, size_t outputs)
 {
@@ -426,7 +426,7 @@ static int perceptron_alloc(struct perceptron *p, struct hm_arena *arena, size_t
 }
 
 /*
- * Free the values of the rows, which have been copied to p->x; the members count, features and
+ * Frees the values of the rows, which have been copied to p->x; the members count, features and
  * labels stay valid.
  */
 static void rows_release_values(struct hm_rows *rows)

@@ -19,14 +19,14 @@ struct hm_perceptron_spec {
 };
 
 /*
- * Make `objective` a perceptron; its rows, total_rows, lambda, outputs and arena must be set. The
+ * Makes `objective` a perceptron; its rows, total_rows, lambda, outputs and arena must be set. The
  * values of the rows are copied in single precision and then freed; only count, features and labels
  * of the rows remain. On failure, the objective and its rows are unchanged.
  */
 int hm__perceptron_init(struct hm_objective *objective, const struct hm_perceptron_spec *spec,
                         struct hm_err *err);
 /*
- * Draw the initial weights, which are the same on every rank. They are normal with variance 2/in
+ * Draws the initial weights, which are the same on every rank. They are normal with variance 2/in
  * for ReLU (He et al. 2015), and uniform with variance 2/(in + out) for the sigmoid (Glorot and
  * Bengio 2010); biases are 0. Layer l uses stream l of the seed.
  */

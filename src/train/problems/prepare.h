@@ -25,7 +25,7 @@ struct hm_labels {
 };
 
 /*
- * Convert the labels of the rows. With HM_LABEL_CLASS, a label that is not in `known` becomes -1,
+ * Converts the labels of the rows. With HM_LABEL_CLASS, a label that is not in `known` becomes -1,
  * which means that the row has no known class.
  */
 void hm__labels_apply(const struct hm_labels *labels, struct hm_rows *rows);
@@ -49,7 +49,7 @@ struct hm_scale {
 };
 
 /*
- * Compute the mean and the standard deviation of each column over the rows of all ranks. All ranks
+ * Computes the mean and the standard deviation of each column over the rows of all ranks. All ranks
  * must call this function; it is needed only for HM_SCALE_STANDARDISE.
  */
 int hm__scale_learn(struct hm_scale *scale, struct hm_comm *comm, const struct hm_rows *rows,

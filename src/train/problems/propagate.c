@@ -71,8 +71,8 @@ double hm__mrf_psi(const struct hm_mrf *mrf, size_t edge, size_t x, size_t y)
 /* ---- neighbours ----------------------------------------------------------------------------- */
 
 /*
- * Create one neighbour for each rank that owns ghosts of this rank. The ghosts are sorted by index,
- * so their owners are in ascending order.
+ * Creates one neighbour for each rank that owns ghosts of this rank. The ghosts are sorted by
+ * index, so their owners are in ascending order.
  */
 static bool propagate_find_neighbours(struct hm_propagate *p)
 {
@@ -225,7 +225,7 @@ static void neighbour_exchange(struct hm_comm *comm, int other, const void *out,
 }
 
 /*
- * Send the products of own vertices to the neighbours that need them, and receive the products of
+ * Sends the products of own vertices to the neighbours that need them, and receives the products of
  * ghosts.
  */
 static void propagate_exchange_products(struct hm_propagate *p, struct hm_comm *comm)
@@ -471,7 +471,8 @@ size_t hm__propagate_message_count(const struct hm_propagate *p)
 }
 
 /*
- * Copy all messages that go to own vertices from the kernel to `get`, or from `put` to the kernel.
+ * Copies all messages that go to own vertices from the kernel to `get`, or from `put` to the
+ * kernel.
  */
 static void propagate_copy_messages(const struct hm_propagate *p, double *get, const double *put)
 {
@@ -498,8 +499,8 @@ void hm__propagate_get(const struct hm_propagate *p, double *messages)
 }
 
 /*
- * Copy messages on edges shared with a neighbour. If `in` is not NULL, the messages that go to the
- * neighbour's vertices are copied from `in`; otherwise the messages that go to own vertices are
+ * Copies messages on edges shared with a neighbour. If `in` is not NULL, the messages that go to
+ * the neighbour's vertices are copied from `in`; otherwise the messages that go to own vertices are
  * copied to `out`, unless it is NULL. Returns the total length of these messages in doubles.
  */
 static size_t propagate_copy_cut(const struct hm_propagate *p, const struct neighbour *n,
@@ -540,7 +541,7 @@ static size_t propagate_count_cut(const struct hm_propagate *p, const struct nei
 }
 
 /*
- * Exchange the messages on cut edges with all neighbours. This takes one pass over the edges for
+ * Exchanges the messages on cut edges with all neighbours. This takes one pass over the edges for
  * each neighbour, but it is needed only once, when a run is resumed.
  */
 static void propagate_exchange_cut(struct hm_propagate *p, struct hm_comm *comm, double *out,

@@ -36,7 +36,7 @@ struct hm_propagate_settings {
 struct hm_propagate;
 
 /*
- * Create belief propagation with uniform messages on a rank's part of a field. The field is
+ * Creates belief propagation with uniform messages on a rank's part of a field. The field is
  * borrowed and must outlive the result. All ranks must call this function; if one rank fails, all
  * ranks fail.
  */
@@ -46,7 +46,7 @@ int hm__propagate_new(const struct hm_mrf *mrf, const struct hm_propagate_settin
 void hm__propagate_free(struct hm_propagate *propagate);
 
 /*
- * Perform one iteration: update all messages once. Returns the largest change of an entry of a
+ * Performs one iteration: update all messages once. Returns the largest change of an entry of a
  * message on any rank, which is between 0 and 1. All ranks must call this function, like all
  * functions that have a parameter `comm`.
  *
@@ -82,15 +82,15 @@ double hm__propagate_score(struct hm_propagate *propagate, const uint32_t *state
                            struct hm_comm *comm);
 
 /*
- * Copy the messages to or from an array of doubles, ordered by the vertex to which they go, then by
- * the vertex from which they come. A message has one value per state of its target, or, with the
+ * Copies the messages to or from an array of doubles, ordered by the vertex to which they go, then
+ * by the vertex from which they come. A message has one value per state of its target, or, with the
  * kernel for two states, one value: the ratio of state 1 to state 0. The messages of a rank are
  * contiguous in this order, so that they can be stored and loaded with different numbers of ranks.
  */
 size_t hm__propagate_message_count(const struct hm_propagate *propagate);
 void hm__propagate_get(const struct hm_propagate *propagate, double *messages);
 /*
- * Continue from stored messages; the following iterations have the same bits as in the original
+ * Continues from stored messages; the following iterations have the same bits as in the original
  * run.
  */
 int hm__propagate_put(struct hm_propagate *propagate, const double *messages, struct hm_comm *comm,

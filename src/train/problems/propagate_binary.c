@@ -142,7 +142,7 @@ static void binary_destroy(void *kernel)
 }
 
 /*
- * Set `wilds` and `slots` from the bounds and the degrees of the vertices. `next` must contain the
+ * Sets `wilds` and `slots` from the bounds and the degrees of the vertices. `next` must contain the
  * degrees, and is overwritten.
  */
 static bool binary_list_wilds(struct binary_kernel *k, const double *bounds, size_t *next)
@@ -346,7 +346,7 @@ INLINE void change_update(struct change *change, pair old, pair new)
 }
 
 /*
- * Update both messages of an edge as a vector of two elements: element 0 is the message from the
+ * Updates both messages of an edge as a vector of two elements: element 0 is the message from the
  * first end to the second, and element 1 is the message in the other direction.
  */
 INLINE void binary_update_pair(const struct binary_kernel *k, size_t e, pair r, pair t, bool tables,

@@ -101,7 +101,7 @@ static void general_init_messages(struct general_kernel *k)
     }
 }
 
-/* Compute the offsets of the messages and the number of operations of a step. */
+/* Computes the offsets of the messages and the number of operations of a step. */
 static void general_set_offsets(struct general_kernel *k)
 {
     const struct hm_mrf *mrf = k->mrf;
@@ -148,7 +148,7 @@ fail:
 
 /* ---- products ------------------------------------------------------------------------------- */
 
-/* Multiply a struct wide by a value of at most 1. */
+/* Multiplies a struct wide by a value of at most 1. */
 static inline void wide_multiply(struct wide *w, double value)
 {
     if (value == 0) {
@@ -162,7 +162,7 @@ static inline void wide_multiply(struct wide *w, double value)
     }
 }
 
-/* Divide a struct wide by one of its factors, which is at most 1. */
+/* Divides a struct wide by one of its factors, which is at most 1. */
 static inline struct wide wide_divide(struct wide w, double value)
 {
     if (value == 0) {
@@ -178,7 +178,7 @@ static inline struct wide wide_divide(struct wide w, double value)
 }
 
 /*
- * Convert numbers of type struct wide to doubles, scaled so that the largest is 1; if all numbers
+ * Converts numbers of type struct wide to doubles, scaled so that the largest is 1; if all numbers
  * are 0, all results are 0.
  */
 static void wide_to_doubles(const struct wide *wides, size_t count, double *values)
@@ -253,8 +253,8 @@ static void general_collect(void *kernel)
 /* ---- one iteration -------------------------------------------------------------------------- */
 
 /*
- * Compute c_ij: the product of the potential and the messages of a vertex, without the message that
- * came over this edge.
+ * Computes c_ij: the product of the potential and the messages of a vertex, without the message
+ * that came over this edge.
  */
 static void general_cavity(const struct general_kernel *k, size_t vertex, const double *message,
                            double *cavity)
@@ -275,7 +275,7 @@ static inline double general_combine(const struct general_kernel *k, double x, d
 }
 
 /*
- * Compute the message over an edge with a weight. Each entry is the sum of all other entries of c,
+ * Computes the message over an edge with a weight. Each entry is the sum of all other entries of c,
  * computed from prefix and suffix sums, plus the weight times the same entry of c.
  */
 static void general_message_by_weight(const struct general_kernel *k, size_t edge,
@@ -312,7 +312,7 @@ static void general_message_by_table(const struct general_kernel *k, size_t edge
         }
 }
 
-/* Normalise and damp a new message and store it; returns the largest change of an entry. */
+/* Normalises and damps a new message and stores it; returns the largest change of an entry. */
 static double general_replace_message(const struct general_kernel *k, const double *sent,
                                       size_t states, double *message)
 {
@@ -407,7 +407,7 @@ static double *general_message(void *kernel, size_t edge, int end, size_t *ret_l
     return k->messages + k->places[edge] + (end ? mrf_state_count(k->mrf, ends[0]) : 0);
 }
 
-/* Scale values so that their sum is 1; if the sum is 0, make all values equal. */
+/* Scales values so that their sum is 1; if the sum is 0, makes all values equal. */
 static void normalise_sum(double *values, size_t count)
 {
     double sum = 0;

@@ -83,7 +83,7 @@ static void batch_release(struct rank_batch *batch)
 }
 
 /*
- * Send the batch to its rank and empty it; returns HM_E_NOMEM if the receiver does not have enough
+ * Sends the batch to its rank and empty it; returns HM_E_NOMEM if the receiver does not have enough
  * memory.
  */
 static int batch_send(struct hm_comm *comm, int to, struct rank_batch *batch)
@@ -109,7 +109,7 @@ static int batch_send(struct hm_comm *comm, int to, struct rank_batch *batch)
 }
 
 /*
- * Receive the next batch and append its rows to the rows of this rank. Returns 0, STOP, or
+ * Receives the next batch and appends its rows to the rows of this rank. Returns 0, STOP, or
  * HM_E_NOMEM.
  */
 static int batch_receive(struct hm_comm *comm, struct rank_batch *own)
@@ -175,7 +175,7 @@ static int distributor_send(struct distributor *distributor, int to, struct hm_e
     return 0;
 }
 
-/* Add a row to the batch of its rank; send the batch when it is full. */
+/* Adds a row to the batch of its rank; sends the batch when it is full. */
 static int distributor_add_row(struct distributor *distributor, size_t i, double number,
                                struct hm_err *err)
 {

@@ -22,7 +22,7 @@ struct hm_shard hm__shard_of(double rows, int rank, int size);
 struct hm_shard hm__shard_in(const struct hm_comm *comm, double rows, int rank);
 
 /*
- * Append up to `most` rows to `block`. Returns the number of appended rows, 0 at the end of the
+ * Appends up to `most` rows to `block`. Returns the number of appended rows, 0 at the end of the
  * data, or a negative error code.
  */
 typedef int hm_rows_reader(void *context, size_t most, struct hm_rows *block, struct hm_err *err);

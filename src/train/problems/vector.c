@@ -44,7 +44,7 @@ struct four_sums {
 };
 
 /*
- * Add the products of row values and weights in columns `from` to `to` - 1; both bounds must be
+ * Adds the products of row values and weights in columns `from` to `to` - 1; both bounds must be
  * multiples of 4.
  */
 static void four_add_products(struct four_sums *sums, const double *const x[4], const double *w,
@@ -63,8 +63,8 @@ static void four_add_products(struct four_sums *sums, const double *const x[4], 
 }
 
 /*
- * Add the products of row values and weights in the last columns, `from` to `count` - 1, and
- * combine the partial sums.
+ * Adds the products of row values and weights in the last columns, `from` to `count` - 1, and
+ * combines the partial sums.
  */
 static void four_finish(const struct four_sums *sums, const double *const x[4], const double *w,
                         size_t from, size_t count, double dots[4])

@@ -8,7 +8,7 @@
 #include "rows.h"
 
 double hm__dot(const double *a, const double *b, size_t count);
-/* Add a multiple of a vector to another: b += factor * a. */
+/* Adds a multiple of a vector to another: b += factor * a. */
 void hm__axpy(double factor, const double *a, double *b, size_t count);
 
 /*
@@ -17,7 +17,7 @@ void hm__axpy(double factor, const double *a, double *b, size_t count);
  */
 double hm__row_dot(const struct hm_rows *rows, size_t i, const double *w);
 void hm__row_axpy(const struct hm_rows *rows, size_t i, double factor, double *w);
-/* Load row `i` into the processor's cache before it is used. */
+/* Loads row `i` into the processor's cache before it is used. */
 void hm__row_prefetch(const struct hm_rows *rows, size_t i);
 /* |x_i|^2 */
 double hm__row_norm2(const struct hm_rows *rows, size_t i);
