@@ -1,6 +1,6 @@
 /*
- * howmany: plans for transformers: a network given by its sizes, the layouts in which workers can
- * train it, and the best layout for each number of workers.
+ * howmany: plans for transformers. A network is given by its sizes; a plan finds the best layout
+ * for each number of workers.
  *
  *     struct hm_transformer network;
  *     hm_catalog_transformer(catalog, "llama-3-8b", &network, &err);

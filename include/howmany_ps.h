@@ -54,7 +54,7 @@ extern "C" {
 
 /*
  * A table of rows * columns doubles, which are 0 at the start. Row r is stored on server r modulo
- * the number of servers; a row is sent as a whole.
+ * the number of servers, and is always sent as a whole.
  */
 struct hm_ps_table {
     size_t rows;    /* Number of rows, 1 to HM_PS_MAX_ROWS. */
@@ -80,8 +80,8 @@ struct hm_ps;
 
 /*
  * The program of a worker. `state` is the pointer that was passed to hm_ps_run. If it returns a
- * value other than 0, this worker ends, the other workers still finish, and hm_ps_run then returns
- * this value on all ranks.
+ * value other than 0, the other workers still finish, and hm_ps_run then returns this value on all
+ * ranks.
  */
 typedef int hm_ps_worker_fn(struct hm_ps *ps, void *state, struct hm_err *err);
 
@@ -147,7 +147,7 @@ HM_API int hm_ps_inc_table(struct hm_ps *ps, size_t table, const double *by, str
 HM_API int hm_ps_clock(struct hm_ps *ps, struct hm_err *err);
 /*
  * Finishes this clock and waits until all workers have finished as many clocks. Later reads contain
- * all earlier increments, whatever the staleness of the table.
+ * all earlier increments, regardless of the staleness of the table.
  */
 HM_API int hm_ps_barrier(struct hm_ps *ps, struct hm_err *err);
 

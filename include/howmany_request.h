@@ -17,9 +17,9 @@
  *     hm_reply_free(reply);
  *     hm_request_free(request);
  *
- * The context says what the caller may do. A context without `files` cannot reach a file, whatever
- * the request says, because only the context gives access to the functions that open files.
- * howmany.h describes the conventions. An error about a field of the request has the source
+ * The context says what the caller may do. A context without `files` cannot reach a file,
+ * regardless of the request, because only the context gives access to the functions that open
+ * files. howmany.h describes the conventions. An error about a field of the request has the source
  * "request" and the name of the field, such as "max_n".
  */
 #ifndef HOWMANY_REQUEST_H

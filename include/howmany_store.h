@@ -25,7 +25,7 @@ extern "C" {
 struct hm_store; /* One connection to a store. Only one thread at a time may use it. */
 
 /*
- * Opens a store and bring its schema up to date. `where` is postgresql://... or a file, which is
+ * Opens a store and brings its schema up to date. `where` is postgresql://... or a file, which is
  * created if it does not exist. A store that a later version of the library has written is refused.
  */
 HM_API int hm_store_open(const char *where, struct hm_store **ret_store, struct hm_err *err);
@@ -103,7 +103,7 @@ struct hm_store_batch {
     size_t added; /* Output: number of runs that were not in the store before. */
     /*
      * True if further batches follow immediately. All runs are then added to the store's indexes
-     * together with the last batch, which is faster; until then, reading pages takes longer.
+     * together with the last batch, which is faster, but until then reading pages takes longer.
      */
     bool more;
     /* True if all runs have passed hm_stored_check, so that they are not checked again. */

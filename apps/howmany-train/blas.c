@@ -1,10 +1,10 @@
 /*
- * The only file that uses OpenBLAS. Matrix dimensions are below 2^20 (HM_WIDTH_MAX, blocks of
- * rows), so that they fit into an int.
+ * This is the only file that uses OpenBLAS. Matrix dimensions are below 2^20 (HM_WIDTH_MAX, blocks
+ * of rows), so that they fit into an int.
  *
- * The file calls the Fortran symbol sgemm_, which is column-major: C = A B is computed as
- * C' = B' A'. The symbol cblas_sgemm would resolve to GSL's version, since SimGrid loads GSL first;
- * that version is slower, and its results differ in the last bits.
+ * The file calls the Fortran symbol sgemm_, which is column-major: C = A B is computed as C' = B'
+ * A'. The symbol cblas_sgemm would resolve to GSL's version, since SimGrid loads GSL first; that
+ * version is slower, and its results differ in the last bits.
  */
 #include "blas.h"
 

@@ -82,7 +82,7 @@ static int rows_fill(struct session *s, const struct hm_data_spec *spec, double 
 }
 
 /*
- * Tests rows must not have more columns than the training rows, since the model has no weights for
+ * Test rows must not have more columns than the training rows, since the model has no weights for
  * additional columns.
  */
 static int rows_read_test(struct session *s, struct hm_err *err)

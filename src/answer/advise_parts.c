@@ -1,5 +1,5 @@
 /*
- * Finds which candidate leads at which loss, and which additional run would be most useful.
+ * Finds the leading candidate at each loss, and the additional run that would be most useful.
  *
  * The usefulness of a run is the expected saving from knowing its result (Raiffa and Schlaifer
  * 1961), measured as a time, a cost or a loss. For the candidate ranked first, the saving in a draw

@@ -23,7 +23,7 @@ static void note_uneven(struct hm_large_answer *a, const struct hm_layout *l, do
                    batch, share, share * floor(times), share * ceil(times));
 }
 
-/* Adds the note on stages or chunks that cannot have equal numbers of layers. */
+/* Adds the note about stages or chunks that cannot have equal numbers of layers. */
 static void note_stages(struct hm_large_answer *a, const struct hm_layout *l,
                         const struct hm_large_work *work)
 {

@@ -1,5 +1,7 @@
-/* Plans for jobs that train transformers: the best layout for each number of workers n, and the
- * recommended n. */
+/*
+ * Declares plans for jobs that train transformers: the best layout for each number of workers n,
+ * and the recommended n.
+ */
 #ifndef HM_LARGE_PLAN_H
 #define HM_LARGE_PLAN_H
 

@@ -1,9 +1,9 @@
 /*
  * Searches the layouts of a large network. Times of single layers depend only on (tensor, context,
- * expert, micro_batch): they are computed once and reused for every n, pipeline, interleaving,
- * sharding and recomputation. The memory is quick to compute, so it is checked before the time.
- * Recomputation increases the time, so more recomputation is tried only if less does not fit in
- * memory.
+ * expert, micro_batch): they are computed once and reused for every n, degree of pipeline
+ * parallelism, interleaving, sharding and recomputation. The memory is quick to compute, so it is
+ * checked before the time. Recomputation increases the time, so more recomputation is tried only if
+ * less does not fit in memory.
  */
 #include "large_plan.h"
 
@@ -190,9 +190,9 @@ static void try_zero(struct search *s, struct hm_large_tops *tops, struct hm_lay
 }
 
 /*
- * Returns the number of layers that p stages share. If the output head is taken into account when
- * the stages are balanced, the embedding and the head may take the places of two layers, as in
- * Llama 3.1 405B, whose 126 layers are shared like 128.
+ * Returns the number of layers that are divided among p stages. If the output head counts when the
+ * stages are balanced, the embedding and the head may take the places of two layers: the 126 layers
+ * of Llama 3.1 405B are divided like 128 layers.
  */
 static double pipeline_layers(const struct hm_large_work *work, double p)
 {

@@ -170,7 +170,7 @@ static double tokens_within(const struct sizing *s, const struct hm_large_answer
 }
 
 /*
- * Computes what a network of one size reaches: the tokens and the loss within the limits, or the
+ * Computes the results for a network of one size: the tokens and the loss within the limits, or the
  * time and the cost to reach a target loss. Returns the value to minimise.
  */
 static double size_value(const struct sizing *s, const struct hm_large_job *large,

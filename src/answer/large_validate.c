@@ -31,8 +31,10 @@ static void predict_row(const struct hm_large_row *row, const struct hm_large_de
     p->fits = memory.total <= device->memory_bytes;
 }
 
-/* Returns whether most of the compared measurements in the group of row k come from its source, so
- * that the others are too few to estimate an interval from them. */
+/*
+ * Returns whether most of the compared measurements in the group of row k come from its source, so
+ * that the other sources have too few measurements to estimate an interval.
+ */
 static bool is_alone(const struct hm_large_rows *rows, const struct hm_large_prediction *p,
                      size_t k)
 {

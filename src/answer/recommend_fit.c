@@ -331,7 +331,7 @@ static int own_terms_fit(struct recommend_fits *f, const struct own_terms *own, 
 
 /*
  * Computes a random time of the candidate for each draw of the fit. If the library chose the terms,
- * the draws contain the error of the choice, as in a plan. If the terms were given, the draws
+ * the draws include the error of this choice, as in a plan. If the terms were given, the draws
  * assume that they are correct. Therefore, a normal error is added to each time; its standard
  * deviation is the spread of the runs or the error for left-out runs, whichever is smaller.
  */
@@ -394,7 +394,7 @@ static int candidate_take_time(struct hm_recommending *w, struct hm_recommend_ca
     t->r.time_s = p.time_s;
     t->r.low_s = p.low_s;
     t->r.high_s = p.high_s;
-    /* If the library chose the terms, the draws already contain the error of the choice. */
+    /* If the library chose the terms, the draws already include the error of this choice. */
     if (!fit->chosen)
         candidate_stretch(t, hm__fit_draw_count(fit), off->reach);
     return 0;

@@ -3,7 +3,7 @@
  * question; only its number of workers n is chosen here. The choice depends on where the times of
  * the recommendation come from:
  *
- *   rows    of the n without a matching run, the one that is most likely to be better by a fit
+ *   rows    the n without a matching run that a fit shows to be most likely better
  *   fit     an n without a predicted time that may be better; if there is none, the n whose time,
  *           once known, saves most on average (value of information, Raiffa and Schlaifer 1961)
  *   model   the recommended n, to check the model

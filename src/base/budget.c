@@ -105,8 +105,10 @@ void hm__budget_about(const char *field)
 int hm__budget_result(int rc, struct hm_err *err)
 {
     if (current && current->cause == HM_BUDGET_LEFT && current->missed && rc != HM_E_NOMEM) {
-        /* If memory runs out, a document that could not be read may be reported as invalid, so that
-         * error is replaced by one about a lack of memory. */
+        /*
+         * If memory runs out, a document that could not be read may be reported as invalid; this
+         * error is replaced by one about memory.
+         */
         if (err)
             *err = (struct hm_err){0};
         return hm__fail_nomem(err);

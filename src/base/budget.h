@@ -69,7 +69,7 @@ void hm__budget_leave(struct hm_budget *budget);
  * budget spent.
  */
 bool hm__budget_spent(const char *field);
-/* Like hm__budget_spent, for functions that return a code: 0, or an error. */
+/* Same as hm__budget_spent, but returns 0 or an error code. */
 int hm__budget_check(const char *field, struct hm_err *err);
 /*
  * Names the field on which the following work depends, until the next check. It is used for work

@@ -138,9 +138,9 @@ struct hm_arena {
 };
 
 /*
- * Number of bytes in the first chunk of an arena, and in later chunks at most: each chunk is four
- * times as large as the chunk before. A small object should not clear a large chunk, and glibc
- * reuses blocks of up to 1032 bytes without a search.
+ * Number of bytes in the first chunk of an arena, and largest number of bytes in a later chunk.
+ * Each chunk is four times as large as the previous one. The first chunk is small because chunks
+ * are cleared, and because glibc quickly reuses blocks of up to 1032 bytes.
  */
 enum { FIRST_BYTES = 960, CHUNK_BYTES = 8192 };
 

@@ -12,9 +12,9 @@ void *hm__calloc(size_t count, size_t size);
 void *hm__realloc(void *pointer, size_t count, size_t size);
 void hm__free(void *pointer);
 /*
- * Returns an array with room for one more element. If `count` elements fill its *room, it is
- * reallocated with twice the room, and *room changes; NULL, with the array as it was, when out of
- * memory.
+ * Returns an array with room for one more element. If `count` elements fill the array, it is
+ * reallocated with twice the room, and *room is updated. If memory runs out, returns NULL and
+ * leaves the array unchanged.
  */
 void *hm__grow(void *array, size_t count, size_t *room, size_t size);
 
@@ -23,8 +23,8 @@ void hm__trim(void);
 
 /*
  * For tests: the next `after` allocations of this thread succeed, and all later ones fail. -1 means
- * that no allocation fails. Returns the previous value, reduced by the allocations since then, or
- * -1.
+ * that no allocation fails. Returns the number of allocations that could still have succeeded
+ * before this call, or -1 if there was no limit.
  */
 long hm__alloc_fail_after(long after);
 /* For tests: like hm__alloc_fail_after, but only one allocation fails. */

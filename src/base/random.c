@@ -63,8 +63,8 @@ double hm__random_normal(struct hm_random *random) /* Uses the Box-Muller method
 uint32_t hm__random_below(struct hm_random *r, uint32_t n)
 {
     /*
-     * Uses Lemire's method (2019): takes the high word of a product, and rejects low words that
-     * would cause bias.
+     * Uses Lemire's method (2019): the result is the high word of a product, and low words that
+     * would cause bias are rejected.
      */
     uint64_t product = (uint64_t)hm__random_u32(r) * n;
 

@@ -19,7 +19,7 @@ struct hm_random {
 };
 
 void hm__random_init(struct hm_random *random, uint64_t seed, uint64_t stream);
-/* The generator function computes the four random numbers that belong to a counter and a key. */
+/* Computes the four random numbers that belong to a counter and a key. */
 void hm__philox(const uint32_t counter[4], const uint32_t key[2], uint32_t ret_block[4]);
 
 uint32_t hm__random_u32(struct hm_random *random);

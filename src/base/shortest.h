@@ -12,7 +12,7 @@ enum { HM_SHORTEST = 40 };
  * 1e-4, numbers of at least 1e15, and powers of two.
  */
 bool hm__shortest(double value, char *text);
-/* Does the same with 17 digits, as %.17g does. */
+/* Same as hm__shortest, but always with 17 digits, as %.17g does. */
 bool hm__seventeen_digits(double value, char *text);
 
 #endif

@@ -8,10 +8,10 @@
  * compared by the likelihood of the loss itself, as Box and Cox compare transformations (1964): the
  * likelihood of P is that of y times the derivative of the logarithm. The criterion is
  *     ln(residual mean square) / 2 + mean y,          to be minimised.
- * Short traces tell little about the limit; they are used only if there are no longer ones. The
- * likelihood is unbounded as P* approaches the smallest loss, as for the lognormal distribution
- * with three parameters. Therefore P* is kept below the smallest loss by at least a twentieth of
- * the drop over the last quarter of the best trace.
+ * Short traces contain little information about the limit; they are used only if there are no
+ * longer ones. The likelihood is unbounded as P* approaches the smallest loss, as for the lognormal
+ * distribution with three parameters. Therefore P* is kept below the smallest loss by at least a
+ * twentieth of the drop over the last quarter of the best trace.
  *
  * All traces share one P*, because it belongs to the problem, not to the algorithm. P* is below all
  * losses; if duality gaps were recorded, it is not below the largest value of (objective - gap).

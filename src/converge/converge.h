@@ -3,8 +3,8 @@
  * the other forms of the loss curve g, the cost of staleness, and the loss along the iterations.
  *
  * All fits describe y = ln(P(i, m) - P*), where P is the loss after iteration i on m workers and P*
- * is the optimal loss. The fitted function is the loss curve, y = g(i, m). "An m" is one of the
- * numbers of workers in the traces; these are sorted in ascending order and referred to by index.
+ * is the optimal loss. The fitted function is the loss curve, y = g(i, m). The numbers of workers m
+ * in the traces are sorted in ascending order and referred to by index.
  */
 #ifndef HM_CONVERGE_H
 #define HM_CONVERGE_H
@@ -163,7 +163,7 @@ bool hm__g_damped_step(size_t count, double a[HM_TERMS_MAX][HM_TERMS_MAX], const
                        double damping, double *ret_step);
 /*
  * Sets a random weight for each fold, from the exponential distribution. The weights depend only on
- * the seed and the number of the draw.
+ * the seed and the index of the draw.
  */
 void hm__g_fold_weights(double seed, size_t draw, size_t count, double *weights);
 

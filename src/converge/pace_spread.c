@@ -20,9 +20,9 @@ enum { SPREAD_LEAST = 10 };
 
 /* Sums over the points of traces on m workers. */
 struct spread_sums {
-    double count, mean, square; /* Number of points; sum of the relative deviations of their times;
-                                   sum of the squared deviations, each multiplied by the number of
-                                   iterations since the previous point. */
+    double count, mean, square; /* Number of points, sum of the relative deviations of their times,
+                                   and sum of the squared deviations, each multiplied by the number
+                                   of iterations since the previous point. */
     double *single; /* Times of single iterations in seconds; if NULL, single iterations are only
                        counted. */
     size_t singles;

@@ -91,9 +91,9 @@ int hm__fit_draw(struct hm_fit *fit, const struct hm_fit_settings *settings,
  */
 int hm__fit_shrink(struct hm_fit *fit, struct hm_random *random, struct hm_err *err);
 /*
- * If runs correct a specification sheet, sets its coefficients to the means of the draws. The most
- * probable overheads are 0 as long as no run shows them, but nearly all plausible values are
- * larger.
+ * If runs correct a specification sheet, sets its coefficients to the means of the draws. Without
+ * runs that show an overhead, its most probable value is 0, although nearly all plausible values
+ * are larger.
  */
 void hm__fit_take_mean(struct hm__fit *f);
 /* Lists the terms in use with the intervals for their coefficients. */

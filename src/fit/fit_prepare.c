@@ -179,7 +179,7 @@ static int prepare_runs(struct hm_fit *fit, const struct hm_runs *runs,
         varies[q] = f->data.low[q] < f->data.high[q] && f->data.gap[q] == HM_NONE;
     bool weak = runs->weak || scaling_is_weak(f, "size") || scaling_is_weak(f, "batch");
     bool of_work = runs->unit || runs->relative;
-    /* A fit from a specification sheet uses the scaling of the sheet. */
+    /* A fit that is based on a specification sheet uses the scaling of the sheet. */
     if (!fit->from_sheet)
         fit->weak = weak && !of_work;
     f->of_work = of_work && !fit->from_sheet;

@@ -381,7 +381,7 @@ static size_t active_set_advance(const struct active_set *a, const double *step,
             first = i;
         }
     }
-    /* No coefficient moves towards 0; this can only be caused by rounding. */
+    /* No coefficient moves towards 0, which can happen only because of rounding. */
     if (isinf(length))
         return first;
     for (size_t i = 0; i < a->count; i++)

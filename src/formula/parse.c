@@ -107,7 +107,7 @@ static int find_symbol(const struct hm_scope *scope, const char *at, size_t leng
 }
 
 /*
- * Compiles the text of a definition, and then return to the position in the formula that uses it.
+ * Compiles the text of a definition, and then returns to the position in the formula that uses it.
  */
 static int parse_definition(struct parser *p, int index)
 {

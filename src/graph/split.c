@@ -100,10 +100,10 @@ static double room_below(const double *loads, uint32_t k, double degree)
 }
 
 /*
- * Has the same effect as giving `count` vertices of one degree, one after another, to the least
- * loaded worker. As many of the least loaded workers as possible are raised to a common load; after
- * that, their loads differ by less than one degree, and they receive vertices in turn. Loads are
- * sorted before and after the call.
+ * Assigns `count` vertices of one degree, with the same result as assigning each in turn to the
+ * least loaded worker. As many of the least loaded workers as possible are raised to a common load;
+ * after that, their loads differ by less than one degree, and they receive vertices in turn. Loads
+ * are sorted before and after the call.
  */
 static void fill_least_loaded(double degree, double count, uint32_t n, double *loads)
 {

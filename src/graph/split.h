@@ -35,7 +35,7 @@ int hm__split_edges(const struct hm_graph *graph, enum hm_split split, double se
  */
 int hm__metis_check(const struct hm_graph *graph, uint32_t n, struct hm_err *err);
 /*
- * Assigns each vertex to a worker, owner[vertex], with METIS k-way; returns HM_E_UNSUPPORTED in a
+ * Assigns each vertex to the worker owner[vertex] with METIS k-way; returns HM_E_UNSUPPORTED in a
  * build without METIS.
  */
 int hm__metis(const struct hm_graph *graph, const struct hm_adjacency *rows, uint32_t n,

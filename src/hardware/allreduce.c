@@ -25,7 +25,7 @@
 
 #include <math.h>
 
-/* Most workers of a node whose switch takes part in a tree of several nodes. */
+/* Largest number of workers in a node whose switch takes part in a tree of several nodes. */
 static const double TREE_NODE_MOST = 16;
 
 static double up_log2(double n)
@@ -40,8 +40,10 @@ static struct hm_allreduce allreduce_staged(double n, const struct hm_wires *w,
 {
     double inside = fmin(n, w->per_node), nodes = ceil(n / w->per_node);
     double link = w->link.bandwidth_bytes_per_s * k->coll_link;
-    /* In a mesh, a worker uses only its links to workers that take part in the all-reduce, so the
-     * other links of a partly used node carry nothing. */
+    /*
+     * In a mesh, a worker uses only its links to workers that take part in the all-reduce, so the
+     * other links of a partly used node are idle.
+     */
     if (w->link.mesh && inside > 1)
         link *= (inside - 1) / (w->per_node - 1);
     bool adds = w->link.reduces && inside > 4 && (nodes == 1 || inside <= TREE_NODE_MOST);

@@ -15,9 +15,10 @@ struct hm_allreduce {
     double latency_s, per_byte_s, floor_s, half_bytes, fill_s;
 };
 
-/* Prepares an all-reduce among n workers. HM_SCHEME_BEST means the scheme that a collective library
- * would choose; any other scheme is timed on the same links, at the rates that such a library
- * reaches on them. */
+/*
+ * Prepares an all-reduce among n workers. HM_SCHEME_BEST means the scheme that a collective library
+ * would choose; other schemes use the same links and the rates that such a library reaches on them.
+ */
 struct hm_allreduce hm__allreduce_init(enum hm_scheme scheme, double n,
                                        const struct hm_wires *wires,
                                        const struct hm_constants *constants);

@@ -47,8 +47,8 @@ static double ceil_log2(double n)
 static struct hm_wire_time ring_time(double n, double bytes, const struct hm_link *on)
 {
     /*
-     * A single worker sends nothing. Its time is returned before the fabric is used, because the
-     * cluster may have no fabric.
+     * A single worker sends nothing. This case is handled first, because the cluster may have no
+     * fabric.
      */
     if (n == 1)
         return (struct hm_wire_time){0, 0};

@@ -10,10 +10,12 @@
 #include "cpu.h"
 #include "framework.h"
 
-/* Columns: name, value, smallest and largest reasonable value, meaning. "Of the bandwidth" means a
- * fraction of the memory bandwidth of the accelerator; the rate of slow kernels depends on the
- * number of processors and their clock instead, and is that of one processor at 1.98 GHz. Times are
- * in microseconds. */
+/*
+ * Columns: name, value, smallest and largest reasonable value, meaning. "Of the bandwidth" means a
+ * fraction of the memory bandwidth of the accelerator; the rate of slow kernels is given for one
+ * processor at 1.98 GHz, because it depends on the number of processors and their clock instead.
+ * Times are in microseconds.
+ */
 /* clang-format off */
 #define HM_CONSTANT_MAP(X)                                                                         \
     X(gemm_ramp, 16, 16, 512, "additions to k that fill the pipeline of a matrix product")         \

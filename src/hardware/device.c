@@ -20,11 +20,13 @@ const struct hm_constants hm__constants = {
     HM_CONSTANT_MAP(HM_CONSTANT_VALUE).cpu = &hm__cpu_constants, .frameworks = hm__framework_costs};
 #undef HM_CONSTANT_VALUE
 
-/* Accelerators with at most this many processors have a few large cores, each with matrix units of
- * its own (TPU, Trainium), to which limits of a GPU's processor do not apply. */
+/*
+ * Accelerators with at most this many processors have a few large cores, each with its own matrix
+ * units (TPU, Trainium). The limits of GPU processors do not apply to them.
+ */
 static const double CORES_MOST = 8;
 
-/* The clock of the card on which slow kernels were measured (H200). */
+/* Clock of the card on which the slow kernels were measured (H200). */
 static const double CLOCK_GHZ = 1.98;
 
 /* Returns the size in bytes of an activation in the number format. */
@@ -109,8 +111,9 @@ static void device_set_measured(struct hm_device *d, const struct hm_calibration
 }
 
 /*
- * Returns the clock of the processors in Hz, from their rate in fp32: a processor has vectors of
- * 128 numbers, or of 64 where its clock would be below 1.1 GHz otherwise. NaN if no rate is known.
+ * Returns the clock of the processors in Hz, derived from their fp32 rate; NaN if no rate is known.
+ * A processor is assumed to have vectors of 128 numbers, or of 64 numbers if its clock would
+ * otherwise be below 1.1 GHz.
  */
 static double node_clock(const struct hm_node *node)
 {
@@ -197,7 +200,7 @@ static double align_factor(const struct hm_device *d, double side)
     return fmod(side, 2) == 0 ? d->k->gemm_align2 : d->k->gemm_align1;
 }
 
-/* Most parts into which the inner dimension of a product is split. */
+/* Largest number of parts into which the inner dimension of a product is split. */
 static const double SPLITS_MOST = 256;
 
 static const struct tile {
@@ -392,8 +395,10 @@ double hm__device_attention(const struct hm_device *d, double batch, double head
     if (d->cpu.k)
         return hm__cpu_loop(&d->cpu, flop, d->cpu.reach * d->cpu.k->attention,
                             8 * batch * heads * length * width * d->value_bytes);
-    /* Fused kernels compute exponentials beside the products, so a processor has a limit of its
-     * own, which fast matrix units do not raise. */
+    /*
+     * Fused kernels compute exponentials in parallel with the products, so each processor has a
+     * separate limit, which faster matrix units do not raise.
+     */
     double own = d->processors > CORES_MOST ? k->flash * 1e12 * d->processors : INFINITY;
     double units = d->rate * d->reach;
     double rate = 1 / (1 / own + 1 / units) * pow(fmin(1, width / 128), 0.4) * length /

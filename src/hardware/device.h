@@ -16,8 +16,8 @@ struct hm_device {
     double reach;       /* Fraction of the peak that the largest matrix products reach. */
     double bandwidth;   /* Peak bytes/s of the memory. */
     double processors;  /* Number of multiprocessors that share a matrix product. */
-    double slow_bytes;  /* Bytes/s that all processors move together for each GB/s that a slow
-                           kernel has on one processor at the clock of an H200. */
+    double slow_bytes;  /* Factor that converts the rate of a slow kernel from GB/s of one processor
+                           at the clock of an H200 to bytes/s of all processors of this device. */
     double value_bytes; /* Size of one activation in bytes. */
     double kernel_s;    /* Time in seconds of a small kernel from its start to its end. */
     /* Peak and reached fraction with 16 bits. Convolutions run with 16 bits if `math` is fp8,

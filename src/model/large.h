@@ -95,13 +95,13 @@ struct hm_large_device {
      * typical rate. */
     double speed;
     /*
-     * Fraction of the peak that the largest matrix products reach, relative to that of the typical
-     * device of the generation; for a device of no measured generation, the fraction itself. 0: not
-     * known.
+     * Fraction of the peak that the largest matrix products reach, relative to the typical device
+     * of the generation. For a device of a generation without measurements, it is the fraction
+     * itself. 0 if unknown.
      */
     double reach;
-    double price_per_s; /* Price per second of one node; NaN: unknown. */
-    double max_nodes;   /* Number of nodes that exist; NaN: no limit. */
+    double price_per_s; /* Price per second of one node; NaN if unknown. */
+    double max_nodes;   /* Number of nodes that exist; NaN for no limit. */
     unsigned assumed;   /* Values that are assumed, as a sum of the constants
                            HM_LARGE_ASSUMED_... */
     bool unmeasured;    /* True if no steps were measured on devices like this one. */
@@ -214,8 +214,11 @@ struct hm_large_spread {
     /* Components whose sum is the distance of the interval's lower end below 0. */
     double low, low_experts, low_recent;
 };
-/* Share of the compared measurements of a group from which on a source is left out network by
- * network, since the others are too few to estimate the interval of the group. */
+/*
+ * If a source has at least this share of the measurements of a group, its networks are held out one
+ * by one instead of all together, because the other sources are too few to estimate the interval of
+ * the group.
+ */
 static const double HM_LARGE_ALONE = .8;
 /* A spread that was estimated from all measured steps, or from all except those of one source. */
 struct hm_large_spread_set {
@@ -325,8 +328,11 @@ struct hm_large_stages {
     double last, other;
 };
 struct hm_large_stages hm__large_stages(double layers, double stages, double head_in_layers);
-/* Returns whether the layers are shared by the stages of a pipeline with the output head weighed
- * as layers: if the software does this, or if the stages cannot have equal numbers of layers. */
+/*
+ * Returns whether the output head counts as layers when the layers are divided among pipeline
+ * stages. It does if the software divides them this way, or if the stages cannot have equal numbers
+ * of layers.
+ */
 bool hm__large_weighs(const struct hm_large_work *work, double stages);
 
 #endif

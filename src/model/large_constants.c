@@ -51,10 +51,11 @@ struct hm_large_interval hm__large_interval(const struct hm_large_spread *spread
                                             const struct hm_large_step *step)
 {
     /*
-     * Factors on the logarithms of the ends of the interval. For devices of another kind, 44 of 45
-     * published steps on TPU, Trainium and MI250X are inside with 1.5. Before their share of the
-     * peak was known from these steps and had to be estimated, all were inside with 2. The factor
-     * for devices of a measured generation with other rates is a guess.
+     * Factors by which the logarithms of the ends of the interval are multiplied. For devices of
+     * another kind, the factor 1.5 puts 44 of 45 published steps on TPU, Trainium and MI250X inside
+     * the interval. The factor 2 put all of them inside when their fraction of the peak had to be
+     * estimated, before it was known from these steps. The factor for devices of a measured
+     * generation with other rates is a guess.
      */
     static const double OTHER_KIND = 1.5, UNKNOWN_KIND = 2, OTHER_RATES = 1.75;
     const enum hm_large_group group = hm__large_group(device, work);

@@ -44,7 +44,7 @@ void hm__large_apply(const struct hm_large_correction *c, struct hm_large_device
     constants->call_s *= c->host;
 }
 
-/* Returns ln(measured/predicted) for a measured step if the factors are applied to the model. */
+/* Returns ln(measured/predicted) of a measured step for a model with these factors. */
 static double row_error(const struct hm_large_case *x, const struct hm_large_measured *row,
                         const struct hm_large_correction *c)
 {

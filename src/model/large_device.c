@@ -14,7 +14,7 @@
 #include "err.h"
 
 /*
- * The typical rates and sizes of the devices of a generation, for clusters that give only rates;
+ * The typical rates and sizes of the devices of a generation, for clusters that specify only rates;
  * cards are described in the catalog. Columns: generation, flop/s with 16 bits, flop/s with 8 and 4
  * bits relative to that, memory bandwidth, memory, processors, bandwidth of a link, bandwidth of a
  * worker's share of the network (in the vendor's servers: half a port of 100 Gbit/s, then one of
@@ -32,7 +32,10 @@ static const struct usual {
 
 double hm__large_host_link(const struct hm_large_device *device)
 {
-    /* PCI Express of the third, fourth and fifth generation reaches 80 % of its rate. */
+    /*
+     * 80 % of the rates of PCI Express of the third, fifth and fourth generation, which copies
+     * reach.
+     */
     return device->family == HM_FAMILY_VOLTA                                             ? 12.6e9
            : device->family == HM_FAMILY_HOPPER || device->family == HM_FAMILY_BLACKWELL ? 50.4e9
                                                                                          : 25.2e9;
@@ -143,8 +146,8 @@ static struct hm_large_device node_device(const struct hm_node *node)
 }
 
 /*
- * Sets whether the interval of a device of no measured generation is that of a device on which
- * large matrix products or whole steps were measured.
+ * Sets whether steps, or at least large matrix products, were measured on a device of a generation
+ * without fitted constants; its interval depends on this.
  */
 static void set_known(const struct hm_cluster *cluster, struct hm_large_device *device)
 {

@@ -25,30 +25,32 @@ static const struct {
 static const double SPLIT_LEAST = 512;
 
 /*
- * Matrix units read rows of 16 bytes, so that sizes must be multiples of 8 values. Other products
- * are computed outside of these units with sums in 32 bits, at a sixteenth of the rate (A100: 19.5
- * of 312 Tflop/s). With heads of 108 or 150 values, runs of BigScience take a third longer.
+ * Matrix units read rows of 16 bytes, so sizes must be multiples of 8 values. Other products are
+ * computed without these units and with sums in 32 bits, at a sixteenth of the rate (A100: 19.5 of
+ * 312 Tflop/s). Runs of BigScience with heads of 108 or 150 values take a third longer.
  */
 static const double ALIGNED = 8, UNALIGNED = 16;
 
 /*
- * Returns the share of the peak that products reach on this device, relative to the typical device
- * of its generation; most devices that reach less are limited by their power. Fused attention on
- * devices of no measured generation is not known to be faster than on measured ones.
+ * Returns the share of the peak that matrix products reach on this device, relative to the typical
+ * device of its generation. Most devices that reach less are limited by their power. Fused
+ * attention on a generation without measurements is assumed to be no faster than on measured
+ * generations.
  */
 static double reach_factor(const struct hm_large_case *x)
 {
-    static const double TYPICAL = .75; /* The mean of the measured generations. */
+    static const double TYPICAL = .75; /* This is the mean over the measured generations. */
     const double reach = x->device->reach > 0 ? x->device->reach : 1;
 
     return x->device->family == HM_FAMILY_OTHER ? fmin(1, reach / TYPICAL) : reach;
 }
 
 /*
- * Returns the factor on the rate of matrix products of software in which they overlap with the
- * messages of tensor parallelism: such software (Megatron-Core with Transformer Engine) also fuses
- * casts, norms and sums with its products, and reaches more of the peak on Hopper. All software
- * that was measured on Blackwell is of this kind, so that its constant includes the factor.
+ * Returns the factor that multiplies the rate of matrix products if the software overlaps them with
+ * the messages of tensor parallelism. Such software (Megatron-Core with Transformer Engine) also
+ * fuses casts, norms and sums with the products, and reaches more of the peak on Hopper. All
+ * software that was measured on Blackwell is of this kind, so the constant for Blackwell includes
+ * the factor.
  */
 static double engine_factor(const struct hm_large_case *x)
 {
@@ -59,9 +61,9 @@ static double engine_factor(const struct hm_large_case *x)
 
 /*
  * Returns the fraction of the peak that large matrix products reach during training. The constants
- * are those of the typical device of each generation, and others are scaled by what their largest
- * products reach. On devices of no measured generation, training reaches the same share of this as
- * in the mean of the measured ones.
+ * apply to the typical device of each generation; for other devices, they are scaled by the
+ * fraction that the largest products reach. For a generation without measurements, the mean over
+ * the measured generations is scaled in the same way.
  */
 static double gemm_efficiency(const struct hm_large_case *x)
 {

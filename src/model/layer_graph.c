@@ -66,7 +66,7 @@ static size_t visit_layer(struct visitor *v, const struct hm_layer *l, size_t in
 
     switch (l->kind) {
     case HM_LAYER_FLATTEN:
-    case HM_LAYER_VIEW: /* The graph of a list with views is taken for a chain. */
+    case HM_LAYER_VIEW: /* A list of layers with views is treated as a chain. */
         return input;
     case HM_LAYER_BRANCH:
         return visit_layers(v, l->children, l->child_count, input);

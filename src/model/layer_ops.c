@@ -219,8 +219,8 @@ static void ops_concat(struct ops *o)
 }
 
 /*
- * Adds a copy. In sequences, the values are kept once: by the layer that computed them, whose own
- * output is freed after the copy.
+ * Adds a copy. In sequences, the values are stored only once, because the output of the layer that
+ * computed them is freed after the copy.
  */
 static void ops_copy(struct ops *o)
 {
@@ -298,7 +298,7 @@ static void ops_attention(struct ops *o)
     double moved = o->d->k->attention_bytes * o->out * o->a / 2;
     o->step.forward_s += ops_stream(o, moved);
     o->step.backward_s += ops_stream(o, moved);
-    /* Two of the five kept tensors belong to the projections, and most of the operations too. */
+    /* Two of the five kept tensors and most of the operations belong to the projections. */
     ops_host(o, layer->core ? 6 : 22, layer->core ? 6 : 20, layer->core ? 2 : 16);
     o->step.kept_bytes += (layer->core ? 2 : 5) * o->out * o->a;
 }

@@ -99,8 +99,8 @@ bool hm__model_in_buckets(const struct hm_model *m, const struct hm_transfer *t)
 /* Returns the number of bytes of a worker's memory that training can use; NaN if unknown. */
 double hm__model_memory_limit(const struct hm_model *m);
 /*
- * Returns the seconds in which a worker computes one pass over `batch` samples of a network of
- * which only totals are known.
+ * Returns the time in seconds that a worker needs for one pass over `batch` samples, if only the
+ * totals of the network are known.
  */
 double hm__model_totals_time(const struct hm_model *m, double batch);
 /* Computes the time of a step on the slowest of n workers, in seconds and without communication,

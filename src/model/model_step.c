@@ -1,7 +1,7 @@
 /*
  * Models a job whose step times are computed from operations: a network with layers on an
- * accelerator that the catalog describes. For jobs that state flops or an efficiency themselves,
- * the times of layers at that rate are used (layer_time.c).
+ * accelerator that the catalog describes. If a job specifies its own flops or efficiency, the times
+ * of layers at that rate are used (layer_time.c).
  */
 #include "model_step.h"
 
@@ -15,10 +15,10 @@
 static const double BUCKET_BYTES = 25e6;
 
 /*
- * What the other operations of a network take if only its totals are known. Normalisations,
- * activations and copies move about one byte for every TOTALS_FLOP flop of training in 16 bits, and
- * an eager host needs at least TOTALS_HOST_S to launch a step. The spread of the errors over
- * the steps on one worker in data/steps.csv is about the same with 20 to 40 flop per byte.
+ * Costs of normalisations, activations and copies if only the totals of a network are known. They
+ * move about one byte for every TOTALS_FLOP flop of training in 16 bits, and an eager host needs at
+ * least TOTALS_HOST_S seconds to launch a step. With 20 to 40 flop per byte, the errors on the
+ * single-worker steps in data/steps.csv have about the same spread.
  */
 static const double TOTALS_FLOP = 25, TOTALS_HOST_S = 0.015;
 
@@ -196,8 +196,10 @@ int hm__model_table_send(const struct hm_model *m, double n, double b, double pa
     }
     double computed = (parts->forward_s + parts->backward_s) / speed;
     double sending = fmin(ret_sent->latency_s + ret_sent->bandwidth_s, parts->backward_s / speed);
-    /* Kernels of collectives take processors and memory bandwidth from kernels that compute, so the
-     * step is longer by a share of the time of sending. */
+    /*
+     * Kernels of collectives take processors and memory bandwidth from kernels that compute, so the
+     * step takes longer, by a share of the communication time.
+     */
     ret_sent->end_s =
         fmax(ret_sent->end_s, computed + k->contention * sending) + parts->update_s / speed;
     /* Only the last pass sends gradients; the earlier passes add their computation time. */

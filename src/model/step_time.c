@@ -54,8 +54,8 @@ struct hm_step_table {
     double last_batch;
     const struct hm_step_parts *last;
     /*
-     * Different sizes of buckets, and for each bucket the index of its size: equal buckets take
-     * equal times, and most layers of a network have the same size as another layer.
+     * Different sizes of buckets, and the index of the size of each bucket. Buckets of equal size
+     * take equal times, and most layers of a network have the same size as another layer.
      */
     double sizes[HM_BUCKETS_MAX];
     size_t size_count, size_of[HM_BUCKETS_MAX];

@@ -117,8 +117,8 @@ int hm__way_steps(const struct hm_way *way, const struct hm_job *job, struct hm_
         return job->graph ? HM_E_CONFLICT : HM_E_MISSING;
     }
     if (way->platform == HM_PLATFORM_PIPELINE) {
-        *ret_count = 0; /* The messages are determined by the placement of the layers, so there are
-                           no other steps. */
+        *ret_count = 0; /* The placement of the layers determines the messages, so there are no
+                           other steps. */
         return 0;
     }
     *ret_count = way->platform == HM_PLATFORM_DRIVER ? 2 : 1;

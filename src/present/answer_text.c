@@ -105,7 +105,7 @@ void hm__render_notes(struct hm_text *out, const char *const *notes, size_t coun
 
 /*
  * Appends the probability that the recommended number of workers is nearly as good as the best,
- * which depends on how well the runs determine the curve.
+ * which depends on how precisely the runs determine the curve.
  */
 static void answer_say_sure(struct hm_text *out, const struct hm_answer *a,
                             const struct hm_style *style)

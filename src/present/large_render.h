@@ -22,8 +22,8 @@ enum { HM_LARGE_PARTS = 11 };
 void hm__large_list_parts(const struct hm_large_step *step,
                           struct hm_large_part parts[HM_LARGE_PARTS]);
 /*
- * Returns what would make a component of the recommended step shorter. For matrix products, this is
- * a lower precision only if the devices support one.
+ * Returns a change that would make a component of the recommended step shorter. For matrix
+ * products, this is a lower precision only if the devices support one.
  */
 const char *hm__large_part_help(const struct hm_large_answer *answer,
                                 const struct hm_large_part *part);

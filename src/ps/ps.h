@@ -71,8 +71,8 @@ void hm__ps_server_free(struct hm_ps_server *server);
 int hm__ps_client_new(struct hm_comm *world, const struct hm_ps_layout *layout,
                       struct hm_ps **ret_ps, struct hm_err *err);
 /*
- * Sends the increments that have not been sent yet, if `push` is true, and notify the servers that
- * this worker has returned.
+ * Sends the increments that have not been sent yet, if `push` is true, and notifies the servers
+ * that this worker has returned.
  */
 void hm__ps_client_end(struct hm_ps *ps, bool push);
 void hm__ps_client_free(struct hm_ps *ps);

@@ -288,8 +288,10 @@ static int documents_take(struct hm_arena *arena, const struct hm_request_field 
     return documents_add(arena, member, (struct hm_document){.name = piece}, err);
 }
 
-/* Adds an assignment, a condition or a term. Each of them may look at all others or at all rows, so
- * their number is limited. */
+/*
+ * Adds an assignment, a condition or a term. Processing one of them may require a pass over all
+ * others or over all rows, so their number is limited.
+ */
 static int pair_add(struct hm_arena *arena, const struct hm_request_field *f, void *member,
                     const char *text, struct hm_err *err)
 {

@@ -41,7 +41,7 @@ static bool local_is_pipe(const char *path)
 
 /*
  * Returns whether a file was written by another tool. The answer is false for a pipe, because
- * looking at its beginning would consume it; a pipe must contain a table.
+ * reading its beginning would consume it; a pipe must contain a table.
  */
 static bool local_is_foreign(const struct hm_import_from *from)
 {

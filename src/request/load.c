@@ -250,8 +250,8 @@ static int keep_job_keys(struct hm_call *call, const struct hm_cluster *job, str
 {
     const struct hm_slowness *slow = &c->slowness;
     /*
-     * A single accelerator is limited to one node only because it has no fabric. Therefore, it
-     * receives the fabric of the job's cluster, even if that fabric is only a default.
+     * A single accelerator is limited to one node only because it has no fabric. Therefore, it is
+     * given the fabric of the job's cluster, even if that fabric is only a default.
      */
     const bool alone = hm__cluster_is_alone(c);
     const bool joined = alone && job->fabric.bandwidth_bytes_per_s > 0;

@@ -129,8 +129,8 @@ struct hm_loaded_traces {
 };
 
 /*
- * If the request has a single document and it is a stored fit, load this fit; otherwise load traces
- * and fit them.
+ * Loads the stored fit if the only document of the request is one; otherwise loads traces and fits
+ * them.
  */
 int hm__load_convergence(struct hm_call *call, const struct hm_trace_fields *fields,
                          struct hm_loaded_traces *ret_loaded, struct hm_err *err);

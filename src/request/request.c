@@ -359,8 +359,10 @@ int hm__request_budget(const struct hm_verb *verb, int rc, struct hm_err *err)
     return rc;
 }
 
-/* Returns the name of the first document that a request gives; NULL if it gives none. Until a check
- * of the budget names another field, the work depends on its size. */
+/*
+ * Returns the name of the first document that a request gives; NULL if it gives none. The error
+ * about a spent budget names this document, unless a check of the budget has named another field.
+ */
 static const char *first_document(const struct hm_request *r)
 {
     for (size_t i = 0; i < r->verb->field_count; i++) {

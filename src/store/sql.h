@@ -45,8 +45,8 @@ struct hm_sql {
                  struct hm_err *err);
     /*
      * Returns the id of the last run that a statement without RETURNING has inserted. If the
-     * statement has inserted all its runs, their ids are consecutive. NULL: the ids are known only
-     * by RETURNING.
+     * statement has inserted all its runs, their ids are consecutive. The pointer is NULL if only
+     * RETURNING gives the ids.
      */
     int64_t (*last_insert)(void *connection);
 

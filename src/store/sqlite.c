@@ -300,8 +300,8 @@ static int step_rows(struct sqlite *c, struct statement *s, hm_sql_row *row, voi
 }
 
 /*
- * Fails if the file was removed or replaced after it was opened: what is read would be out of date,
- * and what is written would be lost. The server then opens the file again.
+ * Fails if the file was removed or replaced after it was opened, because reads would return old
+ * data, and writes would be lost. The server then opens the file again.
  */
 static int check_place(struct sqlite *c, struct hm_err *err)
 {
@@ -318,7 +318,7 @@ static int sqlite_query(void *connection, const char *sql, const struct hm_sql_v
 {
     struct sqlite *c = connection;
     struct statement *s;
-    /* Inside a transaction, the file was checked at its begin. */
+    /* Inside a transaction, the file was already checked when the transaction began. */
     int rc = sqlite3_get_autocommit(c->db) ? check_place(c, err) : 0;
 
     if (rc == 0)

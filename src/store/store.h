@@ -47,7 +47,7 @@ enum { HM_STORE_WAITING = 1024 };
 /*
  * Adds the waiting runs to the indexes if there are at least HM_STORE_WAITING; `added` is the
  * number of runs that were committed since the last call. Errors are not reported: if the function
- * fails, the runs wait for the next call.
+ * fails, the next call adds the runs.
  */
 void hm__store_place(struct hm_store *store, size_t added);
 /*
@@ -67,21 +67,21 @@ int hm__store_place_all(struct hm_store *store, bool rebuild, struct hm_err *err
 int hm__store_add_begun(struct hm_store *store, struct hm_store_batch *batches, size_t count,
                         struct hm_err *err);
 
-/* A run that has an id but was not inserted yet. */
+/* A run that has an id but has not been inserted yet. */
 struct hm_group_run {
     int64_t id;
     struct hm_sql_value *cells; /* Values of the run, followed by their strings; owned. */
 };
 
 /*
- * A transaction to which many callers add a few runs each. Its runs are inserted several at once;
- * until then they wait here, with the ids that they will have.
+ * A transaction to which many callers add a few runs each. Several runs are inserted by one
+ * statement; until then, they are stored here with their ids.
  */
 struct hm_store_group {
     struct hm_store *store;
     struct hm_group_run waiting[HM_GROUP_RUNS];
     size_t count;
-    int64_t last_id; /* The largest id that any run has had; -1: not known. */
+    int64_t last_id; /* The largest id that any run has had; -1 if not known. */
     size_t added;    /* Number of new runs. */
     size_t runs;     /* Number of all runs. */
     /* Time at which the transaction began; it is stored for runs without a time. */
@@ -90,13 +90,13 @@ struct hm_store_group {
 
 /* Begins a transaction; hm__store_group_end must follow unless this function fails. */
 int hm__store_group_begin(struct hm_store_group *group, struct hm_store *store, struct hm_err *err);
-/* Adds a batch like hm_store_add_batches. After an error, end the transaction. */
+/* Adds a batch like hm_store_add_batches. The caller must end the transaction after an error. */
 int hm__store_group_add(struct hm_store_group *group, struct hm_store_batch *batch,
                         struct hm_err *err);
 /*
  * Commits the transaction if `rc` is 0, and rolls it back otherwise. Returns `rc` or the error of
- * the commit. Only after this function has returned 0, the runs are on disk. hm__store_place must
- * then be called some time later, with the number of runs.
+ * the commit. The runs are on disk only after this function has returned 0. The caller must later
+ * call hm__store_place with the number of runs.
  */
 int hm__store_group_end(struct hm_store_group *group, int rc, struct hm_err *err);
 

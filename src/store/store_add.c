@@ -231,8 +231,10 @@ static int take_inserted(void *context, const struct hm_sql_value *cells, size_t
     return 0;
 }
 
-/* Finds those of several runs that an INSERT statement has added, if the store had some of them
- * already. New runs have ids above `before`. */
+/*
+ * Finds the runs that an INSERT statement has added, if the store already had some of the runs in
+ * the statement. New runs have ids above `before`.
+ */
 static int find_inserted(struct adding *a, struct inserted_runs *g, int64_t before,
                          struct hm_err *err)
 {
@@ -244,14 +246,14 @@ static int find_inserted(struct adding *a, struct inserted_runs *g, int64_t befo
         r->is_new = rc == 0 && r->id > before;
         for (size_t k = 0; r->is_new && k < i; k++)
             r->is_new =
-                g->runs[k].id != r->id; /* Of two runs with one key, only the first is new. */
+                g->runs[k].id != r->id; /* Of two runs with the same key, only the first is new. */
     }
     return rc;
 }
 
 /*
  * Stores the ids of the runs that an INSERT statement without RETURNING has added. `changed` is
- * their number, and `before` the largest id before.
+ * their number, and `before` is the largest id before the statement.
  */
 static int number_inserted(struct adding *a, struct inserted_runs *g, int64_t changed,
                            int64_t before, struct hm_err *err)

@@ -17,7 +17,7 @@ enum {
 /* Sets the HM_RUN_CELLS values of a run; a run without a time is given the time `now`. */
 void hm__run_cells(const struct hm_stored *run, const char *now, struct hm_sql_value *cells);
 
-/* What an INSERT statement stores for each run in addition to the values above. */
+/* The values that an INSERT statement stores for each run in addition to the values above. */
 enum {
     HM_INSERT_IDS = 1, /* The id, which is the first parameter of each run. */
     HM_INSERT_WAITING =

@@ -1,10 +1,10 @@
 /*
  * Adds the runs of many callers in one transaction. A statement that inserts a run opens the table
- * and each of its indexes, which takes longer than the insertion itself. So a run gets its id at
- * once, which its caller needs, and is inserted later together with other runs. The transaction
- * excludes other writers, so nothing else takes this id.
+ * and each of its indexes, which takes longer than the insertion itself. Therefore, a run is given
+ * its id at once, because its caller needs it, and is inserted later together with other runs. The
+ * transaction excludes other writers, so no other run can have this id.
  *
- * Runs that the store has already, runs without a key and runs with samples are added at once
+ * Runs that are already in the store, runs without a key and runs with samples are added at once
  * (store_add.c).
  */
 #include <string.h>
@@ -30,7 +30,7 @@ int hm__store_group_begin(struct hm_store_group *g, struct hm_store *store, stru
 /* ---- inserting --------------------------------------------------------------------------------
  */
 
-/* Inserts 2^power runs that wait, from the number `first` on. */
+/* Inserts 2^power waiting runs, starting with the run at index `first`. */
 static int insert_runs(struct hm_store_group *g, size_t power, size_t first, struct hm_err *err)
 {
     struct hm_text *sql = &g->store->insert_group[power];
@@ -58,7 +58,7 @@ static void forget_waiting(struct hm_store_group *g)
     g->count = 0;
 }
 
-/* Inserts all runs that wait, by as few statements as possible. */
+/* Inserts all waiting runs, with as few statements as possible. */
 static int insert_waiting(struct hm_store_group *g, struct hm_err *err)
 {
     int rc = 0;
@@ -75,7 +75,7 @@ static int insert_waiting(struct hm_store_group *g, struct hm_err *err)
 /* ---- adding -----------------------------------------------------------------------------------
  */
 
-/* Returns the values of a run with copies of its strings, or NULL without memory. */
+/* Returns the values of a run with copies of its strings, or NULL if memory runs out. */
 static struct hm_sql_value *copy_cells(const struct hm_stored *run, const char *now)
 {
     struct hm_sql_value cells[HM_RUN_CELLS], *copy;
@@ -111,7 +111,7 @@ static bool key_waits(const struct hm_store_group *g, const char *key)
     return false;
 }
 
-/* Finds out whether a run is new and may wait. */
+/* Determines whether a run is new and may be inserted later. */
 static int check_run(struct hm_store_group *g, const struct hm_stored *run, bool *ret_waits,
                      struct hm_err *err)
 {
@@ -126,7 +126,7 @@ static int check_run(struct hm_store_group *g, const struct hm_stored *run, bool
     return rc;
 }
 
-/* Gives a new run an id, and keeps it until it is inserted. */
+/* Gives a new run an id, and stores the run until it is inserted. */
 static int keep_run(struct hm_store_group *g, const struct hm_stored *run, int64_t *ret_id,
                     struct hm_err *err)
 {
@@ -146,7 +146,7 @@ static int keep_run(struct hm_store_group *g, const struct hm_stored *run, int64
     return rc;
 }
 
-/* Adds a whole batch at once, after the runs that wait. */
+/* Adds a whole batch at once, after the waiting runs. */
 static int add_at_once(struct hm_store_group *g, struct hm_store_batch *batch, struct hm_err *err)
 {
     int rc = insert_waiting(g, err);

@@ -77,8 +77,10 @@ static int send_many(const struct hm_run_sink *sink, struct hm_store_batch batch
     return send_with_ids(sink, batch, ids, added, err);
 }
 
-/* Sends a batch of at most BATCH_RUNS runs to the store, and stores the ids of these runs. A small
- * batch does not touch the many pages of the large array. */
+/*
+ * Sends a batch of at most BATCH_RUNS runs to the store, and stores the ids of these runs. A small
+ * batch uses a small array, so that it does not touch the many pages of the large one.
+ */
 static int send_batch(const struct hm_run_sink *sink, struct hm_store_batch batch,
                       struct hm_added *added, struct hm_err *err)
 {
@@ -138,7 +140,7 @@ static uint64_t hash_run(const struct hm_stored *run)
 
 /*
  * Hashes a run with its samples, because two runs of one algorithm on the same number of workers
- * may differ only in their samples. Without samples the hash is that of the columns.
+ * may differ only in their samples. Without samples, it is the hash of the columns.
  */
 static uint64_t hash_samples(const struct hm_stored *run)
 {

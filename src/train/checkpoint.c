@@ -151,8 +151,8 @@ static int writer_put(struct checkpoint_writer *writer, const void *data, size_t
 }
 
 /*
- * On rank 0: write its own values of an array, then the values of the other ranks in the order of
- * the ranks.
+ * Called on rank 0: writes the values of rank 0 in an array, then the values of the other ranks in
+ * ascending order.
  */
 static int writer_put_array(struct checkpoint_writer *writer, struct hm_comm *comm,
                             const struct hm_part *part, struct hm_err *err)
@@ -174,7 +174,7 @@ static int writer_put_array(struct checkpoint_writer *writer, struct hm_comm *co
     return rc;
 }
 
-/* On the other ranks: send the values of an array to rank 0. */
+/* Called on the other ranks: sends the values of an array to rank 0. */
 static void checkpoint_send_array(struct hm_comm *comm, const struct hm_part *part)
 {
     double left = (double)part->count;
@@ -199,7 +199,7 @@ static int writer_sync_folder(const char *path)
     return rc;
 }
 
-/* Syncs the temporary file to disk and rename it to its final name. */
+/* Syncs the temporary file to disk and renames it to its final name. */
 static int writer_finish(struct checkpoint_writer *writer, struct hm_err *err)
 {
     if (!writer->file)
@@ -299,7 +299,7 @@ static int checkpoint_refuse(struct hm_err *err, const char *path, int line, con
     return rc;
 }
 
-/* Refuses a file that has wrong contents or could not be read. */
+/* Fails because a file has wrong contents or could not be read. */
 static int checkpoint_refuse_read(FILE *file, struct hm_err *err, const char *path, int line,
                                   const char *why)
 {
@@ -578,8 +578,8 @@ static int reader_check_end(struct checkpoint_reader *reader, struct hm_err *err
 }
 
 /*
- * On rank 0: read its own values of an array, then read the values of the other ranks and send
- * them.
+ * Called on rank 0: reads the values of rank 0 in an array, then reads the values of the other
+ * ranks and sends them.
  */
 static int reader_get_array(struct checkpoint_reader *reader, struct hm_comm *comm,
                             const struct hm_part *part, double before, struct hm_err *err)
@@ -629,7 +629,10 @@ static int checkpoint_open(struct checkpoint_reader *reader, const struct hm_run
     return rc ? rc : header_read(reader, run, identity, adopt, c, head, err);
 }
 
-/* If the algorithm has dual variables and the file does not contain them, derive them from w. */
+/*
+ * Derives the dual variables from w if the algorithm has dual variables and the file does not
+ * contain them.
+ */
 static void checkpoint_complete(struct hm_run *run, const struct checkpoint_contents *c,
                                 const struct checkpoint_header *head)
 {

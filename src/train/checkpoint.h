@@ -23,9 +23,9 @@ int hm__checkpoint_save(const char *path, struct hm_run *run, const char *identi
 int hm__checkpoint_load(const char *path, struct hm_run *run, const char *identity,
                         struct hm_train_totals *ret_totals, struct hm_err *err);
 /*
- * Like hm__checkpoint_load, but a checkpoint of another algorithm is also accepted: w and the dual
- * variables are loaded, and the rest of the state keeps its initial values. If only the algorithm
- * of this run has dual variables, they are derived from w (hm__run_derive_dual).
+ * Same as hm__checkpoint_load, but a checkpoint of another algorithm is also accepted: w and the
+ * dual variables are loaded, and the rest of the state keeps its initial values. If only the
+ * algorithm of this run has dual variables, they are derived from w (hm__run_derive_dual).
  */
 int hm__checkpoint_adopt(const char *path, struct hm_run *run, const char *identity,
                          struct hm_train_totals *ret_totals, struct hm_err *err);

@@ -218,7 +218,7 @@ double hm__run_full(struct hm_run *run, const double *w);
  * gradients in run->gradient. The floating-point operations are counted.
  */
 double hm__run_part(struct hm_run *run, const double *w, const uint32_t *list, size_t count);
-/* Like hm__run_part, but adds the gradients to the gradients in run->gradient. */
+/* Same as hm__run_part, but adds the gradients to the gradients in run->gradient. */
 double hm__run_add(struct hm_run *run, const double *w, const uint32_t *list, size_t count);
 /*
  * Converts run->gradient from a sum over `rows` rows to the mean gradient: divides by `rows` and

@@ -95,8 +95,8 @@ bool hm__cluster_compiles(const struct hm_cluster *cluster);
 /* Sets the same defaults as hm_job_new; the job takes ownership of the arena `memory`. */
 void hm__job_init(struct hm_job *job, void *memory);
 /*
- * If a job has a network and no description of its communication, assume the best all-reduce of
- * gradients.
+ * Assumes the best all-reduce of gradients if the job has a network and no description of its
+ * communication.
  */
 int hm__job_assume_allreduce(struct hm_job *job, struct hm_err *err);
 /* Returns the line number of a row of the table in its file; 0 if line numbers are unknown. */

@@ -11,7 +11,7 @@ enum hm_large_outcome {
     HM_LARGE_RAN,
     HM_LARGE_OOM,    /* According to the source, the run failed because it exceeded the memory. */
     HM_LARGE_FAILED, /* The run crashed, probably for lack of memory. */
-    HM_LARGE_TIMED,  /* It ran, but what it kept in memory is not known. */
+    HM_LARGE_TIMED,  /* The run succeeded, but it is not known what it kept in memory. */
 };
 
 struct hm_large_row {
@@ -20,9 +20,11 @@ struct hm_large_row {
     const char *device;  /* Name of the accelerator in the catalog. */
     struct hm_node node; /* Properties of the accelerator, such as its rates and its memory. */
     double per_node;     /* Number of workers in one node. */
-    /* Lengths of the axes of a torus that links the workers of a node; all 0: no torus. */
+    /*
+     * Lengths of the axes of a torus that links the workers of a node; all 0 if there is no torus.
+     */
     double torus[HM_TORUS_AXES];
-    /* Network bandwidth of one node in bytes per second; NaN: not stated. */
+    /* Network bandwidth of one node in bytes per second; NaN if not stated. */
     double network_bytes_per_s;
     struct hm_transformer network;
     /* Data and software of the step; work.network points to `network` of this row. */

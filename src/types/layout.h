@@ -90,11 +90,11 @@ int hm__layout_check(const struct hm_layout *layout, const struct hm_large_work 
                      struct hm_err *err);
 
 /*
- * Largest number of layers that may be missing for chunks of equal size: embedding, output head and
- * a layer that predicts further tokens take their places, as in Llama 3.1 (126 layers) and
+ * Largest number of layers that may be missing for chunks of equal size: the embedding, the output
+ * head and a layer that predicts further tokens take their places, as in Llama 3.1 (126 layers) and
  * DeepSeek-V3 (61).
  */
 enum { HM_LAYERS_WEIGHED = 3 };
-/* Returns how many layers are missing for `chunks` chunks of equal size. */
+/* Returns the number of layers that are missing for `chunks` chunks of equal size. */
 double hm__layout_missing(double layers, double chunks);
 #endif

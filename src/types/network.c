@@ -114,7 +114,7 @@ static int check_layers(const struct hm_layer *layers, size_t count, int depth, 
     return rc;
 }
 
-/* Checks a shape whose field is `field`. */
+/* Checks a shape; `field` is the name of its field in error messages. */
 static int check_shape(const struct hm_shape *shape, const char *field, struct hm_err *err)
 {
     const struct {

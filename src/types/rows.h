@@ -57,7 +57,7 @@ bool hm__rows_copy(struct hm_rows *rows, const struct hm_rows *from, size_t i);
 size_t hm__rows_entries(const struct hm_rows *rows);
 /* Returns the number of bytes that the rows use, without unused capacity. */
 double hm__rows_bytes(const struct hm_rows *rows);
-/* Removes all rows, but keep the allocated memory for additional rows. */
+/* Removes all rows, but keeps the allocated memory for additional rows. */
 void hm__rows_clear(struct hm_rows *rows);
 void hm__rows_release(struct hm_rows *rows);
 

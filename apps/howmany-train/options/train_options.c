@@ -593,8 +593,8 @@ static const char *option_applies_to(const struct train_options *o, int option)
 static const char *option_algorithms(const struct train_options *o, int option)
 {
     /*
-     * Placeholder for belief propagation, which has no algorithm: none of these options apply to
-     * it.
+     * This entry represents belief propagation, which has no algorithm; none of these options apply
+     * to it.
      */
     static const struct hm_algorithm none;
     const struct hm_algorithm *a = o->algorithm ? o->algorithm : &none;

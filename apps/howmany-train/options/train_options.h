@@ -159,7 +159,7 @@ int train_labels_check(const struct train_options *options, const struct hm_data
                        struct hm_err *err);
 struct hm_labels train_labels(const struct train_options *options,
                               const struct hm_data_shape *shape);
-/* Write the scaling of the features, such as "none" or "divide:255", to `text`; returns `text`. */
+/* Writes the scaling of the features, such as "none" or "divide:255", to `text`; returns `text`. */
 enum { TRAIN_SCALE_TEXT = 64 };
 const char *train_scale_text(const struct hm_scale *scale, char text[TRAIN_SCALE_TEXT]);
 /* Returns whether the rows are stored in sparse form. */

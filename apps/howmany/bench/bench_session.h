@@ -74,8 +74,10 @@ bool bench_row_matches(const struct bench_session *session, const struct hm_runs
 
 /* ---- choosing runs (bench_design.c) ---- */
 
-/* Implements --design: choose and execute runs until the prediction is precise enough or the budget
- * is spent. */
+/*
+ * Implements --design: chooses and executes runs until the prediction is precise enough or the
+ * budget is spent.
+ */
 int bench_run_design(struct bench_session *session);
 
 /* ---- results (bench_output.c) ---- */

@@ -12,12 +12,12 @@ struct calibrate_device;
 
 struct calibrate_ops {
     /*
-     * Prepare an operation: set up buffers and descriptors, and do one warm-up run. Returns 1 if
-     * the operation can be run, 0 if the device or its libraries do not support it, or a negative
-     * error code.
+     * Prepares an operation: sets up buffers and descriptors, and does one warm-up run. Returns 1
+     * if the operation can be run, 0 if the device or its libraries do not support it, or a
+     * negative error code.
      */
     int (*prepare)(struct calibrate_device *device, const struct hm_timing *op, struct hm_err *err);
-    /* Run the prepared operation `times` times; *ret_seconds is the total time of these runs. */
+    /* Runs the prepared operation `times` times; *ret_seconds is the total time of these runs. */
     int (*run)(struct calibrate_device *device, const struct hm_timing *op, size_t times,
                double *ret_seconds, struct hm_err *err);
     void (*close)(struct calibrate_device *device);

@@ -47,8 +47,10 @@ struct cuda_conv {
                     int dilation_w, int mode, int type);
     int (*conv_math)(void *conv, int math);
     int (*conv_destroy)(void *conv);
-    /* Functions of the three passes (forward, gradient of the input, gradient of the weights):
-     * choose an algorithm, return its workspace size, and run it. */
+    /*
+     * Functions of the three passes (forward, gradient of the input, gradient of the weights): one
+     * chooses an algorithm, one returns its workspace size, and one runs it.
+     */
     int (*choose[3])(void *handle, void *a, void *b, void *conv, void *c, int wanted, int *found,
                      struct conv_choice *choices);
     int (*workspace[3])(void *handle, void *a, void *b, void *conv, void *c, int algorithm,

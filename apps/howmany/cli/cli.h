@@ -175,8 +175,10 @@ void cli_progress_step(struct cli_progress *progress, size_t done);
 /* Shows a string instead of counts, at most five times per second. */
 void cli_progress_say(struct cli_progress *progress, const char *text);
 void cli_progress_end(struct cli_progress *progress); /* Clears the line that shows progress. */
-/* Also show the progress on the server's web page, under the name of the command. `title` says what
- * runs. cli_progress_close ends this; it need not be called when the program exits. */
+/*
+ * Also shows the progress on the server's web page, under the name of the command. `title` says
+ * what runs. cli_progress_close removes it; this call is not needed when the program exits.
+ */
 void cli_progress_list(struct cli_progress *progress, const char *title);
 void cli_progress_close(struct cli_progress *progress);
 
@@ -201,9 +203,9 @@ int cli_write_file(const char *path, const char *text, size_t length);
  * it to SI units. Returns 0, or EXIT_USAGE with a message.
  */
 int cli_quantity(const char *name, const char *text, struct hm_dim dim, double *value);
-/* Like cli_quantity, but reads a whole number from `least` to `most`. */
+/* Same as cli_quantity, but reads a whole number from `least` to `most`. */
 int cli_whole(const char *name, const char *text, double least, double most, double *value);
-/* Like cli_quantity, but the value must be above 0. */
+/* Same as cli_quantity, but the value must be above 0. */
 int cli_positive(const char *name, const char *text, struct hm_dim dim, double *value);
 
 /*

@@ -375,7 +375,7 @@ static int confine_files(const struct serve_state *s)
     return http_confine_files(files, 2, &err) ? cli_report(&err) : 0;
 }
 
-/* Tells the user why startup takes long: about one second per 400 MB. */
+/* Tells the user why startup takes long; it takes about one second per 400 MB. */
 static void announce_check(const char *store)
 {
     struct stat file;

@@ -69,14 +69,14 @@ void validate_curves_release(struct validate_curves *f);
 struct validate_result validate_curve_predict(const struct validate_curve *c,
                                               const struct hm_fit_rule *rule, double level);
 
-/* Implements howmany validate --fits: fit the curves in the folder data/scaling, predict the times
- * on the largest numbers of workers and print the errors. Returns an exit code; it is a usage error
- * if `data` is NULL. */
+/* Implements howmany validate --fits: fits the curves in the folder data/scaling, predicts the
+ * times on the largest numbers of workers and prints the errors. Returns an exit code; it is a
+ * usage error if `data` is NULL. */
 int validate_fits(const char *data, bool json, const struct hm_catalog *catalog);
 
 /*
  * Checks the headline rule on the built-in examples and on the given job files. If `data` is not
- * NULL, also print how accurate the answers are for sources that were not used to choose the rule
+ * NULL, also prints how accurate the answers are for sources that were not used to choose the rule
  * of the fits: errors, coverage and interval widths by source, and how reliable the stated
  * probabilities are. Returns an exit code; it is EXIT_NO_ANSWER if the headline rule does not hold.
  */

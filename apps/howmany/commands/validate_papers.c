@@ -3,7 +3,7 @@
  * holds a statement, its published value and how this program computes the value (`kind` and
  * `what`):
  *
- *   workers    best number of workers by Anwar's runs:      BATCH LATENCY SMALLEST_N
+ *   workers    best number of workers in Anwar's runs:      BATCH LATENCY SMALLEST_N
  *   rate       samples per second of a framework:           FRAMEWORK NETWORK CONSISTENCY BATCH
  *   ratio      quotient of two rates:                        RATE / RATE
  *   iterative  speedup of n workers over n - i workers:      EXAMPLE N I

@@ -59,8 +59,8 @@ void validate_headlines_text(struct hm_text *out, const struct validate_headline
 void validate_headlines_json(struct hm_json *json, const struct validate_headlines *h);
 
 /*
- * For every curve, fit the runs on the smaller half of its numbers of workers with the rule of its
- * source, make a plan, and compare the plan with the measurements on all numbers of workers.
+ * For every curve, fits the runs on the smaller half of its numbers of workers with the rule of its
+ * source, makes a plan, and compares the plan with the measurements on all numbers of workers.
  * `rules` has one rule for each curve.
  */
 void validate_plans_make(const struct validate_curves *curves,

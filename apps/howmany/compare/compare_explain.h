@@ -6,7 +6,7 @@
 #include "compare_result.h"
 
 /*
- * Adds the published speeds (in samples per second) of a task on a platform to the text, if there
+ * Adds the published speeds (in samples per second) of a task on a platform to the text if there
  * are any, such as "TensorFlow 403, 443 (batch 500), MXNet 19277".
  */
 void compare_add_published(struct hm_text *out, const struct compare_task *task,

@@ -245,9 +245,11 @@ static size_t search_route(const struct http_request *r)
     return first;
 }
 
-/* Returns the index of the route for a path and a method. If only the path matches, returns the
- * first route with that path; if no path matches, returns ROUTES. The result is noted, because
- * several functions need it for each request. */
+/*
+ * Returns the index of the route for a path and a method. If only the path matches, returns the
+ * first route with that path; if no path matches, returns ROUTES. The index is stored in the
+ * request, because several functions need it.
+ */
 static size_t find_route(const struct http_request *r)
 {
     size_t none = 0, *note = r->note ? r->note : &none;

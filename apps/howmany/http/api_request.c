@@ -55,8 +55,10 @@ static int check_key(const struct api_verb *how, const char *key, struct hm_err 
 /* ---- path and query ----------------------------------------------------------------------------
  */
 
-/* For each {name} in the pattern of the route, set the field with this name to the text at the same
- * position in the path. */
+/*
+ * For each {name} in the pattern of the route, sets the field with this name to the text at the
+ * same position in the path.
+ */
 static int read_path(struct hm_request *request, const char *pattern, const char *path,
                      struct hm_err *err)
 {

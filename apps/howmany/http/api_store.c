@@ -42,7 +42,8 @@ struct api_store {
     struct queued_batch *first, **last;
     pthread_mutex_t writing; /* Protects `own`, its transactions and `unplaced`. */
     struct hm_store *own;    /* Connection for writing; NULL if it is not open. */
-    size_t unplaced;         /* Number of runs of groups since api_store_settle was called. */
+    size_t unplaced;         /* Number of runs that groups have added since the last call of
+                                api_store_settle. */
     atomic_ullong commits, runs, failures;
     atomic_bool healthy;
 };
@@ -345,8 +346,10 @@ void api_store_settle(struct api_store *s)
 
 /* ---- opening and closing --------------------------------------------------------------------- */
 
-/* Starts the writing thread with all signals blocked: a signal that ends the server must reach the
- * thread that waits for it, also if it comes before that thread waits. */
+/*
+ * Starts the writing thread with all signals blocked, because a signal that ends the server must
+ * reach the thread that waits for it, even if the signal arrives before that thread waits.
+ */
 static int start_writer(struct api_store *s, struct hm_err *err)
 {
     sigset_t all, before;

@@ -29,9 +29,9 @@ void api_store_free(struct api_store *store);
 struct api_store_group {
     void *context;
     size_t count; /* Number of requests. */
-    /* Answer a request, which uses the store through `access`. */
+    /* Answers a request, which uses the store through `access`. */
     void (*answer)(void *context, size_t number, const struct hm_store_access *access);
-    /* Withdraw the answer of a request, which is then answered again. */
+    /* Withdraws the answer of a request, which is then answered again. */
     void (*withdraw)(void *context, size_t number);
 };
 
@@ -42,8 +42,10 @@ struct api_store_group {
  */
 void api_store_group(struct api_store *store, const struct api_store_group *group);
 
-/* Adds runs of earlier groups to the indexes, if there are many. This takes some time, so it is
- * called after the answers were handed over. */
+/*
+ * Adds the runs of earlier groups to the indexes, if there are many. This takes some time, so it is
+ * called after the answers have been handed over.
+ */
 void api_store_settle(struct api_store *store);
 
 /* Returns the functions through which requests use the store; valid until api_store_free. */

@@ -34,7 +34,7 @@ struct http_request {
      * the connection or too many long requests are running; may be NULL. */
     bool (*is_over)(void *data);
     void *is_over_data;
-    /* A number that the handler may change, which is 0 at first; NULL if there is none. */
+    /* Number that the handler may use for its own purposes, initially 0; NULL if there is none. */
     size_t *note;
 };
 
@@ -85,13 +85,13 @@ struct http_handler {
     /* Called to answer all requests of kind HTTP_GROUP that have arrived since the last call. */
     void (*work_group)(void *context, const struct http_request *const *requests,
                        struct http_response *const *responses, size_t count);
-    /* Called after the responses of `work_group` were handed over to be sent; may be NULL. */
+    /* Called after the responses of `work_group` have been handed over for sending; may be NULL. */
     void (*after_group)(void *context);
     /* Called to fill in the response to a request that the guard refused, or that exceeds a limit
      * of the server. */
     void (*refuse)(void *context, const struct http_request *request,
                    const struct http_verdict *verdict, struct http_response *response);
-    /* Called for the log and the metrics after the response was sent, or could not be sent. */
+    /* Called for the log and the metrics after the response has been sent or could not be sent. */
     void (*done)(void *context, const struct http_request *request,
                  const struct http_response *response, double seconds, size_t received);
     /* Called after the server refused or closed a connection without a response. */

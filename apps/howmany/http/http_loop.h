@@ -112,9 +112,9 @@ bool http_peer_send(struct http_peer *peer, char *head, size_t head_length, cons
 void http_peer_end(struct http_peer *peer, bool sending);
 void http_peer_close(struct http_peer *peer);
 /*
- * If there are more connections than the limit allows, close one that waits for its client, so that
- * `peer`, which has sent a complete request, can stay open. Returns false if no connection can be
- * closed.
+ * Closes a connection that waits for its client if there are more connections than the limit
+ * allows, so that `peer`, which has sent a complete request, can stay open. Returns false if no
+ * connection can be closed.
  */
 bool http_peer_make_room(struct http_peer *peer);
 /*
@@ -122,9 +122,11 @@ bool http_peer_make_room(struct http_peer *peer);
  * request.
  */
 void http_peer_resume(struct http_peer *peer);
-/* These functions do the same in two steps, so that several connections can be handed over before
- * their loops wake up. The first function returns the loop to wake, or NULL if the loop will wake
- * up anyway. */
+/*
+ * These two functions are the two steps of http_peer_resume, so that several connections can be
+ * handed over before their loops wake up. The first one returns the loop that must be woken, or
+ * NULL if the loop will wake up anyway.
+ */
 struct http_loop *http_peer_hand_over(struct http_peer *peer);
 void http_loop_wake(struct http_loop *loop);
 

@@ -8,8 +8,8 @@
 struct http_pool;
 
 /*
- * Numbers of threads of a pool. At most `quick` tasks run at the same time, plus at most `slow`
- * tasks that were declared as long-running, so that long tasks do not block other tasks.
+ * Numbers of threads of a pool. At most `quick` tasks run at the same time, and in addition at most
+ * `slow` tasks that were declared as long-running, so that long tasks do not block other tasks.
  */
 struct http_pool_size {
     int quick, slow;

@@ -53,7 +53,7 @@ struct exchange {
     struct http_peer *peer;
     struct http_request request;
     struct http_response response;
-    size_t note; /* The number to which request.note points. */
+    size_t note; /* Number to which request.note points. */
     struct http_framing framing;
     struct http_chunks chunks;
     double started_s;
@@ -268,7 +268,7 @@ static bool run_exchanges(void **tasks, size_t count)
     const struct http_request *requests[HTTP_GROUP_MAX] = {0};
     struct http_response *responses[HTTP_GROUP_MAX] = {0};
     struct http_loop *loops[HTTP_GROUP_MAX];
-    /* The server outlasts its exchanges. */
+    /* The server is freed after all its exchanges, so it can still be used here. */
     struct http_handler *h = &exchanges[0]->server->handler;
 
     for (size_t i = 0; i < count; i++) {

@@ -69,7 +69,10 @@ static const char *date_text(void)
     return text;
 }
 
-/* A head that is being written. HTTP_WRITE_ROOM is enough for the longest head; more is cut off. */
+/*
+ * A head that is being written. HTTP_WRITE_ROOM bytes are enough for the longest head; a longer
+ * head would be truncated.
+ */
 struct head {
     char *text;
     size_t used;

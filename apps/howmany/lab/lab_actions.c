@@ -3,7 +3,7 @@
  * one machine.
  *
  * `lab run` and `lab agent` enter a node and then replace this process with the command, so that
- * signals, streams and the exit code need not be passed on.
+ * signals, streams and the exit code need not be forwarded.
  */
 #include "lab_actions.h"
 

@@ -6,8 +6,8 @@
 #include "lab_find.h"
 
 /*
- * If a part of a lab is missing, write the first missing part to `why` and return true; return
- * false if the lab is complete.
+ * Returns whether a part of a lab is missing; if so, writes the name of the first missing part to
+ * `why`.
  */
 bool lab_status_broken(const struct lab_found *found, struct hm_text *why);
 /*

@@ -423,7 +423,7 @@ static bool child_is_stuck(struct child_run *r, double now)
         return false;
     r->looked_s = now;
     r->unreaped =
-        0; /* The id is set to 0; the search below sets it again if the child still exists. */
+        0; /* The id is reset to 0; the search below sets it again if the child still exists. */
     launch_each_process(note_if_unreaped, r);
     if (r->unreaped == 0 || r->unreaped != before)
         r->unreaped_s = now;
@@ -520,7 +520,8 @@ static double timeval_seconds(struct timeval t)
     return (double)t.tv_sec + 1e-6 * (double)t.tv_usec;
 }
 
-/* Kills the remaining processes of the session, reap the command and set the results of the run. */
+/* Kills the remaining processes of the session, reaps the command and sets the results of the run.
+ */
 static void child_reap(struct child_run *r)
 {
     struct launch_child *c = r->child;

@@ -61,7 +61,7 @@ struct launch_child {
 };
 
 /*
- * Runs the command and wait for it. Returns 0 regardless of the command's exit status, and a
+ * Runs the command and waits for it. Returns 0 regardless of the command's exit status, and a
  * negative code only if a pipe, a process or memory cannot be allocated. Every process of the
  * command's session is killed before this function returns. When this process is killed, the guard
  * (guard.h) ends the session.

@@ -19,8 +19,8 @@ struct launch_frameworks *launch_frameworks_new(void);
 void launch_frameworks_free(struct launch_frameworks *frameworks);
 
 /*
- * Reads a line of output, and remember the batch if the line contains it. Returns false, and leaves
- * *ret_line unchanged, if no known framework writes such lines.
+ * Reads a line of output, and remembers the batch if the line contains it. Returns false, and
+ * leaves *ret_line unchanged, if no known framework writes such lines.
  */
 bool launch_frameworks_read(struct launch_frameworks *frameworks, const char *line,
                             struct launch_framework_line *ret_line);

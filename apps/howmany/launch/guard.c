@@ -136,8 +136,10 @@ _Noreturn static void guard_run(int own, struct duties *duties)
 
 /* ---- the guarded process -------------------------------------------------------------------- */
 
-/* In a forked copy of the process that started the guard, clear the state, because the copy has no
- * guard. */
+/*
+ * Clears the state in a forked copy of the process that started the guard, because the copy has no
+ * guard.
+ */
 static void forget_guard_of_parent(void)
 {
     if (guard.owner == 0 || guard.owner == getpid())

@@ -26,8 +26,8 @@ void launch_guard_start(void);
  */
 void launch_guard_session(pid_t session);
 /*
- * Like launch_guard_session, but called in the forked process that is about to execute the command,
- * so that the guard knows the session before the command runs.
+ * Same as launch_guard_session, but called in the forked process that is about to execute the
+ * command, so that the guard knows the session before the command runs.
  */
 void launch_guard_tell_session(pid_t session);
 
@@ -41,7 +41,9 @@ void launch_guard_drop(void (*clean)(const char *name), const char *name);
 /* Removes a folder and everything in it; a missing folder is not an error. Returns 0, or -1 with
  * the reason in errno. */
 int launch_remove_folder(const char *path);
-/* Like launch_remove_folder, but ignores errors, so that it can be passed to launch_guard_add. */
+/*
+ * Same as launch_remove_folder, but ignores errors, so that it can be passed to launch_guard_add.
+ */
 void launch_guard_remove_folder(const char *path);
 
 /* Returns a descriptor that becomes readable when the guard dies, so that launch_guard_start can be

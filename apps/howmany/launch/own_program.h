@@ -6,8 +6,8 @@
 #include "command_line.h"
 
 /*
- * Like launch_child_run, but the command is `howmany` with the given arguments. child->argv is set
- * during the call and NULL afterwards.
+ * Same as launch_child_run, but the command is `howmany` with the given arguments. child->argv is
+ * set during the call and NULL afterwards.
  */
 int launch_own_program(const struct launch_command *arguments, struct launch_child *child,
                        struct hm_err *err);

@@ -30,8 +30,8 @@ struct simgrid_platform {
  * is the peak speed at the given precision (16, 32 or 64 bits) times the efficiency. A node has one
  * full-duplex port to the network, and only the ports limit the traffic between nodes. Workers on
  * one node communicate over its link; if a node has no link, a worker and a server on the same node
- * communicate at 10 GB/s. Fails with HM_E_MISSING if a speed, network or links is needed and not
- * given.
+ * communicate at 10 GB/s. Fails with HM_E_MISSING if a speed, the network or a link is needed but
+ * not given.
  */
 int simgrid_platform_write(const char *folder, const struct hm_cluster *cluster,
                            const struct launch_ranks *ranks, int precision,

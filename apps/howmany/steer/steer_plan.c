@@ -423,8 +423,8 @@ static void offer_new_lines(const struct steer_state *state, const struct steer_
 }
 
 /*
- * If no time can be estimated, choose the run with the smallest loss. Returns false if no run can
- * continue.
+ * Chooses the run with the smallest loss, for the case that no time can be estimated. Returns false
+ * if no run can continue.
  */
 static bool choose_by_loss(const struct steer_state *state, struct steer_choice *best)
 {

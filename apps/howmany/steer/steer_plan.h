@@ -73,12 +73,11 @@ size_t steer_plan_together(const struct steer_task *task,
 bool steer_plan_next(const struct steer_state *state, const struct steer_model *model,
                      struct steer_trial *ret_trial);
 /*
- * After frame 0, if only one run is active at a time: choose a trial that starts from the
- * checkpoint with the smallest loss. The trial has another algorithm or, failing that, another
- * number of workers, for which the rate near the current loss is not known. *ret_seconds is the
- * time that the trial may take, which is a small share of the remaining time. Returns false if
- * there is no such trial, or if the current run is expected to reach the target before the trial
- * would end.
+ * Chooses a trial after frame 0, if only one run is active at a time. The trial starts from the
+ * checkpoint with the smallest loss. It has another algorithm or, failing that, another number of
+ * workers, for which the rate near the current loss is not known. *ret_seconds is the time that the
+ * trial may take, which is a small share of the remaining time. Returns false if there is no such
+ * trial, or if the current run is expected to reach the target before the trial would end.
  */
 bool steer_plan_retry(const struct steer_state *state, const struct steer_model *model,
                       const struct steer_choice *leader, struct steer_trial *ret_trial,

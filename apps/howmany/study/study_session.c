@@ -135,8 +135,10 @@ static int session_answer(struct study_session *s, enum study_verdict verdict)
     return 0;
 }
 
-/* If a run that checks the answer reached the target loss, set the time and the number of
- * iterations at which it reached the loss. */
+/*
+ * If a run that checks the answer reached the target loss, sets the time and the number of
+ * iterations at which it did so.
+ */
 static void check_compare(struct hm_study_check *check, const struct hm_trace *trace, double best,
                           double loss)
 {

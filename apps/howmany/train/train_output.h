@@ -40,7 +40,10 @@ struct train_output {
 };
 
 int train_output_begin(struct train_output *output);
-/* Callback for launch_child.line; `output` is a struct train_output. */
+/*
+ * Handles one line of output; this is the callback for launch_child.line, and `output` is a struct
+ * train_output.
+ */
 void train_output_line(void *output, const char *line, double seconds);
 /*
  * Reports that the run was restarted after the failure of a rank. `number` counts the restarts;

@@ -96,8 +96,8 @@ static double spline_at(double a, double b, double c, double d, double t)
 }
 
 /*
- * Updates the squared distances of the pixels within `reach` of a point of the path: each becomes
- * the distance to this point if that is smaller.
+ * Updates the squared distances of the pixels within `reach` of a point of the path; a distance
+ * changes only if the new one is smaller.
  */
 static void update_distances(double near[PIXELS], struct pen_point p, double reach)
 {

@@ -202,15 +202,15 @@ int hm__import_walk(const char *path,
                     struct hm_err *err);
 
 /*
- * If the path is a folder with one log that is split into several files, set `parts` of the import
- * to these files. Any other folder is an error; for a file, `parts` stays empty.
+ * Sets `parts` of the import if the path is a folder with one log that is split into several files.
+ * Any other folder is an error; for a file, `parts` stays empty.
  */
 int hm__import_parts(struct hm_imported *im, const char *path, struct hm_err *err);
 /*
- * If the contents are a zip or tar archive, or the path names a member of an archive, as in
- * "logs.zip/run/events_1", open the archive and set `parts` to the given member, the files of one
- * log, the description in a Keras model, or the only file. Any other archive is an error. If
- * standard input is not an archive, it is opened as *ret_source.
+ * Opens the archive if the contents are a zip or tar archive, or if the path names a member of an
+ * archive, as in "logs.zip/run/events_1". Sets `parts` to the given member, the files of one log,
+ * the description in a Keras model, or the only file. Any other archive is an error. If standard
+ * input is not an archive, it is opened as *ret_source.
  */
 int hm__import_archive(struct hm_imported *im, const struct hm_import_from *from,
                        struct hm_source **ret_source, struct hm_err *err);
@@ -296,8 +296,10 @@ int hm__import_next_part(struct hm_imported *im, struct hm_err *err);
  * null.
  */
 void hm__fact_count(struct hm_imported *im, const char *key, int64_t value);
-/* Like hm__fact_count, but for the integer part of a double; also writes null if it is NaN or has
- * more than 63 bits. */
+/*
+ * Same as hm__fact_count, but for the integer part of a double; NaN and numbers of more than 63
+ * bits are also written as null.
+ */
 void hm__fact_whole(struct hm_imported *im, const char *key, double value);
 
 #endif

@@ -33,7 +33,9 @@ static int find_cell(const struct hm_cells *head, const char *name)
     return -1;
 }
 
-/* Returns the delimiter of a header, which is whichever of ',', ';' and '|' occurs most often. */
+/*
+ * Returns the delimiter of a header: the character among ',', ';' and '|' that occurs most often.
+ */
 static char find_delimiter(const char *text, size_t length)
 {
     static const char candidates[] = ",;|";

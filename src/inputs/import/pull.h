@@ -64,9 +64,11 @@ bool hm__pull_skip(struct hm_pull *pull);
  * Returns false in the same cases as hm__pull_skip.
  */
 bool hm__pull_leave(struct hm_pull *pull);
-/* If the next value is a container of the given kind, enter it; otherwise skip it and return false.
- * In an object, hm__pull_key then reads each key and returns false at the end of the object; after
- * each key, its value must be read or skipped. */
+/*
+ * Enters the next value if it is a container of the given kind; otherwise skips it and returns
+ * false. In an object, hm__pull_key then reads each key and returns false at the end of the object;
+ * after each key, its value must be read or skipped.
+ */
 bool hm__pull_enter(struct hm_pull *pull, enum hm_pull_token container);
 bool hm__pull_key(struct hm_pull *pull);
 /*

@@ -78,7 +78,7 @@ static int read_number(struct importer *im, char **fields, int column, const cha
 }
 
 /*
- * Returns the machine `name`, which is added if it is new; NULL after an error. Rows of one machine
+ * Returns the machine `name`, and adds it if it is new; NULL after an error. Rows of one machine
  * are mostly consecutive, so the machine of the previous row is compared first.
  */
 static struct machine *find_machine(struct importer *im, const char *name)

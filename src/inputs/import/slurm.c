@@ -25,7 +25,7 @@ struct slurm {
     size_t state_count;
 };
 
-/* A job whose own row was read; the rows of its steps come after it. */
+/* A job whose row has been read; the rows of its steps follow. */
 struct job {
     char id[64], state[32], exit[16], partition[64];
     double elapsed, nodes, cpus, gpus, energy, cpu_time, limit, rss;

@@ -41,7 +41,7 @@ struct shape {
 
 struct program {
     struct hm_imported *im;
-    struct shape *shapes; /* Hash table of SLOTS shapes, indexed by the names of the tensors. */
+    struct shape *shapes; /* Hash table of SLOTS shapes, with the names of the tensors as keys. */
     size_t shape_count;
     double parameters, buffers, inputs, nodes, macs, unknown;
     /* Number of operations in a printed graph module, whose lines show no shapes. */

@@ -63,7 +63,9 @@ struct trace_op {
  */
 enum { TRACE_OPS = 1 << 16, TRACE_ROWS = 512 };
 struct trace_ops {
-    /* Hash table of TRACE_OPS slots, indexed by the id, owned; NULL if no operation was added. */
+    /*
+     * Hash table of TRACE_OPS slots, with the ids as keys, owned; NULL if no operation was added.
+     */
     struct trace_op *items;
     size_t count;
 };

@@ -11,8 +11,8 @@
 /* Reads the rest of the stream, at most HM_VALUE_BYTES bytes, into a string in the arena. */
 int hm__whole_text(struct hm_imported *im, char **ret_text, size_t *ret_length, struct hm_err *err);
 /*
- * Reads the rest of the stream as JSON or YAML. If the file is truncated, the tree is NULL and the
- * import is marked as partial.
+ * Reads the rest of the stream as JSON or YAML. If the file is truncated, the result is NULL, and
+ * the import is marked as partial.
  */
 int hm__whole_json(struct hm_imported *im, struct hm_value **ret_tree, struct hm_err *err);
 int hm__whole_yaml(struct hm_imported *im, struct hm_value **ret_tree, struct hm_err *err);

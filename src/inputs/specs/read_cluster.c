@@ -458,7 +458,10 @@ int hm__read_cluster(struct hm_reader *reader, const struct hm_value *value,
         rc = hm__read_map(reader, value, cluster_fields, CLUSTER_FIELDS, cluster);
     if (rc == 0)
         cluster->given = given_keys(value);
-    /* A job that states a rate itself is timed by that rate, not by a model of the accelerator. */
+    /*
+     * If a job specifies a rate, this rate determines the times, instead of a model of the
+     * accelerator.
+     */
     if ((hm__value_get(value, "flops") || hm__value_get(value, "efficiency")) &&
         !hm__value_get(value, "processors"))
         cluster->node.processors = NAN;

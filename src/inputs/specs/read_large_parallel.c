@@ -1,7 +1,7 @@
 /*
  * Reads the parts of the layout that a job for training a transformer gives. The key names of
  * Megatron, DeepSpeed, torchtitan and Hugging Face are accepted in addition to the names that
- * howmany uses. Two names for one key are refused, and so are keys that contradict each other.
+ * howmany uses. Two names for one key, and keys that contradict each other, are errors.
  */
 #include <math.h>
 #include <stddef.h>

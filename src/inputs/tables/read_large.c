@@ -37,7 +37,9 @@ struct column {
     enum large_column_kind kind;
     size_t offset;
     const char *const *choices;
-    /* How many numbers a cell holds, or at most; for COLUMN_SLASHES and COLUMN_AXES only. */
+    /*
+     * Number of numbers in a cell for COLUMN_SLASHES, and largest number of them for COLUMN_AXES.
+     */
     int count;
 };
 

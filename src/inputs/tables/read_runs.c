@@ -359,7 +359,10 @@ static int put_samples(struct run_table *t, const struct hm_value *list, int lin
 
     if (rc || (rc = hm__samples_read(t->arena, list, &t->samples[t->count], &why)) == 0)
         return rc;
-    /* A line of JSON was parsed alone, so its values do not know their line in the table. */
+    /*
+     * Each line of JSON was parsed separately, so its values do not contain their line number in
+     * the table.
+     */
     why.source[0] = '\0';
     why.line = 0;
     hm__err_at(&why, t->source, line);

@@ -24,8 +24,10 @@ enum { RAW_ROOM = 256 * 1024 };
 
 enum { HEAD_BYTES = 64 * 1024 };
 
-/* A stream that decodes to more than this many bytes and to more than this many times its size is
- * refused, because such files are often made to exhaust a reader's memory. */
+/*
+ * A stream is refused if it decodes to more than BOMB_BYTES bytes and more than BOMB_RATIO times
+ * its size, because such files are often made to exhaust a reader's memory.
+ */
 static const uint64_t BOMB_BYTES = (uint64_t)32 << 20, BOMB_RATIO = 200;
 
 struct hm_source {

@@ -44,8 +44,10 @@ int hm__source_head(struct hm_source *source, const char **ret_bytes, size_t *re
  * first read.
  */
 int hm__source_spool(struct hm_source *source, FILE *out, struct hm_err *err);
-/* Reads up to `room` bytes; *ret_length is 0 at the end. A truncated compressed file is an error,
- * and so is a file that decodes to more than 32 MiB and to more than 200 times its size. */
+/*
+ * Reads up to `room` bytes; *ret_length is 0 at the end. It is an error if a compressed file is
+ * truncated, or if it decodes to more than 32 MiB and more than 200 times its size.
+ */
 int hm__source_read(struct hm_source *source, char *buffer, size_t room, size_t *ret_length,
                     struct hm_err *err);
 /* Reads until the buffer is full or the file ends. */

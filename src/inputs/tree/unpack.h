@@ -24,10 +24,10 @@ struct hm_codec {
     size_t magic_length;
     /* Library that this build does not include; NULL if the codec is available. */
     const char *needs;
-    /* Create the state of a stream; returns NULL if memory runs out. */
+    /* Creates the state of a stream; returns NULL if memory runs out. */
     void *(*open)(void);
     /*
-     * Decode until the input is consumed or the output is full. Returns HM_E_IO if the data are
+     * Decodes until the input is consumed or the output is full. Returns HM_E_IO if the data are
      * damaged.
      */
     int (*step)(void *state, struct hm_unpack_step *step, struct hm_err *err);

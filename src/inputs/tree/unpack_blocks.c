@@ -33,12 +33,12 @@ struct block {
 struct block_format {
     size_t least; /* Number of bytes in the shortest header. */
     /*
-     * Read a header, of which `have` bytes are available; this is at least `least`. Returns the
+     * Reads a header, of which `have` bytes are available; this is at least `least`. Returns the
      * number of bytes that the header needs if it is longer, 0 if *block is complete, or a negative
      * code.
      */
     long (*parse)(const unsigned char *data, size_t have, struct block *block);
-    /* Decode the data of a block; returns false if they are damaged. */
+    /* Decodes the data of a block; returns false if they are damaged. */
     bool (*decode)(const unsigned char *data, const struct block *block, unsigned char *out);
 };
 

@@ -24,7 +24,7 @@ int hm__local_sgd_begin(struct hm_run *run, struct hm_err *err);
 void hm__local_sgd_prepare(struct hm_run *run);
 /*
  * Performs settings.passes passes over the rows of this rank, starting from run->w, with the loss
- * of each row multiplied by `weight`. Then average w over the ranks, weighted by their numbers of
+ * of each row multiplied by `weight`. Then averages w over the ranks, weighted by their numbers of
  * rows.
  */
 void hm__local_sgd_round(struct hm_run *run, double weight);

@@ -44,37 +44,40 @@ struct hm_comm;
 struct hm_comm_ops {
     void (*send)(struct hm_comm *comm, int to, const void *data, size_t bytes);
     void (*receive)(struct hm_comm *comm, int from, void *data, size_t bytes);
-    /* Send to one rank and receive from another at the same time. */
+    /* Sends to one rank and receives from another at the same time. */
     void (*exchange)(struct hm_comm *comm, int to, const void *data, size_t bytes, int from,
                      void *into, size_t into_bytes);
-    /* All-reduce (sum) in place, performed by the MPI library. */
+    /* Performs an all-reduce (sum) in place with the MPI library. */
     void (*sum)(struct hm_comm *comm, double *values, size_t count);
     /* Returns the current time in seconds, which is virtual in a simulation. */
     double (*now)(struct hm_comm *comm);
-    /* Account for `flop` floating-point operations, which take time only in a simulation. */
+    /* Accounts for `flop` floating-point operations, which take time only in a simulation. */
     void (*work)(struct hm_comm *comm, double flop);
-    /* Barrier; in a simulation, all ranks leave it at exactly the same virtual time. */
+    /*
+     * Waits until all ranks have called this function (barrier); in a simulation, all ranks leave
+     * it at exactly the same virtual time.
+     */
     void (*barrier)(struct hm_comm *comm);
     /*
-     * Non-blocking messages. They use a separate channel and never match messages from the blocking
-     * functions above. The back end (such as MPI) owns a request until the message is complete; the
-     * buffer must stay valid until then.
+     * The functions below send and receive non-blocking messages, which use a separate channel and
+     * never match messages from the blocking functions above. The back end (such as MPI) owns a
+     * request until the message is complete; the buffer must stay valid until then.
      */
     void *(*start_send)(struct hm_comm *comm, int to, const void *data, size_t bytes);
     void *(*start_receive)(struct hm_comm *comm, int from, void *into, size_t room);
     /*
-     * Wait until one of the requests has completed, and return its index; elements that are NULL
+     * Waits until one of the requests has completed, and returns its index; elements that are NULL
      * are ignored. If it is a receive, *ret_bytes is set to the size of the message.
      */
     size_t (*wait_any)(struct hm_comm *comm, void **requests, size_t count, size_t *ret_bytes);
     /* Returns whether a request has completed, without waiting. */
     bool (*test)(struct hm_comm *comm, void *request);
-    /* Make this rank sleep for `seconds`. */
+    /* Makes this rank sleep for `seconds`. */
     void (*pause)(struct hm_comm *comm, double seconds);
-    /* Report an internal error and end all ranks; this function does not return. */
+    /* Reports an internal error and ends all ranks; this function does not return. */
     void (*fail)(struct hm_comm *comm, const char *why);
     /*
-     * Get the CPU time in seconds that this rank's process has used, and its resident memory in
+     * Gets the CPU time in seconds that this rank's process has used, and its resident memory in
      * bytes. This function is NULL if ranks share one process or time is virtual.
      */
     void (*usage)(struct hm_comm *comm, double *ret_cpu_s, double *ret_bytes);
@@ -151,9 +154,9 @@ void hm__comm_receive(struct hm_comm *comm, int from, void *data, size_t bytes);
 void hm__comm_exchange(struct hm_comm *comm, int to, const void *data, size_t bytes, int from,
                        void *into, size_t into_bytes);
 /*
- * Non-blocking messages. hm__comm_wait_any returns the index of a completed request and sets the
- * request to NULL; at least one request must not be NULL. Unless `ret_bytes` is NULL, *ret_bytes is
- * set to the size of a received message.
+ * These functions handle non-blocking messages. hm__comm_wait_any returns the index of a completed
+ * request and sets the request to NULL; at least one request must not be NULL. Unless `ret_bytes`
+ * is NULL, *ret_bytes is set to the size of a received message.
  */
 void hm__comm_start_send(struct hm_comm *comm, int to, const void *data, size_t bytes,
                          void **ret_request);
@@ -177,25 +180,28 @@ void hm__comm_set_iteration(struct hm_comm *comm, double iteration);
  */
 typedef void hm_combine_fn(struct hm_comm *comm, double *into, const double *from, size_t count);
 /*
- * Add values: into[i] += from[i]. The additions are counted as work, and their time does not count
+ * Adds values: into[i] += from[i]. The additions are counted as work, and their time does not count
  * as communication.
  */
 hm_combine_fn hm__comm_add;
 /*
- * All-reduce (sum) in place; all ranks receive the same bits. `scratch` must hold `count` doubles,
- * and may be NULL if there is only one rank. The additions are counted as work.
+ * Performs an all-reduce (sum) in place; all ranks receive the same bits. `scratch` must hold
+ * `count` doubles, and may be NULL if there is only one rank. The additions are counted as work.
  */
 void hm__comm_sum(struct hm_comm *comm, double *values, size_t count, double *scratch);
 /*
- * All-reduces (sum and maximum) of at most HM_COMM_FEW values. They always use recursive doubling,
- * so that results do not depend on the scheme.
+ * Perform an all-reduce (sum or maximum) of at most HM_COMM_FEW values. They always use recursive
+ * doubling, so that results do not depend on the scheme.
  */
 enum { HM_COMM_FEW = 16 };
 void hm__comm_sum_few(struct hm_comm *comm, double *values, size_t count);
 void hm__comm_max_few(struct hm_comm *comm, double *values, size_t count);
 /* Broadcasts data from rank `root` along a binomial tree. */
 void hm__comm_broadcast(struct hm_comm *comm, int root, void *data, size_t bytes);
-/* Barrier; in a simulation, all ranks leave it at exactly the same virtual time. */
+/*
+ * Waits until all ranks have called this function (barrier); in a simulation, all ranks leave it at
+ * exactly the same virtual time.
+ */
 void hm__comm_barrier(struct hm_comm *comm);
 
 #endif

@@ -15,8 +15,8 @@
 #include "train.h"
 
 /*
- * Main loop of the driver rank; it ends when the workers shut the driver down. `loss` is the loss
- * function of the objective; NULL if the objective is not linear.
+ * Runs the main loop of the driver rank, which ends when the workers shut the driver down. `loss`
+ * is the loss function of the objective; NULL if the objective is not linear.
  */
 int hm__driver_run(struct hm_comm *world, const struct hm_algorithm *algorithm,
                    const struct hm_train_settings *settings, const struct hm_loss *loss,

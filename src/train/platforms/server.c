@@ -329,8 +329,8 @@ static void server_take_gradient(struct parameter_server *s, struct server_buffe
 }
 
 /*
- * Handles a message that arrives during a pause: reject it if the worker waits for a reply,
- * otherwise queue it.
+ * Handles a message that arrives during a pause: rejects it if the worker waits for a reply,
+ * and queues it otherwise.
  */
 static void server_reject(struct parameter_server *s, struct server_buffer *buffer)
 {

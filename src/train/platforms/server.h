@@ -76,7 +76,7 @@ struct hm_server_stats {
     double lead;
 };
 
-/* Main loop of a server rank; it ends when all workers have disconnected. */
+/* Runs the main loop of a server rank, which ends when all workers have disconnected. */
 int hm__server_run(struct hm_comm *world, const struct hm_serving *serving,
                    const struct hm_algorithm *algorithm, const struct hm_train_settings *settings,
                    struct hm_err *err);

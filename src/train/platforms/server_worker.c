@@ -23,7 +23,7 @@ struct server_worker {
     bool resumed_before;
 };
 
-/* On rank 0: send a message to all servers while they are in their main loop. */
+/* Called on rank 0: sends a message to all servers while they are in their main loop. */
 static void server_worker_notify(const struct server_worker *s, const struct hm_message *message)
 {
     for (int k = 0; k < s->serving->servers; k++) {
@@ -36,7 +36,7 @@ static void server_worker_notify(const struct server_worker *s, const struct hm_
 
 /* ---- segments ------------------------------------------------------------------------------- */
 
-/* On rank 0: receive w, the algorithm's state, and the reports of the servers. */
+/* Called on rank 0: receives w, the algorithm's state, and the reports of the servers. */
 static void server_worker_fetch(struct hm_run *run, struct hm_server_report *all)
 {
     struct server_worker *s = run->platform_state;
@@ -231,7 +231,7 @@ static int server_worker_init(struct hm_run *run, struct server_worker *s, struc
                                run->arena, &s->client, err);
 }
 
-/* On rank 0: send the settings to the servers. */
+/* Called on rank 0: sends the settings to the servers. */
 static void server_worker_send_start(struct hm_run *run, struct server_worker *s)
 {
     struct hm_message message = {.kind = HM_MESSAGE_START};

@@ -32,10 +32,10 @@ void hm__labels_apply(const struct hm_labels *labels, struct hm_rows *rows);
 
 enum hm_scale_kind {
     HM_SCALE_NONE,
-    HM_SCALE_DIVIDE, /* Divide all values of the data by one number. */
-    HM_SCALE_UNIT,   /* Scale each row to norm 1; a row of zeros is unchanged. */
+    HM_SCALE_DIVIDE, /* Divides all values of the data by one number. */
+    HM_SCALE_UNIT,   /* Scales each row to norm 1; a row of zeros is unchanged. */
     /*
-     * Scale each column to mean 0 and standard deviation 1; if rows are sparse, the mean is not
+     * Scales each column to mean 0 and standard deviation 1; if rows are sparse, the mean is not
      * subtracted.
      */
     HM_SCALE_STANDARDISE,

@@ -46,9 +46,9 @@ int hm__propagate_new(const struct hm_mrf *mrf, const struct hm_propagate_settin
 void hm__propagate_free(struct hm_propagate *propagate);
 
 /*
- * Performs one iteration: update all messages once. Returns the largest change of an entry of a
- * message on any rank, which is between 0 and 1. All ranks must call this function, like all
- * functions that have a parameter `comm`.
+ * Performs one iteration, in which all messages are updated once. Returns the largest change of an
+ * entry of a message on any rank, which is between 0 and 1. All ranks must call this function, like
+ * all functions that have a parameter `comm`.
  *
  * The counted work is the number of additions, multiplications, divisions and maxima for both
  * messages of every edge that the rank holds. With two states, there are 11 operations per message

@@ -10,19 +10,19 @@
 
 struct hm_kernel_ops {
     /*
-     * Create a kernel with uniform messages; the products of the vertices must be computed
+     * Creates a kernel with uniform messages; the products of the vertices must be computed
      * afterwards.
      */
     void *(*create)(const struct hm_mrf *mrf, const struct hm_propagate_settings *settings);
     void (*destroy)(void *kernel);
     /*
-     * Update all messages, and compute the products of own vertices for the next iteration, which
+     * Updates all messages, and computes the products of own vertices for the next iteration, which
      * then become the current products. Returns the largest change of an entry of a message.
      */
     double (*step)(void *kernel);
     /*
-     * Compute the products of own vertices from the messages; the results have the same bits as the
-     * results of `step`.
+     * Computes the products of own vertices from the messages; the results have the same bits as
+     * the results of `step`.
      */
     void (*collect)(void *kernel);
     /*

@@ -83,8 +83,8 @@ static void batch_release(struct rank_batch *batch)
 }
 
 /*
- * Sends the batch to its rank and empty it; returns HM_E_NOMEM if the receiver does not have enough
- * memory.
+ * Sends the batch to its rank and empties it; returns HM_E_NOMEM if the receiver does not have
+ * enough memory.
  */
 static int batch_send(struct hm_comm *comm, int to, struct rank_batch *batch)
 {
@@ -251,7 +251,7 @@ static int distributor_init(struct distributor *distributor, const struct hm_row
 }
 
 /*
- * On rank 0: read all rows and send them to their ranks; the block of rank 0 itself is stored in
+ * Called on rank 0: reads all rows and sends them to their ranks; the block of rank 0 is stored in
  * *own. If this fails, the ranks that still wait for rows receive STOP.
  */
 static int distributor_run(struct distributor *distributor, struct rank_batch *own,

@@ -46,8 +46,8 @@ struct hm_row_source {
 };
 
 /*
- * Read and distribute the rows; all ranks must call this function. Rank 0 reads all rows and sends
- * the blocks of the other ranks in batches; its memory holds only its own block, buffers of
+ * Reads and distributes the rows; all ranks must call this function. Rank 0 reads all rows and
+ * sends the blocks of the other ranks in batches; its memory holds only its own block, buffers of
  * HM_SHARD_BUFFER_BYTES for the other ranks, and the order of the rows. The members `sparse` and
  * `features` of `rows` must be set on all ranks.
  */
