@@ -45,8 +45,8 @@ int hm__board_create(const char *path, struct hm_board **ret_board, struct hm_er
 size_t hm__board_read(const struct hm_board *board, struct hm_board_task tasks[HM_BOARD_SLOTS]);
 
 /*
- * Opens an existing board, and claims a slot in it for the progress of this process. Returns NULL if
- * there is no board or no free slot.
+ * Opens an existing board, and claims a slot in it for the progress of this process. Returns NULL
+ * if there is no board or no free slot.
  */
 struct hm_board *hm__board_join(const char *path);
 /*

@@ -45,15 +45,15 @@ struct keras_use {
 };
 
 /*
- * Count a layer of the class `name` and infer the shape of its output; returns false if the class
+ * Counts a layer of the class `name` and infers the shape of its output; returns false if the class
  * is not known.
  */
 bool hm__keras_layer(const char *name, struct keras_use *use, struct keras_shape *ret_shape);
-/* Record that the model has a layer of an unknown class. */
+/* Records that the model has a layer of an unknown class. */
 void hm__keras_unknown(struct keras *model, const char *name);
 /* Returns a shape whose number of dimensions is unknown. */
 struct keras_shape hm__keras_no_shape(void);
-/* Read a shape from a list such as [null, 32, 32, 3], whose first element is the batch. */
+/* Reads a shape from a list such as [null, 32, 32, 3], whose first element is the batch. */
 struct keras_shape hm__keras_read_shape(const struct hm_value *list);
 
 #endif

@@ -2,123 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "keras.h"
-#include "whole.h"
-
-/* ---- shapes and settings ----------------------------------------------------------------------
- */
-
-struct keras_shape hm__keras_no_shape(void)
-{
-    struct keras_shape shape = {.rank = -1};
-
-    for (int i = 0; i < KERAS_RANK; i++)
-        shape.dims[i] = NAN;
-    return shape;
-}
-
-static double number_of(const struct hm_value *value)
-{
-    const char *text = hm__value_text(value);
-    double number;
-    size_t used = text ? hm__signed_read(text, &number) : 0;
-
-    return used > 0 && text[used] == '\0' && fabs(number) < 1e15 ? number : NAN;
-}
-
-struct keras_shape hm__keras_read_shape(const struct hm_value *list)
-{
-    struct keras_shape shape = hm__keras_no_shape();
-
-    if (!list || list->kind != HM_VALUE_LIST || list->count == 0 || list->count > KERAS_RANK + 1)
-        return shape;
-    shape.rank = (int)list->count - 1;
-    for (int i = 0; i < shape.rank; i++)
-        shape.dims[i] = number_of(&list->items[i + 1]);
-    return shape;
-}
-
-static double read_setting(const struct keras_use *u, const char *key, double fallback)
-{
-    double number = number_of(hm__value_get(u->config, key));
-
-    return isnan(number) ? fallback : number;
-}
-
-static bool read_flag(const struct keras_use *u, const char *key, bool fallback)
-{
-    const char *text = hm__value_text(hm__value_get(u->config, key));
-
-    return text ? strcmp(text, "true") == 0 : fallback;
-}
-
-static bool is_text(const struct keras_use *u, const char *key, const char *wanted)
-{
-    const char *text = hm__value_text(hm__value_get(u->config, key));
-
-    return text && strcmp(text, wanted) == 0;
-}
-
-/*
- * Returns element `i` of a setting that is a list, or the setting itself if it is one number for
- * all dimensions.
- */
-static double read_element(const struct keras_use *u, const char *key, int i, double fallback)
-{
-    const struct hm_value *value = hm__value_get(u->config, key);
-    double number = value && value->kind == HM_VALUE_LIST
-                        ? ((size_t)i < value->count ? number_of(&value->items[i]) : NAN)
-                        : number_of(value);
-
-    return isnan(number) ? fallback : number;
-}
-
-/* Counts parameters of a layer as trainable or, if the layer is frozen, as frozen. */
-static void add_weights(struct keras_use *u, double count)
-{
-    if (!u->first)
-        return;
-    if (read_flag(u, "trainable", true))
-        u->model->trainable += count;
-    else
-        u->model->frozen += count;
-}
-
-static void add_frozen(struct keras_use *u, double count)
-{
-    u->model->frozen += u->first ? count : 0;
-}
-
-static void add_macs(struct keras_use *u, double macs)
-{
-    if (isnan(macs))
-        u->model->unknown_products++;
-    else
-        u->model->macs += macs;
-}
-
-/*
- * Returns the product of the sizes of dimensions `from` to `to` - 1; NaN if one of them is unknown.
- */
-static double shape_product(const struct keras_shape *s, int from, int to)
-{
-    double result = 1;
-
-    for (int i = from; i < to; i++)
-        result *= s->dims[i];
-    return s->rank < 0 ? NAN : result;
-}
-
-static double last_dim(const struct keras_shape *s)
-{
-    return s->rank > 0 ? s->dims[s->rank - 1] : NAN;
-}
-
-/* Returns whether the channels are the first dimension (NCHW) instead of the last. */
-static bool channels_first(const struct keras_use *u)
-{
-    return is_text(u, "data_format", "channels_first");
-}
+#include "keras_parts.h"
 
 /* ---- matrix products --------------------------------------------------------------------------
  */
@@ -126,10 +10,10 @@ static bool channels_first(const struct keras_use *u)
 static struct keras_shape dense_layer(struct keras_use *u)
 {
     struct keras_shape out = u->in[0];
-    double in = last_dim(&out), units = read_setting(u, "units", NAN);
+    double in = hm__keras_last_dim(&out), units = hm__keras_setting(u, "units", NAN);
 
-    add_weights(u, in * units + (read_flag(u, "use_bias", true) ? units : 0));
-    add_macs(u, shape_product(&out, 0, out.rank) * units);
+    hm__keras_add_weights(u, in * units + (hm__keras_flag(u, "use_bias", true) ? units : 0));
+    hm__keras_add_macs(u, hm__keras_shape_product(&out, 0, out.rank) * units);
     if (out.rank > 0)
         out.dims[out.rank - 1] = units;
     return out;
@@ -138,9 +22,9 @@ static struct keras_shape dense_layer(struct keras_use *u)
 static struct keras_shape embedding_layer(struct keras_use *u)
 {
     struct keras_shape out = u->in[0];
-    double width = read_setting(u, "output_dim", NAN);
+    double width = hm__keras_setting(u, "output_dim", NAN);
 
-    add_weights(u, read_setting(u, "input_dim", NAN) * width);
+    hm__keras_add_weights(u, hm__keras_setting(u, "input_dim", NAN) * width);
     if (out.rank >= 0 && out.rank < KERAS_RANK)
         out.dims[out.rank++] = width;
     return out;
@@ -150,19 +34,19 @@ static struct keras_shape attention_layer(struct keras_use *u)
 {
     const struct keras_shape *query = &u->in[0], *value = &u->in[u->in_count > 1 ? 1 : 0];
     const struct keras_shape *key = &u->in[u->in_count > 2 ? 2 : u->in_count > 1 ? 1 : 0];
-    double heads = read_setting(u, "num_heads", NAN),
-           key_width = heads * read_setting(u, "key_dim", NAN);
-    double value_width = heads * read_setting(u, "value_dim", key_width / heads);
-    double bias = read_flag(u, "use_bias", true) ? 1 : 0, out = last_dim(query);
-    double rows = shape_product(query, 0, query->rank - 1),
-           others = shape_product(value, 0, value->rank - 1);
+    double heads = hm__keras_setting(u, "num_heads", NAN),
+           key_width = heads * hm__keras_setting(u, "key_dim", NAN);
+    double value_width = heads * hm__keras_setting(u, "value_dim", key_width / heads);
+    double bias = hm__keras_flag(u, "use_bias", true) ? 1 : 0, out = hm__keras_last_dim(query);
+    double rows = hm__keras_shape_product(query, 0, query->rank - 1),
+           others = hm__keras_shape_product(value, 0, value->rank - 1);
 
-    double of_query = out * key_width, of_key = last_dim(key) * key_width,
-           of_value = last_dim(value) * value_width, of_output = value_width * out;
-    add_weights(u, of_query + of_key + of_value + of_output +
-                       bias * (2 * key_width + value_width + out));
-    add_macs(u, rows * (of_query + of_output) + others * (of_key + of_value) +
-                    rows * others * (key_width + value_width));
+    double of_query = out * key_width, of_key = hm__keras_last_dim(key) * key_width,
+           of_value = hm__keras_last_dim(value) * value_width, of_output = value_width * out;
+    hm__keras_add_weights(u, of_query + of_key + of_value + of_output +
+                                 bias * (2 * key_width + value_width + out));
+    hm__keras_add_macs(u, rows * (of_query + of_output) + others * (of_key + of_value) +
+                              rows * others * (key_width + value_width));
     return *query;
 }
 
@@ -173,12 +57,12 @@ static struct keras_shape attention_layer(struct keras_use *u)
 static struct keras_shape recurrent_layer(struct keras_use *u, double gates, double biases)
 {
     struct keras_shape out = u->in[0];
-    double units = read_setting(u, "units", NAN), in = last_dim(&out);
+    double units = hm__keras_setting(u, "units", NAN), in = hm__keras_last_dim(&out);
     double steps = out.rank == 2 ? out.dims[0] : NAN, matrices = gates * units * (in + units);
 
-    add_weights(u, matrices + (read_flag(u, "use_bias", true) ? biases * units : 0));
-    add_macs(u, steps * matrices);
-    if (out.rank == 2 && !read_flag(u, "return_sequences", false)) {
+    hm__keras_add_weights(u, matrices + (hm__keras_flag(u, "use_bias", true) ? biases * units : 0));
+    hm__keras_add_macs(u, steps * matrices);
+    if (out.rank == 2 && !hm__keras_flag(u, "return_sequences", false)) {
         out.rank = 1;
         out.dims[0] = units;
     } else if (out.rank == 2) {
@@ -194,7 +78,7 @@ static struct keras_shape lstm_layer(struct keras_use *u)
 
 static struct keras_shape gru_layer(struct keras_use *u)
 {
-    return recurrent_layer(u, 3, read_flag(u, "reset_after", true) ? 6 : 3);
+    return recurrent_layer(u, 3, hm__keras_flag(u, "reset_after", true) ? 6 : 3);
 }
 
 /* In Keras 2, the recurrent layers for cuDNN have two biases for each gate. */
@@ -264,7 +148,7 @@ static struct keras_shape time_distributed_layer(struct keras_use *u)
     double macs = u->model->macs - before;
     u->model->macs = before;
     if (macs > 0)
-        add_macs(u, macs * steps);
+        hm__keras_add_macs(u, macs * steps);
     if (out.rank >= 0 && out.rank < KERAS_RANK) {
         memmove(out.dims + 1, out.dims, (size_t)out.rank * sizeof(*out.dims));
         out.dims[0] = steps;
@@ -283,7 +167,7 @@ static struct keras_shape time_distributed_layer(struct keras_use *u)
 static double count_windows(const struct keras_use *u, double in, double kernel, double stride,
                             double dilation)
 {
-    if (is_text(u, "padding", "same") || is_text(u, "padding", "causal"))
+    if (hm__keras_is_setting(u, "padding", "same") || hm__keras_is_setting(u, "padding", "causal"))
         return ceil(in / stride);
     return floor((in - dilation * (kernel - 1) - 1) / stride) + 1;
 }
@@ -302,7 +186,7 @@ static struct windowed slide_window(const struct keras_use *u, const char *size,
                                     const char *strides)
 {
     struct windowed w = {.out = u->in[0], .kernel = 1, .positions = 1, .channels = NAN};
-    int first = channels_first(u) ? 1 : 0, spatial = w.out.rank - 1;
+    int first = hm__keras_channels_first(u) ? 1 : 0, spatial = w.out.rank - 1;
 
     w.channel = first ? 0 : spatial;
     if (spatial < 1) {
@@ -312,10 +196,11 @@ static struct windowed slide_window(const struct keras_use *u, const char *size,
     }
     w.channels = w.out.dims[w.channel];
     for (int i = 0; i < spatial; i++) {
-        double kernel = read_element(u, size, i, fallback);
-        double stride = read_element(u, strides, i, strcmp(size, "pool_size") == 0 ? kernel : 1);
+        double kernel = hm__keras_element(u, size, i, fallback);
+        double stride =
+            hm__keras_element(u, strides, i, strcmp(size, "pool_size") == 0 ? kernel : 1);
         double *dim = &w.out.dims[i + first];
-        *dim = count_windows(u, *dim, kernel, stride, read_element(u, "dilation_rate", i, 1));
+        *dim = count_windows(u, *dim, kernel, stride, hm__keras_element(u, "dilation_rate", i, 1));
         w.kernel *= kernel;
         w.positions *= *dim;
     }
@@ -325,11 +210,11 @@ static struct windowed slide_window(const struct keras_use *u, const char *size,
 static struct keras_shape conv_layer(struct keras_use *u)
 {
     struct windowed w = slide_window(u, "kernel_size", NAN, "strides");
-    double filters = read_setting(u, "filters", NAN);
-    double matrix = w.kernel * w.channels / read_setting(u, "groups", 1) * filters;
+    double filters = hm__keras_setting(u, "filters", NAN);
+    double matrix = w.kernel * w.channels / hm__keras_setting(u, "groups", 1) * filters;
 
-    add_weights(u, matrix + (read_flag(u, "use_bias", true) ? filters : 0));
-    add_macs(u, w.positions * matrix);
+    hm__keras_add_weights(u, matrix + (hm__keras_flag(u, "use_bias", true) ? filters : 0));
+    hm__keras_add_macs(u, w.positions * matrix);
     if (w.out.rank > 0)
         w.out.dims[w.channel] = filters;
     return w.out;
@@ -338,10 +223,11 @@ static struct keras_shape conv_layer(struct keras_use *u)
 static struct keras_shape depthwise_layer(struct keras_use *u)
 {
     struct windowed w = slide_window(u, "kernel_size", NAN, "strides");
-    double channels = w.channels * read_setting(u, "depth_multiplier", 1);
+    double channels = w.channels * hm__keras_setting(u, "depth_multiplier", 1);
 
-    add_weights(u, w.kernel * channels + (read_flag(u, "use_bias", true) ? channels : 0));
-    add_macs(u, w.positions * w.kernel * channels);
+    hm__keras_add_weights(u, w.kernel * channels +
+                                 (hm__keras_flag(u, "use_bias", true) ? channels : 0));
+    hm__keras_add_macs(u, w.positions * w.kernel * channels);
     if (w.out.rank > 0)
         w.out.dims[w.channel] = channels;
     return w.out;
@@ -350,11 +236,12 @@ static struct keras_shape depthwise_layer(struct keras_use *u)
 static struct keras_shape separable_layer(struct keras_use *u)
 {
     struct windowed w = slide_window(u, "kernel_size", NAN, "strides");
-    double middle = w.channels * read_setting(u, "depth_multiplier", 1);
-    double filters = read_setting(u, "filters", NAN), matrix = w.kernel * middle + middle * filters;
+    double middle = w.channels * hm__keras_setting(u, "depth_multiplier", 1);
+    double filters = hm__keras_setting(u, "filters", NAN),
+           matrix = w.kernel * middle + middle * filters;
 
-    add_weights(u, matrix + (read_flag(u, "use_bias", true) ? filters : 0));
-    add_macs(u, w.positions * matrix);
+    hm__keras_add_weights(u, matrix + (hm__keras_flag(u, "use_bias", true) ? filters : 0));
+    hm__keras_add_macs(u, w.positions * matrix);
     if (w.out.rank > 0)
         w.out.dims[w.channel] = filters;
     return w.out;
@@ -363,25 +250,27 @@ static struct keras_shape separable_layer(struct keras_use *u)
 static struct keras_shape conv_transpose_layer(struct keras_use *u)
 {
     struct keras_shape out = u->in[0];
-    int first = channels_first(u) ? 1 : 0, spatial = out.rank - 1;
-    double filters = read_setting(u, "filters", NAN), kernel = 1, positions = 1;
+    int first = hm__keras_channels_first(u) ? 1 : 0, spatial = out.rank - 1;
+    double filters = hm__keras_setting(u, "filters", NAN), kernel = 1, positions = 1;
 
     if (spatial < 1) {
-        add_weights(u, NAN);
-        add_macs(u, NAN);
+        hm__keras_add_weights(u, NAN);
+        hm__keras_add_macs(u, NAN);
         return hm__keras_no_shape();
     }
     double channels = out.dims[first ? 0 : spatial];
     for (int i = 0; i < spatial; i++) {
-        double size = read_element(u, "kernel_size", i, NAN),
-               stride = read_element(u, "strides", i, 1);
+        double size = hm__keras_element(u, "kernel_size", i, NAN),
+               stride = hm__keras_element(u, "strides", i, 1);
         double *dim = &out.dims[i + first];
         positions *= *dim;
         kernel *= size;
-        *dim = *dim * stride + (is_text(u, "padding", "same") ? 0 : fmax(size - stride, 0));
+        *dim = *dim * stride +
+               (hm__keras_is_setting(u, "padding", "same") ? 0 : fmax(size - stride, 0));
     }
-    add_weights(u, kernel * channels * filters + (read_flag(u, "use_bias", true) ? filters : 0));
-    add_macs(u, positions * kernel * channels * filters);
+    hm__keras_add_weights(u, kernel * channels * filters +
+                                 (hm__keras_flag(u, "use_bias", true) ? filters : 0));
+    hm__keras_add_macs(u, positions * kernel * channels * filters);
     out.dims[first ? 0 : spatial] = filters;
     return out;
 }
@@ -398,11 +287,11 @@ static struct keras_shape global_pool_layer(struct keras_use *u)
 
     if (spatial < 1)
         return out;
-    double channels = out.dims[channels_first(u) ? 0 : spatial];
-    if (read_flag(u, "keepdims", false)) {
+    double channels = out.dims[hm__keras_channels_first(u) ? 0 : spatial];
+    if (hm__keras_flag(u, "keepdims", false)) {
         for (int i = 0; i <= spatial; i++)
             out.dims[i] = 1;
-        out.dims[channels_first(u) ? 0 : spatial] = channels;
+        out.dims[hm__keras_channels_first(u) ? 0 : spatial] = channels;
         return out;
     }
     out.rank = 1;
@@ -424,7 +313,7 @@ static double axis_size(const struct keras_use *u, double fallback)
     double size = 1;
 
     for (size_t i = 0; i < count; i++) {
-        double at = read_element(u, "axis", (int)i, fallback);
+        double at = hm__keras_element(u, "axis", (int)i, fallback);
         int k = at < 0 ? u->in[0].rank + (int)fmax(at, -100) : (int)fmin(at, 100) - 1;
         size *= u->in[0].rank >= 0 && k >= 0 && k < u->in[0].rank ? u->in[0].dims[k] : NAN;
     }
@@ -435,20 +324,22 @@ static struct keras_shape batch_norm_layer(struct keras_use *u)
 {
     double size = axis_size(u, -1);
 
-    add_weights(u, size * (read_flag(u, "center", true) + read_flag(u, "scale", true)));
-    add_frozen(u, 2 * size);
+    hm__keras_add_weights(
+        u, size * (hm__keras_flag(u, "center", true) + hm__keras_flag(u, "scale", true)));
+    hm__keras_add_frozen(u, 2 * size);
     return u->in[0];
 }
 
 static struct keras_shape layer_norm_layer(struct keras_use *u)
 {
-    add_weights(u, axis_size(u, -1) * (read_flag(u, "center", true) + read_flag(u, "scale", true)));
+    hm__keras_add_weights(u, axis_size(u, -1) * (hm__keras_flag(u, "center", true) +
+                                                 hm__keras_flag(u, "scale", true)));
     return u->in[0];
 }
 
 static struct keras_shape rms_norm_layer(struct keras_use *u)
 {
-    add_weights(u, axis_size(u, -1));
+    hm__keras_add_weights(u, axis_size(u, -1));
     return u->in[0];
 }
 
@@ -462,7 +353,7 @@ static struct keras_shape feature_norm_layer(struct keras_use *u)
                   hm__value_get(u->config, "mean")->kind == HM_VALUE_LIST);
 
     if (!given)
-        add_frozen(u, 2 * axis_size(u, -1) + 1);
+        hm__keras_add_frozen(u, 2 * axis_size(u, -1) + 1);
     return u->in[0];
 }
 
@@ -472,157 +363,12 @@ static struct keras_shape prelu_layer(struct keras_use *u)
     struct keras_shape alpha = u->in[0];
 
     for (size_t i = 0; shared && shared->kind == HM_VALUE_LIST && i < shared->count; i++) {
-        double at = number_of(&shared->items[i]);
+        double at = hm__keras_number(&shared->items[i]);
         if (at >= 1 && at <= alpha.rank)
             alpha.dims[(int)at - 1] = 1;
     }
-    add_weights(u, shape_product(&alpha, 0, alpha.rank));
+    hm__keras_add_weights(u, hm__keras_shape_product(&alpha, 0, alpha.rank));
     return u->in[0];
-}
-
-/* ---- shapes only ------------------------------------------------------------------------------
- */
-
-static struct keras_shape same_layer(struct keras_use *u)
-{
-    return u->in[0];
-}
-
-static struct keras_shape flatten_layer(struct keras_use *u)
-{
-    struct keras_shape out = hm__keras_no_shape();
-
-    out.rank = 1;
-    out.dims[0] = shape_product(&u->in[0], 0, u->in[0].rank);
-    return out;
-}
-
-static struct keras_shape reshape_layer(struct keras_use *u)
-{
-    const struct hm_value *target = hm__value_get(u->config, "target_shape");
-    struct keras_shape out = hm__keras_no_shape();
-    double known = 1, total = shape_product(&u->in[0], 0, u->in[0].rank);
-
-    if (!target || target->kind != HM_VALUE_LIST || target->count > KERAS_RANK)
-        return out;
-    out.rank = (int)target->count;
-    for (int i = 0; i < out.rank; i++) {
-        out.dims[i] = number_of(&target->items[i]);
-        known *= out.dims[i] > 0 ? out.dims[i] : 1;
-    }
-    for (int i = 0; i < out.rank; i++)
-        if (!(out.dims[i] > 0))
-            out.dims[i] = total / known;
-    return out;
-}
-
-static struct keras_shape permute_layer(struct keras_use *u)
-{
-    struct keras_shape out = u->in[0];
-
-    for (int i = 0; i < out.rank; i++) {
-        double from = read_element(u, "dims", i, NAN);
-        out.dims[i] = from >= 1 && from <= out.rank ? u->in[0].dims[(int)from - 1] : NAN;
-    }
-    return out;
-}
-
-static struct keras_shape repeat_layer(struct keras_use *u)
-{
-    struct keras_shape out = hm__keras_no_shape();
-
-    out.rank = 2;
-    out.dims[0] = read_setting(u, "n", NAN);
-    out.dims[1] = last_dim(&u->in[0]);
-    return out;
-}
-
-/*
- * Returns the sum of the padding before and after dimension `i`, from a setting such as [[3, 3],
- * [2, 2]], [1, 1] or 1.
- */
-static double both_sides(const struct keras_use *u, const char *key, int i, int spatial)
-{
-    const struct hm_value *value = hm__value_get(u->config, key);
-
-    if (!value || value->kind != HM_VALUE_LIST)
-        return 2 * read_element(u, key, i, 1);
-    if ((size_t)i < value->count && value->items[i].kind == HM_VALUE_LIST)
-        return value->items[i].count == 2
-                   ? number_of(&value->items[i].items[0]) + number_of(&value->items[i].items[1])
-                   : NAN;
-    if (spatial == 1 && value->count == 2)
-        return number_of(&value->items[0]) + number_of(&value->items[1]);
-    return 2 * read_element(u, key, i, NAN);
-}
-
-static struct keras_shape pad_layer(struct keras_use *u)
-{
-    struct keras_shape out = u->in[0];
-    bool crop = hm__value_get(u->config, "cropping") != NULL;
-
-    for (int i = 0; i + 1 < out.rank; i++)
-        out.dims[i + (channels_first(u) ? 1 : 0)] +=
-            (crop ? -1 : 1) * both_sides(u, crop ? "cropping" : "padding", i, out.rank - 1);
-    return out;
-}
-
-static struct keras_shape upsample_layer(struct keras_use *u)
-{
-    struct keras_shape out = u->in[0];
-
-    for (int i = 0; i + 1 < out.rank; i++)
-        out.dims[i + (channels_first(u) ? 1 : 0)] *= read_element(u, "size", i, 2);
-    return out;
-}
-
-static struct keras_shape resize_layer(struct keras_use *u)
-{
-    struct keras_shape out = u->in[0];
-    int first = channels_first(u) ? 1 : 0;
-
-    if (out.rank == 3) {
-        out.dims[first] = read_setting(u, "height", NAN);
-        out.dims[first + 1] = read_setting(u, "width", NAN);
-    }
-    return out;
-}
-
-/*
- * Infers the shape of tensors that are merged element by element, for example added; a dimension of
- * size 1 is broadcast.
- */
-static struct keras_shape merge_layer(struct keras_use *u)
-{
-    struct keras_shape out = u->in[0];
-
-    for (size_t i = 1; i < u->in_count; i++) {
-        if (u->in[i].rank != out.rank)
-            return hm__keras_no_shape();
-        for (int k = 0; k < out.rank; k++)
-            out.dims[k] = fmax(out.dims[k], u->in[i].dims[k]);
-    }
-    return out;
-}
-
-static struct keras_shape concatenate_layer(struct keras_use *u)
-{
-    struct keras_shape out = u->in[0];
-    double axis = read_setting(u, "axis", -1);
-    int k = axis < 0 ? out.rank + (int)fmax(axis, -100) : (int)fmin(axis, 100) - 1;
-
-    if (out.rank < 0 || k < 0 || k >= out.rank)
-        return hm__keras_no_shape();
-    for (size_t i = 1; i < u->in_count; i++)
-        out.dims[k] += u->in[i].rank == out.rank ? u->in[i].dims[k] : NAN;
-    return out;
-}
-
-/* Handles a layer that has no parameters, but whose output shape cannot be inferred. */
-static struct keras_shape opaque_layer(struct keras_use *u)
-{
-    (void)u;
-    return hm__keras_no_shape();
 }
 
 /* ---- the table --------------------------------------------------------------------------------
@@ -673,58 +419,58 @@ static const struct {
     {"Normalization", feature_norm_layer},
     {"LayerScale", rms_norm_layer},
     {"PReLU", prelu_layer},
-    {"Flatten", flatten_layer},
-    {"Reshape", reshape_layer},
-    {"Permute", permute_layer},
-    {"RepeatVector", repeat_layer},
-    {"ZeroPadding1D", pad_layer},
-    {"ZeroPadding2D", pad_layer},
-    {"ZeroPadding3D", pad_layer},
-    {"Cropping1D", pad_layer},
-    {"Cropping2D", pad_layer},
-    {"Cropping3D", pad_layer},
-    {"UpSampling1D", upsample_layer},
-    {"UpSampling2D", upsample_layer},
-    {"UpSampling3D", upsample_layer},
-    {"Resizing", resize_layer},
-    {"CenterCrop", resize_layer},
-    {"RandomCrop", resize_layer},
-    {"Add", merge_layer},
-    {"Subtract", merge_layer},
-    {"Multiply", merge_layer},
-    {"Average", merge_layer},
-    {"Maximum", merge_layer},
-    {"Minimum", merge_layer},
-    {"Concatenate", concatenate_layer},
-    {"Lambda", opaque_layer},
-    {"TFOpLambda", opaque_layer},
-    {"SlicingOpLambda", opaque_layer},
-    {"TensorFlowOpLayer", opaque_layer},
-    {"Activation", same_layer},
-    {"ReLU", same_layer},
-    {"LeakyReLU", same_layer},
-    {"ELU", same_layer},
-    {"ThresholdedReLU", same_layer},
-    {"Softmax", same_layer},
-    {"Dropout", same_layer},
-    {"AlphaDropout", same_layer},
-    {"SpatialDropout1D", same_layer},
-    {"SpatialDropout2D", same_layer},
-    {"SpatialDropout3D", same_layer},
-    {"GaussianNoise", same_layer},
-    {"GaussianDropout", same_layer},
-    {"ActivityRegularization", same_layer},
-    {"Masking", same_layer},
-    {"Identity", same_layer},
-    {"Rescaling", same_layer},
-    {"StochasticDepth", same_layer},
-    {"RandomFlip", same_layer},
-    {"RandomRotation", same_layer},
-    {"RandomZoom", same_layer},
-    {"RandomTranslation", same_layer},
-    {"RandomContrast", same_layer},
-    {"RandomBrightness", same_layer},
-    {"UnitNormalization", same_layer},
+    {"Flatten", hm__keras_flatten},
+    {"Reshape", hm__keras_reshape},
+    {"Permute", hm__keras_permute},
+    {"RepeatVector", hm__keras_repeat},
+    {"ZeroPadding1D", hm__keras_pad},
+    {"ZeroPadding2D", hm__keras_pad},
+    {"ZeroPadding3D", hm__keras_pad},
+    {"Cropping1D", hm__keras_pad},
+    {"Cropping2D", hm__keras_pad},
+    {"Cropping3D", hm__keras_pad},
+    {"UpSampling1D", hm__keras_upsample},
+    {"UpSampling2D", hm__keras_upsample},
+    {"UpSampling3D", hm__keras_upsample},
+    {"Resizing", hm__keras_resize},
+    {"CenterCrop", hm__keras_resize},
+    {"RandomCrop", hm__keras_resize},
+    {"Add", hm__keras_merge},
+    {"Subtract", hm__keras_merge},
+    {"Multiply", hm__keras_merge},
+    {"Average", hm__keras_merge},
+    {"Maximum", hm__keras_merge},
+    {"Minimum", hm__keras_merge},
+    {"Concatenate", hm__keras_concatenate},
+    {"Lambda", hm__keras_opaque},
+    {"TFOpLambda", hm__keras_opaque},
+    {"SlicingOpLambda", hm__keras_opaque},
+    {"TensorFlowOpLayer", hm__keras_opaque},
+    {"Activation", hm__keras_same},
+    {"ReLU", hm__keras_same},
+    {"LeakyReLU", hm__keras_same},
+    {"ELU", hm__keras_same},
+    {"ThresholdedReLU", hm__keras_same},
+    {"Softmax", hm__keras_same},
+    {"Dropout", hm__keras_same},
+    {"AlphaDropout", hm__keras_same},
+    {"SpatialDropout1D", hm__keras_same},
+    {"SpatialDropout2D", hm__keras_same},
+    {"SpatialDropout3D", hm__keras_same},
+    {"GaussianNoise", hm__keras_same},
+    {"GaussianDropout", hm__keras_same},
+    {"ActivityRegularization", hm__keras_same},
+    {"Masking", hm__keras_same},
+    {"Identity", hm__keras_same},
+    {"Rescaling", hm__keras_same},
+    {"StochasticDepth", hm__keras_same},
+    {"RandomFlip", hm__keras_same},
+    {"RandomRotation", hm__keras_same},
+    {"RandomZoom", hm__keras_same},
+    {"RandomTranslation", hm__keras_same},
+    {"RandomContrast", hm__keras_same},
+    {"RandomBrightness", hm__keras_same},
+    {"UnitNormalization", hm__keras_same},
 };
 
 bool hm__keras_layer(const char *name, struct keras_use *use, struct keras_shape *ret_shape)

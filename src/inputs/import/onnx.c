@@ -74,7 +74,7 @@ static size_t add_value(struct onnx *o, const char *name)
 }
 
 /*
- * Returns the index of the value `name`, which is added if it is new; SIZE_MAX if there are too
+ * Returns the index of the value `name`; adds the value if it is new; SIZE_MAX if there are too
  * many values or memory runs out.
  */
 static size_t find_value(struct onnx *o, const char *name)
@@ -465,8 +465,7 @@ static void keep_input(struct onnx *o, const struct stated *s)
 
 /*
  * Stores the shape that the file states for a tensor inside the graph; it is used if the shape
- * cannot be inferred. A shape with an unknown size is ignored, and so is a symbol that no input
- * has.
+ * cannot be inferred. Shapes with an unknown size, and symbols that no input has, are ignored.
  */
 static void keep_value_info(struct onnx *o, const struct stated *s)
 {
@@ -551,7 +550,7 @@ static int onnx_read(struct hm_imported *im, struct hm_err *err)
     struct onnx o = {.im = im, .ir = NAN, .opset = NAN};
     struct hm_wire w;
     struct hm_wire_field f;
-    /* Returns whether a graph and an operator set were found, which every valid model has. */
+    /* Returns whether a graph and an operator set were found; every valid model has both. */
     bool graph = false, opset = false;
 
     hm__json_put_text(&im->facts, "format", "onnx");

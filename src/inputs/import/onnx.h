@@ -106,7 +106,7 @@ bool hm__onnx_is_op(const struct onnx_node *node, const char *list);
 /* Returns the number of elements in a tensor; NaN if its shape is not known. */
 double hm__onnx_elements(const struct onnx_value *value);
 /*
- * Infer the shapes of all tensors. Returns true if each node in the file comes after the nodes
+ * Infers the shapes of all tensors. Returns true if each node in the file comes after the nodes
  * whose outputs it uses.
  */
 bool hm__onnx_infer(struct onnx *o);
@@ -117,14 +117,14 @@ bool hm__onnx_infer(struct onnx *o);
 double hm__onnx_macs(const struct onnx *o, const struct onnx_node *node);
 
 /*
- * Store the shape of an input as it is written in the file: dims[i], or the symbol if dims[i] is
+ * Stores the shape of an input as it is written in the file: dims[i], or the symbol if dims[i] is
  * NaN. Returns false if memory runs out.
  */
 bool hm__onnx_keep_stated(struct onnx *o, size_t input, int rank, const double *dims,
                           const char (*symbols)[48]);
 /*
- * Infer all shapes; then write the network, and the numbers of parameters and multiply-adds as JSON
- * members (facts).
+ * Infers all shapes; then writes the network, and the numbers of parameters and multiply-adds as
+ * JSON members (facts).
  */
 void hm__onnx_facts(struct onnx *o);
 

@@ -6,9 +6,10 @@
  *     norm        means, differences and a square root, then learned factors and offsets
  *     attention   a product of two tensors, scaling, mask, Softmax, and another product
  *
- * Attention with learned offsets of the scores, as in Swin Transformers, is not one operation.
+ * Attention that adds learned offsets to the scores, as in Swin Transformers, is not treated as one
+ * operation.
  */
-#include "onnx_layers.h"
+#include "onnx_lister.h"
 
 size_t hm__onnx_input(const struct onnx_node *node, size_t i)
 {
@@ -55,7 +56,10 @@ size_t hm__onnx_weight(const struct onnx_lister *l, size_t value)
     return SIZE_MAX;
 }
 
-/* Returns whether the node has exactly one input that is computed; *ret_other is another one. */
+/*
+ * Returns whether exactly one input of the node is computed; *ret_live is this input, and
+ * *ret_other is another input.
+ */
 static bool has_constant(const struct onnx_lister *l, const struct onnx_node *node,
                          size_t *ret_live, size_t *ret_other)
 {
@@ -68,7 +72,7 @@ static bool has_constant(const struct onnx_lister *l, const struct onnx_node *no
     return *ret_other != SIZE_MAX;
 }
 
-/* Returns whether the node computes with one constant number. */
+/* Returns whether one input of the node is a constant number. */
 static bool has_scalar(const struct onnx_lister *l, const struct onnx_node *node)
 {
     size_t live, other;
@@ -76,7 +80,10 @@ static bool has_scalar(const struct onnx_lister *l, const struct onnx_node *node
     return has_constant(l, node, &live, &other) && hm__onnx_elements(&l->o->values[other]) == 1;
 }
 
-/* Marks the nodes around Erf: x / sqrt(2) before it, then + 1, products with x and 1/2. */
+/*
+ * Marks the nodes around Erf: the division x / sqrt(2) before it, and the sum with 1 and the
+ * products with x and 1/2 after it.
+ */
 static void fuse_gelu(struct onnx_lister *l, struct onnx_node *erf)
 {
     struct onnx_node *before = maker_of(l, hm__onnx_input(erf, 0)), *after = erf;
@@ -115,8 +122,8 @@ static void fuse_swish(struct onnx_lister *l, struct onnx_node *sigmoid)
 }
 
 /*
- * Marks a normalisation that is written as arithmetic: mean, difference, square, mean, + constant,
- * root, division, and products and sums with learned values.
+ * Marks a normalisation that is written as arithmetic: mean, difference, square, mean, sum with a
+ * constant, square root, division, and products and sums with learned values.
  */
 static void fuse_norm(struct onnx_lister *l, struct onnx_node *root)
 {
@@ -165,7 +172,8 @@ static bool is_product(const struct onnx_lister *l, const struct onnx_node *node
 
 /*
  * Follows the scores from Softmax back to their matrix product. Returns NULL if there is no such
- * product, or if learned values are added to the scores. `marked` receives the nodes between.
+ * product, or if learned values are added to the scores. `marked` receives the nodes between the
+ * two.
  */
 static struct onnx_node *find_scores(const struct onnx_lister *l, const struct onnx_node *softmax,
                                      struct onnx_node **marked, size_t *ret_count)
@@ -184,7 +192,7 @@ static struct onnx_node *find_scores(const struct onnx_lister *l, const struct o
             return NULL;
         marked[(*ret_count)++] = node;
         size_t from = 0;
-        /* The scores are the largest input; masks are broadcast. */
+        /* The scores are the largest input, because masks are smaller and are broadcast. */
         for (size_t i = 1; i < node->input_count; i++)
             if (hm__onnx_is_live(l, node, i) && l->o->values[node->inputs[i]].type != 9 &&
                 (!hm__onnx_is_live(l, node, from) ||
