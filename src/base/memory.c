@@ -135,6 +135,7 @@ struct owned {
 struct hm_arena {
     struct chunk *chunks;
     struct owned *owned;
+    bool failed; /* True if an allocation failed. */
 };
 
 /*
@@ -143,6 +144,27 @@ struct hm_arena {
  * are cleared, and because glibc quickly reuses blocks of up to 1032 bytes.
  */
 enum { FIRST_BYTES = 960, CHUNK_BYTES = 8192 };
+
+/*
+ * With AddressSanitizer, the bytes of a chunk outside of allocations are poisoned, and a gap
+ * follows each allocation, so that an access beyond the end of an array in an arena is reported.
+ */
+#if defined(__SANITIZE_ADDRESS__)
+#define HM_POISON
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define HM_POISON
+#endif
+#endif
+#ifdef HM_POISON
+void __asan_poison_memory_region(const volatile void *start, size_t bytes);
+void __asan_unpoison_memory_region(const volatile void *start, size_t bytes);
+enum { GAP_BYTES = 32 };
+#else
+#define __asan_poison_memory_region(start, bytes) ((void)0)
+#define __asan_unpoison_memory_region(start, bytes) ((void)0)
+enum { GAP_BYTES = 0 };
+#endif
 
 struct hm_arena *hm__arena_new(void)
 {
@@ -163,29 +185,49 @@ void hm__arena_free(struct hm_arena *arena)
     hm__free(arena);
 }
 
+/* Returns a chunk with room for `need` bytes; NULL when memory runs out. */
+static struct chunk *arena_chunk(struct hm_arena *arena, size_t need)
+{
+    struct chunk *c = arena->chunks;
+
+    if (c && c->size - c->used >= need)
+        return c;
+    size_t next = !c ? FIRST_BYTES : c->size < CHUNK_BYTES / 4 ? 4 * c->size : CHUNK_BYTES;
+    size_t room = need > next ? need : next;
+    c = hm__calloc(1, sizeof(*c) + room);
+    if (!c)
+        return NULL;
+    c->size = room;
+    c->next = arena->chunks;
+    arena->chunks = c;
+    __asan_poison_memory_region(c->bytes, room);
+    return c;
+}
+
 void *hm__arena_alloc(struct hm_arena *arena, size_t count, size_t size)
 {
     const size_t align = _Alignof(max_align_t);
+    struct chunk *c = NULL;
+    size_t need = 0;
 
-    if (size && count > (SIZE_MAX / 2) / size)
+    if ((!size || count <= (SIZE_MAX / 2) / size) && !(fail_once && alloc_must_fail())) {
+        need = (count * size + align - 1) / align * align + GAP_BYTES;
+        need = need == 0 ? align : need;
+        c = arena_chunk(arena, need);
+    }
+    if (!c) {
+        arena->failed = true;
         return NULL;
-    size_t need = (count * size + align - 1) / align * align;
-    if (need == 0)
-        need = align;
-    struct chunk *c = arena->chunks;
-    if (!c || c->size - c->used < need) {
-        size_t next = !c ? FIRST_BYTES : c->size < CHUNK_BYTES / 4 ? 4 * c->size : CHUNK_BYTES;
-        size_t room = need > next ? need : next;
-        c = hm__calloc(1, sizeof(*c) + room);
-        if (!c)
-            return NULL;
-        c->size = room;
-        c->next = arena->chunks;
-        arena->chunks = c;
     }
     void *p = (char *)c->bytes + c->used;
+    __asan_unpoison_memory_region(p, count * size);
     c->used += need;
     return p;
+}
+
+bool hm__arena_failed(const struct hm_arena *arena)
+{
+    return arena->failed;
 }
 
 void *hm__arena_grow(struct hm_arena *arena, void *array, size_t count, size_t *room, size_t size)

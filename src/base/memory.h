@@ -27,7 +27,8 @@ void hm__trim(void);
  * before this call, or -1 if there was no limit.
  */
 long hm__alloc_fail_after(long after);
-/* For tests: like hm__alloc_fail_after, but only one allocation fails. */
+/* For tests: like hm__alloc_fail_after, but only one allocation fails. Allocations from an arena
+ * count too. */
 void hm__alloc_fail_once(long after);
 
 /* An arena: memory allocated from it stays valid until the arena is freed. */
@@ -37,6 +38,8 @@ struct hm_arena *hm__arena_new(void);
 void hm__arena_free(struct hm_arena *arena);
 /* Allocates zeroed memory, aligned for any type; returns NULL when memory runs out. */
 void *hm__arena_alloc(struct hm_arena *arena, size_t count, size_t size);
+/* Return whether an allocation from the arena failed. */
+bool hm__arena_failed(const struct hm_arena *arena);
 /* Like hm__grow, for an array in the arena. */
 void *hm__arena_grow(struct hm_arena *arena, void *array, size_t count, size_t *room, size_t size);
 char *hm__arena_strdup(struct hm_arena *arena, const char *text);

@@ -81,10 +81,13 @@ static struct bench_row *add_row(struct bench *b)
 {
     struct bench_section *s = &b->s;
 
-    struct bench_row *more =
-        s->rows >= ROWS_MAX ? NULL : hm__grow(s->row, s->rows, &s->room, sizeof(*more));
-    if (!more)
+    if (s->rows >= ROWS_MAX)
         return NULL;
+    struct bench_row *more = hm__grow(s->row, s->rows, &s->room, sizeof(*more));
+    if (!more) {
+        b->im->failed = true;
+        return NULL;
+    }
     s->row = more;
     s->row[s->rows] = (struct bench_row){0};
     return &s->row[s->rows++];

@@ -379,7 +379,9 @@ static int read_contents(struct hm_imported *im, const struct hm_importer *as, s
         return rc;
     }
     hm__json_close(&im->facts);
-    return im->failed || im->facts_text.failed || im->document.failed ? hm__fail_nomem(err) : 0;
+    return im->failed || hm__arena_failed(im->arena) || im->facts_text.failed || im->document.failed
+               ? hm__fail_nomem(err)
+               : 0;
 }
 
 int hm__import_new(const struct hm_import_from *from, struct hm_imported **ret_import,

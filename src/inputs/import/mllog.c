@@ -61,6 +61,7 @@ struct mllog_entry {
     char key[64];
     double ms;
     const struct hm_value *value, *metadata;
+    bool failed; /* True if memory ran out. */
 };
 
 /* ---- lines ------------------------------------------------------------------------------------
@@ -135,8 +136,10 @@ static bool parse_line(const struct hm_line *line, const char *token, struct hm_
         json++;
     if (json >= end)
         return !newest && !middle && e->key[0];
-    if (hm__json_parse(arena, json, (size_t)(end - json), "", &root, &ignored))
+    if (hm__json_parse(arena, json, (size_t)(end - json), "", &root, &ignored)) {
+        e->failed = ignored.code == HM_E_NOMEM;
         return false;
+    }
     if (newest) {
         const char *key = hm__value_text(hm__value_get(root, "key"));
         snprintf(e->key, sizeof(e->key), "%.63s", key ? key : "");
@@ -223,6 +226,7 @@ static int read_lines(struct mllog *m, struct hm_err *err)
         if (!arena)
             return hm__fail_nomem(err);
         bool ok = parse_line(&line, token, arena, &e);
+        m->im->failed |= e.failed || hm__arena_failed(arena);
         if (!ok && !line.whole) {
             hm__import_cut(m->im);
         } else {

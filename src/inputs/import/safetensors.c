@@ -208,6 +208,7 @@ static int safetensors_read(struct hm_imported *im, struct hm_err *err)
             hm__import_note(im, "%.0f tensors have bytes that do not agree with their shape",
                             s.wrong);
     }
+    im->failed |= s.metadata.failed;
     hm__text_release(&s.metadata);
     return rc;
 }

@@ -196,8 +196,10 @@ static bool given_columns(struct slurm *s)
     for (size_t i = 0; i < s->im->set_count; i++) {
         const char *pair = s->im->set[i];
         struct hm_line line = {pair + 8, strlen(pair) > 8 ? strlen(pair) - 8 : 0, true, false};
-        if (strncmp(pair, "columns=", 8) == 0)
-            return hm__cells_split(&s->head, &line, ',');
+        if (strncmp(pair, "columns=", 8) == 0) {
+            s->im->failed |= !hm__cells_split(&s->head, &line, ',');
+            return s->head.count > 0;
+        }
     }
     return false;
 }

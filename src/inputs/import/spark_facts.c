@@ -329,6 +329,7 @@ static void put_group(struct spark *s, size_t first, size_t count, double *secon
     for (size_t i = 0; i < job->stage_count; i++)
         hm__text_addf(&name, "%s%s", i ? "+" : "", job->names[i]);
     const char *label = hm__arena_strdup(s->im->arena, name.data ? name.data : "job");
+    s->im->failed |= name.failed;
     hm__text_release(&name);
     hm__json_open(j, NULL, HM_JSON_OBJECT);
     put_names(j, "stage_names", job);
