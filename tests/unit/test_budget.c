@@ -94,6 +94,7 @@ static void fields_are_named(void **state)
     assert_int_equal(hm_request_run(request, &context, &reply, &err), HM_E_BUDGET);
     assert_string_equal(err.source, "request");
     assert_string_equal(err.field, "trials");
+    assert_int_equal(err.line, 0);
     assert_non_null(strstr(err.hint, "trials"));
     hm_request_free(request);
 

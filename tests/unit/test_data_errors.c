@@ -102,6 +102,8 @@ static void mistakes_in_tables(void **state)
         expect(&err, scan(&spec, &err), rows[i].code, rows[i].message, rows[i].line);
         assert_string_equal(err.field, rows[i].field);
         assert_string_equal(err.source, path);
+        if (rows[i].column[0])
+            assert_string_equal(err.hint, "the columns are 'a' to 'b'");
         unlink(path);
     }
 }

@@ -261,6 +261,38 @@ static void staleness_costs_iterations(void **state)
     hm_text_free(text);
 }
 
+/* A fit that only knows what bounded staleness costs cannot be used for asynchronous workers. */
+static void staleness_without_costs_is_refused(void **state)
+{
+    static struct sample s;
+    static double draws[4];
+    static struct hm_stale_cost costs[] = {{2, 4, 2, NAN, NAN}};
+    struct hm_style style = {.table = true, .width = 80};
+    char *text = NULL;
+
+    (void)state;
+    sample_convergence(&s);
+    s.algorithms[0].ssp = (struct hm_g_stale){.traces = 2,
+                                              .level = 0.2,
+                                              .power = 0.5,
+                                              .exponent = 1,
+                                              .draws = draws,
+                                              .error = 0.02,
+                                              .without = 0.1,
+                                              .held_out = NAN,
+                                              .costs = costs,
+                                              .cost_count = 1};
+    assert_int_equal(
+        hm_convergence_render(&s.convergence, NULL, HM_FORMAT_JSON, &style, &text, NULL), 0);
+    struct hm_request *request = with_document("plan", "job", stale_job);
+    set(request, "platform", "server");
+    set(request, "consistency", "async");
+    set(request, "servers", "1");
+    set_document(request, "stale_cost", text);
+    run_fails(request, NULL, HM_E_MISSING, "stale_cost", "there are no asynchronous traces");
+    hm_text_free(text);
+}
+
 /* ---- allocations that fail ------------------------------------------------------------------- */
 
 /* A request with a document and up to three fields. */
@@ -355,6 +387,7 @@ int main(void)
         cmocka_unit_test(prices_are_imported),
         cmocka_unit_test(bodies_may_be_yaml),
         cmocka_unit_test(staleness_costs_iterations),
+        cmocka_unit_test(staleness_without_costs_is_refused),
         cmocka_unit_test(allocations_may_fail_in_any_verb),
     };
     return cmocka_run_group_tests_name("edges_calls", tests, NULL, NULL);

@@ -159,6 +159,26 @@ static void change_helps(const char *text, double max_n, const struct hm_way *wa
     hm_answer_free(b);
 }
 
+/* Faster links help only if the machine has links; without them, the public struct has a bandwidth
+ * and a latency of 0. */
+static void missing_links_do_not_help(void **state)
+{
+    struct hm_job *job = parse_job("compute: 10 s / n\ncommunicate: none\n"
+                                   "cluster: {max_nodes: 4, flops: 1 Gflop/s}\n");
+    const struct hm_question q = HM_QUESTION_INIT;
+    struct hm_answer *a = NULL;
+    struct hm_err err = {0};
+
+    (void)state;
+    job->cluster.fabric.bandwidth_bytes_per_s = job->cluster.fabric.latency_s = 0;
+    if (hm_plan(job, NULL, 0, NULL, 0, &q, &a, &err))
+        fail_msg("%s: %s", err.field, err.message);
+    assert_int_equal(a->help_count, 1);
+    assert_string_equal(a->help[0].what, "2x flop/s");
+    hm_answer_free(a);
+    hm_job_free(job);
+}
+
 static size_t help_count(const char *text)
 {
     struct hm_answer *a = plan(text, 16, NULL);
@@ -359,6 +379,7 @@ int main(void)
         cmocka_unit_test(slow_workers_are_explained),
         cmocka_unit_test(imbalance_is_a_limit),
         cmocka_unit_test(hardware_helps_as_it_would),
+        cmocka_unit_test(missing_links_do_not_help),
         cmocka_unit_test(quantities_help_as_they_would),
         cmocka_unit_test(ways_help_as_they_would),
         cmocka_unit_test(all_combinations_are_ranked),

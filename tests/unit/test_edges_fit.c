@@ -366,10 +366,33 @@ static void repeats_have_an_interval(void **state)
     hm_recommendation_free(r);
 }
 
+/* Every column of numbers is a quantity, whatever its place in the table. */
+static void columns_may_come_first(void **state)
+{
+    const struct hm_at at = {"batch", 200};
+    static const char *const tables[] = {
+        "batch,n,seconds\n100,1,10\n100,2,5\n100,4,2.5\n200,1,20\n200,2,10\n200,4,5\n",
+        "n,batch,seconds\n1,100,10\n2,100,5\n4,100,2.5\n1,200,20\n2,200,10\n4,200,5\n",
+        "seconds,batch,n\n10,100,1\n5,100,2\n2.5,100,4\n20,200,1\n10,200,2\n5,200,4\n"};
+
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        struct hm_fit *fit = fit_with(tables[i], NULL);
+        struct hm_prediction y = {.time_s = NAN};
+        const double n = 4;
+        struct hm_err err = {0};
+        if (hm_fit_predict(fit, &at, 1, &n, 1, &y, &err))
+            fail_msg("table %zu: %s", i, err.message);
+        assert_near(y.time_s, 5, 1e-6);
+        hm_fit_free(fit);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(residuals_follow_the_normal_equations),
+        cmocka_unit_test(columns_may_come_first),
         cmocka_unit_test(relative_errors_scale_with_the_time),
         cmocka_unit_test(a_sheet_has_at_most_12_steps),
         cmocka_unit_test(sheets_of_graphs),

@@ -29,6 +29,8 @@ static const char accelerate[] = "distributed_type: DEEPSPEED\n"
                                  "deepspeed_config:\n"
                                  "  zero_stage: 2\n";
 
+static char work_folder[] = "/tmp/hm-imports-XXXXXX";
+
 static struct hm_request *import_of(const char *text, const char *field, const char *value)
 {
     struct hm_request *request = with_document("import", "files", text);
@@ -76,6 +78,15 @@ static void imports_are_shown_as_text(void **state)
             "  makes      2 rows of traces (CSV)\n");
 }
 
+/* The number of workers is missing only if there are rows that need it: the first step is part of
+ * the start-up, so a log of one step has none. */
+static void logs_without_rows_miss_nothing(void **state)
+{
+    (void)state;
+    text_is(import_of("iter 0: loss 10.5, time 900.00ms, mfu 1%\n", NULL, NULL), NULL,
+            "files: nanoGPT log (nanogpt)\n");
+}
+
 static void imports_are_shown_as_json(void **state)
 {
     (void)state;
@@ -96,6 +107,63 @@ static void imports_are_shown_as_json(void **state)
           {"files.0.left_out.1.count", 5, NULL}, {"files.0.traces.1.iteration", 2, NULL},
           {"files.0.traces.1.loss", 10, NULL}, {"files.0.traces.1.seconds", 0.1, NULL},
           {"files.0.runs", 1, NULL}, {"files.0.runs.0.batch", 8, NULL});
+}
+
+/* Writes a file of a folder. */
+static void write_in(const char *name, const char *text, char *ret_path, size_t room)
+{
+    snprintf(ret_path, room, "%s/%s", work_folder, name);
+    FILE *file = fopen(ret_path, "w");
+    assert_non_null(file);
+    fputs(text, file);
+    fclose(file);
+}
+
+/* The file `hostfile` beside a configuration of DeepSpeed gives the machines and their slots, which
+ * must be equal whole numbers. */
+static void hostfiles_are_clusters(void **state)
+{
+    static const struct {
+        const char *text;
+        double machines, slots;
+    } rows[] = {
+        {"a slots=8\nb slots=8\n", 2, 8},
+        {"# two\n\n a slots=4\nb\tslots=4", 2, 4},
+        {"a slots=8\n", 1, 8},
+        {"a slots=8\nb slots=4\n", 0, 0},
+        {"a slots=0\n", 0, 0},
+        {"a slots=2.5\nb slots=2.5\n", 0, 0},
+        {"a slots=x\n", 0, 0},
+        {"a\n", 0, 0},
+    };
+    const struct hm_context files = {.files = hm_local_files()};
+    char config[200], hosts[200];
+
+    (void)state;
+    assert_non_null(mkdtemp(work_folder));
+    write_in("ds.json",
+             "{\"train_batch_size\": 64, \"zero_optimization\": {\"stage\": 2}, "
+             "\"bf16\": {\"enabled\": true}}",
+             config, sizeof(config));
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        char text[200];
+        write_in("hostfile", rows[i].text, hosts, sizeof(hosts));
+        struct hm_request *request = new_request("import");
+        set(request, "files", config);
+        struct hm_reply *reply = run(request, &files);
+        snprintf(text, sizeof(text),
+                 "the cluster is that of the hostfile in the same folder: %.0f x %.0f\n",
+                 rows[i].machines, rows[i].slots);
+        bool known = strstr(reply->text, "the cluster is that of the hostfile") != NULL;
+        if (known != (rows[i].machines > 0) || (known && !strstr(reply->text, text)))
+            fail_msg("'%s': %s", rows[i].text, reply->text);
+        assert_int_equal(strstr(reply->text, "its machines are not all of one kind") != NULL,
+                         !known);
+        hm_reply_free(reply);
+    }
+    unlink(config);
+    unlink(hosts);
+    rmdir(work_folder);
 }
 
 /* Strings in cells must stay strings. */
@@ -379,6 +447,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(imports_are_shown_as_text),
+        cmocka_unit_test(logs_without_rows_miss_nothing),
+        cmocka_unit_test(hostfiles_are_clusters),
         cmocka_unit_test(imports_are_shown_as_json),
         cmocka_unit_test(tables_have_texts),
         cmocka_unit_test(wrong_imports_are_refused),

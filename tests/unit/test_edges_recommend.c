@@ -278,6 +278,39 @@ static void the_model_is_checked_next(void **state)
     hm_job_free(job);
 }
 
+/* With 1 or 2 workers, the model needs more than 400 MB for each. A candidate that does not fit is
+ * marked as failed; the model is also used if there is a single candidate. */
+static void candidates_that_do_not_fit_are_marked(void **state)
+{
+    struct hm_job *job = parse_job("compute: 8 s / n\ncommunicate: none\nmemory: 1 GB / n\n"
+                                   "cluster: {max_nodes: 4, memory: 400 MB}\n");
+    static const double all[] = {1, 2, 3, 4};
+    struct hm_recommend_question q = {.job = job, .n = all, .n_count = 4};
+    struct hm_recommendation *r = NULL;
+    struct hm_err err = {0};
+
+    (void)state;
+    if (hm_recommend(NULL, &q, &r, &err))
+        fail_msg("%s", err.message);
+    assert_int_equal(r->candidate_count, 4);
+    for (size_t i = 0; i < 4; i++) {
+        const struct hm_recommended *c = &r->candidates[i];
+        assert_int_equal(c->failed, c->n <= 2);
+        assert_int_equal(isnan(c->time_s), c->n <= 2);
+        assert_int_equal(c->why != NULL, c->n <= 2);
+    }
+    hm_recommendation_free(r);
+    const double largest[] = {4};
+    q.n = largest;
+    q.n_count = 1;
+    assert_int_equal(hm_recommend(NULL, &q, &r, &err), 0);
+    assert_int_equal(r->candidate_count, 1);
+    assert_int_equal(r->provenance, HM_RECOMMEND_MODEL);
+    has_text(r->reason, "without a run");
+    hm_recommendation_free(r);
+    hm_job_free(job);
+}
+
 /* If a model is used instead of runs, at other values of its quantities, it must equal the model of
  * a job with these values. */
 static void models_take_their_place(void **state)
@@ -343,6 +376,7 @@ int main(void)
         cmocka_unit_test(the_next_run_may_be_better),
         cmocka_unit_test(the_next_run_shows_how_time_depends_on_n),
         cmocka_unit_test(the_model_is_checked_next),
+        cmocka_unit_test(candidates_that_do_not_fit_are_marked),
         cmocka_unit_test(models_take_their_place),
     };
     return cmocka_run_group_tests_name("edges_recommend", tests, NULL, NULL);

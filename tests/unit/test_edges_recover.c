@@ -157,22 +157,22 @@ static void imports_are_recorded(void **state)
 
 enum { MANY = 2500 };
 
-/* Makes a store of MANY runs, on 1 to MANY workers. */
-static void make_large_store(const char *file)
+/* Makes a store of `count` runs, on 1 to `count` workers. */
+static void make_large_store(const char *file, size_t count)
 {
-    struct hm_stored *runs = calloc(MANY, sizeof(*runs));
+    struct hm_stored *runs = calloc(count, sizeof(*runs));
     struct hm_store *store = NULL;
     struct hm_err err = {0};
 
     assert_non_null(runs);
     if (hm_store_open(file, &store, &err))
         fail_msg("%s", err.message);
-    for (size_t i = 0; i < MANY; i++) {
+    for (size_t i = 0; i < count; i++) {
         runs[i] = (struct hm_stored)HM_STORED_INIT;
         runs[i].n = (double)(i + 1);
         runs[i].seconds = 1;
     }
-    if (hm_store_add(store, runs, MANY, NULL, NULL, &err))
+    if (hm_store_add(store, runs, count, NULL, NULL, &err))
         fail_msg("%s", err.message);
     hm_store_close(store);
     free(runs);
@@ -207,7 +207,7 @@ static void sound_stores_are_copied(void **state)
 
     (void)state;
     remove_files(path);
-    make_large_store(path);
+    make_large_store(path, MANY);
     request = verb_with("runs delete", "where", "n>2490");
     set(request, "yes", "true");
     text_is(request, &with_store, "10 deleted\n");
@@ -233,6 +233,31 @@ static void sound_stores_are_copied(void **state)
     remove_files(copy);
 }
 
+/* A copy reads 1024 runs at once: the last run of a part, and the first and last run of the next
+ * part, are copied once. */
+static void parts_of_a_copy_do_not_overlap(void **state)
+{
+    static const size_t counts[] = {1023, 1024, 1025, 1026, 2048, 2049};
+    char text[80];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+        remove_files(path);
+        remove_files(copy);
+        make_large_store(path, counts[i]);
+        snprintf(text, sizeof(text), "%zu runs copied; the largest id was %zu\n", counts[i],
+                 counts[i]);
+        text_is(verb_with("runs recover", "to", copy), &with_store, text);
+        snprintf(text, sizeof(text), "%zu runs, no damage found\n", counts[i]);
+        text_is(verb_with("runs check", "record", copy), &with_store, text);
+        snprintf(text, sizeof(text), "n=%zu", counts[i]);
+        struct hm_request *request = verb_with("runs list", "record", copy);
+        set(request, "where", text);
+        gives(request, &with_store, {"runs", 1, NULL});
+    }
+    remove_files(copy);
+}
+
 /* Exactly those runs must be copied that can be read one at a time. */
 static void damaged_stores_are_copied(void **state)
 {
@@ -241,7 +266,7 @@ static void damaged_stores_are_copied(void **state)
 
     (void)state;
     remove_files(path);
-    make_large_store(path);
+    make_large_store(path, MANY);
     FILE *file = fopen(path, "r+b");
     assert_non_null(file);
     fseek(file, 0, SEEK_END);
@@ -352,6 +377,7 @@ int main(void)
         cmocka_unit_test(hints_say_what_to_do),
         cmocka_unit_test(imports_are_recorded),
         cmocka_unit_test(sound_stores_are_copied),
+        cmocka_unit_test(parts_of_a_copy_do_not_overlap),
         cmocka_unit_test(damaged_stores_are_copied),
         cmocka_unit_test(store_verbs_may_lack_memory),
     };

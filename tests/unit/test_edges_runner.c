@@ -60,6 +60,12 @@ static void iterations_reach_a_level(void **state)
     assert_true(isinf(hm__runner_reach(r, 1, 1)));
     assert_near(hm__runner_reach(r, 1, 3), 2, 0);
     assert_near(hm__runner_reach(r, 64, 6), 2.5, 0);
+    /* Only the last finite point decides whether the level is interpolated. */
+    static double late[] = {INFINITY, INFINITY, 3, 1};
+    const struct hm_runner begins_late = {.grid = r->grid, .y = late};
+    assert_true(isinf(hm__runner_reach(&begins_late, 0, 3)));
+    assert_near(hm__runner_reach(&begins_late, 0, 4), 3, 0);
+    assert_near(hm__runner_reach(&begins_late, 0, 6), 2, 1e-15);
 }
 
 /* The time of a draw that never reaches the loss is ten times the mean of the other draws. */

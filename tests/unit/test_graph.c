@@ -106,6 +106,38 @@ static void degrees_are_counted_in_little_memory(void **state)
     }
 }
 
+/* Ids that occur again before they are sorted are counted once: here the smallest, a middle and the
+ * largest id of each buffer. Ids from 2^32 on are sorted. */
+static void ids_that_occur_again_are_counted_once(void **state)
+{
+    static const uint64_t high = 1ULL << 32;
+    static const struct {
+        uint64_t ids[6];
+        double once, twice, thrice;
+    } rows[] = {{{5, 5, 6, 7, 8, 9}, 4, 1, 0}, {{5, 6, 7, 7, 8, 9}, 4, 1, 0},
+                {{5, 6, 7, 8, 9, 9}, 4, 1, 0}, {{9, 9, 7, 7, 5, 5}, 0, 3, 0},
+                {{6, 6, 6, 3, 3, 9}, 1, 1, 1}, {{7, 7, 7, 1, 1, 1}, 0, 0, 2}};
+
+    (void)state;
+    for (size_t r = 0; r < sizeof(rows) / sizeof(rows[0]); r++) {
+        struct hm_degree_count *counts = hm__degree_count_new();
+        struct hm_degree *degrees;
+        double found[4] = {0};
+        size_t length;
+        for (size_t i = 0; i < 6; i++)
+            assert_int_equal(hm__degree_count_add(counts, high + rows[r].ids[i], NULL), 0);
+        assert_int_equal(hm__degree_count_take(counts, &degrees, &length, NULL), 0);
+        for (size_t i = 0; i < length; i++) {
+            assert_in_range((uint64_t)degrees[i].degree, 1, 3);
+            found[(size_t)degrees[i].degree] = degrees[i].count;
+        }
+        if (found[1] != rows[r].once || found[2] != rows[r].twice || found[3] != rows[r].thrice)
+            fail_msg("row %zu: %g, %g and %g", r, found[1], found[2], found[3]);
+        free(degrees);
+        hm__degree_count_free(counts);
+    }
+}
+
 static void degree_files_are_read(void **state)
 {
     struct hm_graph *g = load(".degree_dist", "3 2\n1 4\n1 2\n", false);
@@ -443,6 +475,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(edge_lists_are_read),
         cmocka_unit_test(degrees_are_counted_in_little_memory),
+        cmocka_unit_test(ids_that_occur_again_are_counted_once),
         cmocka_unit_test(degree_files_are_read),
         cmocka_unit_test(metis_files_are_read),
         cmocka_unit_test(broken_files_are_named),

@@ -314,13 +314,141 @@ static void configurations_of_accelerate(void **state)
           {"notes.0", .text = "mixed_precision 'no' is left to the plan"});
 }
 
+/* A network of three dimensions has one between the first, which is the node, and the last, which
+ * is the fabric. */
+static void networks_of_astra_sim(void **state)
+{
+    (void)state;
+    READS("topology: [ Ring, Switch ]\nnpus_count: [ 8, 4 ]\nbandwidth: [ 400.0, 50 ]\n"
+          "latency: [ 900, 500 ]\n",
+          {"format", .text = "astra-network"}, {"facts.n", 32, NULL}, {"left_out", 0, NULL});
+    READS("topology: [ Ring, FullyConnected, Switch ]\nnpus_count: [ 2, 8, 4 ]\n"
+          "bandwidth: [ 250.0, 200.0, 50 ]\nlatency: [ 50, 500, 2000 ]\n",
+          {"facts.n", 64, NULL}, {"taken.0.what", .text = "accelerators in 3 dimensions"},
+          {"left_out", 1, NULL}, {"left_out.0.count", 1, NULL},
+          {"left_out.0.what", .text = "dimensions between the first and the last"},
+          {"document_kind", .text = "cluster"});
+}
+
+/* Bytes of the elements of each kind that PyTorch's profiler writes. */
+static void elements_of_messages_have_bytes(void **state)
+{
+    static const struct {
+        const char *type;
+        double bytes;
+    } rows[] = {{"Float", 4}, {"Double", 8}, {"Half", 2}, {"BFloat16", 2}, {"Long", 8}, {"Int", 4},
+                {"Byte", 1},  {"Char", 1},   {"Bool", 1}, {"Short", 2},    {"Odd", NAN}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        char text[600];
+        snprintf(text, sizeof(text),
+                 "{\"schemaVersion\":1,\"deviceProperties\":[{\"id\":0,\"name\":\"GPU\"}],"
+                 "\"distributedInfo\":{\"rank\":0,\"world_size\":2},\"traceEvents\":["
+                 "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"ncclKernel_AllReduce\",\"ts\":105,"
+                 "\"dur\":10,\"args\":{\"Collective name\":\"allreduce\",\"dtype\":\"%s\","
+                 "\"In msg nelems\":10,\"Group size\":2}}]}",
+                 rows[i].type);
+        READS(text, {"format", .text = "torch-trace"},
+              {"facts.collectives.0.in_bytes", 10 * rows[i].bytes, NULL});
+    }
+}
+
+/* The second table has no line about ranks; it begins with the line about threads. */
+static void tables_of_nccl_are_separate(void **state)
+{
+    static const char head[] = "# nThread 1 nGpus 2 minBytes 8 maxBytes 8\n"
+                               "#       size count type redop root time algbw busbw #wrong time "
+                               "algbw busbw #wrong\n";
+    static const char row[] = " 1000000 250000 float sum -1 %d.0 11.1 16.6 0 90.0 11.1 16.6 0\n";
+    char text[2000];
+    size_t used = (size_t)snprintf(text, sizeof(text), "%s", head);
+
+    (void)state;
+    used += (size_t)snprintf(text + used, sizeof(text) - used, row, 90);
+    READS(text, {"format", .text = "collectives"}, {"facts.sections", 1, NULL},
+          {"facts.sections.0.rows", 1, NULL});
+    used += (size_t)snprintf(text + used, sizeof(text) - used, "%s", head);
+    used += (size_t)snprintf(text + used, sizeof(text) - used, row, 80);
+    snprintf(text + used, sizeof(text) - used, row, 85);
+    READS(text, {"facts.sections", 2, NULL}, {"facts.sections.0.rows", 1, NULL},
+          {"facts.sections.1.rows", 2, NULL});
+}
+
+#define KERAS_INPUT                                                                                \
+    "{\"class_name\": \"Functional\", \"config\": {\"name\": \"m\", \"layers\": ["                 \
+    "{\"class_name\": \"InputLayer\", \"config\": {\"batch_input_shape\": [null, 4, 5], "          \
+    "\"name\": "                                                                                   \
+    "\"in\"}, \"name\": \"in\", \"inbound_nodes\": []},"
+#define KERAS_END "], \"input_layers\": [[\"in\", 0, 0]], \"output_layers\": [[\"d\", 0, 0]]}}"
+
+/* Layers pass on the shape of their input: the weights of the dense layer follow from it. */
+static void shapes_of_keras_layers(void **state)
+{
+    static const struct {
+        const char *axis;
+        double parameters; /* 0: the shape is not known. */
+    } rows[] = {{"-1", 15 * 3 + 3}, {"2", 15 * 3 + 3}, {"1", 5 * 3 + 3}, {"-2", 5 * 3 + 3},
+                {"0", 0},           {"-3", 0},         {"3", 0},         {"-9", 0}};
+
+    (void)state;
+    /* One slope for each of the 4 x 5 values, or for each of 5 if the first axis is shared. */
+    READS(KERAS_INPUT "{\"class_name\": \"PReLU\", \"config\": {\"name\": \"p\"}, \"name\": \"p\", "
+                      "\"inbound_nodes\": [[[\"in\", 0, 0, {}]]]},"
+                      "{\"class_name\": \"Dense\", \"config\": {\"name\": \"d\", \"units\": 3}, "
+                      "\"name\": \"d\", \"inbound_nodes\": [[[\"p\", 0, 0, {}]]]}" KERAS_END,
+          {"facts.parameters", 4 * 5 + 5 * 3 + 3, NULL}, {"facts.forward_macs", 4 * 5 * 3, NULL});
+    READS(KERAS_INPUT "{\"class_name\": \"PReLU\", \"config\": {\"name\": \"p\", \"shared_axes\": "
+                      "[1]}, \"name\": \"p\", \"inbound_nodes\": [[[\"in\", 0, 0, {}]]]},"
+                      "{\"class_name\": \"Dense\", \"config\": {\"name\": \"d\", \"units\": 3}, "
+                      "\"name\": \"d\", \"inbound_nodes\": [[[\"p\", 0, 0, {}]]]}" KERAS_END,
+          {"facts.parameters", 5 + 5 * 3 + 3, NULL});
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        char text[1200];
+        snprintf(text, sizeof(text),
+                 KERAS_INPUT
+                 "{\"class_name\": \"Concatenate\", \"config\": {\"name\": \"c\", "
+                 "\"axis\": %s}, \"name\": \"c\", \"inbound_nodes\": [[[\"in\", 0, 0, {}], "
+                 "[\"in\", 0, 0, {}], [\"in\", 0, 0, {}]]]},"
+                 "{\"class_name\": \"Dense\", \"config\": {\"name\": \"d\", \"units\": 3}, "
+                 "\"name\": \"d\", \"inbound_nodes\": [[[\"c\", 0, 0, {}]]]}" KERAS_END,
+                 rows[i].axis);
+        READS(text, {"facts.parameters", rows[i].parameters > 0 ? rows[i].parameters : NAN, NULL});
+    }
+}
+
+/* A call without a name is counted as a node, but not as an operation. */
+static void calls_without_a_name(void **state)
+{
+    static const char text[] = "class GraphModule(torch.nn.Module):\n"
+                               "    def forward(self, x: \"f32[2, 3]\"):\n"
+                               "      y: \"f32[2, 3]\" = torch.ops.aten.(x);  x = None\n"
+                               "      z: \"f32[2, 3]\" = torch.ops.aten.relu.default(y);\n"
+                               "      return (z,)\n";
+
+    (void)state;
+    READS(text, {"format", .text = "torch-fx"}, {"facts.nodes", 2, NULL});
+    struct hm_request *request = with_document("import", "files", text);
+    set(request, "json", "true");
+    says(request, NULL, "\"operations\":{\n  \"relu\":1}}");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(trainer_states),         cmocka_unit_test(tables_of_metrics),
-        cmocka_unit_test(accounts_of_jobs),       cmocka_unit_test(traces_of_the_profiler),
-        cmocka_unit_test(results_of_mlperf),      cmocka_unit_test(benchmarks_of_messages),
-        cmocka_unit_test(configurations_of_jobs), cmocka_unit_test(configurations_of_accelerate),
+        cmocka_unit_test(networks_of_astra_sim),
+        cmocka_unit_test(elements_of_messages_have_bytes),
+        cmocka_unit_test(tables_of_nccl_are_separate),
+        cmocka_unit_test(shapes_of_keras_layers),
+        cmocka_unit_test(calls_without_a_name),
+        cmocka_unit_test(trainer_states),
+        cmocka_unit_test(tables_of_metrics),
+        cmocka_unit_test(accounts_of_jobs),
+        cmocka_unit_test(traces_of_the_profiler),
+        cmocka_unit_test(results_of_mlperf),
+        cmocka_unit_test(benchmarks_of_messages),
+        cmocka_unit_test(configurations_of_jobs),
+        cmocka_unit_test(configurations_of_accelerate),
         cmocka_unit_test(unusual_files),
     };
 

@@ -157,6 +157,27 @@ static void a_budget_gives_parameters_and_tokens(void **state)
                "is more than the sequences");
 }
 
+/* The tokens take the whole deadline if the step takes as long as the certainty demands. */
+static void a_deadline_gives_parameters_and_tokens(void **state)
+{
+    static const double certainties[] = {.5, .8, .95};
+    struct hm_large_question q = large_question(NAN);
+
+    (void)state;
+    q.parameters = INFINITY;
+    q.deadline_s = 20 * 86400.;
+    for (size_t i = 0; i < sizeof(certainties) / sizeof(certainties[0]); i++) {
+        q.certainty = certainties[i];
+        struct hm_large_answer *a = plan_of("", &q);
+        const struct hm_large_choice *c = &a->points[a->recommended];
+        assert_true(a->feasible);
+        if (!(c->meets >= q.certainty - 1e-9 && c->meets < q.certainty + .1))
+            fail_msg("certainty %g: %g", q.certainty, c->meets);
+        assert_true(c->total_s / c->goodput <= q.deadline_s);
+        hm__large_answer_free(a);
+    }
+}
+
 static void a_loss_gives_the_cheapest_size(void **state)
 {
     struct hm_large_question q = large_question(NAN);
@@ -264,6 +285,7 @@ int main(void)
         cmocka_unit_test(laws_are_those_of_the_papers),
         cmocka_unit_test(a_loss_gives_the_tokens),
         cmocka_unit_test(a_budget_gives_parameters_and_tokens),
+        cmocka_unit_test(a_deadline_gives_parameters_and_tokens),
         cmocka_unit_test(a_loss_gives_the_cheapest_size),
         cmocka_unit_test(failures_count_in_limits),
         cmocka_unit_test(growth_is_what_other_plans_say),

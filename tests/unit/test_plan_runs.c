@@ -55,6 +55,38 @@ static void stated_probabilities_are_calibrated(void **state)
     hm_job_free(job);
 }
 
+/* Runs belong to one machine and one scheme, so one of each may be given, but not two. */
+static void runs_have_one_scheme(void **state)
+{
+    static const enum hm_scheme schemes[] = {HM_SCHEME_RING, HM_SCHEME_BEST};
+    struct hm_job *job = parse_job("compute: 10 s/n\ncommunicate: {bytes: 4 MB, scheme: ring}\n"
+                                   "cluster: {max_nodes: 8, fabric: {bandwidth: 10 MB/s, latency: "
+                                   "1 ms}}\n");
+    struct hm_runs *runs = NULL;
+    static const char table[] = "n,seconds\n1,10\n2,5.5\n4,3.2\n";
+    struct hm_fit_settings settings = {.job = job};
+    struct hm_question q = HM_QUESTION_INIT;
+    struct hm_fit *fit = NULL;
+
+    (void)state;
+    assert_int_equal(hm_runs_parse(table, strlen(table), "runs.csv", &runs, NULL), 0);
+    assert_int_equal(hm_fit_new(runs, &settings, &fit, NULL), 0);
+    q.fit = fit;
+    const struct hm_cluster *clusters[] = {&job->cluster, &job->cluster};
+    for (size_t c = 0; c <= 2; c++)
+        for (size_t s = 0; s <= 2; s++) {
+            struct hm_answer *answer = NULL;
+            struct hm_err err = {0};
+            int rc = hm_plan(job, c ? clusters : NULL, c, s ? schemes : NULL, s, &q, &answer, &err);
+            if (rc != (c > 1 || s > 1 ? HM_E_CONFLICT : 0))
+                fail_msg("%zu machines, %zu schemes: %d, %s", c, s, rc, err.message);
+            hm_answer_free(answer);
+        }
+    hm_fit_free(fit);
+    hm_runs_free(runs);
+    hm_job_free(job);
+}
+
 /* Without runs the answer is that of the model, with a wide interval. */
 static void without_runs_the_answer_is_the_model(void **state)
 {
@@ -136,6 +168,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(stated_probabilities_are_calibrated),
+        cmocka_unit_test(runs_have_one_scheme),
         cmocka_unit_test(without_runs_the_answer_is_the_model),
         cmocka_unit_test(advised_runs_narrow_the_interval),
     };

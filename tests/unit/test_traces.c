@@ -746,9 +746,27 @@ static void zero_has_no_sign(void **state)
     hm_traces_free(traces);
 }
 
+/* The text has no byte after its length, which the sanitizers check. */
+static void texts_need_no_end(void **state)
+{
+    static const char text[] = " \t\r\n\n";
+    struct hm_traces *traces = NULL;
+
+    (void)state;
+    for (size_t length = 1; length < sizeof(text); length++) {
+        struct hm_err err = {0};
+        char *copy = malloc(length);
+        memcpy(copy, text, length);
+        assert_int_equal(hm_traces_parse(copy, length, "t.csv", NULL, &traces, &err), HM_E_MISSING);
+        assert_string_equal(err.message, "no rows");
+        free(copy);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(texts_need_no_end),
         cmocka_unit_test(zero_has_no_sign),
         cmocka_unit_test(printed_traces_are_read),
         cmocka_unit_test(recorded_tables_are_read),
