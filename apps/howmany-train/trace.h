@@ -20,8 +20,10 @@ struct trace_head {
     const char *mpi, *blas; /* Names and versions of the MPI and BLAS libraries; borrowed. */
 };
 
-/* Times in seconds of the iterations of a run that were timed one by one. Zero-initialise; the list
- * is owned. */
+/*
+ * Times in seconds of the iterations of a run that were timed one by one. Zero-initialise the
+ * struct; the list is owned.
+ */
 struct trace_times {
     double *seconds;
     size_t count, room;

@@ -1,8 +1,9 @@
 /*
- * hm_plan: answers a question, with the model or a fit of runs as the source of f(n), the time of
- * an iteration on n workers. Every combination of machine, scheme and platform is searched over all
- * n; the answer describes the best combination in full, and ranks the others below it with the
- * reason why each is worse. mixes.c chooses the machines in a mixed cluster for each n.
+ * Implements hm_plan, which answers a question, with the model or a fit of runs as the source of
+ * f(n), the time of an iteration on n workers. Every combination of machine, scheme and platform is
+ * searched over all n; the answer describes the best combination in full, and ranks the others
+ * below it with the reason why each is worse. mixes.c chooses the machines in a mixed cluster for
+ * each n.
  */
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /*
- * hm_recommend: recommends a number of workers from measured runs.
+ * Implements hm_recommend, which recommends a number of workers from measured runs.
  *
  * The sources are tried in this order: runs that match the question exactly; fits of the runs; the
  * model of a job. If none of these gives an answer, the result is the run that would help most.

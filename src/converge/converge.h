@@ -278,7 +278,7 @@ struct hm_g_bend {
 
 /*
  * Sums over points from which hm__g_line_bend computes a straight line, with a slope that is shrunk
- * slightly towards 0. Zero-initialise, then call hm__g_line_add for each point.
+ * slightly towards 0. Zero-initialise the struct, then call hm__g_line_add for each point.
  */
 struct hm_g_line {
     double weight, x, xx, y, xy;

@@ -1,5 +1,6 @@
 /*
- * hm_fit_new: computes coefficients from runs, and draws of the coefficients for intervals.
+ * Implements hm_fit_new, which computes coefficients from runs, and draws of the coefficients for
+ * intervals.
  *
  * Runs are grouped by configuration. The terms are given by the caller, are chosen from a library,
  * or are the components of the time that a specification sheet predicts. The coefficients are found

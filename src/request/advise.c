@@ -1,6 +1,6 @@
 /*
- * The verb advise: determines which algorithm to use on how many workers, for a target loss, a time
- * limit or a budget.
+ * Implements the verb advise, which determines which algorithm to use on how many workers, for a
+ * target loss, a time limit or a budget.
  */
 #include <math.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /*
- * The verb converge: fits how the loss depends on the number of iterations and the number of
- * workers, and shows how accurate the fit is.
+ * Implements the verb converge, which fits how the loss depends on the number of iterations and the
+ * number of workers, and shows how accurate the fit is.
  */
 #include <math.h>
 #include <string.h>

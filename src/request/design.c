@@ -1,5 +1,6 @@
 /*
- * The verb design: chooses a few runs whose results would reduce the uncertainty of a fit the most.
+ * Implements the verb design, which chooses a few runs whose results would reduce the uncertainty
+ * of a fit the most.
  */
 #include <math.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /*
- * The verb fit: learns from a few runs how the time depends on the number of workers n, and
- * predicts times with intervals.
+ * Implements the verb fit, which learns from a few runs how the time depends on the number of
+ * workers n, and predicts times with intervals.
  */
 #include <math.h>
 #include <string.h>

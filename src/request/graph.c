@@ -1,5 +1,6 @@
 /*
- * The verb graph: shows how a graph is split among workers, and how the split limits the speedup.
+ * Implements the verb graph, which shows how a graph is split among workers, and how the split
+ * limits the speedup.
  */
 #include <math.h>
 #include <string.h>

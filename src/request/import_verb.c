@@ -1,4 +1,7 @@
-/* The verb import: converts files from other tools to runs, traces, networks, clusters and jobs. */
+/*
+ * Implements the verb import, which converts files from other tools to runs, traces, networks,
+ * clusters and jobs.
+ */
 #include <math.h>
 #include <string.h>
 

@@ -28,7 +28,9 @@ struct hm_job_fields {
 
 enum { HM_MACHINES_MAX = 64 };
 
-/* A job and its machines. Zero-initialise it; release it with hm__loaded_job_release. */
+/*
+ * A job and its machines. Zero-initialise the struct, and release it with hm__loaded_job_release.
+ */
 struct hm_loaded_job {
     struct hm_job *job;
     /* Clusters from the field `on`, which replace the cluster of the job. */
@@ -116,8 +118,8 @@ struct hm_trace_fields {
 };
 
 /*
- * Traces, and the loss curve g(i, m) that is fitted to them. Zero-initialise it; release it with
- * hm__loaded_traces_release.
+ * Traces, and the loss curve g(i, m) that is fitted to them. Zero-initialise the struct, and
+ * release it with hm__loaded_traces_release.
  */
 struct hm_loaded_traces {
     /* Traces of the request; NULL if the request has a stored fit instead. */

@@ -1,6 +1,6 @@
 /*
- * The verb plan: computes how many machines to use, how long the job takes, what it costs, and what
- * limits the speed. The times come from a model, from runs, or from both.
+ * Implements the verb plan, which computes how many machines to use, how long the job takes, what
+ * it costs, and what limits the speed. The times come from a model, from runs, or from both.
  */
 #include "plan.h"
 

@@ -1,4 +1,4 @@
-/* The verb recommend: finds how many workers to use, based on measured runs. */
+/* Implements the verb recommend, which finds how many workers to use, based on measured runs. */
 #include <math.h>
 #include <string.h>
 

@@ -18,7 +18,7 @@ struct hm_run_sink {
     struct hm_store *store;
 };
 
-/* The results of adding runs. Zero-initialise it; release it with hm__added_release. */
+/* The results of adding runs. Zero-initialise the struct, and release it with hm__added_release. */
 struct hm_added {
     size_t count; /* Number of runs that were not in the store before. */
     double *ids;  /* Ids of all runs, including runs that were already in the store. */

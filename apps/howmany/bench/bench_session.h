@@ -8,8 +8,10 @@
 #include "machine.h"
 #include "run_record.h"
 
-/* State of a benchmark. Zero-initialise; set record.file = -1; fill in the settings; release with
- * bench_release. */
+/*
+ * State of a benchmark. Zero-initialise the struct, set record.file to -1, fill in the settings,
+ * and release it with bench_release.
+ */
 struct bench_session {
     /* Quantities that vary between the runs; bench_prepare moves n to the front. */
     struct cli_axes axes;

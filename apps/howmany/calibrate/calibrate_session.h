@@ -29,7 +29,10 @@ struct calibrate_request {
     double gpu_index; /* Index of the GPU to measure. */
 };
 
-/* A calibration in progress. Zero-initialise; release with calibrate_session_release. */
+/*
+ * A calibration in progress. Zero-initialise the struct, and release it with
+ * calibrate_session_release.
+ */
 struct calibrate_session {
     const struct calibrate_request *request;
     struct calibrate_device device;

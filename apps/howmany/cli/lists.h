@@ -8,7 +8,7 @@
 
 enum { CLI_LIST_MAX = 64, CLI_AXES_MAX = 16 };
 
-/* A list of numbers, read from "2..32", "4..64:4" or "1,2,4". Zero-initialise. */
+/* A list of numbers, read from "2..32", "4..64:4" or "1,2,4". Zero-initialise the struct. */
 struct cli_range {
     double *values; /* Array of `count` numbers; owned by this struct. */
     size_t count;
@@ -21,7 +21,7 @@ void cli_range_release(struct cli_range *range);
 /* Calls `take` for each element of "a,b,c"; the element's text is valid only during the call. */
 int cli_each(const char *list, int (*take)(void *context, const char *piece), void *context);
 
-/* Terms of a fit: "auto", or formulas separated by commas. Zero-initialise. */
+/* Terms of a fit: "auto", or formulas separated by commas. Zero-initialise the struct. */
 struct cli_terms {
     struct hm_arena *arena;
     /* Formulas of the terms; if there are none, the fit selects its terms. */
@@ -31,7 +31,10 @@ struct cli_terms {
 int cli_terms_parse(struct cli_terms *terms, const char *text);
 void cli_terms_release(struct cli_terms *terms);
 
-/* A configuration to predict, read from "64" or "n=64,size=1,latency=20ms". Zero-initialise. */
+/*
+ * A configuration to predict, read from "64" or "n=64,size=1,latency=20ms". Zero-initialise the
+ * struct.
+ */
 struct cli_target {
     struct hm_arena *arena;
     struct hm_place place;
@@ -40,7 +43,7 @@ struct cli_target {
 int cli_target_parse(struct cli_target *target, const char *text);
 void cli_target_release(struct cli_target *target);
 
-/* Names of quantities, and the list of values of each quantity. Zero-initialise. */
+/* Names of quantities, and the list of values of each quantity. Zero-initialise the struct. */
 struct cli_axes {
     char names[CLI_AXES_MAX][64];
     struct cli_range ranges[CLI_AXES_MAX];

@@ -8,8 +8,10 @@
 #include "cli.h"
 #include "request.h"
 
-/* A machine with the catalog and the assignments that it was loaded with. Zero-initialise; release
- * with cli_machine_release. */
+/*
+ * A machine with the catalog and the assignments that it was loaded with. Zero-initialise the
+ * struct, and release it with cli_machine_release.
+ */
 struct cli_machine {
     struct hm_arena *arena;
     struct hm_texts sets; /* Assignments to keys of the cluster, from --set. */

@@ -1,6 +1,6 @@
 /*
- * The command howmany bench: runs a command repeatedly with different values, records the runs and
- * fits them.
+ * Implements the command howmany bench, which runs a command repeatedly with different values,
+ * records the runs and fits them.
  */
 #include <math.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* The command howmany calibrate: measures the machine that it runs on. */
+/* Implements the command howmany calibrate, which measures the machine that it runs on. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /*
- * The command howmany compare: repeats the experiment of the survey by Zhang, Alqahtani and
- * Demirbas. Each combination of task, platform and number of workers is a run of `howmany train`;
- * the results are shown next to the published values.
+ * Implements the command howmany compare, which repeats the experiment of the survey by Zhang,
+ * Alqahtani and Demirbas. Each combination of task, platform and number of workers is a run of
+ * `howmany train`; the results are shown next to the published values.
  */
 #include <math.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /*
- * The command howmany completion: generates completion scripts for bash, zsh and fish from the
- * tables of the commands.
+ * Implements the command howmany completion, which generates completion scripts for bash, zsh and
+ * fish from the tables of the commands.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /*
- * The command howmany lab: emulates a cluster on one machine. Such a cluster is called a laboratory
- * (lab). Its nodes are network namespaces, connected by a network with real delays, so that mpirun
- * or any framework can run across them.
+ * Implements the command howmany lab, which emulates a cluster on one machine. Such a cluster is
+ * called a laboratory (lab). Its nodes are network namespaces, connected by a network with real
+ * delays, so that mpirun or any framework can run across them.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /*
- * The command howmany man: prints man pages in the format of scdoc, from the tables of the
- * commands.
+ * Implements the command howmany man, which prints man pages in the format of scdoc, from the
+ * tables of the commands.
  */
 #include <stdio.h>
 #include <stdlib.h>

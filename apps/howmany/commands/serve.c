@@ -1,4 +1,7 @@
-/* The command howmany serve: runs an HTTP server that gives the same answers as the commands. */
+/*
+ * Implements the command howmany serve, which runs an HTTP server that gives the same answers as
+ * the commands.
+ */
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>

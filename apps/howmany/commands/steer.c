@@ -1,6 +1,6 @@
 /*
- * The command howmany steer: divides a training run into frames, and chooses the algorithm and the
- * number of workers again before each frame.
+ * Implements the command howmany steer, which divides a training run into frames, and chooses the
+ * algorithm and the number of workers again before each frame.
  */
 #include <math.h>
 #include <regex.h>

@@ -1,6 +1,6 @@
 /*
- * The command howmany study: executes training runs, finds the best algorithm and number of
- * workers, checks this answer with more runs, and writes a report.
+ * Implements the command howmany study, which executes training runs, finds the best algorithm and
+ * number of workers, checks this answer with more runs, and writes a report.
  */
 #include <math.h>
 #include <stdio.h>

@@ -1,4 +1,7 @@
-/* The command howmany train: runs a distributed algorithm on MPI ranks or on simulated ranks. */
+/*
+ * Implements the command howmany train, which runs a distributed algorithm on MPI ranks or on
+ * simulated ranks.
+ */
 #include <stdlib.h>
 
 #include "train_session.h"

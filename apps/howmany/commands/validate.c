@@ -1,5 +1,7 @@
-/* The command howmany validate: computes published values with the models of this program and shows
- * the differences. */
+/*
+ * Implements the command howmany validate, which computes published values with the models of this
+ * program and shows the differences.
+ */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /*
- * howmany validate --answers: checks the headline rule (the recommended n is the smallest one that
- * is as good as the best) on the examples (validate_plans.c), and tests how accurate predictions
- * from small runs are. The accuracy is tested on sources of measurements that were not used to
- * choose the settings of the fits.
+ * Implements howmany validate --answers, which checks the headline rule (the recommended n is the
+ * smallest one that is as good as the best) on the examples (validate_plans.c), and tests how
+ * accurate predictions from small runs are. The accuracy is tested on sources of measurements that
+ * were not used to choose the settings of the fits.
  *
  * A rule (struct hm_fit_rule) is chosen from a grid by cross-validation that is nested by source:
  * the curves of each source are predicted with the rule that has the smallest interval score on all

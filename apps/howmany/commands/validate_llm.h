@@ -1,4 +1,4 @@
-/* howmany validate --llm: predicts measured training steps of large networks. */
+/* Declares howmany validate --llm, which predicts measured training steps of large networks. */
 #ifndef HM_VALIDATE_LLM_H
 #define HM_VALIDATE_LLM_H
 

@@ -1,6 +1,6 @@
 /*
- * howmany validate --papers: compares values and statements of four papers with the results of this
- * program.
+ * Declares howmany validate --papers, which compares values and statements of four papers with
+ * the results of this program.
  */
 #ifndef VALIDATE_PAPERS_H
 #define VALIDATE_PAPERS_H

@@ -1,6 +1,6 @@
 /*
- * howmany validate --platforms: compares measured iterations on CPUs and with frameworks with the
- * predictions of the model.
+ * Declares howmany validate --platforms, which compares measured iterations on CPUs and with
+ * frameworks with the predictions of the model.
  */
 #ifndef HM_VALIDATE_PLATFORMS_H
 #define HM_VALIDATE_PLATFORMS_H

@@ -1,6 +1,6 @@
 /*
- * howmany validate --steps: compares measured training steps and collectives with the predictions
- * of the model.
+ * Declares howmany validate --steps, which compares measured training steps and collectives with
+ * the predictions of the model.
  */
 #ifndef HM_VALIDATE_STEPS_H
 #define HM_VALIDATE_STEPS_H

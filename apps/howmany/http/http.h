@@ -45,7 +45,7 @@ struct http_request {
         .host = "", .origin = "", .if_none_match = "", .key = "", .body = ""                       \
     }
 
-/* A response. Zero-initialise; the handler fills it in. */
+/* A response. The caller zero-initialises it, and the handler fills it in. */
 struct http_response {
     int status;
     const char *type; /* Content-Type of the response; a static string. */

@@ -7,7 +7,7 @@
 
 #include "lab_plan.h"
 
-/* The options of one call of `howmany lab`. Zero-initialise and set spec.name. */
+/* The options of one call of `howmany lab`. Zero-initialise the struct and set spec.name. */
 struct lab_request {
     const char *verb; /* Name of the action, as used in messages; borrowed. */
     /* Description of the lab; the action `up` uses all members, while the other actions use only

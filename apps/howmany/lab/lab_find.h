@@ -17,8 +17,8 @@ struct lab_process {
 };
 
 /*
- * The existing namespaces, processes and folder of one lab. Zero-initialise; release with
- * lab_found_release.
+ * The existing namespaces, processes and folder of one lab. Zero-initialise the struct, and release
+ * it with lab_found_release.
  */
 struct lab_found {
     bool folder; /* True if the lab's folder in /run/howmany exists. */

@@ -9,7 +9,7 @@
 
 struct hm_text;
 
-/* The arguments of a command in the form that execvp needs. Zero-initialise. */
+/* The arguments of a command in the form that execvp needs. Zero-initialise the struct. */
 struct launch_command {
     /* Array of arguments; the array and each argument are owned. argv[count] is NULL; `argv` is
      * NULL if `count` is 0. */

@@ -10,7 +10,7 @@
 #include "own_store.h"
 #include "text.h"
 
-/* State of a record. Zero-initialise; set `names` and `axes`. */
+/* State of a record. Zero-initialise the struct, and set `names` and `axes`. */
 struct launch_record {
     const char *names[CLI_AXES_MAX]; /* Names of the quantities that vary; borrowed. */
     size_t axes;                     /* Number of quantities that vary (axes). */

@@ -8,7 +8,7 @@
 
 #include "steer_types.h"
 
-/* Models that are fitted to the runs. Zero-initialise; release on every path. */
+/* Models that are fitted to the runs. Zero-initialise the struct, and release it on every path. */
 struct steer_model {
     const struct steer_state *state; /* State of the training; borrowed. */
     double until_s;                  /* Points that were measured after this time are not used. */

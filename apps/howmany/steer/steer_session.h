@@ -6,7 +6,10 @@
 #include "steer_folder.h"
 #include "steer_plan.h"
 
-/* A steered training. Zero-initialise; set `task`, `source` and `folder`; release on every path. */
+/*
+ * A steered training. Zero-initialise the struct, set `task`, `source` and `folder`, and release it
+ * on every path.
+ */
 struct steer_session {
     struct steer_task task;
     struct steer_source source;

@@ -18,7 +18,7 @@ enum study_reference {
     STUDY_ESTIMATED /* P* is not known; the fit estimates it. */
 };
 
-/* The options that all runs of a study share. Zero-initialise. */
+/* The options that all runs of a study share. Zero-initialise the struct. */
 struct study_commands {
     const struct hm_study_spec *spec; /* Description of the study; borrowed. */
     enum study_reference reference;

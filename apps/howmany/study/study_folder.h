@@ -8,8 +8,10 @@
 #include "cli.h"
 #include "study_commands.h"
 
-/* Folder of a study. Set `path` and `commands`; call study_folder_open; call study_folder_close on
- * every path. */
+/*
+ * Folder of a study. Set `path` and `commands`, call study_folder_open, and call study_folder_close
+ * on every path.
+ */
 struct study_folder {
     const char *path;                /* Path of the folder; borrowed. */
     struct study_commands *commands; /* Command lines of the runs; borrowed. */

@@ -6,7 +6,7 @@
 
 enum { STUDY_CHECKS = 2 };
 
-/* The result of a study. Zero-initialise; release on every path. */
+/* The result of a study. Zero-initialise the struct, and release it on every path. */
 struct study_result {
     struct hm_traces *traces;
     struct hm_convergence *convergence;

@@ -5,7 +5,7 @@
 
 #include "study_output.h"
 
-/* The state of a study. Zero-initialise and set `spec`. */
+/* The state of a study. Zero-initialise the struct and set `spec`. */
 struct study_session {
     struct hm_study_spec *spec; /* Description of the study; owned. */
     struct study_commands commands;

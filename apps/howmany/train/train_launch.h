@@ -7,8 +7,8 @@
 #include "temporary.h"
 
 /*
- * Command that starts the ranks of a run. Zero-initialise; set the members before the empty line;
- * call train_launch_prepare; release on every path.
+ * Command that starts the ranks of a run. Zero-initialise the struct, set the members before the
+ * empty line, call train_launch_prepare, and release it on every path.
  */
 struct train_launch {
     /* Name of the program that each rank runs if ranks are not simulated; NULL means howmany-train.

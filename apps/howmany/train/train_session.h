@@ -7,7 +7,10 @@
 #include "train_options.h"
 #include "train_output.h"
 
-/* A training run. Call train_session_init; set the options; prepare; run; release on every path. */
+/*
+ * A training run. Call train_session_init, set the options, prepare and run the training, and
+ * release the struct on every path.
+ */
 struct train_session {
     struct train_options options;
     struct train_launch launch;

@@ -54,7 +54,7 @@ bool hm__value_rename(struct hm_value *map, const char *old_key, const char *new
 int hm__value_override(struct hm_arena *arena, struct hm_value *root, const char *assignment,
                        struct hm_err *err);
 
-/* A map or list while a parser is building it, in heap arrays. Zero-initialise. */
+/* A map or list while a parser is building it, in heap arrays. Zero-initialise the struct. */
 struct hm_value_builder {
     struct hm_value *items;
     const char **keys;
