@@ -40,7 +40,7 @@ struct hm_column {
  * The column seconds (time of one iteration) is required unless the table only lists configurations
  * to measure.
  */
-/* Value of a column `timing`: the time of the run includes its start-up. */
+/* Value of the column `timing` for a run whose time includes its start-up. */
 #define HM_TIMING_WHOLE "whole run"
 
 struct hm_stored_sample; /* Defined in howmany_store.h. */

@@ -82,7 +82,7 @@ struct hm_g_data {
      * of iterations.
      */
     bool by_m;
-    double last; /* Largest iteration of all traces. */
+    double last; /* Number of the last iteration of any trace. */
 };
 
 /*

@@ -26,7 +26,7 @@ struct hm_fit_data {
     /* Smallest and largest value of each quantity; INFINITY and -INFINITY if no run has a value. */
     double low[HM_QUANTITIES_MAX], high[HM_QUANTITIES_MAX];
     /*
-     * First row in the table of runs that has no value of the quantity; HM_NONE if there is none.
+     * First row in the table of runs that has no value for the quantity; HM_NONE if there is none.
      */
     size_t gap[HM_QUANTITIES_MAX];
 };

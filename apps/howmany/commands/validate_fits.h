@@ -70,7 +70,7 @@ void validate_curves_release(struct validate_curves *f);
 struct validate_result validate_curve_predict(const struct validate_curve *c,
                                               const struct hm_fit_rule *rule, double level);
 
-/* Declares howmany validate --fits: fits the curves in the folder data/scaling, predicts the
+/* Implements howmany validate --fits: fits the curves in the folder data/scaling, predicts the
  * times on the largest numbers of workers and prints the errors. Returns an exit code; it is a
  * usage error if `data` is NULL. */
 int validate_fits(const char *data, bool json, const struct hm_catalog *catalog);

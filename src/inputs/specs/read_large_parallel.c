@@ -201,7 +201,7 @@ static int apply_chunks(struct hm_reader *reader, const struct hm_value *map,
     return 0;
 }
 
-/* Reads DeepSpeed's zero_optimization: the stage and the offload. */
+/* Reads DeepSpeed's key zero_optimization: the stage of ZeRO, and the state that is offloaded. */
 static int read_zero(struct hm_reader *reader, const struct hm_value *zero,
                      struct hm_large_keys *keys)
 {
