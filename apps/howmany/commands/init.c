@@ -1,6 +1,6 @@
 /*
- * Implements the command howmany init, which writes a commented job file that `howmany plan` accepts
- * without changes. The values are the usual ones for the model, as stated in the catalog.
+ * Implements the command howmany init, which writes a commented job file that `howmany plan`
+ * accepts without changes. The values are the usual ones for the model, as stated in the catalog.
  */
 #include <errno.h>
 #include <stdio.h>
