@@ -1821,7 +1821,7 @@ def plan(
     emit: Optional[str] = None,
     plot: Optional[str] = None,
 ) -> Plan:
-    """how many machines, how long, how much and why, without a run or from a few
+    """how many machines, how long, how much and why, from a model or a few runs
 
     Reads a job (YAML, or JSON when the name ends in .json; - is standard input), searches every
     number of workers up to the ceiling and answers with the best for the goal. With a deadline and
@@ -1832,9 +1832,9 @@ def plan(
         on: machines from the catalog, or cluster files, to run on; several are ranked
         fabric: fabric between the machines, from the catalog
         set: change a key of the job, such as batch=256 or cluster.price='$1/h'
-        batch: samples of one iteration
-        sequence: tokens of a sequence
-        tokens: tokens of the whole job, such as 300B
+        batch: samples in one iteration
+        sequence: tokens in a sequence
+        tokens: tokens in the whole job, such as 300B
         epochs: passes over the data set
         iterations: iterations of the whole job
         scheme: how to reduce gradients; several are ranked, 'all' ranks them all
@@ -1843,36 +1843,40 @@ def plan(
             job's communication; or a strategy of TensorFlow: mirrored, central-storage (both in one
             machine), multi-worker-mirrored, tpu, parameter-server (async); several are ranked,
             'all' ranks the first three
-        consistency: of servers: bsp (steps together), ssp (a bounded number of steps apart), async,
-            or all (default bsp; with platform all, all)
-        staleness: with ssp: clocks that the fastest worker may be ahead of the slowest (default 3)
+        consistency: consistency of servers: bsp (steps together), ssp (a bounded number of steps
+            apart), async, or all (default bsp; with platform all, all)
+        staleness: with ssp: largest number of steps between the fastest and the slowest worker
+            (default 3)
         servers: number of parameter servers (default: chosen for the goal)
         colocated: servers share the nodes of the workers instead of having their own
         backups: with bsp: a step uses the first n - K gradients of n workers
         local_steps: allreduce, gossip and federated: iterations between two averages (default 1)
-        stale_cost: with ssp and async: factor on iterations for stale gradients, such as 1.2x; or a
-            fit saved by `howmany converge --save` (.json)
-        runs: take times from runs: they correct the job's sheet, or, without a job or with terms,
+        stale_cost: with ssp and async: factor by which stale gradients increase the iterations,
+            such as 1.2x; or a fit saved by `howmany converge --save` (.json)
+        runs: measured runs: they correct the model of the job or, without a job or with terms,
             replace it; see howmany-fit(1)
-        where: with runs: only those that have this value
+        where: with runs: use only those that have this value
         terms: with runs: terms of the fit, such as 1,size/n,ln(n); or auto
         level: probability of the intervals (default 90%)
         goal: what to minimise: time, cost, or balance (alpha * seconds + beta * money)
         alpha: weight of a second in the balance
         beta: weight of a dollar in the balance
         deadline: finish the job within this time, such as 6h, at the lowest cost
-        budget: spend at most this on the job, such as 100
+        budget: spend at most this amount on the job, such as 100
         certainty: probability with which limits of time and money must be met, such as 80% (default
             90%)
-        loss: for a language model: train until this loss (nats per token), by published scaling
-            laws
+        loss: for a language model: train until this loss (nats per token), according to published
+            scaling laws
         params: for a language model: scale the network to this number of parameters, such as 7B;
-            auto: the best for the budget, the deadline or the loss
-        faster: how many workers to be this many times faster than now, such as 2x
-        work: how many workers to do this many times the work in the same time, such as 3x
-        max_n: most workers to consider (default: the cluster's, else 1024, or 64 for a graph)
+            auto chooses the best number for the budget, the deadline or the loss
+        faster: find the fewest workers that are this many times as fast as the reference, such as
+            2x
+        work: find the fewest workers that do this many times as much work in the same time, such as
+            3x
+        max_n: largest number of workers to consider (default: that of the cluster, else 1024, or 64
+            for a graph)
         n: consider only these numbers of workers: 8,16,32 or 8..64:8; for a transformer exactly
-            this many, also if memory does not suffice
+            this many, even if memory is insufficient
         slack: recommend the fewest workers within this share of the best, such as 10% (default 5%)
         weak: weak scaling: every worker has the whole batch
         reference: workers that speedups are relative to (default 1, or the job's)
@@ -1917,15 +1921,14 @@ def fit(
         terms: formulas over the columns, such as 1,size/n,ln(n),n; auto (default) chooses them
         target: predict the time at these values: 64, or n=64,size=1
         predict: predict for these n: 4..64:4, or 8,16,32
-        job: start from this specification sheet and let the runs correct it; runs may be left out
-            then
+        job: start from the model of this job, which the runs correct; runs are then optional
         on: with a job: the machine that the runs used
         fabric: fabric between the machines, from the catalog
         set: change a key of the job, such as batch=256 or cluster.price='$1/h'
         level: probability of the intervals (default 90%)
-        errors: errors of runs: equal, relative, or auto (default): as repeated runs show; without
-            repeats equal for given terms, else relative
-        width: with a job: how far off a part of the sheet may be (default 0.5)
+        errors: errors of runs: equal, relative, or auto (default): decided by repeated runs;
+            without repeats, equal for given terms, else relative
+        width: with a job: relative uncertainty of each part of its model (default 0.5)
         seed: seed of random numbers (default 0)
         residuals: residual of each run, and the terms that were considered
         plot: runs, fit and intervals as a picture: .svg, .png or .pdf
@@ -1955,7 +1958,7 @@ def design(
     rounds: bool = False,
     plot: Optional[str] = None,
 ) -> Design:
-    """which few runs are worth making
+    """which few runs are most useful
 
     Considers every combination of the values that could be run and chooses the runs that give most
     information about the coefficients of a fit within a budget (Ernest, NSDI 2016), by convex
@@ -1972,16 +1975,17 @@ def design(
         size: sizes that could be run: 0.1,0.2, or 4/256..32/256:20 for twenty values
         vary: values of another quantity that could be run
         only: only candidates for which the formula is not 0, such as 'size*256 >= 4*n'
-        have: runs already measured: the design says which to make next
-        budget: the runs may cost this much: 10; with a job also 2h of machine time, or '$5'
-        cost: cost of a run, over n, size and (with a job) seconds; default: machine time with a
-            job, else size over the smallest size over n
+        have: runs that were already measured; the design chooses the next ones
+        budget: largest total cost of the runs, such as 10; with a job also 2h of machine time, or
+            '$5'
+        cost: formula for the cost of a run, over n, size and (with a job) seconds; default: machine
+            time with a job, else size / smallest size / n
         criterion: least variance of the coefficients (A, default), least volume (D), or least
             variance of the prediction at the target (I)
         target: with criterion I: 64, or n=64,size=1
-        terms: formulas whose coefficients are wanted (default 1,size/n,ln(n),n)
-        keep: make runs with a larger share (default 0.3)
-        fill: spend what whole runs leave of the budget on more runs
+        terms: formulas whose coefficients are to be found (default 1,size/n,ln(n),n)
+        keep: choose runs with a larger share (default 0.3)
+        fill: spend the rest of the budget on more runs
         rounds: also show what is known after each run, and the candidates that were not chosen
         plot: cost of the runs, and what is known after each, as a picture: .svg, .png or .pdf
     """
@@ -2025,20 +2029,21 @@ def converge(
         record: a file (.db) or postgresql://… (default: HOWMANY_DB, else your own)
         where: with a store: only runs that have this value
         algorithms: only these algorithms
-        best: the lowest possible loss (default: as the traces say, else estimated)
-        measure: the column that is the loss: objective (default), loss, test_error, accuracy
+        best: the lowest possible loss (default: as given in the traces, else estimated)
+        measure: the column with the loss: objective (default), loss, test_error, accuracy
         epochs: count epochs instead of iterations, for asynchronous runs
-        rows: rows of the training data to predict, from traces on samples of them (default: the
-            largest number of rows of a trace)
-        terms: formulas over i and m to choose from, such as i/m,ln(i),ln(m) (default: a library of
-            them, and the forms of theory)
+        rows: number of training rows to predict for, from traces on samples of the rows (default:
+            the largest number in a trace)
+        terms: formulas over i and m to choose from, such as i/m,ln(i),ln(m) (default: built-in
+            terms, and forms known from theory)
         level: probability of the intervals (default 90%)
         seed: seed of random numbers (default 0)
-        set: a fact that files of other tools do not have, such as n=8
-        leave_out: how well the others predict the traces on M workers; each: every M in turn
-        leave_rows: how well fewer rows predict the traces on R rows; each: every R in turn
-        ahead: how well a trace is predicted K iterations ahead, or a time ahead (5s)
-        window: with ahead: points that are seen before (default 50)
+        set: a property that files from other tools do not contain, such as n=8
+        leave_out: check how well the other traces predict those on M workers; each: every M in turn
+        leave_rows: check how well traces on fewer rows predict those on R rows; each: every R in
+            turn
+        ahead: check how well a trace is predicted K iterations ahead, or a time ahead (5s)
+        window: with ahead: points that the prediction uses (default 50)
         save: save the fit, for `howmany advise FILE.json`
         plot: traces and fits as a picture: .svg, .png or .pdf
         plot_times: seconds of an iteration by workers, with 5th and 95th percentiles, as a picture
@@ -2093,31 +2098,31 @@ def advise(
         record: a file (.db) or postgresql://… (default: HOWMANY_DB, else your own)
         where: with a store: only runs that have this value
         algorithms: only these algorithms
-        best: the lowest possible loss (default: as the traces say, else estimated)
-        measure: the column that is the loss: objective (default), loss, test_error, accuracy
+        best: the lowest possible loss (default: as given in the traces, else estimated)
+        measure: the column with the loss: objective (default), loss, test_error, accuracy
         epochs: count epochs instead of iterations, for asynchronous runs
-        rows: rows of the training data to predict, from traces on samples of them (default: the
-            largest number of rows of a trace)
-        terms: formulas over i and m to choose from, such as i/m,ln(i),ln(m) (default: a library of
-            them, and the forms of theory)
+        rows: number of training rows to predict for, from traces on samples of the rows (default:
+            the largest number in a trace)
+        terms: formulas over i and m to choose from, such as i/m,ln(i),ln(m) (default: built-in
+            terms, and forms known from theory)
         level: probability of the intervals (default 90%)
         seed: seed of random numbers (default 0)
-        loss: reach a loss this near to the best: P - P* at most X
-        reach: reach this loss itself
-        within: time available, such as 60s; alone: reach the lowest loss
-        budget: money available, such as $5; alone: reach the lowest loss
+        loss: reach an excess loss P - P* of at most X
+        reach: reach this loss P
+        within: time available, such as 60s; without a loss: reach the lowest one
+        budget: money available, such as $5; without a loss: reach the lowest one
         certainty: probability with which limits of time and money must be met, such as 80% (default
             90%)
         goal: what to minimise: time (default) or cost
         m: numbers of workers, such as 1..256 or 1,2,4 (default: measured ones and powers of 2
             between them)
-        times: seconds of an iteration from these traces or runs (n, seconds) instead
-        job: seconds of an iteration as `howmany plan` computes them
-        on: machine: with a job, plan for it; otherwise take its price
+        times: take the time of an iteration from these traces or runs (n, seconds)
+        job: take the time of an iteration from `howmany plan` for this job
+        on: machine that the job runs on; without a job, only its price is used
         fabric: fabric between the machines, from the catalog
         set: change a key of the job, such as batch=256 or cluster.price='$1/h'
         price: price of a worker, such as $0.5/h
-        adaptive: also the best schedule of m on the way to the loss
+        adaptive: also find the best schedule for changing m
         switch_cost: with adaptive: time that a change of m takes
         all: a table of all candidates
         plot: the candidates as a picture: .svg, .png or .pdf
@@ -2140,11 +2145,12 @@ def runs_list(
 
     Args:
         record: a file (.db) or postgresql://… (default: HOWMANY_DB, else your own)
-        where: only runs that meet this; also !=, <, <=, >, >=, such as n>=4 or latency<20ms
+        where: only runs that meet this condition; also !=, <, <=, >, >=, such as n>=4 or
+            latency<20ms
         since: only runs made at or after this time, such as 2026-11-15
-        until: made at or before
+        until: only runs made at or before this time
         sort: sort by this column; -COLUMN: largest first (default: newest first)
-        limit: list: runs of a page (default 20)
+        limit: list: runs on a page (default 20)
         after: list: continue where the previous page ended
     """
     return ask(RunsPage, VERBS["runs list"], locals())
@@ -2177,7 +2183,7 @@ def runs_add(
     Args:
         value: add: a value of the run, such as n=4 or seconds=1.5
         record: a file (.db) or postgresql://… (default: HOWMANY_DB, else your own)
-        key: add, import: a run that has this key already is not added again
+        key: add, import: key of the run; a run whose key exists is not added again
     """
     return ask(Added, VERBS["runs add"], locals())
 
@@ -2194,7 +2200,7 @@ def runs_import(
     Args:
         runs: import: tables of runs or traces, CSV or JSON lines
         record: a file (.db) or postgresql://… (default: HOWMANY_DB, else your own)
-        key: add, import: a run that has this key already is not added again
+        key: add, import: key of the run; a run whose key exists is not added again
     """
     return ask(Added, VERBS["runs import"], locals())
 
@@ -2216,12 +2222,13 @@ def runs_export(
     Args:
         output: export: .csv or .jsonl (default: CSV on standard output)
         record: a file (.db) or postgresql://… (default: HOWMANY_DB, else your own)
-        where: only runs that meet this; also !=, <, <=, >, >=, such as n>=4 or latency<20ms
+        where: only runs that meet this condition; also !=, <, <=, >, >=, such as n>=4 or
+            latency<20ms
         since: only runs made at or after this time, such as 2026-11-15
-        until: made at or before
+        until: only runs made at or before this time
         sort: sort by this column; -COLUMN: largest first (default: newest first)
         traces: export: the samples, as JSON lines or (with csv) a table that `converge` reads
-        format: export: the format; mllog is a log of MLPerf of one run, osu a table of messages
+        format: export: the format; mllog is an MLPerf log of one run, osu is a table of messages
     """
     return ask(Answer, VERBS["runs export"], locals())
 
@@ -2241,9 +2248,10 @@ def runs_delete(
     Args:
         id: delete: ids of runs
         record: a file (.db) or postgresql://… (default: HOWMANY_DB, else your own)
-        where: only runs that meet this; also !=, <, <=, >, >=, such as n>=4 or latency<20ms
+        where: only runs that meet this condition; also !=, <, <=, >, >=, such as n>=4 or
+            latency<20ms
         since: only runs made at or after this time, such as 2026-11-15
-        until: made at or before
+        until: only runs made at or before this time
         yes: delete: without an id, delete all runs that match
     """
     return ask(Answer, VERBS["runs delete"], locals())
@@ -2356,7 +2364,7 @@ def recommend(
     all: bool = False,
     plot: Optional[str] = None,
 ) -> Recommend:
-    """how many workers, from runs that were measured
+    """how many workers, based on measured runs
 
     Reads runs (CSV with a header, or JSON lines; plain or .gz; - is standard input; a store;
     without any, your own store) and says how many workers are best for a batch, a latency and any
@@ -2367,7 +2375,7 @@ def recommend(
     Args:
         runs: the runs: CSV or JSON lines, or a store
         where: only the runs that have this value
-        batch: samples of an iteration
+        batch: samples in one iteration
         latency: latency of the fabric, such as 20ms
         at: any other quantity of the runs, such as bandwidth='1 Gbit/s'
         algorithm: only runs of this algorithm
@@ -2381,8 +2389,8 @@ def recommend(
         certainty: probability with which limits of time and money must be met, such as 80% (default
             90%)
         slack: recommend the fewest workers within this share of the best, such as 10% (default 5%)
-        price: price of a worker, such as '$1/h'; without it the column cost of the runs
-        job: a specification sheet whose model answers when the runs do not suffice
+        price: price of a worker, such as '$1/h' (default: from the column cost of the runs)
+        job: job whose model is used if the runs do not suffice
         on: with a job: the machine it runs on
         fabric: fabric between the machines, from the catalog
         set: change a key of the job, such as batch=256 or cluster.price='$1/h'
@@ -2410,7 +2418,7 @@ def graph(
     seed: Optional[Quantity] = None,
     plot: Optional[str] = None,
 ) -> Graph:
-    """how a graph splits over workers, and what that does to the speedup
+    """how a graph is split among workers, and how this limits the speedup
 
     Reads a degree distribution, an edge list (SNAP) or a METIS graph, plain or gzip, or makes one,
     and splits it among workers in one or several ways. For each number of workers it shows the
@@ -2421,15 +2429,15 @@ def graph(
         graph: degrees, edges (SNAP) or METIS, plain or gzip
         format: degrees, edges or metis (default: by the file's name)
         degrees_only: do not keep the edges: little memory, but cuts are not known
-        generate: make a graph instead of reading one: power-law, random or grid
-        vertices: vertices of the graph to make
-        edges: edges of the graph to make
-        max_degree: largest degree of the power law to make
+        generate: generate a graph instead of reading one: power-law, random or grid
+        vertices: vertices of the generated graph
+        edges: edges of the generated graph
+        max_degree: largest degree of the generated power law
         parts: numbers of workers, such as 2..32 or 2,4,8 (default 2..32)
         split: how to split: dealt (default), random, greedy, hash, metis, edge-random, hdrf; 'all'
         trials: random splits to try for each number of workers (default 20)
         seed: seed of random numbers (default 1)
-        plot: edges of the fullest worker and speedup as a picture: .svg, .png or .pdf
+        plot: edges of the most loaded worker and speedup as a picture: .svg, .png or .pdf
     """
     return ask(Graph, VERBS["graph"], locals())
 
@@ -2490,7 +2498,7 @@ def import_(
     output: Optional[str] = None,
     record: Optional[str] = None,
 ) -> Import:
-    """read logs, traces, configurations and model files of other tools
+    """read logs, traces, configurations and model files from other tools
 
     Recognises what a file is by its content, and says what it took from it and what it left out.
     Configurations and model files become networks, logs and traces become runs and traces,
@@ -2501,8 +2509,8 @@ def import_(
     Args:
         files: files or folders of other tools; docs/reference/formats.md lists the formats
         as_: the format, if it is not recognised
-        set: a fact that the files do not have, such as n=8
-        to: what to write or to record (default: what the files give)
+        set: a property that the files do not contain, such as n=8
+        to: what to write or record (default: what the files contain)
         output: write runs or traces as CSV, or a document as YAML; - is standard output
         record: a file (.db) or postgresql://… (default: HOWMANY_DB, else your own)
     """

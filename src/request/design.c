@@ -64,21 +64,22 @@ static const struct hm_request_field fields[] = {
      .group = "candidates",
      .argument = "RUNS",
      .choices = "@file",
-     .help = "runs already measured: the design says which to make next"},
+     .help = "runs that were already measured; the design chooses the next ones"},
     {.name = "budget",
      .kind = HM_REQUEST_QUANTITY,
      .offset = offsetof(T, budget),
      .flags = HM_REQUEST_ABOVE,
      .group = "question",
      .argument = "COST",
-     .help = "the runs may cost this much: 10; with a job also 2h of machine time, or '$5'"},
+     .help =
+         "largest total cost of the runs, such as 10; with a job also 2h of machine time, or '$5'"},
     {.name = "cost",
      .kind = HM_REQUEST_TEXT,
      .offset = offsetof(T, cost),
      .group = "question",
      .argument = "FORMULA",
-     .help = "cost of a run, over n, size and (with a job) seconds; default: machine time with a "
-             "job, else size over the smallest size over n"},
+     .help = "formula for the cost of a run, over n, size and (with a job) seconds; default: "
+             "machine time with a job, else size / smallest size / n"},
     {.name = "criterion",
      .kind = HM_REQUEST_CHOICE,
      .offset = offsetof(T, criterion),
@@ -95,15 +96,14 @@ static const struct hm_request_field fields[] = {
      .argument = "PLACE",
      .help = "with criterion I: 64, or n=64,size=1"},
     HM_ROW_TERMS(T, terms, 't',
-                 "formulas whose coefficients are wanted (default 1,size/n,ln(n),n)"),
+                 "formulas whose coefficients are to be found (default 1,size/n,ln(n),n)"),
     {.name = "keep",
      .kind = HM_REQUEST_NUMBER,
      .offset = offsetof(T, keep),
      .group = "question",
      .argument = "SHARE",
-     .help = "make runs with a larger share (default 0.3)"},
-    HM_ROW_FLAG(T, fill, "fill", 0, "question",
-                "spend what whole runs leave of the budget on more runs"),
+     .help = "choose runs with a larger share (default 0.3)"},
+    HM_ROW_FLAG(T, fill, "fill", 0, "question", "spend the rest of the budget on more runs"),
     HM_ROW_FLAG(T, rounds, "rounds", 0, "output",
                 "also show what is known after each run, and the candidates that were not chosen"),
     HM_ROW_JSON(T, json),
@@ -293,7 +293,7 @@ static int design_run(const void *values, struct hm_call *call, struct hm_err *e
 
 const struct hm_verb hm__verb_design = {
     .name = "design",
-    .summary = "which few runs are worth making",
+    .summary = "which few runs are most useful",
     .description =
         "Considers every combination of the values that could be run and chooses the runs that "
         "give most information about the coefficients of a fit within a budget (Ernest, NSDI "

@@ -41,9 +41,9 @@ static const struct hm_request_field fields[] = {
      .group = "question",
      .argument = "LIST",
      .help = "predict for these n: 4..64:4, or 8,16,32"},
-    HM_ROW_DOCUMENT(T, job.job, "job", "job", "JOB",
-                    "start from this specification sheet and let the runs correct it; runs may be "
-                    "left out then"),
+    HM_ROW_DOCUMENT(
+        T, job.job, "job", "job", "JOB",
+        "start from the model of this job, which the runs correct; runs are then optional"),
     HM_ROW_ON(T, job, "with a job: the machine that the runs used"),
     HM_ROW_FABRIC(T, job),
     HM_ROW_SET(T, job),
@@ -54,14 +54,14 @@ static const struct hm_request_field fields[] = {
      .group = "fit",
      .argument = "KIND",
      .choices = "auto equal relative",
-     .help = "errors of runs: equal, relative, or auto (default): as repeated runs show; without "
-             "repeats equal for given terms, else relative"},
+     .help = "errors of runs: equal, relative, or auto (default): decided by repeated runs; "
+             "without repeats, equal for given terms, else relative"},
     {.name = "width",
      .kind = HM_REQUEST_NUMBER,
      .offset = offsetof(T, width),
      .group = "fit",
      .argument = "W",
-     .help = "with a job: how far off a part of the sheet may be (default 0.5)"},
+     .help = "with a job: relative uncertainty of each part of its model (default 0.5)"},
     HM_ROW_SEED(T, seed, "0"),
     HM_ROW_FLAG(T, residuals, "residuals", 0, "output",
                 "residual of each run, and the terms that were considered"),

@@ -42,12 +42,12 @@ static const struct hm_request_field fields[] = {
      .group = "graph",
      .argument = "KIND",
      .choices = "power-law random grid",
-     .help = "make a graph instead of reading one: power-law, random or grid"},
+     .help = "generate a graph instead of reading one: power-law, random or grid"},
     HM_ROW_WHOLE(T, vertices, "vertices", 0, 0, 1e15, "graph", "N",
-                 "vertices of the graph to make"),
-    HM_ROW_WHOLE(T, edges, "edges", 0, 0, 1e15, "graph", "N", "edges of the graph to make"),
+                 "vertices of the generated graph"),
+    HM_ROW_WHOLE(T, edges, "edges", 0, 0, 1e15, "graph", "N", "edges of the generated graph"),
     HM_ROW_WHOLE(T, max_degree, "max_degree", 0, 0, 1e15, "graph", "N",
-                 "largest degree of the power law to make"),
+                 "largest degree of the generated power law"),
     {.name = "parts",
      .kind = HM_REQUEST_NUMBERS,
      .offset = offsetof(T, parts),
@@ -73,7 +73,7 @@ static const struct hm_request_field fields[] = {
      .help = "random splits to try for each number of workers (default 20)"},
     HM_ROW_SEED(T, seed, "1"),
     HM_ROW_PLOT(T, plot,
-                "edges of the fullest worker and speedup as a picture: .svg, .png or .pdf"),
+                "edges of the most loaded worker and speedup as a picture: .svg, .png or .pdf"),
     HM_ROW_JSON(T, json),
 };
 
@@ -221,7 +221,7 @@ static int graph_run(const void *values, struct hm_call *call, struct hm_err *er
 
 const struct hm_verb hm__verb_graph = {
     .name = "graph",
-    .summary = "how a graph splits over workers, and what that does to the speedup",
+    .summary = "how a graph is split among workers, and how this limits the speedup",
     .description =
         "Reads a degree distribution, an edge list (SNAP) or a METIS graph, plain or gzip, or "
         "makes one, and splits it among workers in one or several ways. For each number of workers "

@@ -43,14 +43,14 @@ static const struct hm_request_field fields[] = {
      .offset = offsetof(T, set),
      .group = "files",
      .argument = "NAME=VALUE",
-     .help = "a fact that the files do not have, such as n=8"},
+     .help = "a property that the files do not contain, such as n=8"},
     {.name = "to",
      .kind = HM_REQUEST_CHOICE,
      .offset = offsetof(T, to),
      .group = "output",
      .argument = "WHAT",
      .choices = "runs traces document",
-     .help = "what to write or to record (default: what the files give)"},
+     .help = "what to write or record (default: what the files contain)"},
     {.name = "output",
      .kind = HM_REQUEST_OUTPUT,
      .offset = offsetof(T, output),
@@ -323,7 +323,7 @@ static int import_run(const void *values, struct hm_call *call, struct hm_err *e
 
 const struct hm_verb hm__verb_import = {
     .name = "import",
-    .summary = "read logs, traces, configurations and model files of other tools",
+    .summary = "read logs, traces, configurations and model files from other tools",
     .description =
         "Recognises what a file is by its content, and says what it took from it and what it left "
         "out. Configurations and model files become networks, logs and traces become runs and "

@@ -21,10 +21,10 @@ static const struct hm_request_field fields[] = {
     HM_ROW_ON(T, job, "machines from the catalog, or cluster files, to run on; several are ranked"),
     HM_ROW_FABRIC(T, job),
     HM_ROW_SET(T, job),
-    HM_ROW_TEXT(T, job.batch, "batch", 'b', "job", "SAMPLES", "samples of one iteration"),
-    HM_ROW_TEXT(T, job.sequence, "sequence", 0, "job", "TOKENS", "tokens of a sequence"),
+    HM_ROW_TEXT(T, job.batch, "batch", 'b', "job", "SAMPLES", "samples in one iteration"),
+    HM_ROW_TEXT(T, job.sequence, "sequence", 0, "job", "TOKENS", "tokens in a sequence"),
     HM_ROW_TEXT(T, job.tokens, "tokens", 0, "job", "TOKENS",
-                "tokens of the whole job, such as 300B"),
+                "tokens in the whole job, such as 300B"),
     HM_ROW_TEXT(T, job.epochs, "epochs", 0, "job", "EPOCHS", "passes over the data set"),
     HM_ROW_TEXT(T, job.iterations, "iterations", 'i', "job", "K", "iterations of the whole job"),
     {.name = "scheme",
@@ -55,11 +55,11 @@ static const struct hm_request_field fields[] = {
      .group = "platform",
      .argument = "NAME[,…]",
      .choices = "bsp ssp async all",
-     .help = "of servers: bsp (steps together), ssp (a bounded number of steps apart), async, or "
-             "all (default bsp; with platform all, all)"},
+     .help = "consistency of servers: bsp (steps together), ssp (a bounded number of steps apart), "
+             "async, or all (default bsp; with platform all, all)"},
     HM_ROW_WHOLE(
         T, platform.staleness, "staleness", 0, 0, 1e6, "platform", "S",
-        "with ssp: clocks that the fastest worker may be ahead of the slowest (default 3)"),
+        "with ssp: largest number of steps between the fastest and the slowest worker (default 3)"),
     HM_ROW_WHOLE(T, platform.servers, "servers", 0, 1, 1e6, "platform", "S",
                  "number of parameter servers (default: chosen for the goal)"),
     HM_ROW_FLAG(T, platform.colocated, "colocated", 0, "platform",
@@ -74,12 +74,12 @@ static const struct hm_request_field fields[] = {
      .least = 1,
      .group = "platform",
      .argument = "FACTOR|[ALGORITHM=]FIT",
-     .help = "with ssp and async: factor on iterations for stale gradients, such as 1.2x; or a fit "
-             "saved by `howmany converge --save` (.json)"},
+     .help = "with ssp and async: factor by which stale gradients increase the iterations, such as "
+             "1.2x; or a fit saved by `howmany converge --save` (.json)"},
     HM_ROW_DOCUMENT(T, runs, "runs", "runs", "RUNS",
-                    "take times from runs: they correct the job's sheet, or, without a job or with "
+                    "measured runs: they correct the model of the job or, without a job or with "
                     "terms, replace it; see howmany-fit(1)"),
-    HM_ROW_WHERE(T, where, "with runs: only those that have this value"),
+    HM_ROW_WHERE(T, where, "with runs: use only those that have this value"),
     HM_ROW_TERMS(T, terms, 't', "with runs: terms of the fit, such as 1,size/n,ln(n); or auto"),
     HM_ROW_LEVEL(T, level, 'l'),
     HM_ROW_GOAL(T, goal),
@@ -93,21 +93,23 @@ static const struct hm_request_field fields[] = {
      .dim = HM_DIM_MONEY,
      .group = "question",
      .argument = "MONEY",
-     .help = "spend at most this on the job, such as 100"},
+     .help = "spend at most this amount on the job, such as 100"},
     HM_ROW_CERTAINTY(T, certainty),
     HM_ROW_POSITIVE(T, loss, "loss", 0, HM_DIM_NONE, "question", "X",
-                    "for a language model: train until this loss (nats per token), by published "
-                    "scaling laws"),
+                    "for a language model: train until this loss (nats per token), according to "
+                    "published scaling laws"),
     HM_ROW_TEXT(T, params, "params", 0, "question", "N",
-                "for a language model: scale the network to this number of parameters, such as "
-                "7B; auto: the best for the budget, the deadline or the loss"),
-    HM_ROW_POSITIVE(T, faster, "faster", 0, HM_DIM_NONE, "question", "FACTOR",
-                    "how many workers to be this many times faster than now, such as 2x"),
+                "for a language model: scale the network to this number of parameters, such as 7B; "
+                "auto chooses the best number for the budget, the deadline or the loss"),
+    HM_ROW_POSITIVE(
+        T, faster, "faster", 0, HM_DIM_NONE, "question", "FACTOR",
+        "find the fewest workers that are this many times as fast as the reference, such as 2x"),
     HM_ROW_POSITIVE(T, work, "work", 0, HM_DIM_NONE, "question", "FACTOR",
-                    "how many workers to do this many times the work in the same time, such as 3x"),
+                    "find the fewest workers that do this many times as much work in the same "
+                    "time, such as 3x"),
     HM_ROW_POSITIVE(T, max_n, "max_n", 0, HM_DIM_NONE, "question", "N",
-                    "most workers to consider (default: the cluster's, else 1024, or 64 for a "
-                    "graph)"),
+                    "largest number of workers to consider (default: that of the cluster, else "
+                    "1024, or 64 for a graph)"),
     {.name = "n",
      .kind = HM_REQUEST_NUMBERS,
      .offset = offsetof(T, n),
@@ -115,8 +117,7 @@ static const struct hm_request_field fields[] = {
      .group = "question",
      .argument = "LIST",
      .help = "consider only these numbers of workers: 8,16,32 or 8..64:8; for a transformer "
-             "exactly this "
-             "many, also if memory does not suffice"},
+             "exactly this many, even if memory is insufficient"},
     HM_ROW_SLACK(T, slack),
     HM_ROW_FLAG(T, weak, "weak", 0, "question", "weak scaling: every worker has the whole batch"),
     HM_ROW_POSITIVE(T, reference, "reference", 0, HM_DIM_NONE, "question", "N",
@@ -441,7 +442,7 @@ static int plan_run(const void *values, struct hm_call *call, struct hm_err *err
 
 const struct hm_verb hm__verb_plan = {
     .name = "plan",
-    .summary = "how many machines, how long, how much and why, without a run or from a few",
+    .summary = "how many machines, how long, how much and why, from a model or a few runs",
     .description =
         "Reads a job (YAML, or JSON when the name ends in .json; - is standard input), searches "
         "every number of workers up to the ceiling and answers with the best for the goal. With a "

@@ -30,7 +30,7 @@ static const struct hm_request_field fields[] = {
      .letter = 'b',
      .group = "question",
      .argument = "N",
-     .help = "samples of an iteration"},
+     .help = "samples in one iteration"},
     {.name = "latency",
      .kind = HM_REQUEST_NUMBER,
      .offset = offsetof(T, latency),
@@ -62,10 +62,11 @@ static const struct hm_request_field fields[] = {
                     "spend at most this, such as 0.5"),
     HM_ROW_CERTAINTY(T, certainty),
     HM_ROW_SLACK(T, slack),
-    HM_ROW_POSITIVE(T, price, "price", 0, HM_DIM_PRICE, "question", "PRICE",
-                    "price of a worker, such as '$1/h'; without it the column cost of the runs"),
+    HM_ROW_POSITIVE(
+        T, price, "price", 0, HM_DIM_PRICE, "question", "PRICE",
+        "price of a worker, such as '$1/h' (default: from the column cost of the runs)"),
     HM_ROW_DOCUMENT(T, job.job, "job", "job", "JOB",
-                    "a specification sheet whose model answers when the runs do not suffice"),
+                    "job whose model is used if the runs do not suffice"),
     HM_ROW_ON(T, job, "with a job: the machine it runs on"),
     HM_ROW_FABRIC(T, job),
     HM_ROW_SET(T, job),
@@ -238,7 +239,7 @@ static int recommend_run(const void *values, struct hm_call *call, struct hm_err
 
 const struct hm_verb hm__verb_recommend = {
     .name = "recommend",
-    .summary = "how many workers, from runs that were measured",
+    .summary = "how many workers, based on measured runs",
     .description =
         "Reads runs (CSV with a header, or JSON lines; plain or .gz; - is standard input; a store; "
         "without any, your own store) and says how many workers are best for a batch, a latency "

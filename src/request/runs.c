@@ -31,10 +31,12 @@ struct hm_filter_fields {
      .letter = 'w',                                                                                \
      .group = "runs",                                                                              \
      .argument = "COLUMN=VALUE",                                                                   \
-     .help = "only runs that meet this; also !=, <, <=, >, >=, such as n>=4 or latency<20ms"},     \
+     .help = "only runs that meet this condition; also !=, <, <=, >, >=, such as n>=4 or "         \
+             "latency<20ms"},                                                                      \
         HM_ROW_TEXT(type, m.since, "since", 0, "runs", "TIME",                                     \
                     "only runs made at or after this time, such as 2026-11-15"),                   \
-        HM_ROW_TEXT(type, m.until, "until", 0, "runs", "TIME", "made at or before")
+        HM_ROW_TEXT(type, m.until, "until", 0, "runs", "TIME",                                     \
+                    "only runs made at or before this time")
 #define HM_ROW_SORT(type, m)                                                                       \
     HM_ROW_TEXT(type, m.sort, "sort", 0, "runs", "COLUMN",                                         \
                 "sort by this column; -COLUMN: largest first (default: newest first)")
@@ -72,7 +74,7 @@ static const struct hm_request_field list_fields[] = {
      .fallback = "20",
      .group = "runs",
      .argument = "K",
-     .help = "list: runs of a page (default 20)"},
+     .help = "list: runs on a page (default 20)"},
     HM_ROW_TEXT(T, after, "after", 0, "runs", "CURSOR",
                 "list: continue where the previous page ended"),
     HM_ROW_JSON(T, json),
@@ -269,7 +271,7 @@ static const struct hm_request_field export_fields[] = {
      .group = "output",
      .argument = "NAME",
      .choices = "csv jsonl mllog osu",
-     .help = "export: the format; mllog is a log of MLPerf of one run, osu a table of messages"},
+     .help = "export: the format; mllog is an MLPerf log of one run, osu is a table of messages"},
     HM_ROW_FLAG(T, json, "json", 'j', "output", "as JSON lines"),
     HM_ROW_CSV(T, csv, "as comma-separated values"),
 };

@@ -64,7 +64,7 @@ static void added_json(struct hm_call *call, const struct hm_added *added, size_
 
 #define HM_ROW_KEY(type)                                                                           \
     HM_ROW_TEXT(type, key, "key", 0, "runs", "TEXT",                                               \
-                "add, import: a run that has this key already is not added again")
+                "add, import: key of the run; a run whose key exists is not added again")
 
 /* ---- add ---------------------------------------------------------------------------------------
  */

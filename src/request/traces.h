@@ -28,22 +28,22 @@
          .least = -INFINITY,                                                                       \
          .group = "traces",                                                                        \
          .argument = "P",                                                                          \
-         .help = "the lowest possible loss (default: as the traces say, else estimated)"},         \
+         .help = "the lowest possible loss (default: as given in the traces, else estimated)"},    \
         {.name = "measure",                                                                        \
          .kind = HM_REQUEST_TEXT,                                                                  \
          .offset = offsetof(type, m.measure),                                                      \
          .group = "traces",                                                                        \
          .argument = "COLUMN",                                                                     \
          .choices = "objective loss test_error accuracy",                                          \
-         .help = "the column that is the loss: objective (default), loss, test_error, accuracy"},  \
+         .help = "the column with the loss: objective (default), loss, test_error, accuracy"},     \
         HM_ROW_FLAG(type, m.epochs, "epochs", 0, "traces",                                         \
                     "count epochs instead of iterations, for asynchronous runs"),                  \
         HM_ROW_WHOLE(type, m.rows, "rows", 0, 1, 1e15, "traces", "R",                              \
-                     "rows of the training data to predict, from traces on samples of them "       \
-                     "(default: the largest number of rows of a trace)"),                          \
+                     "number of training rows to predict for, from traces on samples of the rows " \
+                     "(default: the largest number in a trace)"),                                  \
         HM_ROW_TERMS(type, m.terms, 't',                                                           \
-                     "formulas over i and m to choose from, such as i/m,ln(i),ln(m) (default: a "  \
-                     "library of them, and the forms of theory)"),                                 \
+                     "formulas over i and m to choose from, such as i/m,ln(i),ln(m) (default: "    \
+                     "built-in terms, and forms known from theory)"),                              \
         HM_ROW_LEVEL(type, m.level, 'l'), HM_ROW_SEED(type, m.seed, "0")
 
 #endif

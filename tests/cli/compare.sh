@@ -11,7 +11,7 @@ is() { [ "$1" = "$2" ] || { echo "is '$1', should be '$2'"; return 1; }; }
 
 # ---- wrong input -----------------------------------------------------------------------------
 expect "an unknown task is refused" 2 "--tasks: there is no task 'svm'; use logistic, softmax, one-layer or two-layers" howmany compare --tasks softmax,svm
-expect "an unknown platform is refused" 2 "--platforms: there is no platform 'spark'; use driver, server (which is bsp, ssp and async), bsp, ssp, async or allreduce" howmany compare --platforms spark
+expect "an unknown platform is refused" 2 "--platforms: there is no platform 'spark'; use driver, server (bsp, ssp and async), bsp, ssp, async or allreduce" howmany compare --platforms spark
 expect "0 workers are refused" 2 "--n: '0,3' has the value 0; it must be a whole number from 1 to 1000" howmany compare -n 0,3
 expect "a fraction of a worker is refused" 2 "--n: '1.5' has the value 1.5; it must be a whole number" howmany compare -n 1.5
 expect "0 servers are refused" 2 "--servers: '0' is not a whole number from 1" howmany compare --servers 0

@@ -9,7 +9,7 @@ export type Content = string | object;
 /** A table as text (CSV or JSON lines), or as a list of rows. */
 export type Rows = string | object | object[];
 
-/** A request of plan: how many machines, how long, how much and why, without a run or from a few. */
+/** A request of plan: how many machines, how long, how much and why, from a model or a few runs. */
 export interface PlanRequest {
   /** the job: YAML, or JSON (.json) */
   job?: Content;
@@ -19,11 +19,11 @@ export interface PlanRequest {
   fabric?: string;
   /** change a key of the job, such as batch=256 or cluster.price='$1/h' */
   set?: string | string[] | Quantities | Record<string, Quantity[]>;
-  /** samples of one iteration */
+  /** samples in one iteration */
   batch?: string;
-  /** tokens of a sequence */
+  /** tokens in a sequence */
   sequence?: string;
-  /** tokens of the whole job, such as 300B */
+  /** tokens in the whole job, such as 300B */
   tokens?: string;
   /** passes over the data set */
   epochs?: string;
@@ -33,9 +33,9 @@ export interface PlanRequest {
   scheme?: string | string[];
   /** allreduce, driver (model at a driver), server (parameter servers), gossip-ring, gossip-exp, federated or pipeline (layers placed on several workers) instead of the job's communication; or a strategy of TensorFlow: mirrored, central-storage (both in one machine), multi-worker-mirrored, tpu, parameter-server (async); several are ranked, 'all' ranks the first three */
   platform?: string | string[];
-  /** of servers: bsp (steps together), ssp (a bounded number of steps apart), async, or all (default bsp; with platform all, all) */
+  /** consistency of servers: bsp (steps together), ssp (a bounded number of steps apart), async, or all (default bsp; with platform all, all) */
   consistency?: string | string[];
-  /** with ssp: clocks that the fastest worker may be ahead of the slowest (default 3) */
+  /** with ssp: largest number of steps between the fastest and the slowest worker (default 3) */
   staleness?: Quantity;
   /** number of parameter servers (default: chosen for the goal) */
   servers?: Quantity;
@@ -45,11 +45,11 @@ export interface PlanRequest {
   backups?: Quantity;
   /** allreduce, gossip and federated: iterations between two averages (default 1) */
   local_steps?: Quantity;
-  /** with ssp and async: factor on iterations for stale gradients, such as 1.2x; or a fit saved by `howmany converge --save` (.json) */
+  /** with ssp and async: factor by which stale gradients increase the iterations, such as 1.2x; or a fit saved by `howmany converge --save` (.json) */
   stale_cost?: Quantity | object;
-  /** take times from runs: they correct the job's sheet, or, without a job or with terms, replace it; see howmany-fit(1) */
+  /** measured runs: they correct the model of the job or, without a job or with terms, replace it; see howmany-fit(1) */
   runs?: Rows;
-  /** with runs: only those that have this value */
+  /** with runs: use only those that have this value */
   where?: string | string[] | Quantities | Record<string, Quantity[]>;
   /** with runs: terms of the fit, such as 1,size/n,ln(n); or auto */
   terms?: string | string[];
@@ -63,21 +63,21 @@ export interface PlanRequest {
   beta?: Quantity;
   /** finish the job within this time, such as 6h, at the lowest cost */
   deadline?: Quantity;
-  /** spend at most this on the job, such as 100 */
+  /** spend at most this amount on the job, such as 100 */
   budget?: Quantity;
   /** probability with which limits of time and money must be met, such as 80% (default 90%) */
   certainty?: Quantity;
-  /** for a language model: train until this loss (nats per token), by published scaling laws */
+  /** for a language model: train until this loss (nats per token), according to published scaling laws */
   loss?: Quantity;
-  /** for a language model: scale the network to this number of parameters, such as 7B; auto: the best for the budget, the deadline or the loss */
+  /** for a language model: scale the network to this number of parameters, such as 7B; auto chooses the best number for the budget, the deadline or the loss */
   params?: string;
-  /** how many workers to be this many times faster than now, such as 2x */
+  /** find the fewest workers that are this many times as fast as the reference, such as 2x */
   faster?: Quantity;
-  /** how many workers to do this many times the work in the same time, such as 3x */
+  /** find the fewest workers that do this many times as much work in the same time, such as 3x */
   work?: Quantity;
-  /** most workers to consider (default: the cluster's, else 1024, or 64 for a graph) */
+  /** largest number of workers to consider (default: that of the cluster, else 1024, or 64 for a graph) */
   max_n?: Quantity;
-  /** consider only these numbers of workers: 8,16,32 or 8..64:8; for a transformer exactly this many, also if memory does not suffice */
+  /** consider only these numbers of workers: 8,16,32 or 8..64:8; for a transformer exactly this many, even if memory is insufficient */
   n?: Quantity | Quantity[];
   /** recommend the fewest workers within this share of the best, such as 10% (default 5%) */
   slack?: Quantity;
@@ -107,7 +107,7 @@ export interface FitRequest {
   target?: Quantity | Quantities;
   /** predict for these n: 4..64:4, or 8,16,32 */
   predict?: Quantity | Quantity[];
-  /** start from this specification sheet and let the runs correct it; runs may be left out then */
+  /** start from the model of this job, which the runs correct; runs are then optional */
   job?: Content;
   /** with a job: the machine that the runs used */
   on?: Content | Content[];
@@ -117,9 +117,9 @@ export interface FitRequest {
   set?: string | string[] | Quantities | Record<string, Quantity[]>;
   /** probability of the intervals (default 90%) */
   level?: Quantity;
-  /** errors of runs: equal, relative, or auto (default): as repeated runs show; without repeats equal for given terms, else relative */
+  /** errors of runs: equal, relative, or auto (default): decided by repeated runs; without repeats, equal for given terms, else relative */
   errors?: 'auto' | 'equal' | 'relative';
-  /** with a job: how far off a part of the sheet may be (default 0.5) */
+  /** with a job: relative uncertainty of each part of its model (default 0.5) */
   width?: Quantity;
   /** seed of random numbers (default 0) */
   seed?: Quantity;
@@ -131,7 +131,7 @@ export interface FitRequest {
   csv?: boolean;
 }
 
-/** A request of design: which few runs are worth making. */
+/** A request of design: which few runs are most useful. */
 export interface DesignRequest {
   /** a specification sheet: what it says is known already */
   job?: Content;
@@ -149,21 +149,21 @@ export interface DesignRequest {
   vary?: string | string[] | Quantities | Record<string, Quantity[]>;
   /** only candidates for which the formula is not 0, such as 'size*256 >= 4*n' */
   only?: string;
-  /** runs already measured: the design says which to make next */
+  /** runs that were already measured; the design chooses the next ones */
   have?: Rows;
-  /** the runs may cost this much: 10; with a job also 2h of machine time, or '$5' */
+  /** largest total cost of the runs, such as 10; with a job also 2h of machine time, or '$5' */
   budget?: Quantity;
-  /** cost of a run, over n, size and (with a job) seconds; default: machine time with a job, else size over the smallest size over n */
+  /** formula for the cost of a run, over n, size and (with a job) seconds; default: machine time with a job, else size / smallest size / n */
   cost?: string;
   /** least variance of the coefficients (A, default), least volume (D), or least variance of the prediction at the target (I) */
   criterion?: 'A' | 'D' | 'I';
   /** with criterion I: 64, or n=64,size=1 */
   target?: Quantity | Quantities;
-  /** formulas whose coefficients are wanted (default 1,size/n,ln(n),n) */
+  /** formulas whose coefficients are to be found (default 1,size/n,ln(n),n) */
   terms?: string | string[];
-  /** make runs with a larger share (default 0.3) */
+  /** choose runs with a larger share (default 0.3) */
   keep?: Quantity;
-  /** spend what whole runs leave of the budget on more runs */
+  /** spend the rest of the budget on more runs */
   fill?: boolean;
   /** also show what is known after each run, and the candidates that were not chosen */
   rounds?: boolean;
@@ -179,29 +179,29 @@ export interface ConvergeRequest {
   where?: string | string[] | Quantities | Record<string, Quantity[]>;
   /** only these algorithms */
   algorithms?: string | string[];
-  /** the lowest possible loss (default: as the traces say, else estimated) */
+  /** the lowest possible loss (default: as given in the traces, else estimated) */
   best?: Quantity;
-  /** the column that is the loss: objective (default), loss, test_error, accuracy */
+  /** the column with the loss: objective (default), loss, test_error, accuracy */
   measure?: string;
   /** count epochs instead of iterations, for asynchronous runs */
   epochs?: boolean;
-  /** rows of the training data to predict, from traces on samples of them (default: the largest number of rows of a trace) */
+  /** number of training rows to predict for, from traces on samples of the rows (default: the largest number in a trace) */
   rows?: Quantity;
-  /** formulas over i and m to choose from, such as i/m,ln(i),ln(m) (default: a library of them, and the forms of theory) */
+  /** formulas over i and m to choose from, such as i/m,ln(i),ln(m) (default: built-in terms, and forms known from theory) */
   terms?: string | string[];
   /** probability of the intervals (default 90%) */
   level?: Quantity;
   /** seed of random numbers (default 0) */
   seed?: Quantity;
-  /** a fact that files of other tools do not have, such as n=8 */
+  /** a property that files from other tools do not contain, such as n=8 */
   set?: string | string[] | Quantities | Record<string, Quantity[]>;
-  /** how well the others predict the traces on M workers; each: every M in turn */
+  /** check how well the other traces predict those on M workers; each: every M in turn */
   leave_out?: string;
-  /** how well fewer rows predict the traces on R rows; each: every R in turn */
+  /** check how well traces on fewer rows predict those on R rows; each: every R in turn */
   leave_rows?: string;
-  /** how well a trace is predicted K iterations ahead, or a time ahead (5s) */
+  /** check how well a trace is predicted K iterations ahead, or a time ahead (5s) */
   ahead?: Quantity;
-  /** with ahead: points that are seen before (default 50) */
+  /** with ahead: points that the prediction uses (default 50) */
   window?: Quantity;
   /** the whole answer as JSON */
   json?: boolean;
@@ -217,27 +217,27 @@ export interface AdviseRequest {
   where?: string | string[] | Quantities | Record<string, Quantity[]>;
   /** only these algorithms */
   algorithms?: string | string[];
-  /** the lowest possible loss (default: as the traces say, else estimated) */
+  /** the lowest possible loss (default: as given in the traces, else estimated) */
   best?: Quantity;
-  /** the column that is the loss: objective (default), loss, test_error, accuracy */
+  /** the column with the loss: objective (default), loss, test_error, accuracy */
   measure?: string;
   /** count epochs instead of iterations, for asynchronous runs */
   epochs?: boolean;
-  /** rows of the training data to predict, from traces on samples of them (default: the largest number of rows of a trace) */
+  /** number of training rows to predict for, from traces on samples of the rows (default: the largest number in a trace) */
   rows?: Quantity;
-  /** formulas over i and m to choose from, such as i/m,ln(i),ln(m) (default: a library of them, and the forms of theory) */
+  /** formulas over i and m to choose from, such as i/m,ln(i),ln(m) (default: built-in terms, and forms known from theory) */
   terms?: string | string[];
   /** probability of the intervals (default 90%) */
   level?: Quantity;
   /** seed of random numbers (default 0) */
   seed?: Quantity;
-  /** reach a loss this near to the best: P - P* at most X */
+  /** reach an excess loss P - P* of at most X */
   loss?: Quantity;
-  /** reach this loss itself */
+  /** reach this loss P */
   reach?: Quantity;
-  /** time available, such as 60s; alone: reach the lowest loss */
+  /** time available, such as 60s; without a loss: reach the lowest one */
   within?: Quantity;
-  /** money available, such as $5; alone: reach the lowest loss */
+  /** money available, such as $5; without a loss: reach the lowest one */
   budget?: Quantity;
   /** probability with which limits of time and money must be met, such as 80% (default 90%) */
   certainty?: Quantity;
@@ -245,11 +245,11 @@ export interface AdviseRequest {
   goal?: 'time' | 'cost';
   /** numbers of workers, such as 1..256 or 1,2,4 (default: measured ones and powers of 2 between them) */
   m?: Quantity | Quantity[];
-  /** seconds of an iteration from these traces or runs (n, seconds) instead */
+  /** take the time of an iteration from these traces or runs (n, seconds) */
   times?: Rows;
-  /** seconds of an iteration as `howmany plan` computes them */
+  /** take the time of an iteration from `howmany plan` for this job */
   job?: Rows;
-  /** machine: with a job, plan for it; otherwise take its price */
+  /** machine that the job runs on; without a job, only its price is used */
   on?: Content | Content[];
   /** fabric between the machines, from the catalog */
   fabric?: string;
@@ -257,7 +257,7 @@ export interface AdviseRequest {
   set?: string | string[] | Quantities | Record<string, Quantity[]>;
   /** price of a worker, such as $0.5/h */
   price?: Quantity;
-  /** also the best schedule of m on the way to the loss */
+  /** also find the best schedule for changing m */
   adaptive?: boolean;
   /** with adaptive: time that a change of m takes */
   switch_cost?: Quantity;
@@ -271,15 +271,15 @@ export interface AdviseRequest {
 
 /** A request of runs list: a page of the runs in the store. */
 export interface RunsListRequest {
-  /** only runs that meet this; also !=, <, <=, >, >=, such as n>=4 or latency<20ms */
+  /** only runs that meet this condition; also !=, <, <=, >, >=, such as n>=4 or latency<20ms */
   where?: string | string[] | Quantities | Record<string, Quantity[]>;
   /** only runs made at or after this time, such as 2026-11-15 */
   since?: string;
-  /** made at or before */
+  /** only runs made at or before this time */
   until?: string;
   /** sort by this column; -COLUMN: largest first (default: newest first) */
   sort?: string;
-  /** list: runs of a page (default 20) */
+  /** list: runs on a page (default 20) */
   limit?: Quantity;
   /** list: continue where the previous page ended */
   after?: string;
@@ -301,7 +301,7 @@ export interface RunsShowRequest {
 export interface RunsImportRequest {
   /** import: tables of runs or traces, CSV or JSON lines */
   runs?: Rows;
-  /** add, import: a run that has this key already is not added again */
+  /** add, import: key of the run; a run whose key exists is not added again */
   key?: string;
   /** the whole answer as JSON */
   json?: boolean;
@@ -309,25 +309,25 @@ export interface RunsImportRequest {
 
 /** A request of runs export: runs or traces of the store as a table. */
 export interface RunsExportRequest {
-  /** only runs that meet this; also !=, <, <=, >, >=, such as n>=4 or latency<20ms */
+  /** only runs that meet this condition; also !=, <, <=, >, >=, such as n>=4 or latency<20ms */
   where?: string | string[] | Quantities | Record<string, Quantity[]>;
   /** only runs made at or after this time, such as 2026-11-15 */
   since?: string;
-  /** made at or before */
+  /** only runs made at or before this time */
   until?: string;
   /** sort by this column; -COLUMN: largest first (default: newest first) */
   sort?: string;
-  /** export: the format; mllog is a log of MLPerf of one run, osu a table of messages */
+  /** export: the format; mllog is an MLPerf log of one run, osu is a table of messages */
   format?: 'csv' | 'jsonl' | 'mllog' | 'osu';
 }
 
-/** A request of recommend: how many workers, from runs that were measured. */
+/** A request of recommend: how many workers, based on measured runs. */
 export interface RecommendRequest {
   /** the runs: CSV or JSON lines, or a store */
   runs?: Rows;
   /** only the runs that have this value */
   where?: string | string[] | Quantities | Record<string, Quantity[]>;
-  /** samples of an iteration */
+  /** samples in one iteration */
   batch?: Quantity;
   /** latency of the fabric, such as 20ms */
   latency?: Quantity;
@@ -353,9 +353,9 @@ export interface RecommendRequest {
   certainty?: Quantity;
   /** recommend the fewest workers within this share of the best, such as 10% (default 5%) */
   slack?: Quantity;
-  /** price of a worker, such as '$1/h'; without it the column cost of the runs */
+  /** price of a worker, such as '$1/h' (default: from the column cost of the runs) */
   price?: Quantity;
-  /** a specification sheet whose model answers when the runs do not suffice */
+  /** job whose model is used if the runs do not suffice */
   job?: Content;
   /** with a job: the machine it runs on */
   on?: Content | Content[];
@@ -375,7 +375,7 @@ export interface RecommendRequest {
   csv?: boolean;
 }
 
-/** A request of graph: how a graph splits over workers, and what that does to the speedup. */
+/** A request of graph: how a graph is split among workers, and how this limits the speedup. */
 export interface GraphRequest {
   /** degrees, edges (SNAP) or METIS, plain or gzip */
   graph?: Rows;
@@ -383,13 +383,13 @@ export interface GraphRequest {
   format?: 'auto' | 'degrees' | 'edges' | 'metis';
   /** do not keep the edges: little memory, but cuts are not known */
   degrees_only?: boolean;
-  /** make a graph instead of reading one: power-law, random or grid */
+  /** generate a graph instead of reading one: power-law, random or grid */
   generate?: 'power-law' | 'random' | 'grid';
-  /** vertices of the graph to make */
+  /** vertices of the generated graph */
   vertices?: Quantity;
-  /** edges of the graph to make */
+  /** edges of the generated graph */
   edges?: Quantity;
-  /** largest degree of the power law to make */
+  /** largest degree of the generated power law */
   max_degree?: Quantity;
   /** numbers of workers, such as 2..32 or 2,4,8 (default 2..32) */
   parts?: Quantity | Quantity[];
@@ -421,15 +421,15 @@ export interface CatalogShowRequest {
   json?: boolean;
 }
 
-/** A request of import: read logs, traces, configurations and model files of other tools. */
+/** A request of import: read logs, traces, configurations and model files from other tools. */
 export interface ImportRequest {
   /** files or folders of other tools; docs/reference/formats.md lists the formats */
   files?: Rows;
   /** the format, if it is not recognised */
   as?: string;
-  /** a fact that the files do not have, such as n=8 */
+  /** a property that the files do not contain, such as n=8 */
   set?: string | string[] | Quantities | Record<string, Quantity[]>;
-  /** what to write or to record (default: what the files give) */
+  /** what to write or record (default: what the files contain) */
   to?: 'runs' | 'traces' | 'document';
   /** the whole answer as JSON */
   json?: boolean;

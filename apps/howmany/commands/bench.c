@@ -43,9 +43,10 @@ static const struct cli_option options[] = {
     [SIZE] = {"size", 's', "LIST", "values of {size}: 0.1,0.2 or 0.1..1:4 for four values", NULL},
     [VARY] = {"vary", 0, "NAME=LIST", "values of {NAME}", NULL},
     [REPEAT] = {"repeat", 0, "K", "runs of each configuration (default 3)", NULL},
-    [WITHIN] = {"within", 0, "P",
-                "repeat until the 90 % interval of the mean is within this share of it, such as 5%",
-                NULL},
+    [WITHIN] =
+        {"within", 0, "P",
+         "repeat until the 90 % interval of the mean is within this share of the mean, such as 5%",
+         NULL},
     [MAX_REPEAT] = {"max-repeat", 0, "K", "with --within: at most K runs (default 20)", NULL},
     [WARMUP] = {"warmup", 0, "K", "runs of each configuration before the measured ones (default 0)",
                 NULL},
@@ -56,8 +57,8 @@ static const struct cli_option options[] = {
          "append every run to this table, .csv or .jsonl, or to a store, .db or postgresql://…",
          "@file"},
     [ITERATION_REGEX] = {"iteration-regex", 0, "REGEX",
-                         "an extended regular expression; a line that matches is an iteration, its "
-                         "first group the seconds",
+                         "extended regular expression for lines that report an iteration; its "
+                         "first group is the time in seconds",
                          NULL},
     [ITERATIONS] = {"iterations", 'i', "SHORT,LONG",
                     "values of {iterations}: if the command reports no iterations, it runs with "
@@ -268,7 +269,7 @@ const struct cli_command cli_bench = {
                  "howmany bench 'howmany train -i {n} -d digits:500' --n 1,2,4 --repeat 1",
                  "howmany bench 'sleep 0.0{n}' --n 1,2,4 --repeat 1 --json"},
     .arguments = "COMMAND",
-    .summary = "make runs of any command, record them, and fit them",
+    .summary = "run any command repeatedly, record the runs, and fit them",
     .description =
         "Runs COMMAND for each combination of values, which replace {n}, {size} and other names in "
         "it: any launcher (mpirun, srun, torchrun, spark-submit) and any program. The command is "

@@ -30,8 +30,10 @@ enum calibrate_option {
 };
 
 static const struct cli_option options[] = {
-    [CPU] = {"cpu", 0, NULL, "measure the CPU: products by OpenBLAS, memory, threads", NULL},
-    [GPU] = {"gpu", 0, NULL, "measure a GPU: products, convolutions, memory, launches", NULL},
+    [CPU] = {"cpu", 0, NULL, "measure the CPU: matrix products with OpenBLAS, memory, threads",
+             NULL},
+    [GPU] = {"gpu", 0, NULL, "measure a GPU: matrix products, convolutions, memory, launches",
+             NULL},
     [FABRIC] = {"fabric", 0, NULL,
                 "measure messages and all-reduces between MPI ranks: those of the mpirun that "
                 "started this command, or -n ranks",
@@ -51,7 +53,9 @@ static const struct cli_option options[] = {
                      "entry in the catalog with the data sheet of the GPU (default: by its name)",
                      NULL},
     [PLAIN] = {"plain", 0, NULL, "with --cpu: built-in loops instead of OpenBLAS", NULL},
-    [QUICK] = {"quick", 0, NULL, "fewer and smaller operations: seconds, less precise", NULL},
+    [QUICK] = {"quick", 0, NULL,
+               "measure fewer and smaller operations, which takes seconds and is less precise",
+               NULL},
     [OUTPUT] = {"output", 'o', "FILE",
                 "write the description of the machine to this file (default: standard output)",
                 "@file"},

@@ -50,8 +50,7 @@ static const struct cli_option options[OPTIONS] = {
     [TASKS] = {"tasks", 0, "LIST", "logistic, softmax, one-layer, two-layers (default: all)",
                "logistic softmax one-layer two-layers"},
     [PLATFORMS] = {"platforms", 0, "LIST",
-                   "driver, server (which is bsp, ssp and async), bsp, ssp, async, allreduce "
-                   "(default: all)",
+                   "driver, server (bsp, ssp and async), bsp, ssp, async, allreduce (default: all)",
                    "driver server bsp ssp async allreduce"},
     [N] = {"n", 'n', "RANGE", "numbers of workers (default 1,3,5)", NULL},
     [SIMULATE] =
@@ -61,7 +60,8 @@ static const struct cli_option options[OPTIONS] = {
          "@machine"},
     [REAL] = {"real", 0, NULL, "use real ranks on this machine instead of simulated ones", NULL},
     [ITERATIONS] = {"iterations", 'i', "K",
-                    "iterations of a run (default 20); a driver makes a tenth of them", NULL},
+                    "iterations of a run (default 20); runs with a driver have a tenth of them",
+                    NULL},
     [BATCH] = {"batch", 'b', "ROWS",
                "rows per worker of a mini-batch (default 100 for logistic, 500 for images)", NULL},
     [ROWS] = {"rows", 0, "R", "rows of generated data (default 10000 for logistic, 60000 images)",
@@ -85,7 +85,7 @@ static const struct cli_option options[OPTIONS] = {
     [CSV] = {"csv", 0, NULL, "one row for each run", NULL},
     [PLOT] = {"plot", 0, "FILE", "speed, and usage over time, as a picture: .svg, .png or .pdf",
               "@file"},
-    [DRY_RUN] = {"dry-run", 0, NULL, "print the runs without making them", NULL},
+    [DRY_RUN] = {"dry-run", 0, NULL, "print the runs without executing them", NULL},
 };
 
 static void *compare_begin(void)

@@ -17,7 +17,7 @@ enum init_option { ON, TOKENS, EPOCHS, ITERATIONS, OUTPUT, OPTIONS };
 static const struct cli_option options[OPTIONS] = {
     [ON] = {"on", 0, "MACHINE", "machine from the catalog to run on (default p5.48xlarge)",
             "@machine"},
-    [TOKENS] = {"tokens", 0, "TOKENS", "tokens of the whole job, such as 300B", NULL},
+    [TOKENS] = {"tokens", 0, "TOKENS", "tokens in the whole job, such as 300B", NULL},
     [EPOCHS] = {"epochs", 0, "EPOCHS", "passes over the data set", NULL},
     [ITERATIONS] = {"iterations", 'i', "K", "iterations of the whole job", NULL},
     [OUTPUT] = {"output", 'o', "FILE", "write this file instead of standard output", "@file"},
@@ -115,10 +115,10 @@ static void render_job(const struct hm_catalog *catalog, const struct first_job 
                   file, file, file);
     add_key(out, "network", job->model, "see 'howmany catalog list networks'; or layers");
     if (sequence)
-        add_key(out, "sequence", sequence, "tokens of a sequence");
+        add_key(out, "sequence", sequence, "tokens in a sequence");
     add_key(out, "batch", usual ? usual : first_job_batch(catalog, job->model),
             layouts ? "of one iteration of the whole job; or 512 sequences"
-                    : "samples of one iteration of the whole job");
+                    : "samples in one iteration of the whole job");
     if (dataset)
         add_key(out, "dataset", dataset, "samples of the data set");
     add_work(out, job);
@@ -188,7 +188,7 @@ const struct cli_command cli_init = {
     .examples = {"howmany init", "howmany init llama-3-8b --tokens 1T --on p5.48xlarge",
                  "howmany init resnet-50 --epochs 90 -o job.yaml"},
     .arguments = "[MODEL]",
-    .summary = "write a job file with comments, for plan",
+    .summary = "write a commented job file for plan",
     .description =
         "Writes a job file that *howmany plan* answers as it is: a network from the catalog with "
         "its "

@@ -175,7 +175,7 @@ const struct cli_command cli_runs = {
                  "howmany runs add n=4 seconds=12.5"},
     .arguments = "[list | show | add | import | export | delete | check | recover | put | get | "
                  "documents] [ARGUMENT]…",
-    .summary = "runs and documents of the store",
+    .summary = "runs and documents in the store",
     .description =
         "The store has runs and the samples of traces: in your own file "
         "(~/.local/share/howmany/howmany.db), in the one that HOWMANY_DB or --record names, or on "

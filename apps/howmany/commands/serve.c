@@ -73,13 +73,13 @@ static const struct cli_option options[] = {
                 "else your own store)",
                 "@file"},
     [PROGRESS] = {"progress", 0, "FILE",
-                  "file in which running commands report, or none (default: HOWMANY_PROGRESS, else "
-                  "next to your own store)",
+                  "file in which running commands report their progress, or none (default: "
+                  "HOWMANY_PROGRESS, else next to your own store)",
                   "@file"},
-    [TOKEN_FILE] =
-        {"token-file", 0, "FILE",
-         "accepted tokens: lines of a SHA-256 and a scope; needed unless the address is loopback",
-         "@file"},
+    [TOKEN_FILE] = {"token-file", 0, "FILE",
+                    "accepted tokens: each line is a SHA-256 hash and a scope; needed unless the "
+                    "address is loopback",
+                    "@file"},
     [MAKE_TOKEN] = {"make-token", 0, "SCOPE",
                     "print a new token and its line for the file: read, write or read,write",
                     "read write read,write"},
@@ -100,9 +100,9 @@ static const struct cli_option options[] = {
     [TIME_LIMIT] = {"time-limit", 0, "TIME",
                     "longest time of a request (default 5s); a longer one gets 503", NULL},
     [MEMORY_LIMIT] = {"memory-limit", 0, "SIZE",
-                      "most memory of a request (default 256 MB); a larger one gets 503", NULL},
+                      "largest memory of a request (default 256 MB); a larger one gets 503", NULL},
     [BUFFER_LIMIT] = {"buffer-limit", 0, "SIZE",
-                      "most memory for the bodies and answers of all clients (default 128 MiB); "
+                      "largest memory for the bodies and answers of all clients (default 128 MiB); "
                       "further ones get 503",
                       NULL},
     [QUIET] = {"quiet", 'q', NULL, "do not log requests on standard error", NULL},

@@ -70,24 +70,25 @@ enum steer_option {
 static const struct cli_option options[OPTIONS] = {
     [FOLDER] = {"folder", 0, "DIR", "where the state is kept (default: FILE with .steer)", "@file"},
     [SET] = {"set", 0, "KEY=VALUE", "change a key of the file, such as train.lambda=1e-3", NULL},
-    [LOSS] = {"loss", 0, "X", "distance to --best to reach, such as 1e-3", NULL},
+    [LOSS] = {"loss", 0, "X", "target distance to --best, such as 1e-3", NULL},
     [BEST] = {"best", 0, "P", "the lowest possible loss, if it is known", NULL},
-    [REACH] = {"reach", 0, "P", "the loss itself to reach, instead of --loss", NULL},
+    [REACH] = {"reach", 0, "P", "target loss, instead of --loss", NULL},
     [WITHIN] = {"within", 0, "TIME", "stop after this time", NULL},
-    [COST] = {"cost", 0, "MONEY", "stop when the workers have cost this", NULL},
-    [EXPLORE] = {"explore", 0, "TIME", "most time of the trials (default: the file's budget)",
-                 NULL},
-    [FRAME] = {"frame", 0, "TIME", "length of a frame (default: a third of the time left)", NULL},
+    [COST] = {"cost", 0, "MONEY", "stop when the workers have cost this amount", NULL},
+    [EXPLORE] = {"explore", 0, "TIME",
+                 "largest total time of the trials (default: the file's budget)", NULL},
+    [FRAME] = {"frame", 0, "TIME", "length of a frame (default: a third of the remaining time)",
+               NULL},
     [SWITCH_COST] = {"switch-cost", 0, "TIME",
-                     "time of a change of algorithm or workers (default: measured; simulated: the "
-                     "state moves over the network)",
+                     "time to change the algorithm or the workers (default: measured; simulated: "
+                     "the state moves over the network)",
                      NULL},
     [NODES] = {"nodes", 0, "N", "simulated nodes that may be used at once (default: largest m)",
                NULL},
-    [ONE_AT_A_TIME] = {"one-at-a-time", 0, NULL, "simulated trials one after another", NULL},
+    [ONE_AT_A_TIME] = {"one-at-a-time", 0, NULL, "run simulated trials one after another", NULL},
     [SEED] = {"seed", 0, "K", "seed of all random numbers (default 1)", NULL},
     [COMMAND] = {"command", 0, "TEXT",
-                 "a program of yours, with {n}, {checkpoint}, {resume}; also {algorithm}, "
+                 "your own program, with {n}, {checkpoint}, {resume}; also {algorithm}, "
                  "{iterations}, {seconds}, {seed}",
                  NULL},
     [M] = {"m", 'm', "LIST", "with --command: numbers of workers, such as 1,2,4,8", NULL},
@@ -100,7 +101,7 @@ static const struct cli_option options[OPTIONS] = {
                  NULL},
     [PRICE] = {"price", 0, "PRICE", "price of one worker, such as '$1/h'", NULL},
     [JSON] = {"json", 'j', NULL, "the result as one JSON document", NULL},
-    [DRY_RUN] = {"dry-run", 0, NULL, "print the first pieces without making them", NULL},
+    [DRY_RUN] = {"dry-run", 0, NULL, "print the first pieces without executing them", NULL},
 };
 
 static void *steer_begin(void)

@@ -31,9 +31,9 @@ static const struct cli_option options[OPTIONS] = {
     [REPORT] = {"report", 0, "FILE", "the report (default: report.html in the folder)", "@file"},
     [SET] = {"set", 0, "KEY=VALUE", "change a key of the file, such as train.lambda=1e-3", NULL},
     [BUDGET] = {"budget", 0, "TIME", "time of all runs together, such as 60s", NULL},
-    [LOSS] = {"loss", 0, "X", "distance to the lowest objective to reach, such as 1e-3", NULL},
+    [LOSS] = {"loss", 0, "X", "target distance to the lowest objective, such as 1e-3", NULL},
     [JSON] = {"json", 'j', NULL, "the answer as one JSON document", NULL},
-    [DRY_RUN] = {"dry-run", 0, NULL, "print the first runs without making them", NULL},
+    [DRY_RUN] = {"dry-run", 0, NULL, "print the first runs without executing them", NULL},
 };
 
 static void *study_begin(void)
@@ -235,7 +235,7 @@ const struct cli_command cli_study = {
                  "howmany study examples/study.yaml --set m=1..8 --dry-run",
                  "howmany study examples/study.yaml --loss 5e-3 --folder my.study --dry-run"},
     .arguments = "FILE",
-    .summary = "which algorithm on how many workers: make runs, answer, and check the answer",
+    .summary = "find the best algorithm and number of workers by runs, and check the answer",
     .description =
         "Reads a study, a few lines of YAML: a training problem, algorithms, numbers of workers, "
         "the loss to reach and a budget of time. It makes training runs, real or simulated, first "

@@ -55,17 +55,17 @@ static const struct cli_option options[] = {
                    "are built in, or a table with the same columns",
                    NULL},
     [LLM] = {"llm", 0, NULL,
-             "predict measured training steps of large language models instead, each by constants "
-             "that were fitted without its source",
+             "predict measured training steps of large language models instead, each with "
+             "constants that were fitted without its source",
              NULL},
     [ANSWERS] = {"answers", 0, NULL,
-                 "the headline rule on the built-in examples and JOBs and, with --data, "
-                 "predictions by a rule that other "
-                 "sources chose: accuracy by source, and how often stated probabilities hold",
+                 "check the headline rule on the built-in examples and JOBs and, with --data, "
+                 "predictions for sources that were not used to choose the rule: accuracy by "
+                 "source, and how often stated probabilities hold",
                  NULL},
     [PAPERS] = {"papers", 0, NULL,
-                "statements of the four source papers instead: ours, published, and why they "
-                "differ; those about training runs need mnist-traces.csv.gz in DIR",
+                "compare statements of the four source papers with the results of this program "
+                "instead; those about training runs need mnist-traces.csv.gz in DIR",
                 NULL},
 };
 
@@ -399,7 +399,7 @@ const struct cli_command cli_validate = {
     .examples = {"howmany validate", "howmany validate examples/fig2-spark-ann.yaml",
                  "howmany validate --json"},
     .arguments = "[JOB]…",
-    .summary = "reproduce figures of the literature and show the differences",
+    .summary = "reproduce published figures and show the differences",
     .description =
         "Without a file, computes the published cases that are built in and the parameters and "
         "operations of the networks in the catalog; with files, checks the figures under their key "

@@ -90,8 +90,8 @@ static int select_platform(void *context, const char *piece)
             strcmp(compare_ways[i].platform, piece) == 0)
             request->ways[i] = found = true;
     return found ? 0
-                 : cli_complain("--platforms: there is no platform '%s'; use driver, server (which "
-                                "is bsp, ssp and async), bsp, ssp, async or allreduce",
+                 : cli_complain("--platforms: there is no platform '%s'; use driver, server (bsp, "
+                                "ssp and async), bsp, ssp, async or allreduce",
                                 piece);
 }
 

@@ -63,7 +63,7 @@ static const struct api_route route_table[] = {
      "/v1/design",
      API_VERB,
      TOKEN_READ,
-     "which few runs are worth making",
+     "which few runs are most useful",
      {.verb = &hm__verb_design}},
     {"POST",
      "/v1/advise",
