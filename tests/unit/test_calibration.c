@@ -103,6 +103,11 @@ static void the_model_uses_what_was_measured(void **state)
     double usual = hm__device_gemm(&sheet, 8192, 8192, 8192, 1) - hm__constants.kernel * 1e-6;
     assert_near(hm__device_gemm(&measured, 8192, 8192, 8192, 1) - 1e-6, 2 * usual, 1e-6);
     assert_near(hm__device_stream(&measured, 2.4e9, 1), 1e-3 + 1e-6, 1e-9);
+    /* The bandwidth was measured with kernels that reach a share of it. */
+    struct hm_constants half = hm__constants;
+    half.stream = 0.5;
+    assert_true(hm__device_init(&measured, &node, HM_MATH_BF16, 32, HM_SOFTWARE_EAGER, &half));
+    assert_near(measured.bandwidth, 2.4e12 * hm__constants.stream / 0.5, 1e-12);
     /* For a precision that was not measured, the figures of the data sheet are used. */
     assert_true(hm__device_init(&measured, &node, HM_MATH_TF32, 32, HM_SOFTWARE_EAGER, NULL));
     assert_near(measured.reach, 0.7 * hm__constants.gemm_tf32, 1e-12);

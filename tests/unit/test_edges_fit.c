@@ -388,11 +388,48 @@ static void columns_may_come_first(void **state)
     }
 }
 
+/* A column of texts with different values is noted, also if it is the first. */
+static void kinds_of_runs_are_noted(void **state)
+{
+    static const char *const tables[] = {"machine,n,seconds\na,1,10\na,2,5\nb,4,2.5\n",
+                                         "n,machine,seconds\n1,a,10\n2,a,5\n4,b,2.5\n",
+                                         "machine,n,seconds\na,1,10\na,2,5\na,4,2.5\n"};
+
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        struct hm_fit *fit = fit_with(tables[i], NULL);
+        assert_int_equal(fit_notes(fit, "runs of different machine are fitted together"), i < 2);
+        hm_fit_free(fit);
+    }
+}
+
+/* If the job's links have no latency, a column of latencies cannot scale it. */
+static void latencies_of_0_are_not_scaled(void **state)
+{
+    struct hm_job *job = parse_job("compute: 10 s/n\ncommunicate: {bytes: 4 MB, scheme: ring}\n"
+                                   "cluster: {max_nodes: 8, fabric: {bandwidth: 10 MB/s, latency: "
+                                   "0 s}}\n");
+    const struct hm_fit_settings settings = {.job = job};
+    const struct hm_at at = {"latency", 0.01};
+    const double n = 4;
+    struct hm_prediction p = {.time_s = NAN};
+    struct hm_fit *fit =
+        fit_with("n,latency,seconds\n1,1 ms,10\n2,1 ms,5.5\n2,10 ms,5.6\n4,10 ms,3.3\n", &settings);
+
+    (void)state;
+    assert_int_equal(hm_fit_predict(fit, &at, 1, &n, 1, &p, NULL), 0);
+    assert_near(p.time_s, 3.2, 0.1);
+    hm_fit_free(fit);
+    hm_job_free(job);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(residuals_follow_the_normal_equations),
         cmocka_unit_test(columns_may_come_first),
+        cmocka_unit_test(kinds_of_runs_are_noted),
+        cmocka_unit_test(latencies_of_0_are_not_scaled),
         cmocka_unit_test(relative_errors_scale_with_the_time),
         cmocka_unit_test(a_sheet_has_at_most_12_steps),
         cmocka_unit_test(sheets_of_graphs),

@@ -363,6 +363,27 @@ static void models_take_their_place(void **state)
     hm_job_free(job);
 }
 
+/* The first row alone has the smallest latency: values above it are inside the runs. */
+static void the_first_row_counts_for_the_range(void **state)
+{
+    static const struct {
+        double latency;
+        bool outside;
+    } rows[] = {{0.002, false}, {0.0005, true}, {0.015, false}, {0.03, true}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const struct hm_at at = {"latency", rows[i].latency};
+        const struct hm_recommend_question q = {.at = &at, .at_count = 1};
+        struct hm_recommendation *r =
+            recommend("n,latency,seconds\n1,1 ms,10.1\n1,10 ms,11\n1,20 ms,12\n2,5 ms,5.5\n"
+                      "2,10 ms,6\n2,20 ms,7\n4,5 ms,3\n4,10 ms,3.5\n4,20 ms,4.5\n",
+                      &q);
+        assert_int_equal(find_note(r, "is outside the runs") != NULL, rows[i].outside);
+        hm_recommendation_free(r);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -376,6 +397,7 @@ int main(void)
         cmocka_unit_test(the_next_run_may_be_better),
         cmocka_unit_test(the_next_run_shows_how_time_depends_on_n),
         cmocka_unit_test(the_model_is_checked_next),
+        cmocka_unit_test(the_first_row_counts_for_the_range),
         cmocka_unit_test(candidates_that_do_not_fit_are_marked),
         cmocka_unit_test(models_take_their_place),
     };

@@ -148,6 +148,50 @@ static void runs_say_what_they_recompute(void **state)
     step_seconds(corrected_plan("n,seconds,tensor,micro_batch\n8,60,2,1\n"));
 }
 
+/* Seconds, samples per second and tokens per second of the same step give the same plan. */
+static void rates_are_converted(void **state)
+{
+    /* The batch has 512 sequences of 8192 tokens. */
+    double seconds = step_seconds(corrected_plan("n,seconds,tensor,micro_batch\n8,64,2,1\n"));
+
+    (void)state;
+    assert_near(step_seconds(corrected_plan("n,samples_per_s,tensor,micro_batch\n8,8,2,1\n")),
+                seconds, 1e-9);
+    assert_near(step_seconds(corrected_plan("n,tokens_per_s,tensor,micro_batch\n8,65536,2,1\n")),
+                seconds, 1e-9);
+}
+
+/* Of several machines with the same number of workers within the slack, the best is recommended. */
+static void the_best_of_equal_workers_is_recommended(void **state)
+{
+    static const char *const machines[] = {"dgx-h100,dgx-h200", "dgx-h200,dgx-h100"};
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        struct hm_request *request = plan_of("llama-3-8b", machines[i]);
+        set(request, "n", "8");
+        set(request, "slack", "0.5");
+        gives(request, NULL, {"machine", .text = "dgx-h200"});
+    }
+}
+
+/* One epoch processes the dataset once. */
+static void epochs_give_tokens(void **state)
+{
+    for (int epochs = 1; epochs <= 2; epochs++) {
+        char job[200];
+        snprintf(job, sizeof(job),
+                 "network: llama-3-8b\nsequence: 8192\nbatch: 512\nepochs: %d\ndataset: 4194304k "
+                 "tokens\n",
+                 epochs);
+        struct hm_request *request = with_document("plan", "job", job);
+        set(request, "on", "dgx-h100");
+        set(request, "n", "8");
+        gives(request, NULL, {"iterations", 1000. * epochs, NULL});
+    }
+    (void)state;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -155,6 +199,9 @@ int main(void)
         cmocka_unit_test(other_keys_leave_assumptions),
         cmocka_unit_test(the_best_machine_becomes_a_platform),
         cmocka_unit_test(runs_say_what_they_recompute),
+        cmocka_unit_test(rates_are_converted),
+        cmocka_unit_test(the_best_of_equal_workers_is_recommended),
+        cmocka_unit_test(epochs_give_tokens),
     };
 
     return cmocka_run_group_tests_name("edges_transformers", tests, NULL, NULL);

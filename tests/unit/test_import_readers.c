@@ -417,6 +417,44 @@ static void shapes_of_keras_layers(void **state)
     }
 }
 
+/* Python writes infinite numbers into JSON; a loss that is not finite is left out. */
+static void numbers_of_python(void **state)
+{
+    static const char *const losses[] = {"NaN", "Infinity", "-Infinity"};
+
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        char text[300];
+        snprintf(text, sizeof(text),
+                 "{\"global_step\":30,\"log_history\":[{\"step\":10,\"loss\":2.5},"
+                 "{\"step\":20,\"loss\":%s},{\"step\":30,\"loss\":1.25}]}",
+                 losses[i]);
+        READS(text, {"format", .text = "trainer-state"}, {"partial", .text = "false"},
+              {"facts.log_entries", 3, NULL}, {"traces", 2, NULL}, {"traces.1.loss", 1.25, NULL});
+    }
+}
+
+/* The key of a task is recognised at the beginning of a line, also after other places. */
+static void keys_begin_lines(void **state)
+{
+    (void)state;
+    READS("# resources: below\nname: t # resources:\nnum_nodes: 2\nresources:\n"
+          "  accelerators: {A100: 8}\nrun: echo\n",
+          {"format", .text = "skypilot"});
+}
+
+/* Only the first words of a line are read. */
+static void lines_may_have_many_words(void **state)
+{
+    (void)state;
+    READS("# nThread 1 nGpus 2 minBytes 8 maxBytes 8\n"
+          "#       size count type redop root time algbw busbw #wrong time algbw busbw #wrong\n"
+          " 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26\n"
+          " 1000000 250000 float sum -1 90.0 11.1 16.6 0 90.0 11.1 16.6 0\n",
+          {"format", .text = "collectives"}, {"facts.sections", 1, NULL},
+          {"facts.sections.0.rows", 1, NULL});
+}
+
 /* A call without a name is counted as a node, but not as an operation. */
 static void calls_without_a_name(void **state)
 {
@@ -441,6 +479,9 @@ int main(void)
         cmocka_unit_test(tables_of_nccl_are_separate),
         cmocka_unit_test(shapes_of_keras_layers),
         cmocka_unit_test(calls_without_a_name),
+        cmocka_unit_test(numbers_of_python),
+        cmocka_unit_test(keys_begin_lines),
+        cmocka_unit_test(lines_may_have_many_words),
         cmocka_unit_test(trainer_states),
         cmocka_unit_test(tables_of_metrics),
         cmocka_unit_test(accounts_of_jobs),

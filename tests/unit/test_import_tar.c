@@ -12,13 +12,14 @@ static const char log_text[] = "iter 0: loss 10.5, time 3000.00ms, mfu -100.00%\
                                "iter 10: loss 9.5, time 200.00ms, mfu 30.00%\n";
 
 /* Appends a header with its checksum. `size` is the text of its size, with 11 digits. */
-static void put_header(struct hm_text *out, const char *name, const char *size, char type,
-                       bool posix)
+static void put_header_below(struct hm_text *out, const char *prefix, const char *name,
+                             const char *size, char type, bool posix)
 {
     unsigned char block[BLOCK] = {0};
     unsigned sum = 0;
 
     snprintf((char *)block, 100, "%s", name);
+    snprintf((char *)block + 345, 155, "%s", prefix);
     memcpy(block + 124, size, 12);
     memset(block + 148, ' ', 8);
     block[156] = (unsigned char)type;
@@ -28,6 +29,12 @@ static void put_header(struct hm_text *out, const char *name, const char *size, 
         sum += block[i];
     snprintf((char *)block + 148, 8, "%06o", sum);
     hm__text_add_n(out, (const char *)block, BLOCK);
+}
+
+static void put_header(struct hm_text *out, const char *name, const char *size, char type,
+                       bool posix)
+{
+    put_header_below(out, "", name, size, type, posix);
 }
 
 static void put_data(struct hm_text *out, const char *text, size_t length)
@@ -90,6 +97,23 @@ static void archives_of_all_kinds_are_read(void **state)
         put_header(&tar, "./logs/link", "00000000000", '2', posix);
         put_end(&tar);
         assert_log(&tar, "file/logs/run_n4.log", 4);
+        hm__text_release(&tar);
+    }
+}
+
+/* A header of POSIX may have a prefix; older headers have none. */
+static void prefixes_are_folders(void **state)
+{
+    struct hm_text tar = {0};
+    char size[24];
+
+    (void)state;
+    snprintf(size, sizeof(size), "%011zo", strlen(log_text));
+    for (int posix = 0; posix < 2; posix++) {
+        put_header_below(&tar, "some/logs", "run_n4.log", size, '0', posix);
+        put_data(&tar, log_text, strlen(log_text));
+        put_end(&tar);
+        assert_log(&tar, posix ? "file/some/logs/run_n4.log" : "file/run_n4.log", 4);
         hm__text_release(&tar);
     }
 }
@@ -246,6 +270,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(archives_of_all_kinds_are_read),
+        cmocka_unit_test(prefixes_are_folders),
         cmocka_unit_test(long_names_and_sizes_are_read),
         cmocka_unit_test(truncated_archives_are_partial),
         cmocka_unit_test(damaged_archives_are_refused),

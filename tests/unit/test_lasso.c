@@ -552,6 +552,7 @@ static void a_term_that_does_not_vary_never_enters(void **state)
     make_lasso(&with, &a);
     make_lasso(&without, &b);
     assert_true(a.scale[1] == 0 && a.d[1] == 0 && a.c[1][1] == 0);
+    assert_true(a.c[0][1] == 0 && a.c[1][0] == 0 && a.c[1][2] == 0);
     hm__lasso_solve(&a, 0.01, 1e-13, first);
     hm__lasso_solve(&b, 0.01, 1e-13, second);
     assert_true(first[1] == 0 && first[0] == second[0] && first[2] == second[1]);
@@ -571,7 +572,7 @@ static void a_y_that_does_not_vary_needs_no_term(void **state)
     for (size_t i = 0; i < rows.count; i++)
         rows.y[i] = 0.3;
     make_lasso(&rows, &lasso);
-    assert_true(hm__lasso_penalty_max(&lasso) == 0);
+    assert_true(lasso.y_variance == 0 && hm__lasso_penalty_max(&lasso) == 0);
     assert_true(hm__lasso_solve(&lasso, 0.1, 1e-12, b) == 0);
     hm__lasso_unscale(&lasso, b, &intercept, theta);
     assert_true(intercept == 0.3 && theta[0] == 0 && theta[1] == 0 && theta[2] == 0);
