@@ -68,7 +68,12 @@ struct hm_transformer {
     double expert_ffn;        /* Width of one routed expert. */
     double shared_ffn;        /* Total width of the shared experts; 0 if there are none. */
     double dense_layers;      /* Number of layers without experts, in a network with experts. */
-    struct hm_latent latent;  /* Multi-head latent attention; all zero for ordinary attention. */
+    /*
+     * The experts of a layer are in `expert_groups` groups, of which one token may use at most
+     * `groups_per_token` (node-limited routing of DeepSeek); 0 or 1 groups mean no limit.
+     */
+    double expert_groups, groups_per_token;
+    struct hm_latent latent; /* Multi-head latent attention; all zero for ordinary attention. */
     /* The following members matter only for exact parameter counts. */
     double positions;         /* Number of rows in a learned position table; 0 if there is none. */
     double norms;             /* Number of normalisations in one layer. */

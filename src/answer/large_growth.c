@@ -88,6 +88,20 @@ static bool layout_fits(const struct hm_large_machine *m, const struct hm_layout
     return memory.total <= limit;
 }
 
+/*
+ * Returns whether a layout can run with another micro-batch. The batch must suffice for all copies.
+ * A pipeline needs as many micro-batches as stages, unless the layout has fewer already; with
+ * several chunks per stage, it needs a multiple of the stages.
+ */
+static bool micro_batch_allowed(const struct hm_layout *layout, double micro_batch, double batch)
+{
+    double before = hm__layout_micro_batches(layout, batch), p = layout->pipeline;
+    double batches = floor(batch / (layout->data * micro_batch));
+
+    return batches >= 1 && (p == 1 || batches >= fmin(p, before)) &&
+           (layout->interleave == 1 || fmod(batches, p) == 0);
+}
+
 /* Sets how far the micro-batch and the sequence of the recommended layout can grow. */
 static void set_room(struct hm_large_answer *a, const struct hm_large_machine *m)
 {
@@ -103,7 +117,8 @@ static void set_room(struct hm_large_answer *a, const struct hm_large_machine *m
     a->most_micro_batch = a->most_sequence = NAN;
     if (!best->fits)
         return;
-    while (2 * micro * l->data <= a->batch && layout_fits(m, l, a->sequence, 2 * micro, limit))
+    while (micro_batch_allowed(l, 2 * micro, a->batch) &&
+           layout_fits(m, l, a->sequence, 2 * micro, limit))
         micro *= 2;
     a->most_micro_batch = micro;
     while (high * unit < SEQUENCE_MOST && layout_fits(m, l, high * unit, l->micro_batch, limit)) {

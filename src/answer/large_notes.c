@@ -23,6 +23,20 @@ static void note_uneven(struct hm_large_answer *a, const struct hm_layout *l, do
                    batch, share, share * floor(times), share * ceil(times));
 }
 
+/*
+ * Adds the note on the time that whole runs take in addition to their steps, if a deadline or a
+ * budget is given and the job is long. The figures are those of tools/check-published for the runs
+ * of data/published.csv whose hours are known.
+ */
+static void note_whole(struct hm_large_answer *a, const struct hm_large_choice *best)
+{
+    static const double LONG_S = 7 * 86400.;
+
+    if ((a->deadline_s > 0 || a->budget >= 0) && best->total_s * best->nodes >= LONG_S)
+        hm__large_note(a, "published runs were paid for 1.0 to 2.9 times the hours of their steps "
+                          "as predicted here, 1.4 in the median");
+}
+
 /* Adds the note about stages or chunks that cannot have equal numbers of layers. */
 static void note_stages(struct hm_large_answer *a, const struct hm_layout *l,
                         const struct hm_large_work *work)
@@ -51,6 +65,7 @@ void hm__large_note_layout(const struct hm_large_machines *machines, struct hm_l
     const struct hm_layout *l = &best->layout;
     const double most = m->device.machine_workers * m->device.max_nodes;
 
+    note_whole(a, best);
     note_uneven(a, l, m->work.batch);
     note_stages(a, l, &m->work);
     if (m->device.max_nodes > 0 && best->n > most)

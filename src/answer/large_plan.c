@@ -116,7 +116,7 @@ static double overlap_time(const struct hm_large_case *x, const struct hm_layout
     struct hm_large_step step;
 
     work.overlap_data = work.overlap_gather = overlap;
-    work.overlap_tensor = work.overlap_pipeline = overlap;
+    work.overlap_tensor = work.overlap_pipeline = work.overlap_expert = overlap;
     work.separate_sum = !overlap;
     if (overlap)
         work.send_bytes = fmin(work.send_bytes, 2);
@@ -136,6 +136,27 @@ static void widen_interval(const struct hm_large_case *x, struct hm_large_choice
     c->high_s = fmax(c->high_s, interval.high * overlap_time(x, &c->layout, false));
 }
 
+/* Returns the flop per token that the backward pass computes again, which HFU counts. */
+static double recomputed_flop(const struct hm_large_work *w, double share,
+                              enum hm_recompute recompute)
+{
+    double all = hm__large_flop_again(w->network, w->sequence, share);
+    double core = all - hm__large_flop_again(w->network, w->sequence, 0);
+
+    switch (recompute) {
+    case HM_RECOMPUTE_FULL:
+        return all;
+    case HM_RECOMPUTE_LAYER:
+        return all / 2;
+    case HM_RECOMPUTE_OP:
+        return (all - core) / 2;
+    case HM_RECOMPUTE_SELECTIVE:
+        return core;
+    default:
+        return 0;
+    }
+}
+
 void hm__large_finish(const struct hm_large_case *x, const struct hm_large_job *job,
                       struct hm_large_choice *c)
 {
@@ -143,9 +164,7 @@ void hm__large_finish(const struct hm_large_case *x, const struct hm_large_job *
     double tokens = w->batch * w->sequence, share = w->network->encoder ? 1 : .5;
     /* Weights that are not trained need no gradient, which saves two of six flop per parameter. */
     double flop = hm__large_flop(w->network, w->sequence, share) * (4 + 2 * w->trained) / 6;
-    double again = c->layout.recompute == HM_RECOMPUTE_FULL
-                       ? hm__large_flop_again(w->network, w->sequence, share)
-                       : 0;
+    double again = recomputed_flop(w, share, c->layout.recompute);
 
     /* Measured steps show what overlaps, so they need no wider interval. */
     if (!job->overlap_given && !x->correction)

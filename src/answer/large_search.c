@@ -129,21 +129,41 @@ static double host_limit(const struct hm_large_device *device, double n)
     return HOST_SHARE * device->host_bytes / fmin(n, device->machine_workers);
 }
 
-/* Tries one layout with each kind of recomputation. */
+/*
+ * Returns whether a kind of recomputation is worth trying. A fused kernel does not keep the
+ * attention scores, so selective recomputation would save no memory. Megatron can recompute half of
+ * the layers of each chunk, if it has several, and torchtitan with torch.compile half of the
+ * products; plain PyTorch recomputes all or nothing.
+ */
+static bool recompute_useful(const struct hm_large_work *work, const struct hm_layout *l,
+                             enum hm_recompute kind)
+{
+    switch (kind) {
+    case HM_RECOMPUTE_SELECTIVE:
+        return work->attention == HM_ATTENTION_UNFUSED;
+    case HM_RECOMPUTE_OP:
+        return work->software == HM_SOFTWARE_COMPILED;
+    case HM_RECOMPUTE_LAYER:
+        return work->software == HM_SOFTWARE_TUNED &&
+               work->network->layers > l->pipeline * l->interleave;
+    default:
+        return true;
+    }
+}
+
+/* Tries one layout with each kind of recomputation, in the order of the time that they take. */
 static void try_recompute(struct search *s, struct hm_large_tops *tops, struct hm_layout *l)
 {
     static const enum hm_recompute kinds[] = {HM_RECOMPUTE_NONE, HM_RECOMPUTE_SELECTIVE,
+                                              HM_RECOMPUTE_OP, HM_RECOMPUTE_LAYER,
                                               HM_RECOMPUTE_FULL};
     bool open = s->given->layout.recompute == HM_RECOMPUTES;
     double limit = s->x->device->memory_bytes;
 
-    for (size_t i = 0; i < (open ? 3 : 1); i++) {
+    for (size_t i = 0; i < (open ? sizeof(kinds) / sizeof(kinds[0]) : 1); i++) {
         struct hm_large_choice choice = {.n = tops->n};
         l->recompute = open ? kinds[i] : s->given->layout.recompute;
-        if (open && l->recompute == HM_RECOMPUTE_SELECTIVE &&
-            s->x->work->attention != HM_ATTENTION_UNFUSED)
-            /* A fused kernel does not keep the attention scores, so selective recomputation would
-             * save no memory. */
+        if (open && !recompute_useful(s->x->work, l, l->recompute))
             continue;
         choice.layout = *l;
         hm__large_memory(s->x, l, &choice.memory);
@@ -190,15 +210,24 @@ static void try_zero(struct search *s, struct hm_large_tops *tops, struct hm_lay
 }
 
 /*
- * Returns the number of layers that are divided among p stages. If the output head counts when the
- * stages are balanced, the embedding and the head may take the places of two layers: the 126 layers
- * of Llama 3.1 405B are divided like 128 layers.
+ * Returns the numbers of chunks per stage to try. Chunks have equal numbers of layers, except that
+ * the embedding and the output head may take the places of a few layers, as in Llama 3.1 405B,
+ * whose 126 layers are divided like 128. All stages run a chunk for as many micro-batches as there
+ * are stages before they run the next, so the number of micro-batches must be a multiple of the
+ * number of stages.
  */
-static double pipeline_layers(const struct hm_large_work *work, double p)
+static struct options chunk_options(const struct search *s, const struct hm_layout *l)
 {
-    double layers = work->network->layers;
+    const double given = s->given->layout.interleave, layers = s->x->work->network->layers;
+    const double batches = hm__layout_micro_batches(l, s->x->work->batch), p = l->pipeline;
+    struct options o = {0};
 
-    return work->weigh_head && fmod(layers, p) != 0 ? layers + 2 : layers;
+    add_option(&o, isnan(given) ? 1 : given);
+    for (double v = 2; isnan(given) && p > 1 && fmod(batches, p) == 0 && v <= CHUNKS_MOST; v++)
+        if (p * v <= layers + HM_LAYERS_WEIGHED &&
+            hm__layout_missing(layers, p * v) <= HM_LAYERS_WEIGHED)
+            add_option(&o, v);
+    return o;
 }
 
 /* Tries all degrees of pipeline parallelism for one number of workers n. */
@@ -226,10 +255,7 @@ static void try_pipelines(struct search *s, struct hm_large_tops *tops, struct h
         double batches = hm__layout_micro_batches(l, s->x->work->batch);
         if (!isnan(s->given->accumulation) && batches != s->given->accumulation)
             continue;
-        double split = pipeline_layers(s->x->work, p);
-        bool even = fmod(split, p) == 0 && fmod(batches, p) == 0;
-        struct options chunks =
-            divisor_options(g->interleave, p > 1 && even ? split / p : 1, CHUNKS_MOST);
+        struct options chunks = chunk_options(s, l);
         for (size_t k = 0; k < chunks.count; k++) {
             l->interleave = chunks.values[k];
             try_zero(s, tops, l);

@@ -23,6 +23,9 @@
 /* Smallest number of parameters that is considered, and the ratio of two successive sizes. */
 static const double SIZE_LEAST = 1e8, SIZE_STEP = 1.4142135623730951;
 enum { SIZE_STEPS = 28, HEADS_MOST = 512 };
+/* The laws are fits to runs of at least about one token per parameter. For shorter runs, such as a
+ * few iterations to measure a step, no loss is predicted. */
+static const double LAW_TOKENS_LEAST = 1;
 
 void hm__large_note(struct hm_large_answer *a, const char *format, ...)
 {
@@ -364,7 +367,8 @@ void hm__large_outlook(const struct hm_large_job *large, const struct hm_large_q
                                    .critical_batch = NAN,
                                    .optimal = NAN,
                                    .factor = 1};
-    if (check_laws(large, q, NULL) || isnan(large->tokens))
+    if (check_laws(large, q, NULL) || isnan(large->tokens) ||
+        large->tokens < LAW_TOKENS_LEAST * parameters)
         return;
     double first =
         isnan(q->loss) ? hm__scaling_loss_range(parameters, large->tokens).middle : q->loss;

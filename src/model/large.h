@@ -263,6 +263,8 @@ struct hm_large_layer {
      * feed-forward layer.
      */
     double maps, mlp;
+    double up; /* Time in seconds of the forward pass in the linear layers that compute queries,
+                  keys and values from latents; part of `maps`, and 0 without latent attention. */
     double core, core_backward; /* Time in seconds of the attention core (scores and weighted
                                    values), forward and backward. */
     double traffic; /* Time in seconds of the operations in the forward pass that are limited by

@@ -229,23 +229,40 @@ static struct pair core_time(const struct hm_large_case *x, const struct hm_layo
     return (struct pair){forward, 2.5 * forward / x->constants->flash_backward};
 }
 
+/* Returns the time in seconds of the linear layers that compute queries, keys and values from
+ * latents; 0 without latent attention. */
+static struct pair latent_maps(const struct hm_large_case *x, const struct hm_layout *l,
+                               double rows)
+{
+    const struct hm_transformer *net = x->work->network;
+    const struct hm_latent *a = &net->latent;
+    struct pair sum = {0};
+
+    if (!(a->rank_kv > 0))
+        return sum;
+    pair_add(&sum,
+             map_time(x, rows, net->heads * (a->dim_nope + a->dim_rope) / l->tensor,
+                      a->rank_q > 0 ? a->rank_q : net->hidden),
+             1);
+    pair_add(&sum, map_time(x, rows, net->heads * (a->dim_nope + a->dim_v) / l->tensor, a->rank_kv),
+             1);
+    return sum;
+}
+
 /* Returns the time in seconds of the linear layers of attention. */
 static struct pair attention_maps(const struct hm_large_case *x, const struct hm_layout *l,
-                                  double rows)
+                                  double rows, struct pair latent)
 {
     const struct hm_transformer *net = x->work->network;
     const struct hm_latent *a = &net->latent;
     struct hm_large_widths widths = hm__large_widths(net);
     double h = net->hidden, t = l->tensor;
-    struct pair sum = {0};
+    struct pair sum = latent;
 
     if (a->rank_kv > 0) {
-        double query = net->heads * (a->dim_nope + a->dim_rope) / t;
         if (a->rank_q > 0)
             pair_add(&sum, map_time(x, rows, a->rank_q, h), 1);
-        pair_add(&sum, map_time(x, rows, query, a->rank_q > 0 ? a->rank_q : h), 1);
         pair_add(&sum, map_time(x, rows, a->rank_kv + a->dim_rope, h), 1);
-        pair_add(&sum, map_time(x, rows, net->heads * (a->dim_nope + a->dim_v) / t, a->rank_kv), 1);
     } else {
         pair_add(&sum, map_time(x, rows, widths.qkv / t, h), 1);
     }
@@ -348,7 +365,8 @@ static void layer_compute(const struct hm_large_case *x, const struct hm_layout 
 {
     double rows = l->micro_batch * x->work->sequence / l->context;
     double split = l->sequence_parallel ? l->tensor : 1;
-    struct pair maps = attention_maps(x, l, rows), core = core_time(x, l), host, slow;
+    struct pair latent = latent_maps(x, l, rows), maps = attention_maps(x, l, rows, latent);
+    struct pair core = core_time(x, l), host, slow;
     double blocks = hm__transformer_blocks(x->work->network);
     struct pair mlp = expert ? expert_maps(x, l, rows, split)
                              : mlp_maps(x, rows, x->work->network->ffn / l->tensor);
@@ -360,6 +378,7 @@ static void layer_compute(const struct hm_large_case *x, const struct hm_layout 
     slow = tuned ? host_time(x, l, expert, HM_SOFTWARE_EAGER) : host;
     maps = (struct pair){blocks * maps.forward, blocks * maps.backward};
     layer->maps = maps.forward;
+    layer->up = blocks * latent.forward;
     layer->mlp = mlp.forward;
     layer->core = core.forward;
     layer->core_backward = core.backward;
@@ -384,6 +403,36 @@ static double tensor_time(const struct hm_large_case *x, const struct hm_layout 
            (x->work->overlap_tensor ? 1 - x->constants->overlap_tensor : 1);
 }
 
+/* Returns the number of ways to choose `chosen` of `all` things; 0 if there are too few. */
+static double count_choices(double all, double chosen)
+{
+    double product = 1;
+
+    for (double i = 0; i < chosen; i++)
+        product *= (all - i) / (i + 1);
+    return all < chosen ? 0 : product;
+}
+
+/*
+ * Returns the probability that a token has an expert on a given one of `nodes` nodes. The token
+ * uses `m` of `groups` groups of experts, and its k experts are in these groups at random. Nodes
+ * have several groups each, or a group is on several nodes.
+ */
+static double node_share(const struct hm_transformer *net, double nodes)
+{
+    double groups = fmax(1, net->expert_groups), k = net->experts_per_token, share = 0;
+    double m = groups > 1 ? fmin(groups, fmax(1, net->groups_per_token)) : 1;
+    double here = groups / nodes; /* Number of groups on one node. */
+
+    if (here <= 1)
+        return m / groups * (1 - pow(1 - here / m, k));
+    here = round(here);
+    for (double i = 1; i <= fmin(here, m); i++)
+        share += count_choices(here, i) * count_choices(groups - here, m - i) /
+                 count_choices(groups, m) * (1 - pow(1 - i / m, k));
+    return share;
+}
+
 /*
  * Returns the time in seconds, in one pass, to send tokens to their experts and to collect the
  * results.
@@ -401,7 +450,7 @@ static double expert_time(const struct hm_large_case *x, const struct hm_layout 
     if (l->expert <= q)
         return 2 * (spread * (l->expert - 1) / l->expert + 2 * c->link_s);
     double nodes = l->expert / q;
-    double copies = (nodes - 1) * (1 - pow(1 - 1 / nodes, net->experts_per_token));
+    double copies = (nodes - 1) * node_share(net, nodes);
     double across = bytes * copies / (x->device->network_bytes_per_s / q * c->alltoall);
     return 2 * (fmax(across, spread) + 2 * c->link_s);
 }

@@ -53,6 +53,24 @@ static double extra_kept(const struct hm_large_case *x, const struct hm_layout *
            (w->weight_bytes > 2 && l->zero < 3 ? x->constants->cast_kept : 0);
 }
 
+/*
+ * Returns the bytes per token that a layer does not keep if norms and activation functions are
+ * recomputed: the outputs of norms, and the inputs of the last matrix product, whose width is f.
+ * With latent attention, the queries, keys and values are computed again from their latents.
+ */
+static double norm_saved(const struct hm_transformer *net, const struct hm_layout *l, double f,
+                         bool eight)
+{
+    const struct hm_latent *a = &net->latent;
+    double split = l->sequence_parallel ? l->tensor : 1;
+    double saved = (eight ? 2 : 4) * net->hidden / split + 2 * f / l->tensor;
+
+    if (a->rank_kv > 0)
+        saved += 2 * hm__large_widths(net).qkv / l->tensor -
+                 2 * (a->rank_q + a->rank_kv + a->dim_rope) / split;
+    return saved;
+}
+
 static struct kept layer_kept(const struct hm_large_case *x, const struct hm_layout *l, bool expert)
 {
     const struct hm_large_work *w = x->work;
@@ -81,6 +99,8 @@ static struct kept layer_kept(const struct hm_large_case *x, const struct hm_lay
         return (struct kept){whole, 6 * h / split + (widths.qkv + (net->gated ? 2 : 1) * f) / t};
     case HM_RECOMPUTE_LAYER:
         return (struct kept){whole, whole / 2};
+    case HM_RECOMPUTE_NORM:
+        return (struct kept){whole, whole - norm_saved(net, l, f, eight)};
     default:
         return (struct kept){whole, whole};
     }

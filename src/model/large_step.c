@@ -48,7 +48,7 @@ static double again_time(const struct hm_large_layer *a, enum hm_recompute recom
     case HM_RECOMPUTE_LAYER:
         return a->forward / 2;
     case HM_RECOMPUTE_NORM:
-        return a->traffic / 2;
+        return a->traffic / 2 + a->up;
     default:
         return 0;
     }
@@ -85,28 +85,40 @@ static double accumulate_time(const struct hm_large_case *x, const struct hm_lay
            (x->device->bandwidth_bytes_per_s * x->constants->memory);
 }
 
+/*
+ * Returns how many of `exchange` seconds, in which tokens are sent to their experts, do not overlap
+ * with `compute` seconds of another micro-batch. Messages slow the computation a little, as those
+ * of context parallelism do.
+ */
+static double expert_shown(double exchange, double compute, bool overlaps)
+{
+    return overlaps ? fmax(0, exchange - compute) + .1 * fmin(exchange, compute) : exchange;
+}
+
+/* Adds a kind of layers to the mean; `overlaps` is true if messages to experts overlap. */
 static void add_layer(struct mean_layer *mean, const struct hm_large_layer *a,
-                      enum hm_recompute recompute, double accumulate)
+                      enum hm_recompute recompute, double accumulate, bool overlaps)
 {
     double again = recompute == HM_RECOMPUTE_FULL ? 1 : 0;
     double device_back = a->backward + again_time(a, recompute) + accumulate;
     double forward = fmax(a->forward, a->host_forward);
     double backward = fmax(device_back, host_back(a->host_forward, a->host_backward, recompute));
     double slow = host_back(a->slow_forward, a->slow_backward, recompute);
-    double comm = a->tensor + a->expert;
+    double expert_forward = expert_shown(a->expert, forward, overlaps);
+    double expert_backward = expert_shown(a->expert * (1 + again), backward, overlaps);
     double core_again = recompute == HM_RECOMPUTE_FULL || recompute == HM_RECOMPUTE_SELECTIVE;
 
     mean->forward += a->share * forward;
     mean->backward += a->share * backward;
-    mean->comm_forward += a->share * (comm + a->context_forward);
-    mean->comm_backward +=
-        a->share * (comm * (1 + again) + a->context_backward + again * a->context_forward);
+    mean->comm_forward += a->share * (a->tensor + expert_forward + a->context_forward);
+    mean->comm_backward += a->share * (a->tensor * (1 + again) + expert_backward +
+                                       a->context_backward + again * a->context_forward);
     mean->host += a->share * (forward - a->forward + backward - device_back);
     mean->slow += a->share * (fmax(0, a->slow_forward - forward) + fmax(0, slow - backward));
     mean->attention += a->share * (a->core * (1 + core_again) + a->core_backward);
     mean->traffic += a->share * (a->traffic * (2.8 + again) + accumulate);
     mean->tensor += a->share * a->tensor * (2 + again);
-    mean->expert += a->share * a->expert * (2 + again);
+    mean->expert += a->share * (expert_forward + expert_backward);
     mean->context += a->share * (a->context_backward + a->context_forward * (1 + again));
 }
 
@@ -421,7 +433,8 @@ void hm__large_step(const struct hm_large_case *x, const struct hm_layout *layou
     for (int i = 0; i < 2; i++)
         if (times->layers[i].share > 0)
             add_layer(&mean, &times->layers[i], l.recompute,
-                      accumulate_time(x, &l, batches, i == 1));
+                      accumulate_time(x, &l, batches, i == 1),
+                      x->work->overlap_expert && batches > 1);
     double slots = batches * x->work->network->layers / l.pipeline;
     int count = set_groups(x, &l, times, groups);
     double pipe = pipeline_time(x, &l, times, &mean, batches, &s);

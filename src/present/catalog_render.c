@@ -194,6 +194,8 @@ void hm__render_transformer(struct hm_text *out, const struct hm_transformer_siz
         {"experts/token", x->experts_per_token},
         {"expert_ffn", x->expert_ffn},
         {"shared_ffn", x->shared_ffn},
+        {"expert_groups", x->expert_groups},
+        {"groups/token", x->groups_per_token},
     };
 
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)

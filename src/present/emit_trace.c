@@ -125,7 +125,7 @@ static void put_stage(struct emit_row *row, const struct hm_large_step *s, doubl
                  {"attention", s->attention_s, false},
                  {"memory traffic", s->traffic_s, false},
                  {"host", s->host_s, false},
-                 {"head and embedding", s->head_s, false},
+                 {"head and embedding", fmax(0, s->head_s + fmin(0, s->other_s)), false},
                  {"nccl: tensor parallel", s->tensor_s, true},
                  {"nccl: expert parallel", s->expert_s, true},
                  {"nccl: context parallel", s->context_s, true},
@@ -138,7 +138,7 @@ static void put_stage(struct emit_row *row, const struct hm_large_step *s, doubl
     put_next(row, "wait", "pipeline bubble", after);
     put_next(row, "kernel", "nccl: data parallel", s->data_s);
     put_next(row, "kernel", "optimizer", s->optimizer_s);
-    put_next(row, "wait", "other", s->other_s);
+    put_next(row, "wait", "other", fmax(0, s->other_s));
 }
 
 int hm__emit_trace_large(const struct hm_large_answer *a, char **ret_text, struct hm_err *err)

@@ -81,6 +81,28 @@ static void emit_megatron_latent(const struct emitter *e)
     add_flag(e, "v-head-dim", a->dim_v);
 }
 
+/* Appends the flags that describe experts. */
+static void emit_megatron_experts(const struct emitter *e)
+{
+    const struct hm_transformer *x = &e->job->network;
+
+    add_flag(e, "num-experts", x->experts);
+    add_flag(e, "moe-router-topk", x->experts_per_token);
+    add_flag(e, "moe-ffn-hidden-size", x->expert_ffn);
+    if (x->dense_layers > 0) {
+        char layers[64];
+        snprintf(layers, sizeof(layers), "([0]*%.0f+[1]*%.0f)", x->dense_layers,
+                 x->layers - x->dense_layers);
+        add_option(e, "moe-layer-freq", layers);
+    }
+    if (x->shared_ffn > 0)
+        add_flag(e, "moe-shared-expert-intermediate-size", x->shared_ffn);
+    if (x->expert_groups > 1) {
+        add_flag(e, "moe-router-num-groups", x->expert_groups);
+        add_flag(e, "moe-router-group-topk", x->groups_per_token);
+    }
+}
+
 static void emit_megatron_network(const struct emitter *e)
 {
     const struct hm_transformer *x = &e->job->network;
@@ -100,44 +122,70 @@ static void emit_megatron_network(const struct emitter *e)
     add_flag(e, "vocab-size", x->vocabulary);
     add_word(e, "swiglu", x->gated);
     add_word(e, "untie-embeddings-and-output-weights", !x->tied);
-    if (x->experts > 0) {
-        add_flag(e, "num-experts", x->experts);
-        add_flag(e, "moe-router-topk", x->experts_per_token);
-        add_flag(e, "moe-ffn-hidden-size", x->expert_ffn);
+    if (x->positions == 0)
+        add_option(e, "position-embedding-type", "rope");
+    if (!x->norm_bias)
+        add_option(e, "normalization", "RMSNorm");
+    add_word(e, "disable-bias-linear", x->bias != HM_LINEAR_BIAS_ALL);
+    add_word(e, "add-qkv-bias", x->bias == HM_LINEAR_BIAS_QKV);
+    add_word(e, "qk-layernorm", x->qk_norm);
+    if (x->experts > 0)
+        emit_megatron_experts(e);
+}
+
+/*
+ * Appends the chunks of a pipeline whose layers do not divide evenly, in the notation of Megatron:
+ * E is the embedding, t a layer and L the output head. The last chunks have one layer less until
+ * the number of layers is right; the first of them is the first chunk, which has the embedding.
+ */
+static void emit_megatron_chunks(const struct emitter *e, double chunks, double missing)
+{
+    double most = ceil(e->job->network.layers / chunks),
+           short_at_end = missing > 1 ? missing - 1 : 1;
+
+    hm__text_addf(e->out, "--%s ", "pipeline-model-parallel-layout");
+    for (double i = 0; i < chunks; i++) {
+        bool is_short = i >= chunks - short_at_end || (i == 0 && missing > 1);
+        double layers = most - is_short;
+        hm__text_add(e->out, i == 0 ? "E" : "|");
+        if (layers >= 1)
+            hm__text_addf(e->out, layers > 1 ? "t*%.0f" : "t", layers);
     }
-    if (x->experts > 0 && x->dense_layers > 0) {
-        char layers[64];
-        snprintf(layers, sizeof(layers), "([0]*%.0f+[1]*%.0f)", x->dense_layers,
-                 x->layers - x->dense_layers);
-        add_option(e, "moe-layer-freq", layers);
-    }
-    if (x->shared_ffn > 0)
-        add_flag(e, "moe-shared-expert-intermediate-size", x->shared_ffn);
+    hm__text_add(e->out, "L\n");
 }
 
 /*
  * Appends the flags of pipeline parallelism. If the layers cannot be divided evenly among the
- * stages, the last stage has fewer layers.
+ * chunks, the embedding and the output head take the places of layers; without chunks, and if more
+ * layers are missing, the last stage has fewer layers.
  */
 static void emit_megatron_pipeline(const struct emitter *e)
 {
     const struct hm_layout *l = &e->choice->layout;
     double layers = e->job->network.layers, chunks = l->pipeline * l->interleave;
+    double missing = hm__layout_missing(layers, chunks);
 
     add_flag(e, "pipeline-model-parallel-size", l->pipeline);
-    if (l->interleave > 1 && fmod(layers, chunks) == 0)
+    if (l->interleave > 1 && missing == 0)
         add_flag(e, "num-layers-per-virtual-pipeline-stage", layers / chunks);
-    else if (l->interleave > 1)
+    else if (l->interleave > 1 && missing == 2)
         add_flag(e, "num-virtual-stages-per-pipeline-rank", l->interleave);
-    if (fmod(layers, l->pipeline) != 0)
+    if (missing == 2) {
+        add_word(e, "account-for-embedding-in-pipeline-split", true);
+        add_word(e, "account-for-loss-in-pipeline-split", true);
+    } else if (missing > 0 && l->interleave > 1) {
+        emit_megatron_chunks(e, chunks, missing);
+    } else if (missing > 0) {
         add_flag(e, "decoder-last-pipeline-num-layers",
                  layers - (l->pipeline - 1) * ceil(layers / l->pipeline));
+    }
 }
 
 static void emit_megatron_recompute(const struct emitter *e)
 {
     const struct hm_layout *l = &e->choice->layout;
-    double half = ceil(e->job->network.layers / l->pipeline / 2);
+    /* Megatron counts the recomputed layers of each chunk. */
+    double half = ceil(ceil(e->job->network.layers / (l->pipeline * l->interleave)) / 2);
 
     switch (l->recompute) {
     case HM_RECOMPUTE_FULL:
@@ -151,10 +199,14 @@ static void emit_megatron_recompute(const struct emitter *e)
         add_flag(e, "recompute-num-layers", half);
         break;
     case HM_RECOMPUTE_SELECTIVE:
+        add_option(e, "recompute-granularity", "selective");
+        add_option(e, "recompute-modules", "core_attn");
+        break;
     case HM_RECOMPUTE_NORM:
         add_option(e, "recompute-granularity", "selective");
         add_option(e, "recompute-modules",
-                   l->recompute == HM_RECOMPUTE_NORM ? "layernorm mlp" : "core_attn");
+                   e->job->network.latent.rank_kv > 0 ? "layernorm moe_act mla_up_proj"
+                                                      : "layernorm moe_act");
         break;
     default:
         break;
@@ -168,9 +220,12 @@ static void emit_megatron_sharding(const struct emitter *e)
 
     add_word(e, "use-distributed-optimizer", l->zero >= 1);
     add_word(e, "use-megatron-fsdp", whole);
-    if (whole)
+    if (whole) {
         add_option(e, "data-parallel-sharding-strategy",
                    l->zero == 3 ? "optim_grads_params" : "optim_grads");
+        add_word(e, "no-gradient-accumulation-fusion", true);
+        add_option(e, "ckpt-format", "fsdp_dtensor");
+    }
     if (l->shard_in_node && l->zero >= 1 && emitter_copies(e) > 1)
         add_flag(e, "num-distributed-optimizer-instances", emitter_copies(e));
     add_word(e, "optimizer-cpu-offload", l->offload == HM_OFFLOAD_OPTIMIZER);
@@ -183,7 +238,11 @@ static int emit_megatron(const struct emitter *e, struct hm_err *err)
 
     if (l->recompute == HM_RECOMPUTE_OP)
         return emit_refuse(err, "megatron", "recompute", "cannot recompute every second product",
-                           "use none, selective or full");
+                           "use none, selective, selective-layer or full");
+    if (l->recompute == HM_RECOMPUTE_NORM && e->job->network.experts == 0)
+        return emit_refuse(err, "megatron", "recompute",
+                           "recomputes activation functions only in experts",
+                           "use none, selective-layer or full");
     if (l->pipeline > 1 && l->zero >= 2)
         return emit_refuse(err, "megatron", "zero",
                            "shards only the optimizer together with a pipeline", "zero: 1");
@@ -214,10 +273,11 @@ static int emit_megatron(const struct emitter *e, struct hm_err *err)
         add_option(e, "fp8-recipe", "mxfp8");
     if (w->precision == HM_FORMAT_NVFP4)
         add_option(e, "fp4-format", "e2m1");
-    add_word(e, "use-flash-attn", w->attention != HM_ATTENTION_UNFUSED);
+    add_option(e, "attention-backend", w->attention == HM_ATTENTION_UNFUSED ? "unfused" : "flash");
     add_word(e, "overlap-grad-reduce", w->overlap_data);
     add_word(e, "overlap-param-gather", w->overlap_gather && l->zero >= 1);
-    add_word(e, "tp-comm-overlap", w->overlap_tensor && l->tensor > 1);
+    add_word(e, "tp-comm-overlap", w->overlap_tensor && l->tensor > 1 && l->sequence_parallel);
+    add_word(e, "overlap-moe-expert-parallel-comm", w->overlap_expert && l->expert > 1);
     return 0;
 }
 
@@ -254,6 +314,13 @@ static int emit_deepspeed(const struct emitter *e, struct hm_err *err)
                            "has no key for expert parallelism, which the program gives to the "
                            "layer (ep_size)",
                            "expert: 1");
+    if (l->tensor > 1 && l->zero == 3)
+        return emit_refuse(err, "deepspeed", "zero",
+                           "has no tensor parallelism together with sharded weights",
+                           "zero: 2, or tensor: 1");
+    if (l->recompute != HM_RECOMPUTE_NONE && l->recompute != HM_RECOMPUTE_FULL)
+        return emit_refuse(err, "deepspeed", "recompute",
+                           "checkpoints the layers that the program says", "use none or full");
     hm__json_open(&json, NULL, HM_JSON_OBJECT | HM_JSON_LINES);
     hm__json_put_number(&json, "train_batch_size", l->micro_batch * e->micro_batches * l->data);
     hm__json_put_number(&json, "train_micro_batch_size_per_gpu", l->micro_batch);
@@ -268,11 +335,41 @@ static int emit_deepspeed(const struct emitter *e, struct hm_err *err)
         hm__json_put_number(&json, "autotp_size", l->tensor);
         hm__json_close(&json);
     }
-    if (l->context > 1)
+    if (l->context > 1) {
+        hm__json_put_number(&json, "data_parallel_size", l->data);
         hm__json_put_number(&json, "sequence_parallel_size", l->context);
+    }
+    if (l->recompute == HM_RECOMPUTE_FULL) {
+        hm__json_open(&json, "activation_checkpointing", HM_JSON_OBJECT);
+        hm__json_put_number(&json, "number_checkpoints", e->job->network.layers);
+        hm__json_close(&json);
+    }
     hm__json_close(&json);
     hm__text_add(e->out, "\n");
     return 0;
+}
+
+/*
+ * Appends the lines about the pipeline. torchtitan counts the layers that the first and the last
+ * chunk have less than the others, one each unless the file says otherwise, and refuses numbers of
+ * chunks that are no multiple of the stages.
+ */
+static void emit_torchtitan_pipeline(const struct emitter *e)
+{
+    const struct hm_layout *l = &e->choice->layout;
+    double layers = e->job->network.layers, chunks = l->pipeline * l->interleave;
+    double missing = hm__layout_missing(layers, chunks);
+    double first = missing > HM_LAYERS_WEIGHED ? 0 : floor(missing / 2);
+    double last = missing > HM_LAYERS_WEIGHED ? 0 : ceil(missing / 2);
+
+    hm__text_addf(e->out,
+                  "pipeline_parallel_schedule = \"%s\"\n"
+                  "pipeline_parallel_layers_per_stage = %.0f\n"
+                  "pipeline_parallel_first_stage_less_layers = %.0f\n"
+                  "pipeline_parallel_last_stage_less_layers = %.0f\n"
+                  "pipeline_parallel_microbatch_size = %.0f\n",
+                  l->interleave > 1 ? "Interleaved1F1B" : "1F1B", ceil(layers / chunks), first,
+                  last, l->micro_batch);
 }
 
 /* Writes the section of a torchtitan configuration that describes parallelism. */
@@ -287,12 +384,7 @@ static void emit_torchtitan_degrees(const struct emitter *e)
                   "pipeline_parallel_degree = %.0f\ncontext_parallel_degree = %.0f\n",
                   replicas, l->data / replicas, l->tensor, l->pipeline, l->context);
     if (l->pipeline > 1)
-        hm__text_addf(e->out,
-                      "pipeline_parallel_schedule = \"%s\"\n"
-                      "pipeline_parallel_layers_per_stage = %.0f\n"
-                      "pipeline_parallel_microbatch_size = %.0f\n",
-                      l->interleave > 1 ? "Interleaved1F1B" : "1F1B",
-                      ceil(e->job->network.layers / (l->pipeline * l->interleave)), l->micro_batch);
+        emit_torchtitan_pipeline(e);
     if (l->expert > 1)
         hm__text_addf(e->out, "expert_parallel_degree = %.0f\n", l->expert);
     if (l->zero > 0)
@@ -329,7 +421,7 @@ static int emit_torchtitan(const struct emitter *e, struct hm_err *err)
     hm__text_addf(e->out, "\n[compile]\nenable = %s\n",
                   e->job->work.software == HM_SOFTWARE_EAGER ? "false" : "true");
     if (is_eight_bit(&e->job->work))
-        hm__text_add(e->out, "\n[model]\nconverters = [\"float8\"]\n");
+        hm__text_add(e->out, "\n[model]\nconverters = [\"quantize.linear.float8\"]\n");
     return 0;
 }
 
@@ -380,11 +472,15 @@ static int emit_accelerate(const struct emitter *e, struct hm_err *err)
                            "shards the gradients or more when it is combined with tensor or "
                            "context parallelism",
                            "zero: 2 or zero: 3, or tensor: 1");
+    if (l->recompute != HM_RECOMPUTE_NONE && l->recompute != HM_RECOMPUTE_FULL)
+        return emit_refuse(err, "accelerate", "recompute", "recomputes all layers or none",
+                           "use none or full");
     hm__text_addf(e->out,
-                  "# In the program: micro-batches of %.0f, gradient_accumulation_steps %.0f.\n"
+                  "# In the program: micro-batches of %.0f, gradient_accumulation_steps %.0f%s.\n"
                   "compute_environment: LOCAL_MACHINE\ndistributed_type: %s\nmixed_precision: %s\n"
                   "num_machines: %.0f\nnum_processes: %.0f\n",
                   l->micro_batch, e->micro_batches,
+                  l->recompute == HM_RECOMPUTE_FULL && !fsdp ? ", gradient_checkpointing" : "",
                   fsdp          ? "FSDP"
                   : l->zero > 0 ? "DEEPSPEED"
                                 : "MULTI_GPU",

@@ -12,8 +12,12 @@
 
 void hm__large_list_parts(const struct hm_large_step *s, struct hm_large_part parts[HM_LARGE_PARTS])
 {
+    /* While the last stage of a pipeline computes the output head, other stages compute layers that
+     * it does not have. The time that is counted twice is negative in other_s; it is subtracted, so
+     * that the parts add up to the step. */
+    const double twice = fmin(0, s->other_s);
     const struct hm_large_part all[HM_LARGE_PARTS] = {
-        {"matmul", s->matmul_s + s->head_s, "faster devices"},
+        {"matmul", s->matmul_s + s->head_s + twice, "faster devices"},
         {"attention", s->attention_s, "a newer attention kernel, or context parallelism"},
         {"memory traffic", s->traffic_s, "fused kernels (software: tuned or compiled)"},
         {"host", s->host_s, "larger micro-batches, less tensor parallelism, or CUDA graphs"},

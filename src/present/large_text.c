@@ -203,13 +203,15 @@ static void add_sure(struct hm_text *out, const struct hm_large_answer *a,
     hm__say_limits_met(&line, &limits);
     if (line.length || line.failed)
         hm__render_taken_line(out, style, "limits", &line);
-    hm__text_addf(&line, "%s%s: 90 %% of similar runs",
+    hm__text_addf(&line, "%s%s: 90 %% of similar steps",
                   hm__show_range(hm__show_time, c->low_total * total, c->high_total * total, range),
                   isnan(c->total_s) ? " an iteration" : "");
     if (a->correction_rows)
         hm__text_addf(&line, ", after %zu measured step%s (computing x %.2f, host x %.2f)",
                       a->correction_rows, hm__plural((double)a->correction_rows),
                       a->correction_compute, a->correction_host);
+    if (!isnan(c->total_s))
+        hm__text_add(&line, "; failures, evaluation and pauses come on top");
     hm__render_taken_line(out, style, "how sure", &line);
     if (!(a->advised_n > 0))
         return;

@@ -53,6 +53,9 @@ struct hm_large_work {
     bool overlap_gather;
     bool overlap_tensor; /* True if tensor-parallel communication overlaps with matrix products. */
     bool overlap_pipeline; /* True if messages between pipeline stages overlap with computation. */
+    /* True if sending tokens to their experts overlaps with the computation of another micro-batch,
+     * as in DualPipe. */
+    bool overlap_expert;
     /* True if each message between pipeline stages is divided among the tensor-parallel workers. */
     bool split_messages;
     /*

@@ -80,7 +80,8 @@ static int transformer_fail(const char *field, double value, const char *reason,
 }
 
 /*
- * Fails with an error that says that a number of heads does not divide another size of the network.
+ * Fails with an error that says that a number of heads or groups does not divide another size of
+ * the network.
  */
 static int heads_fail(const char *field, double heads, const char *other, double size,
                       const char *hint, struct hm_err *err)
@@ -110,6 +111,8 @@ static int check_transformer_sizes(const struct hm_transformer *x, struct hm_err
         {"expert_ffn", x->expert_ffn, 0, 1e7},
         {"shared_ffn", x->shared_ffn, 0, 1e7},
         {"dense_layers", x->dense_layers, 0, 10000},
+        {"expert_groups", x->expert_groups, 0, 1e4},
+        {"groups_per_token", x->groups_per_token, 0, 1e4},
         {"latent.rank_q", x->latent.rank_q, 0, 1e6},
         {"latent.rank_kv", x->latent.rank_kv, 0, 1e6},
         {"latent.dim_nope", x->latent.dim_nope, 0, 1e5},
@@ -145,6 +148,16 @@ int hm__transformer_check(const struct hm_transformer *x, struct hm_err *err)
     if (x->experts_per_token > x->experts)
         return transformer_fail("experts_per_token", x->experts_per_token,
                                 "experts per token are more than there are experts", err);
+    if (x->groups_per_token > fmax(1, x->expert_groups)) {
+        hm__fail(err, HM_E_CONFLICT, "%g is more than expert_groups, which is %g",
+                 x->groups_per_token, x->expert_groups);
+        hm__err_hint(err, "a token uses at most all groups of experts");
+        hm__err_field(err, "groups_per_token");
+        return HM_E_CONFLICT;
+    }
+    if (x->expert_groups > 1 && fmod(x->experts, x->expert_groups) != 0)
+        return heads_fail("expert_groups", x->expert_groups, "experts", x->experts,
+                          "use a divisor of experts", err);
     if (x->experts > 0 && x->expert_ffn < 1)
         return transformer_fail("expert_ffn", x->expert_ffn, "is no width of an expert", err);
     if (x->dense_layers > x->layers)

@@ -62,7 +62,7 @@ END
 howmany plan "$work/loss.yaml" --loss 2.1 --json >"$work/loss.json"
 printf 'n,seconds,tp,pp,zero\n64,80,8,1,2\n' >"$work/one.csv"
 howmany plan $job --n 64 --set parallel.zero=2 --json >"$work/without.json"
-json "one measured step corrects a plan" '.provenance == "model and runs" and (.best | .high_s / .low_s) < (input.best | .high_s / .low_s) and .best.time_s > 66' \
+json "one measured step corrects a plan" 'input.best as $w | .provenance == "model and runs" and (.best | .high_s / .low_s) < ($w | .high_s / .low_s) and .best.time_s > 1.05 * $w.time_s' \
   sh -c "howmany plan $job --n 64 --set parallel.zero=2 --runs '$work/one.csv' --json && cat '$work/without.json'"
 json "rates of a run, and its own layout" '.provenance == "model and runs"' sh -c "printf 'n,tokens_per_s\n64,55000\n' | howmany plan $job --n 512 --runs - --json"
 run howmany plan $job --runs "$work/one.csv" --on p5.48xlarge,p4d.24xlarge
@@ -99,6 +99,8 @@ howmany import "$work/out" -o "$work/again.yaml" >"$work/log"
 howmany plan $job --n 64 --set parallel.tp=4 --set parallel.pp=8 --set parallel.vpp=5 --json >"$work/first.json"
 json "flags of Megatron become a job with the same layout and time" 'input as $f | .best.time_s == $f.best.time_s and .best.layout == $f.best.layout' \
   sh -c "howmany plan '$work/again.yaml' --on p5.48xlarge --n 64 --json && cat '$work/first.json'"
+howmany plan $job --n 64 --set software=compiled --set parallel.recompute=selective-op --emit torchtitan >"$work/titan.toml"
+json "recomputation of torchtitan is read" '.files[0].facts.recompute == "selective-op"' howmany import "$work/titan.toml" --json
 howmany plan $job --n 64 --set parallel.tp=4 --set parallel.pp=8 --emit torchtitan >"$work/titan.toml"
 json "and the configuration of torchtitan" '.files[0].facts | .tensor == 4 and .pipeline == 8 and .shard * .replicate == 2 and .batch == 512' \
   howmany import "$work/titan.toml" --as torchtitan-config --json

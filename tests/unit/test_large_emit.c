@@ -106,14 +106,15 @@ static void parallel_of_flags(const char *flags, char *ret_text, size_t room)
     bool fsdp = !isnan(line_value(flags, "--use-megatron-fsdp"));
     bool whole = strstr(flags, "--data-parallel-sharding-strategy optim_grads_params") != NULL;
     const char *granularity = strstr(flags, "--recompute-granularity ");
-    snprintf(ret_text + used, room - used,
-             "sequence_parallel: %s, zero: %d, recompute_granularity: %s}\n",
+    const bool block = strstr(flags, "--recompute-method block\n") != NULL;
+    snprintf(ret_text + used, room - used, "sequence_parallel: %s, zero: %d, recompute: %s}\n",
              isnan(line_value(flags, "--sequence-parallel")) ? "false" : "true",
              isnan(line_value(flags, "--use-distributed-optimizer")) ? 0
              : !fsdp                                                 ? 1
              : whole                                                 ? 3
                                                                      : 2,
              !granularity                                      ? "none"
+             : block                                           ? "selective-layer"
              : strstr(granularity, "full") == granularity + 24 ? "full"
                                                                : "selective");
 }
@@ -170,9 +171,10 @@ static void megatron_round_trip(void **state)
 static void deepspeed_round_trip(void **state)
 {
     static const char *const cases[] = {
-        "parallel: {zero: 3}\n", "parallel: {tp: 8, pp: 1, zero: 1, mbs: 1}\n",
+        "parallel: {zero: 3, tp: 1, recompute: full}\n",
+        "parallel: {tp: 8, pp: 1, zero: 2, mbs: 1}\n",
         "parallel: {zero: 2, tp: 8, pp: 1, recompute: full}\n",
-        "parallel: {zero: 3, shard_within: node, tp: 2}\n",
+        "parallel: {zero: 3, shard_within: node, tp: 1, recompute: full}\n",
         "parallel: {zero: 3, tp: 1, offload: optimizer, recompute: full}\n"};
 
     (void)state;
@@ -239,6 +241,75 @@ static void torchtitan_says_the_layout(void **state)
     }
 }
 
+/* Returns the number of layers in a chunk of Megatron's notation, up to | or the end of the line.
+ */
+static double chunk_layers(const char *chunk, const char **ret_next)
+{
+    const char *at = strchr(chunk, 't');
+    const char *end = chunk + strcspn(chunk, "|\n");
+
+    *ret_next = *end == '|' ? end + 1 : NULL;
+    return !at || at > end ? 0 : at[1] == '*' ? atof(at + 2) : 1;
+}
+
+/*
+ * Layers that do not divide evenly: flags and files say which chunks have fewer
+ * layers, in a form that they accept. The sums of layers must be right, and torchtitan must count a
+ * multiple of the stages.
+ */
+static void uneven_chunks_are_accepted(void **state)
+{
+    static const char llama[] = "network: llama-3.1-405b\nsequence: 8192\nbatch: 2048\n"
+                                "cluster: {machine: p5.48xlarge, max_nodes: 2048}\n";
+    static const char name[] = "--pipeline-model-parallel-layout ";
+    struct planned p = plan_of(llama, "parallel: {tp: 8, pp: 16, vpp: 8}\n", 16384);
+    char *flags = emitted(&p, HM_EMIT_MEGATRON), *file = emitted(&p, HM_EMIT_TORCHTITAN);
+
+    (void)state;
+    assert_true(line_value(flags, "--num-virtual-stages-per-pipeline-rank") == 8);
+    assert_true(line_value(flags, "--account-for-embedding-in-pipeline-split") == 1);
+    assert_true(line_value(flags, "--account-for-loss-in-pipeline-split") == 1);
+    assert_true(isnan(line_value(flags, "--decoder-last-pipeline-num-layers")));
+    assert_true(line_value(file, "pipeline_parallel_first_stage_less_layers") == 1);
+    assert_true(line_value(file, "pipeline_parallel_last_stage_less_layers") == 1);
+    hm_text_free(flags);
+    hm_text_free(file);
+    planned_release(&p);
+    p = plan_of(EXPERTS, "parallel: {pp: 16, vpp: 2, ep: 8, tp: 1, recompute: norm+act}\n", 1024);
+    flags = emitted(&p, HM_EMIT_MEGATRON);
+    const char *chunk = strstr(flags, name);
+    double sum = 0, chunks = 0;
+    assert_non_null(chunk);
+    for (chunk += strlen(name); chunk; chunks++)
+        sum += chunk_layers(chunk, &chunk);
+    assert_true(sum == 61 && chunks == 32);
+    assert_non_null(strstr(flags, "|tL\n"));
+    assert_non_null(strstr(flags, "--recompute-modules layernorm moe_act mla_up_proj\n"));
+    assert_true(line_value(flags, "--moe-router-num-groups") == 8 &&
+                line_value(flags, "--moe-router-group-topk") == 4);
+    file = emitted(&p, HM_EMIT_TORCHTITAN);
+    double less = line_value(file, "pipeline_parallel_first_stage_less_layers") +
+                  line_value(file, "pipeline_parallel_last_stage_less_layers");
+    assert_true(
+        fmod(ceil((61 + less) / line_value(file, "pipeline_parallel_layers_per_stage")), 16) == 0);
+    hm_text_free(file);
+    hm_text_free(flags);
+    planned_release(&p);
+    /* Even stages: torchtitan would otherwise count one layer less in the first and last chunk. */
+    p = plan_of(DENSE, "parallel: {tp: 4, pp: 8, vpp: 5}\n", 64);
+    file = emitted(&p, HM_EMIT_TORCHTITAN);
+    assert_true(line_value(file, "pipeline_parallel_first_stage_less_layers") == 0);
+    assert_true(line_value(file, "pipeline_parallel_last_stage_less_layers") == 0);
+    hm_text_free(file);
+    planned_release(&p);
+    /* Half of the layers of each chunk are recomputed: 3 of the 5 layers, rounded up. */
+    p = plan_of(DENSE, "parallel: {tp: 4, pp: 8, vpp: 2, recompute: selective-layer}\n", 64);
+    flags = emitted(&p, HM_EMIT_MEGATRON);
+    assert_true(line_value(flags, "--recompute-num-layers") == 3);
+    hm_text_free(flags);
+    planned_release(&p);
+}
+
 static void launchers_say_the_processes(void **state)
 {
     struct planned p = plan_of(DENSE, "parallel: {zero: 3, tp: 8, pp: 1, mbs: 1}\n", 64);
@@ -276,7 +347,15 @@ static void what_a_format_lacks_is_refused(void **state)
         {HM_EMIT_ACCELERATE, DENSE, "parallel: {pp: 8}\n", "pipeline: 1"},
         {HM_EMIT_ACCELERATE, EXPERTS, "parallel: {ep: 64, pp: 1}\n", "expert: 1"},
         {HM_EMIT_ACCELERATE, DENSE, "parallel: {pp: 1, tp: 8, zero: 1}\n", "zero: 2 or zero: 3"},
-        {HM_EMIT_MEGATRON, DENSE, "parallel: {recompute: selective-op}\n", "selective or full"},
+        {HM_EMIT_DEEPSPEED, DENSE, "parallel: {pp: 1, tp: 8, zero: 3, recompute: full}\n",
+         "zero: 2, or tensor: 1"},
+        {HM_EMIT_DEEPSPEED, DENSE,
+         "parallel: {pp: 1, zero: 3, tp: 1, recompute: selective-layer}\n", "none or full"},
+        {HM_EMIT_ACCELERATE, DENSE, "parallel: {pp: 1, zero: 3, recompute: selective-layer}\n",
+         "none or full"},
+        {HM_EMIT_MEGATRON, DENSE, "parallel: {recompute: norm+act}\n", "selective-layer or full"},
+        {HM_EMIT_MEGATRON, DENSE, "parallel: {recompute: selective-op}\n",
+         "selective, selective-layer or full"},
         {HM_EMIT_MEGATRON, DENSE, "parallel: {pp: 8, zero: 3}\n", "zero: 1"},
         {HM_EMIT_MEGATRON, DENSE, "parallel: {offload: all}\n", "optimizer or none"},
         {HM_EMIT_TORCHTITAN, DENSE, "parallel: {offload: optimizer}\n", "all or none"},
@@ -343,6 +422,7 @@ int main(void)
         cmocka_unit_test(deepspeed_round_trip),
         cmocka_unit_test(torchtitan_says_the_layout),
         cmocka_unit_test(launchers_say_the_processes),
+        cmocka_unit_test(uneven_chunks_are_accepted),
         cmocka_unit_test(what_a_format_lacks_is_refused),
         cmocka_unit_test(explanations_list_every_rank),
     };

@@ -453,7 +453,8 @@ def memory(j):
         scores = 5 * n.heads * j.s / t if j.attention == "unfused" else 0
         return whole, {"none": whole, "full": 2 * h / sp, "selective": whole - scores,
                        "selective-op": 6 * h / sp + (d * (n.heads + 2 * n.kv) + gate * f) / t,
-                       "selective-layer": whole / 2, "norm+act": whole}[j.recompute]
+                       "selective-layer": whole / 2,
+                       "norm+act": whole - 2 * (1 if fp8 else 2) * h / sp - 2 * f / t}[j.recompute]
     per = sum(mix[i] * of(i)[1] for i in (0, 1) if mix[i])
     one = max(of(i)[0] for i in (0, 1) if mix[i])
     add = one * T if j.recompute in ("full", "selective-op") else 0

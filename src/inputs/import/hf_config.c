@@ -170,6 +170,10 @@ static void write_shape(struct hm_text *out, const struct hf_count *c)
     add_key(out, "expert_ffn", c->experts > 0 ? c->expert_ffn : 0);
     add_key(out, "shared_ffn", c->shared_ffn);
     add_key(out, "dense_layers", c->experts > 0 ? c->dense_layers : 0);
+    if (c->experts > 0 && hm__hf_number(c, "n_group", 1) > 1) {
+        add_key(out, "expert_groups", hm__hf_number(c, "n_group", 1));
+        add_key(out, "groups_per_token", hm__hf_number(c, "topk_group", 1));
+    }
     if (c->positions > 0)
         add_key(out, "positions", c->positions / c->hidden);
     if (c->norm_bias)

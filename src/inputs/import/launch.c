@@ -144,6 +144,10 @@ void hm__launch_set(struct launch *l, const char *given, const char *value)
         snprintf(l->recompute, sizeof(l->recompute), "%s", value);
         l->used++;
     }
+    if (strcmp(name, "recompute_method") == 0 && value) {
+        l->block = strcmp(value, "block") == 0;
+        l->used++;
+    }
     if (strcmp(name, "vocab_file") == 0 && value && strstr(value, "gpt2"))
         snprintf(l->tokenizer, sizeof(l->tokenizer), "GPT2BPETokenizer");
     if (strcmp(name, "tokenizer_type") == 0 && value) {
@@ -237,10 +241,14 @@ static void add_degree(struct hm_text *out, const char *key, double value)
         hm__text_addf(out, "%s%s: %.0f", out->length ? ", " : "", key, value);
 }
 
-/* Returns how activations are recomputed, "full" or "selective"; NULL if not given. */
+/* Returns how activations are recomputed, such as "full" or "selective"; NULL if not given. Blocks
+ * of layers are counted as half of the layers. */
 static const char *recompute_of(const struct launch *l)
 {
-    return l->recompute[0]              ? l->recompute
+    const bool full = l->flags[LAUNCH_FULL] || strcmp(l->recompute, "full") == 0;
+
+    return full && l->block             ? "selective-layer"
+           : l->recompute[0]            ? l->recompute
            : l->flags[LAUNCH_FULL]      ? "full"
            : l->flags[LAUNCH_SELECTIVE] ? "selective"
                                         : NULL;

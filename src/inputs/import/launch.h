@@ -60,6 +60,7 @@ struct launch {
     double numbers[LAUNCH_NUMBERS];
     bool flags[LAUNCH_FLAGS];
     /* How activations are recomputed: "full" or "selective"; "" if not given. */
+    bool block; /* True if only some layers of each chunk are recomputed. */
     char recompute[16];
     char tokenizer[48]; /* Type of the tokenizer; some types have a vocabulary of a fixed size. */
     /* Name of a network in the catalog; NULL if the sizes in `numbers` describe the network. */

@@ -46,6 +46,12 @@ static void set_key(struct titan *t, const char *section, const char *key, const
         hm__launch_set(&t->launch, "local_batch_size", value);
     } else if (strcmp(section, "activation_checkpoint") == 0 && strcmp(key, "mode") == 0) {
         hm__launch_set(&t->launch, "recompute_granularity", value);
+    } else if (strcmp(key, "selective_ac_option") == 0) {
+        /* Every second product, or every n-th layer. */
+        if (strcmp(t->launch.recompute, "selective") == 0)
+            snprintf(t->launch.recompute, sizeof(t->launch.recompute), "%s",
+                     strcmp(value, "op") == 0 ? "selective-op" : "selective-layer");
+        t->launch.used++;
     } else if (strcmp(key, "mixed_precision_param") == 0 || strcmp(key, "dtype") == 0) {
         if (strcmp(value, "bfloat16") == 0)
             hm__launch_set(&t->launch, "bf16", NULL);

@@ -71,7 +71,7 @@ static const struct hm_field root_fields[] = {
      .choices = hm__software_names,
      .doc = "tuned, eager or compiled"},
     {.name = "style", .kind = HM_FIELD_CHOICE, .offset = AT(software), .choices = styles},
-    {.name = "overlap", .kind = HM_FIELD_OTHER, .doc = "{data, gather, tensor, pipeline}"},
+    {.name = "overlap", .kind = HM_FIELD_OTHER, .doc = "{data, gather, tensor, pipeline, expert}"},
     {.name = "details", .kind = HM_FIELD_OTHER, .doc = "how the software works"},
     {.name = "grad_bytes",
      .kind = HM_FIELD_QUANTITY,
@@ -89,9 +89,11 @@ static const struct hm_field root_fields[] = {
         .name = NAME, .kind = HM_FIELD_CHOICE, .offset = AT(MEMBER), .choices = hm__yes_no         \
     }
 static const struct hm_field overlap_fields[] = {
-    WORD("data", overlap_data),     WORD("dp", overlap_data),   WORD("gather", overlap_gather),
-    WORD("tensor", overlap_tensor), WORD("tp", overlap_tensor), WORD("pipeline", overlap_pipeline),
-    WORD("pp", overlap_pipeline),
+    WORD("data", overlap_data),     WORD("dp", overlap_data),
+    WORD("gather", overlap_gather), WORD("tensor", overlap_tensor),
+    WORD("tp", overlap_tensor),     WORD("pipeline", overlap_pipeline),
+    WORD("pp", overlap_pipeline),   WORD("expert", overlap_expert),
+    WORD("ep", overlap_expert),
 };
 static const struct hm_field detail_fields[] = {
     WORD("graphs", graphs),         WORD("weigh_head", weigh_head),
@@ -410,6 +412,7 @@ void hm__large_keys_finish(struct hm_large_keys *keys)
     w->overlap_gather = flag_or(keys->overlap_gather, !old);
     w->overlap_tensor = flag_or(keys->overlap_tensor, tuned && !old);
     w->overlap_pipeline = flag_or(keys->overlap_pipeline, tuned && !old);
+    w->overlap_expert = flag_or(keys->overlap_expert, false);
     w->graphs = flag_or(keys->graphs, false);
     w->split_messages = true;
     w->weigh_head = flag_or(keys->weigh_head, false);
@@ -545,6 +548,7 @@ void hm__large_keys_init(struct hm_large_keys *keys)
                                    .overlap_gather = -1,
                                    .overlap_tensor = -1,
                                    .overlap_pipeline = -1,
+                                   .overlap_expert = -1,
                                    .graphs = -1,
                                    .weigh_head = -1,
                                    .separate_sum = -1,

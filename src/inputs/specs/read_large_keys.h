@@ -17,7 +17,7 @@ struct hm_large_keys {
     int sequence_parallel, shard_in_node; /* Indices of the chosen values in the list of allowed
                                              values of each key; -1 if not given. */
     int distributed_optimizer, checkpointing;
-    int overlap_data, overlap_gather, overlap_tensor, overlap_pipeline;
+    int overlap_data, overlap_gather, overlap_tensor, overlap_pipeline, overlap_expert;
     int graphs, weigh_head, separate_sum, shard_gradients, broadcast, fused_gate, fused_loss,
         dropout;
     double grad_bytes;

@@ -28,7 +28,7 @@ const char *const hm__yes_no[] = {"false", "true", "no", "yes", "0", "1", NULL};
 static const struct hm_field parallel_fields[] = {
     DEGREE("tensor", tensor),
     DEGREE("tp", tensor),
-    DEGREE("tensor_parallel", tensor),
+    {.name = "tensor_parallel", .kind = HM_FIELD_OTHER, .doc = "a degree, or {autotp_size: 8}"},
     DEGREE("tensor_model_parallel_size", tensor),
     DEGREE("tensor_parallel_size", tensor),
     DEGREE("tensor_parallel_degree", tensor),
@@ -101,9 +101,8 @@ static const struct hm_field parallel_fields[] = {
      .offset = AT(checkpointing),
      .choices = hm__yes_no},
     {.name = "activation_checkpointing",
-     .kind = HM_FIELD_CHOICE,
-     .offset = AT(checkpointing),
-     .choices = hm__yes_no},
+     .kind = HM_FIELD_OTHER,
+     .doc = "true or false, or the section of DeepSpeed, which means true"},
     {.name = "offload", .kind = HM_FIELD_CHOICE, .offset = AT(offload), .choices = offloads},
     {.name = "sequence_parallel",
      .kind = HM_FIELD_CHOICE,
@@ -201,6 +200,17 @@ static int apply_chunks(struct hm_reader *reader, const struct hm_value *map,
     return 0;
 }
 
+/* Returns whether a section of zero_optimization offloads; the device "none" does not. */
+static bool is_offloaded(const struct hm_value *zero, const char *name)
+{
+    const struct hm_value *section = hm__value_get(zero, name);
+    const struct hm_value *device =
+        section && section->kind == HM_VALUE_MAP ? hm__value_get(section, "device") : NULL;
+
+    return section &&
+           !(device && device->kind == HM_VALUE_SCALAR && strcmp(device->text, "none") == 0);
+}
+
 /* Reads DeepSpeed's key zero_optimization: the stage of ZeRO, and the state that is offloaded. */
 static int read_zero(struct hm_reader *reader, const struct hm_value *zero,
                      struct hm_large_keys *keys)
@@ -218,22 +228,97 @@ static int read_zero(struct hm_reader *reader, const struct hm_value *zero,
         {.name = "contiguous_gradients", .kind = HM_FIELD_OTHER},
         {.name = "reduce_bucket_size", .kind = HM_FIELD_OTHER},
         {.name = "allgather_bucket_size", .kind = HM_FIELD_OTHER},
-        {.name = "allgather_partitions", .kind = HM_FIELD_OTHER}};
+        {.name = "allgather_partitions", .kind = HM_FIELD_OTHER},
+        {.name = "round_robin_gradients", .kind = HM_FIELD_OTHER},
+        {.name = "sub_group_size", .kind = HM_FIELD_OTHER},
+        {.name = "stage3_max_live_parameters", .kind = HM_FIELD_OTHER},
+        {.name = "stage3_max_reuse_distance", .kind = HM_FIELD_OTHER},
+        {.name = "stage3_prefetch_bucket_size", .kind = HM_FIELD_OTHER},
+        {.name = "stage3_param_persistence_threshold", .kind = HM_FIELD_OTHER},
+        {.name = "stage3_gather_16bit_weights_on_model_save", .kind = HM_FIELD_OTHER},
+        {.name = "zero_hpz_partition_size", .kind = HM_FIELD_OTHER}};
     size_t mark = hm__reader_enter(reader, "zero_optimization");
     int rc = hm__read_map(reader, zero, fields, COUNT(fields), keys);
 
     hm__reader_leave(reader, mark);
-    if (rc == 0 && keys->offload < 0 && hm__value_get(zero, "offload_param"))
+    if (rc == 0 && keys->offload < 0 && is_offloaded(zero, "offload_param"))
         keys->offload = HM_OFFLOAD_ALL;
-    else if (rc == 0 && keys->offload < 0 && hm__value_get(zero, "offload_optimizer"))
+    else if (rc == 0 && keys->offload < 0 && is_offloaded(zero, "offload_optimizer"))
         keys->offload = HM_OFFLOAD_OPTIMIZER;
+    if (rc == 0 && keys->shard_in_node < 0 && hm__value_number(zero, "zero_hpz_partition_size") > 1)
+        keys->shard_in_node = 1;
     return rc;
+}
+
+/* Reads tensor_parallel: a degree, or the section of DeepSpeed. */
+static int read_tensor(struct hm_reader *reader, const struct hm_value *value,
+                       struct hm_large_keys *keys)
+{
+    static const struct hm_field degree = DEGREE("tensor_parallel", tensor);
+    static const struct hm_field section[] = {DEGREE("autotp_size", tensor)};
+
+    if (!isnan(keys->job.layout.tensor))
+        return fail_both(reader, value, "tensor_parallel and another name of tensor");
+    size_t mark = hm__reader_enter(reader, "tensor_parallel");
+    int rc = value->kind == HM_VALUE_MAP
+                 ? hm__read_map(reader, value, section, COUNT(section), keys)
+                 : hm__read_field(reader, value, &degree, keys);
+    hm__reader_leave(reader, mark);
+    return rc;
+}
+
+/* Reads activation_checkpointing: a switch, or the section of DeepSpeed, which switches it on. */
+static int read_checkpointing(struct hm_reader *reader, const struct hm_value *value,
+                              struct hm_large_keys *keys)
+{
+    static const struct hm_field word = {.name = "activation_checkpointing",
+                                         .kind = HM_FIELD_CHOICE,
+                                         .offset = AT(checkpointing),
+                                         .choices = hm__yes_no};
+
+    if (keys->checkpointing >= 0)
+        return fail_both(reader, value, "gradient_checkpointing and activation_checkpointing");
+    if (value->kind == HM_VALUE_MAP) {
+        keys->checkpointing = 1;
+        return 0;
+    }
+    size_t mark = hm__reader_enter(reader, "activation_checkpointing");
+    int rc = hm__read_field(reader, value, &word, keys);
+    hm__reader_leave(reader, mark);
+    return rc;
+}
+
+/*
+ * torchtitan's local_batch_size is the batch of a data-parallel rank, which its pipeline divides
+ * into as many micro-batches as there are stages.
+ */
+static int apply_local_batch(struct hm_reader *reader, const struct hm_value *map,
+                             struct hm_large_keys *keys)
+{
+    struct hm_layout *l = &keys->job.layout;
+    const struct hm_value *local = hm__value_get(map, "local_batch_size");
+
+    if (!local || !(l->pipeline > 1))
+        return 0;
+    if (fmod(l->micro_batch, l->pipeline) != 0) {
+        hm__reader_fail(reader, local, HM_E_CONFLICT,
+                        "local_batch_size is %g, which pipeline, %g, does not divide",
+                        l->micro_batch, l->pipeline);
+        hm__err_hint(reader->err,
+                     "the pipeline divides it into as many micro-batches as stages; or give "
+                     "micro_batch");
+        return HM_E_CONFLICT;
+    }
+    l->micro_batch /= l->pipeline;
+    return 0;
 }
 
 int hm__read_parallel(struct hm_reader *reader, const struct hm_value *value,
                       struct hm_large_keys *keys)
 {
     const struct hm_value *zero = hm__value_get(value, "zero_optimization");
+    const struct hm_value *tensor = hm__value_get(value, "tensor_parallel");
+    const struct hm_value *checkpointing = hm__value_get(value, "activation_checkpointing");
     bool sharded;
 
     if (value->kind == HM_VALUE_SCALAR && strcmp(value->text, "auto") == 0)
@@ -248,6 +333,12 @@ int hm__read_parallel(struct hm_reader *reader, const struct hm_value *value,
         rc = fail_both(reader, zero, "zero and zero_optimization");
     if (rc == 0 && zero)
         rc = read_zero(reader, zero, keys);
+    if (rc == 0 && tensor)
+        rc = read_tensor(reader, tensor, keys);
+    if (rc == 0 && checkpointing)
+        rc = read_checkpointing(reader, checkpointing, keys);
+    if (rc == 0)
+        rc = apply_local_batch(reader, value, keys);
     if (rc == 0)
         rc = apply_switches(reader, value, keys);
     if (rc == 0)

@@ -105,7 +105,7 @@ static const struct {
     {"head", AT(work.weigh_head)},           {"graphs", AT(work.graphs)},
     {"dropout", AT(work.dropout)},           {"broadcast", AT(work.broadcast)},
     {"sum", AT(work.separate_sum)},          {"gate", AT(work.fused_gate)},
-    {"shard", AT(work.shard_gradients)},
+    {"shard", AT(work.shard_gradients)},     {"expert", AT(work.overlap_expert)},
 };
 
 static int column_fail(const struct hm_csv *csv, const struct column *column, const char *text,
