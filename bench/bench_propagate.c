@@ -43,7 +43,7 @@ static void read_and_write(double *values, size_t count)
         values[i] += 1;
 }
 
-/* Seconds to read everything that a step touches, the best of many. */
+/* Returns the seconds to read everything that a step touches, the best of many. */
 static double memory_limit(double edges, double vertices)
 {
     size_t reads = (size_t)(2 * edges + vertices), writes = (size_t)(2 * edges + 2 * vertices);
@@ -63,7 +63,7 @@ static double memory_limit(double edges, double vertices)
     return best;
 }
 
-/* Seconds of a step, the best of many. */
+/* Returns the seconds of a step, the best of many. */
 static double time_steps(struct hm_propagate *p, struct hm_comm *comm)
 {
     double best = 1e9;

@@ -27,7 +27,7 @@ static void stop_with_error(const struct hm_err *err)
     exit(1);
 }
 
-/* Calls of fsync per second on a file that grows by a page each time. */
+/* Returns the calls of fsync per second on a file that grows by a page each time. */
 static double syncs_per_s(const char *folder)
 {
     char path[1024], page[4096] = {0};
@@ -98,7 +98,7 @@ static int compare_doubles(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The median time of reading a page, in ms; *ret_count is the number of its runs. */
+/* Returns the median time of reading a page, in ms; *ret_count is the number of its runs. */
 static double page_ms(struct hm_store *store, const struct hm_store_filter *filter,
                       size_t *ret_count)
 {
@@ -118,8 +118,10 @@ static double page_ms(struct hm_store *store, const struct hm_store_filter *filt
     return times[TIMES / 2];
 }
 
-/* The cursor (`after`) of the position 500 runs before the end, found by reading in the opposite
- * order; NULL when there are fewer runs. */
+/*
+ * Returns the cursor (`after`) of the position 500 runs before the end, found by reading in the
+ * opposite order; NULL when there are fewer runs.
+ */
 static char *cursor_near_end(struct hm_store *store, struct hm_store_filter filter)
 {
     static char after[9000];

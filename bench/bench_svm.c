@@ -104,7 +104,7 @@ static void write_rows(const struct hm_rows *rows, const char *path)
         svm_stop("cannot write to the temporary folder");
 }
 
-/* Relative suboptimality (P(w) - optimum) / optimum. */
+/* Returns the relative suboptimality (P(w) - optimum) / optimum. */
 static double suboptimality(struct hm_objective *o, const double *w, double optimum)
 {
     double flop, norm2 = 0;
@@ -162,7 +162,7 @@ static int compare_seconds(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The median over seeds of the best of several runs. */
+/* Returns the median over seeds of the best of several runs. */
 static struct svm_effort run_ours(struct hm_objective *o, double optimum)
 {
     struct svm_effort all[SEEDS], median;
@@ -251,7 +251,10 @@ static double best_of_peer(struct liblinear *peer, double e)
     return best;
 }
 
-/* CPU seconds of training to each target; returns false when liblinear is not installed. */
+/*
+ * Returns the CPU seconds of training to each target; returns false when liblinear is not
+ * installed.
+ */
 static bool run_peer(struct hm_objective *o, double optimum, const char *folder,
                      double seconds[TARGETS], double tolerances[TARGETS])
 {

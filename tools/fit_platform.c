@@ -91,9 +91,11 @@ static double fit_loss(int framework, const char *out)
     return networks > 0 ? sum / networks : 0;
 }
 
-/* Whether a constant is not chosen by this program. The constants of graphs are measured with this
- * project's own belief propagation, and the costs of a stage, of a task and of a byte cannot be
- * distinguished by the rows. */
+/*
+ * Returns whether a constant is not chosen by this program. The constants of graphs are measured
+ * with this project's own belief propagation, and the costs of a stage, of a task and of a byte
+ * cannot be distinguished by the rows.
+ */
 static bool knob_is_given(const char *name)
 {
     static const char *const given[] = {"value_threads", "graph", "graph_memory",

@@ -344,9 +344,11 @@ static void report(bool details)
         }
 }
 
-/* Whether row b is left out together with row a: their sources have the same name up to the first
- * dash (several tables of one origin), or the same network if both are measurements on the H200,
- * whose rows are too many to be left out at once. */
+/*
+ * Returns whether row b is left out together with row a: their sources have the same name up to the
+ * first dash (several tables of one origin), or the same network if both are measurements on the
+ * H200, whose rows are too many to be left out at once.
+ */
 static bool left_out_with(const struct fit_row *a, const struct fit_row *b)
 {
     bool whole = strncmp(row_source(a), "h200", 4) != 0;

@@ -30,8 +30,10 @@ static const char file_head[] =
 /* ---- text --------------------------------------------------------------------------------------
  */
 
-/* Whether a name is a keyword of Python. An identifier then has an underscore after the
- * name. */
+/*
+ * Returns whether a name is a keyword of Python. An identifier then has an underscore after the
+ * name.
+ */
 static bool is_keyword(const char *name)
 {
     static const char *const keywords[] = {"as", "async", "await",  "class",  "from",   "global",
@@ -103,8 +105,10 @@ static void print_wrapped(const char *text, int column, int indent)
 /* ---- requests ----------------------------------------------------------------------------------
  */
 
-/* Whether a function has a parameter for the field. The object that a function returns has methods
- * for JSON, CSV and text, so the fields that choose the format are not parameters. */
+/*
+ * Returns whether a function has a parameter for the field. The object that a function returns has
+ * methods for JSON, CSV and text, so the fields that choose the format are not parameters.
+ */
 static bool is_parameter(const struct hm_request_field *field)
 {
     return !(field->flags & HM_REQUEST_SCREEN) && strcmp(field->name, "json") != 0 &&
@@ -292,7 +296,7 @@ static void print_member_type(const struct hm_member *member)
     printf(maybe ? "]" : "");
 }
 
-/* Whether a schema is the answer of a verb, not a part of an answer. */
+/* Returns whether a schema is the answer of a verb, not a part of an answer. */
 static bool is_answer(const struct hm_answer_schema *schema)
 {
     for (size_t i = 0; hm__verbs[i]; i++)

@@ -94,7 +94,7 @@ static void print_field(const struct hm_request_field *field)
     printf(";\n");
 }
 
-/* Whether some route of the verb accepts the field. */
+/* Returns whether some route of the verb accepts the field. */
 static bool is_field_served(const struct api_route *routes, size_t count,
                             const struct hm_verb *verb, const struct hm_request_field *field)
 {

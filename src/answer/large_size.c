@@ -243,7 +243,8 @@ static int size_eval(const struct sizing *s, struct hm_large_job *large, struct 
 static int fail_size(const struct hm_large_question *q, bool limited, struct hm_err *err)
 {
     if (!limited) {
-        hm__fail(err, HM_E_MISSING, "the number of parameters cannot be chosen without an aim");
+        hm__fail(err, HM_E_MISSING,
+                 "the number of parameters cannot be chosen without a limit or a loss");
         hm__err_hint(err, "give a budget, a deadline or a loss");
     } else {
         hm__fail(err, HM_E_RANGE, "no number of parameters %s",

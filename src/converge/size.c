@@ -114,7 +114,7 @@ static int check_rows(const struct hm_traces *traces, const double *rows, size_t
         hm__fail(err, HM_E_MISSING, "all traces have %.10g rows, so %.10g rows cannot be predicted",
                  rows[0], s->rows);
         hm__err_field(err, "rows");
-        hm__err_hint(err, "make runs on samples of two or more sizes, such as 5 %% and 20 %%");
+        hm__err_hint(err, "execute runs on samples of two or more sizes, such as 5 %% and 20 %%");
         return HM_E_MISSING;
     }
     if (s->best_given) {

@@ -29,338 +29,11 @@
 
 #include "budget.h"
 #include "checks.h"
-#include "converge.h"
 #include "err.h"
+#include "stale_work.h"
 #include "student.h"
 
-enum {
-    STALE_GRID = 512,
-    STALE_STEPS = 60,
-    STALE_LEVEL = 0,
-    GROWTH = 1,
-    POWER = 2,
-    COUNT = HM_STALE_PARAMETERS
-};
-
-static const double STALE_PULL = 1e-6, STALE_BETTER = 0.98;
-/* Bounds of ln c, where c is the cost of staleness. */
-static const double LEAST = -2.8, MOST = 5.5;
-/*
- * Parameters of the kernel that smooths residuals: its width in ln i, the number of widths after
- * which it is cut off, and the weight of a prior residual of 0 relative to one point.
- */
-static const double WIDTH = 0.2, REACH = 4, FEW = 0.02;
-
-/*
- * The loss curve of fresh runs on m workers, y = ln(P - P*) on a grid over ln i: g plus the
- * measured difference between g and the fresh traces on m workers.
- */
-struct stale_shape {
-    struct hm_g_path path;
-    bool known; /* True if there are fresh traces on this number of workers. */
-    /* Difference from g, interpolated from other numbers of workers; used if `known` is false. */
-    struct hm_g_bend bend;
-    double y[STALE_GRID];
-};
-
-struct stale_work {
-    const struct hm_g *g;
-    double best;
-    /* The iterations of the grid; their logarithms start at `first` and are `step` apart. */
-    double iterations[STALE_GRID], first, step;
-    struct stale_shape *shapes; /* Loss curve of fresh runs for each number of workers. */
-    size_t shape_count;
-    struct hm_g_curve *curves; /* Stale traces, reduced to a few points. */
-    double *staleness, *weight;
-    /* For each stale curve, the loss curve of fresh runs on the same number of workers. */
-    const struct stale_shape **shape;
-    size_t count;
-    /*
-     * Random weights of the stale and of the fresh curves in a draw; all are 1 in the fit itself.
-     */
-    double *chance, *fresh_chance;
-    bool uses[COUNT];
-    double exponent; /* Exponent e of the staleness s: ln c, the logarithm of the cost, contains the
-                        term growth s^e. */
-    double held;     /* Staleness that is held out; NaN if no staleness is held out. */
-};
-
-/* ---- the model ------------------------------------------------------------------------------- */
-
-/*
- * Computes the factors by which the parameters level, growth and power are multiplied in ln c,
- * where c is the cost of staleness. The staleness of asynchronous runs is INFINITY.
- */
-static void stale_features(double exponent, double staleness, double m, double x[COUNT])
-{
-    x[STALE_LEVEL] = 1;
-    x[GROWTH] = isinf(staleness) ? 0 : pow(staleness, exponent);
-    x[POWER] = log(m);
-}
-
-static double log_cost(const double *theta, double exponent, double staleness, double m)
-{
-    double x[COUNT], sum = 0;
-
-    stale_features(exponent, staleness, m, x);
-    for (size_t k = 0; k < COUNT; k++)
-        sum += theta[k] * x[k];
-    return sum;
-}
-
-/*
- * Returns the value of `shape`, a loss curve of fresh runs, at ln i, interpolated on the grid and
- * constant outside it. *ret_slope is the derivative with respect to ln i; ret_slope may be NULL.
- */
-static double stale_shape_at(const struct stale_work *w, const struct stale_shape *shape,
-                             double log_i, double *ret_slope)
-{
-    double at = (log_i - w->first) / w->step, inside = fmin(fmax(at, 0), STALE_GRID - 1);
-    size_t k = (size_t)fmin(floor(inside), STALE_GRID - 2);
-    double slope = shape->y[k + 1] - shape->y[k];
-
-    if (ret_slope)
-        *ret_slope = at == inside ? slope / w->step : 0;
-    return shape->y[k] + slope * (inside - (double)k);
-}
-
-/*
- * Fits a straight line in ln i to the difference between the measured fresh curves and the computed
- * loss curve `shape` on the same number of workers.
- */
-static struct hm_g_bend stale_shape_bend(const struct stale_work *w,
-                                         const struct stale_shape *shape)
-{
-    struct hm_g_line line = {0};
-
-    for (size_t c = 0; c < w->g->curve_count; c++) {
-        const struct hm_g_curve *curve = &w->g->curves[c];
-        for (size_t p = 0; curve->m == shape->path.m && p < curve->count; p++) {
-            double x = log(curve->iteration[p]);
-            hm__g_line_add(&line, w->fresh_chance[c], x,
-                           hm__g_log(curve->loss[p], w->best) - stale_shape_at(w, shape, x, NULL));
-        }
-    }
-    return hm__g_line_bend(&line);
-}
-
-/*
- * Adds the remaining residuals of the measured fresh curves to the computed loss curve `shape`. The
- * residuals are smoothed with a kernel (Nadaraya and Watson 1964) and shrunk towards 0 at
- * iterations with few points.
- */
-static void stale_shape_add_residuals(const struct stale_work *w, struct stale_shape *shape)
-{
-    double off[STALE_GRID] = {0}, weight[STALE_GRID];
-
-    for (size_t p = 0; p < STALE_GRID; p++)
-        weight[p] = FEW;
-    for (size_t c = 0; c < w->g->curve_count; c++) {
-        const struct hm_g_curve *curve = &w->g->curves[c];
-        for (size_t p = 0; curve->m == shape->path.m && p < curve->count; p++) {
-            double x = log(curve->iteration[p]);
-            double rest = hm__g_log(curve->loss[p], w->best) - stale_shape_at(w, shape, x, NULL);
-            double at = (x - w->first) / w->step, reach = REACH * WIDTH / w->step;
-            size_t end = (size_t)fmin(at + reach, STALE_GRID - 1);
-            for (size_t k = (size_t)fmax(at - reach, 0); k <= end; k++) {
-                double apart = ((double)k - at) * w->step / WIDTH;
-                double near = w->fresh_chance[c] * exp(-apart * apart / 2);
-                off[k] += near * rest;
-                weight[k] += near;
-            }
-        }
-    }
-    for (size_t p = 0; p < STALE_GRID; p++)
-        shape->y[p] += off[p] / weight[p];
-}
-
-/*
- * Computes the loss curves `shapes` of fresh runs from the loss curve g, with the current weights
- * of the fresh curves. Uses the fitted parameters of g if draw is HM_NONE, and the parameters of
- * the draw otherwise.
- */
-static void stale_shapes_fill(struct stale_work *w, size_t draw)
-{
-    for (size_t k = 0; k < w->shape_count; k++) {
-        struct stale_shape *shape = &w->shapes[k];
-        hm__g_path_values(&shape->path, draw, 0, shape->y);
-        struct hm_g_bend bend = shape->known ? stale_shape_bend(w, shape) : shape->bend;
-        for (size_t p = 0; p < STALE_GRID; p++)
-            shape->y[p] += hm__g_bent(&bend, w->iterations[p]);
-        if (shape->known)
-            stale_shape_add_residuals(w, shape);
-    }
-}
-
-/* ---- least squares --------------------------------------------------------------------------- */
-
-static double curve_weight(const struct stale_work *w, size_t c)
-{
-    return w->staleness[c] == w->held ? 0
-                                      : w->weight[c] * w->chance[c] / (double)w->curves[c].count;
-}
-
-/*
- * Returns the residual of point p of stale curve c if `cost` is the logarithm of the curve's cost
- * of staleness. *ret_slope is the derivative of the fresh loss curve with respect to ln i;
- * ret_slope may be NULL.
- */
-static double curve_residual(const struct stale_work *w, size_t c, size_t p, double cost,
-                             double *ret_slope)
-{
-    const struct hm_g_curve *curve = &w->curves[c];
-    double y = hm__g_log(curve->loss[p], w->best);
-
-    return y - stale_shape_at(w, w->shape[c], log(curve->iteration[p]) - cost, ret_slope);
-}
-
-/*
- * Returns the logarithm of the cost of staleness for the curve with index c, limited to
- * LEAST..MOST.
- */
-static double curve_log_cost(const struct stale_work *w, const double *theta, size_t c)
-{
-    double cost = log_cost(theta, w->exponent, w->staleness[c], w->curves[c].m);
-
-    return fmin(fmax(cost, LEAST), MOST);
-}
-
-static double stale_loss(const struct stale_work *w, const double *theta)
-{
-    double sum = 0;
-
-    for (size_t k = 0; k < COUNT; k++)
-        sum += STALE_PULL * theta[k] * theta[k];
-    for (size_t c = 0; c < w->count; c++) {
-        double weight = curve_weight(w, c);
-        double cost = curve_log_cost(w, theta, c);
-        for (size_t p = 0; weight > 0 && p < w->curves[c].count; p++) {
-            double off = curve_residual(w, c, p, cost, NULL);
-            sum += weight * off * off;
-        }
-    }
-    return sum;
-}
-
-/*
- * Builds the normal equations a x = b for one Levenberg-Marquardt step in the parameters in use,
- * and returns the number of these parameters.
- */
-static size_t stale_linearise(const struct stale_work *w, const double *theta,
-                              double a[HM_TERMS_MAX][HM_TERMS_MAX], double *b, size_t used[COUNT])
-{
-    size_t count = 0;
-
-    for (size_t k = 0; k < COUNT; k++)
-        if (w->uses[k]) {
-            memset(a[count], 0, sizeof(a[count]));
-            a[count][count] = STALE_PULL;
-            b[count] = -STALE_PULL * theta[k];
-            used[count++] = k;
-        }
-    for (size_t c = 0; c < w->count; c++) {
-        double x[COUNT], weight = curve_weight(w, c);
-        double cost = curve_log_cost(w, theta, c);
-        stale_features(w->exponent, w->staleness[c], w->curves[c].m, x);
-        for (size_t p = 0; weight > 0 && p < w->curves[c].count; p++) {
-            double slope, off = curve_residual(w, c, p, cost, &slope);
-            for (size_t j = 0; j < count; j++) {
-                /* Derivative of the model with respect to the j-th parameter in use. */
-                double along = -slope * x[used[j]];
-                b[j] += weight * along * off;
-                for (size_t l = 0; l <= j; l++)
-                    a[j][l] += weight * along * -slope * x[used[l]];
-            }
-        }
-    }
-    return count;
-}
-
-static double stale_minimise(const struct stale_work *w, double *theta)
-{
-    double a[HM_TERMS_MAX][HM_TERMS_MAX], b[HM_TERMS_MAX], move[HM_TERMS_MAX];
-    double now = stale_loss(w, theta), damping = 1e-3;
-    size_t used[COUNT];
-
-    for (int s = 0; s < STALE_STEPS; s++) {
-        if (hm__budget_spent("traces"))
-            break;
-        double before = now;
-        size_t count = stale_linearise(w, theta, a, b, used);
-        for (int tries = 0; tries < 12; tries++, damping *= 4) {
-            double next[COUNT];
-            memcpy(next, theta, sizeof(next));
-            if (!hm__g_damped_step(count, a, b, damping, move))
-                continue;
-            for (size_t j = 0; j < count; j++)
-                next[used[j]] += move[j];
-            double then = stale_loss(w, next);
-            if (!(then < now))
-                continue;
-            memcpy(theta, next, sizeof(next));
-            now = then;
-            damping = fmax(damping / 10, 1e-12);
-            break;
-        }
-        if (before - now <= 1e-12 * before)
-            break;
-    }
-    return now;
-}
-
-/*
- * Fits the parameters from several starting values, because the sum of squares may have more than
- * one local minimum.
- */
-static void stale_fit(const struct stale_work *w, double theta[COUNT])
-{
-    /*
-     * Starting values of the fit. Each is the value of ln c that the first parameter in use
-     * contributes to the curve with the largest cost c of staleness.
-     */
-    static const double starts[] = {0, 0.5, 1.5, -0.5};
-    double least = INFINITY, most[COUNT] = {1};
-    size_t first = STALE_LEVEL;
-
-    for (size_t c = 0; c < w->count; c++) {
-        double x[COUNT];
-        stale_features(w->exponent, w->staleness[c], w->curves[c].m, x);
-        for (size_t k = 0; k < COUNT; k++)
-            most[k] = fmax(most[k], x[k]);
-    }
-    while (!w->uses[first])
-        first++;
-    for (size_t s = 0; s < sizeof(starts) / sizeof(starts[0]); s++) {
-        double own[COUNT] = {0};
-        own[first] = starts[s] / most[first];
-        double reached = stale_minimise(w, own);
-        if (reached < least) {
-            least = reached;
-            memcpy(theta, own, sizeof(own));
-        }
-    }
-}
-
-/*
- * Returns the root mean square error of log10(P - P*) over all curves or, if `only` is not NaN,
- * over the curves with that staleness.
- */
-static double stale_error(const struct stale_work *w, const double *theta, double only)
-{
-    double squares = 0, weights = 0;
-
-    for (size_t c = 0; c < w->count; c++) {
-        double cost = curve_log_cost(w, theta, c);
-        if (!isnan(only) && w->staleness[c] != only)
-            continue;
-        for (size_t p = 0; p < w->curves[c].count; p++) {
-            double off = curve_residual(w, c, p, cost, NULL);
-            squares += w->weight[c] * off * off / (double)w->curves[c].count;
-        }
-        weights += w->weight[c];
-    }
-    return sqrt(squares / weights) / log(10);
-}
+static const double STALE_BETTER = 0.98;
 
 /* ---- choice of parameters -------------------------------------------------------------------- */
 
@@ -384,10 +57,10 @@ static double stale_hold_out(struct stale_work *w, const double *values, size_t 
     double squares = 0;
 
     for (size_t k = 0; k < count; k++) {
-        double theta[COUNT];
+        double theta[STALE_COUNT];
         w->held = values[k];
-        stale_fit(w, theta);
-        double off = stale_error(w, theta, values[k]);
+        hm__stale_fit(w, theta);
+        double off = hm__stale_error(w, theta, values[k]);
         squares += off * off;
     }
     w->held = NAN;
@@ -402,7 +75,7 @@ struct stale_model {
 static void stale_model_use(struct stale_work *w, const struct stale_model *way)
 {
     w->uses[STALE_LEVEL] = way->level;
-    w->uses[GROWTH] = way->growth;
+    w->uses[STALE_GROWTH] = way->growth;
     w->exponent = way->exponent;
 }
 
@@ -416,7 +89,10 @@ static double stale_model_choose(struct stale_work *w, const double *values, siz
 {
     static const struct stale_model ways[] = {{false, false, 1}, {true, false, 1}, {false, true, 1},
                                               {false, true, 2},  {true, true, 1},  {true, true, 2}};
-    size_t first = w->uses[POWER] ? 0 : 1, best = 1, end = count < 2 ? first : count < 3 ? 4 : 6;
+    size_t first = w->uses[STALE_POWER] ? 0 : 1, best = 1,
+           end = count < 2   ? first
+                 : count < 3 ? 4
+                             : 6;
     double least = NAN;
 
     for (size_t k = first; k < end; k++) {
@@ -512,7 +188,7 @@ static void stale_work_set_grid(struct stale_work *w)
     for (size_t c = 0; c < w->count; c++)
         last = fmax(last, w->curves[c].iteration[w->curves[c].count - 1]);
     w->first = log(first);
-    w->step = (log(last) - LEAST - w->first) / (STALE_GRID - 1);
+    w->step = (log(last) - STALE_LEAST - w->first) / (STALE_GRID - 1);
     for (size_t p = 0; p < STALE_GRID; p++)
         w->iterations[p] = exp(w->first + w->step * (double)p);
 }
@@ -540,7 +216,7 @@ static int stale_work_prepare(struct stale_work *w, struct hm_err *err)
     }
     for (size_t c = 0; c < w->g->curve_count; c++)
         w->fresh_chance[c] = 1;
-    w->uses[POWER] = w->shape_count > 1;
+    w->uses[STALE_POWER] = w->shape_count > 1;
     w->held = NAN;
     return 0;
 }
@@ -567,14 +243,15 @@ static int stale_work_init(struct stale_work *w, struct hm_arena *scratch, const
 static struct hm_stale_cost stale_cost_at(const struct hm_g_stale *stale, double staleness,
                                           double m, double level)
 {
-    const double theta[COUNT] = {stale->level, stale->growth, stale->power};
-    double values[HM_G_DRAWS], own = log_cost(theta, stale->exponent, staleness, m);
+    const double theta[STALE_COUNT] = {stale->level, stale->growth, stale->power};
+    double values[HM_G_DRAWS], own = hm__stale_log_cost(theta, stale->exponent, staleness, m);
     struct hm_stale_cost cost = {staleness, m, exp(own), NAN, NAN};
 
     if (stale->draw_count == 0)
         return cost;
     for (size_t d = 0; d < stale->draw_count; d++)
-        values[d] = log_cost(stale->draws + d * COUNT, stale->exponent, staleness, m);
+        values[d] =
+            hm__stale_log_cost(stale->draws + d * STALE_COUNT, stale->exponent, staleness, m);
     cost.low = exp(fmin(own, hm__quantile(values, stale->draw_count, (1 - level) / 2)));
     cost.high = exp(fmax(own, hm__quantile(values, stale->draw_count, (1 + level) / 2)));
     return cost;
@@ -590,7 +267,7 @@ static double draws_widening(const struct stale_work *w)
 {
     double folds = (double)w->count, unknowns = 0, fresh = INFINITY;
 
-    for (size_t k = 0; k < COUNT; k++)
+    for (size_t k = 0; k < STALE_COUNT; k++)
         unknowns += w->uses[k];
     for (size_t k = 0; k < w->shape_count; k++) {
         double own = 0;
@@ -621,43 +298,43 @@ static double stale_noise(const struct stale_work *w, const double *theta)
     double squares = 0, slopes = 0;
 
     for (size_t c = 0; c < w->count; c++) {
-        double cost = curve_log_cost(w, theta, c);
+        double cost = hm__stale_curve_cost(w, theta, c);
         for (size_t p = 0; p < w->curves[c].count; p++) {
-            double slope, off = curve_residual(w, c, p, cost, &slope);
-            squares += curve_weight(w, c) * fmax(off * off, HM_G_NOISE * HM_G_NOISE);
-            slopes += curve_weight(w, c) * slope * slope;
+            double slope, off = hm__stale_residual(w, c, p, cost, &slope);
+            squares += hm__stale_curve_weight(w, c) * fmax(off * off, HM_G_NOISE * HM_G_NOISE);
+            slopes += hm__stale_curve_weight(w, c) * slope * slope;
         }
     }
     /* Curves that are flat everywhere do not determine c, which may then have any value within its
      * bounds. */
-    return slopes > 0 ? fmin(sqrt(squares / slopes / (double)(HM_G_BLOCKS * w->count)), MOST)
-                      : MOST;
+    return slopes > 0 ? fmin(sqrt(squares / slopes / (double)(HM_G_BLOCKS * w->count)), STALE_MOST)
+                      : STALE_MOST;
 }
 
 static int stale_draw(struct stale_work *w, struct hm_g_stale *stale, struct hm_arena *arena,
                       double seed, struct hm_err *err)
 {
-    const double theta[COUNT] = {stale->level, stale->growth, stale->power};
+    const double theta[STALE_COUNT] = {stale->level, stale->growth, stale->power};
     double wider = draws_widening(w), noise = stale_noise(w, theta);
     struct hm_random random;
 
     if (w->count < ENOUGH)
         return 0;
     hm__random_init(&random, (uint64_t)seed, 0x900000000u + w->count);
-    stale->draws = hm__arena_alloc(arena, (size_t)HM_G_DRAWS * COUNT, sizeof(double));
+    stale->draws = hm__arena_alloc(arena, (size_t)HM_G_DRAWS * STALE_COUNT, sizeof(double));
     if (!stale->draws)
         return hm__fail_nomem(err);
     stale->draw_count = HM_G_DRAWS;
     for (size_t d = 0; d < HM_G_DRAWS; d++) {
-        double *own = stale->draws + d * COUNT;
+        double *own = stale->draws + d * STALE_COUNT;
         if (hm__budget_spent("traces"))
             break;
         hm__g_fold_weights(seed, HM_G_DRAWS + d, w->count, w->chance);
         hm__g_fold_weights(seed, (size_t)2 * HM_G_DRAWS + d, w->g->curve_count, w->fresh_chance);
-        stale_shapes_fill(w, d < w->g->draw_count ? d : HM_NONE);
+        hm__stale_fill_shapes(w, d < w->g->draw_count ? d : HM_NONE);
         memcpy(own, theta, sizeof(theta));
-        stale_minimise(w, own);
-        for (size_t k = 0; k < COUNT; k++)
+        hm__stale_minimise(w, own);
+        for (size_t k = 0; k < STALE_COUNT; k++)
             own[k] = theta[k] + wider * (own[k] - theta[k]);
         own[STALE_LEVEL] += noise * hm__random_normal(&random);
     }
@@ -681,33 +358,34 @@ static int stale_list_costs(const struct stale_work *w, struct hm_g_stale *stale
 static int stale_solve(struct stale_work *w, struct hm_g_stale *stale, struct hm_arena *arena,
                        struct hm_arena *scratch, double level, double seed, struct hm_err *err)
 {
-    double theta[COUNT] = {0}, *values = hm__arena_alloc(scratch, w->count, sizeof(*values));
+    double theta[STALE_COUNT] = {0}, *values = hm__arena_alloc(scratch, w->count, sizeof(*values));
     int rc = values ? stale_work_prepare(w, err) : hm__fail_nomem(err);
 
     if (rc)
         return rc;
-    stale_shapes_fill(w, HM_NONE);
+    hm__stale_fill_shapes(w, HM_NONE);
     size_t count = list_staleness(w, values);
     stale->traces = w->count;
-    stale->without = stale_error(w, theta, NAN);
+    stale->without = hm__stale_error(w, theta, NAN);
     stale->held_out = stale_model_choose(w, values, count);
-    stale_fit(w, theta);
+    hm__stale_fit(w, theta);
     stale->level = theta[STALE_LEVEL];
-    stale->growth = theta[GROWTH];
-    stale->power = theta[POWER];
+    stale->growth = theta[STALE_GROWTH];
+    stale->power = theta[STALE_POWER];
     stale->exponent = w->exponent;
-    stale->error = stale_error(w, theta, NAN);
+    stale->error = hm__stale_error(w, theta, NAN);
     rc = stale_draw(w, stale, arena, seed, err);
     return rc ? rc : stale_list_costs(w, stale, arena, level, err);
 }
 
 double hm__g_stale_log_cost(const struct hm_g_stale *stale, double staleness, double m, size_t draw)
 {
-    const double theta[COUNT] = {stale->level, stale->growth, stale->power};
-    double cost = log_cost(draw < stale->draw_count ? stale->draws + draw * COUNT : theta,
+    const double theta[STALE_COUNT] = {stale->level, stale->growth, stale->power};
+    double cost =
+        hm__stale_log_cost(draw < stale->draw_count ? stale->draws + draw * STALE_COUNT : theta,
                            stale->exponent, staleness, m);
 
-    return fmin(fmax(cost, LEAST), MOST);
+    return fmin(fmax(cost, STALE_LEAST), STALE_MOST);
 }
 
 int hm__g_fit_stale(struct hm_g *g, struct hm_arena *arena, const struct hm_traces *traces,

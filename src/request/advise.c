@@ -368,9 +368,9 @@ static int default_aim(const struct hm_traces *traces, double *ret_reach, struct
         *ret_reach = reach;
         return 0;
     }
-    hm__request_fail(err, "loss", HM_E_MISSING, "no aim is given");
-    hm__err_hint(err, "say how near to the best (loss 1e-4), which loss (reach), within which "
-                      "time (within 60s) or for how much (budget $5)");
+    hm__request_fail(err, "loss", HM_E_MISSING, "no target is given");
+    hm__err_hint(err, "give an excess loss (loss 1e-4), a loss (reach), a time (within 60s) or an "
+                      "amount of money (budget $5)");
     return HM_E_MISSING;
 }
 
@@ -379,7 +379,7 @@ static int note_aim(struct hm_advice *advice, double reach, struct hm_err *err)
 {
     const char **notes = hm__arena_alloc(advice->memory, advice->note_count + 1, sizeof(*notes));
     const char *note = hm__arena_printf(
-        advice->memory, "no aim was given: %.6g is the smallest loss that every trace reaches",
+        advice->memory, "no target was given: %.6g is the smallest loss that every trace reaches",
         reach);
 
     if (!notes || !note)
@@ -474,9 +474,9 @@ static int advise_run(const void *values, struct hm_call *call, struct hm_err *e
     if (rc == 0)
         rc = load_losses(call, r, &p, err);
     if (rc == 0 && chosen && p.loaded.convergence && !isnan(p.loaded.convergence->rows))
-        rc = hm__request_fail(err, "loss", HM_E_MISSING,
-                              "no aim is given; traces on samples need a loss above P*, such as "
-                              "1e-4, or a time");
+        rc = hm__request_fail(
+            err, "loss", HM_E_MISSING,
+            "no target is given; traces on samples need a loss above P*, such as 1e-4, or a time");
     if (rc == 0 && chosen)
         rc = default_aim(p.loaded.traces, &r->reach, err);
     if (rc == 0)

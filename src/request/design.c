@@ -175,7 +175,7 @@ static int make_candidates(const struct hm_design_request *r, struct hm_call *ca
         rc = add_varied(call, &a, r->vary.items[i], err);
     if (rc == 0 && a.count == 0) {
         hm__request_fail(err, "n", HM_E_MISSING, "no candidates are given");
-        hm__err_hint(err, "say which runs could be made, such as n 1..8 and size 0.1,0.2");
+        hm__err_hint(err, "give the possible runs, such as n 1..8 and size 0.1,0.2");
         return HM_E_MISSING;
     }
     for (size_t i = 0; i < a.count; i++)
@@ -204,7 +204,7 @@ static int read_budget(const struct hm_design_request *r, const struct hm_loaded
         return 0;
     if ((money || time) && (!r->job.job.name || r->cost)) {
         hm__request_fail(err, "budget", HM_E_CONFLICT, "time and money need a job and no cost");
-        hm__err_hint(err, "the job tells how long runs take");
+        hm__err_hint(err, "the job determines how long runs take");
         return HM_E_CONFLICT;
     }
     if (money && !(cluster && cluster->node.price_per_s > 0)) {

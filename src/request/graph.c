@@ -89,9 +89,9 @@ static int check_recipe(const struct hm_graph_request *r, struct hm_err *err)
     bool grid = r->generate == HM_RECIPE_GRID;
 
     if (!(r->vertices > 0))
-        return hm__request_fail(err, "vertices", HM_E_MISSING, "a graph to make needs vertices");
+        return hm__request_fail(err, "vertices", HM_E_MISSING, "a generated graph needs vertices");
     if (!grid && !(r->edges > 0))
-        return hm__request_fail(err, "edges", HM_E_MISSING, "a graph to make needs edges");
+        return hm__request_fail(err, "edges", HM_E_MISSING, "a generated graph needs edges");
     if (r->generate == HM_RECIPE_POWER_LAW && !(r->max_degree > 0))
         return hm__request_fail(err, "max_degree", HM_E_MISSING, "a power law needs max_degree");
     return 0;

@@ -294,7 +294,8 @@ static int fit_runs(const struct hm_plan_request *r, struct hm_call *call, struc
         return rc;
     if (p->fit->relative) {
         hm__request_fail(err, "runs", HM_E_MISSING, "%s has speedups only", p->runs->source);
-        hm__err_hint(err, "give the job as well, whose sheet tells the time of one, or seconds");
+        hm__err_hint(err,
+                     "also give the job, whose model has the time on one worker, or give seconds");
         return HM_E_MISSING;
     }
     q->fit = p->fit;

@@ -234,14 +234,14 @@ static int find_algorithm(const struct hm_convergence *c, const char *name, size
     }
     if (found > 1) {
         hm__request_fail(err, field, HM_E_CONFLICT,
-                         "the fit knows the cost of staleness for several algorithms");
+                         "the fit contains the cost of staleness for several algorithms");
         hm__err_hint(err, "name one of them, such as %s=FIT", c->algorithms[index].algorithm);
         return HM_E_CONFLICT;
     }
     if (found == 1 && knows_staleness(&c->algorithms[index]))
         return 0;
-    hm__request_fail(err, field, HM_E_MISSING, "the fit does not know what staleness costs");
-    hm__err_hint(err, "converge learns it from traces of ssp or async beside fresh ones");
+    hm__request_fail(err, field, HM_E_MISSING, "the fit does not contain the cost of staleness");
+    hm__err_hint(err, "converge learns it from traces of ssp or async in addition to fresh ones");
     return HM_E_MISSING;
 }
 

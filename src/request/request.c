@@ -319,7 +319,8 @@ static int check_facts(const struct hm_call *call, struct hm_err *err)
         if (hm__is_fact(call->facts->items[i])) {
             hm__request_fail(err, "set", HM_E_CONFLICT, "'%.40s' has no effect",
                              call->facts->items[i]);
-            hm__err_hint(err, "n is a fact about a file of another tool, and none is read");
+            hm__err_hint(err,
+                         "n is a property of a file from another tool, and no such file is read");
             return HM_E_CONFLICT;
         }
     return 0;

@@ -174,7 +174,7 @@ if [ "${HM_SQLITE:-1}" = 1 ]; then
   expect "an empty store is reported" 2 "no selected run has samples" howmany converge
 fi
 expect "a missing file is reported" 2 "nothere.csv" howmany advise nothere.csv --loss 1e-2
-expect "without an aim the smallest loss that every trace reaches is the aim" 0 "no aim was given" howmany advise "$known"
+expect "without a target, the smallest loss that every trace reaches is the target" 0 "no target was given" howmany advise "$known"
 expect "a budget without a price is refused" 2 "the price of a worker is not known" howmany advise "$known" --best 0.2 --budget 5
 expect "a misspelt algorithm gets a suggestion" 2 "did you mean quick?" howmany advise "$known" --best 0.2 --loss 1e-2 -a quik
 expect "a schedule for the goal cost is refused" 2 "adaptive finds the least time" howmany advise "$known" --best 0.2 --loss 1e-2 --goal cost --price '$1/h' --adaptive

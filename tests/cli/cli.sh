@@ -244,7 +244,7 @@ expect "an unknown split gets a suggestion" 2 "did you mean greedy?" howmany gra
 expect "a falling range is refused" 2 "is not a range" howmany graph "$work/path.txt" --parts 9..3
 expect "a text instead of a range is refused" 2 "is not a list of numbers" howmany graph "$work/path.txt" --parts few
 expect "a missing graph is refused" 2 "either a graph or a kind to generate is needed" howmany graph
-expect "--generate without --vertices is refused" 2 "--vertices: a graph to make needs vertices" howmany graph --generate random
+expect "--generate without --vertices is refused" 2 "--vertices: a generated graph needs vertices" howmany graph --generate random
 expect "--vertices with a file is refused" 2 "--vertices: this needs generate" howmany graph "$work/path.txt" --vertices 5
 expect "weak scaling of a graph job is refused" 2 "the graph stays the same" howmany plan "$work/bp.yaml" --weak
 json "without --parts a small graph has a short list of parts" '(.splits[0].parts | length) == 3' howmany graph "$work/path.txt" --json

@@ -141,12 +141,12 @@ json "a job gives the cost of its runs" '.machine_s > 0 and .money > 0 and .cost
   howmany design examples/fig2-spark-ann.yaml --on m5.4xlarge --fabric 1gbe --n 1,2,4,8 --size 0.1,0.5 --budget 1h --json
 json "a budget may be money" '.money <= 0.5' howmany design examples/fig2-spark-ann.yaml --on m5.4xlarge --fabric 1gbe --n 1,2,4 --budget '$0.5' --json
 expect "--rounds shows what each run adds" 0 "not enough" howmany design --n 1..8 --budget 6 --rounds
-expect "a design without n is refused" 2 "which runs could be made" howmany design --budget 3
+expect "a design without n is refused" 2 "give the possible runs" howmany design --budget 3
 expect "a budget of 0 is refused" 2 "not more than 0" howmany design --n 1..4 --budget 0
 expect "a budget in money without a job is refused" 2 "time and money need a job and no cost" howmany design --n 1..4 --budget '$3'
 expect "criterion I without a target is refused" 2 "needs a target" howmany design --n 1..8 --criterion I --budget 4
 expect "an unknown criterion is refused" 2 "is not A, D or I" howmany design --n 1..8 --criterion E
-expect "candidates with one n are refused" 2 "cannot tell the term" howmany design --n 4 --budget 4
+expect "candidates with one n are refused" 2 "cannot distinguish the term" howmany design --n 4 --budget 4
 expect "a negative cost is refused" 2 "the cost is -1" howmany design --n 1..6 --cost '5-n'
 expect "a condition that no candidate meets is refused" 2 "no candidate is left" howmany design --n 1..6 --only 'n > 9'
 

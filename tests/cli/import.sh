@@ -36,7 +36,7 @@ expect "a cut file is partial, with exit 0" 0 ", partial" i "$work/cut.json"
 expect "missing workers are asked for by name" 0 "is not in the file: set n=8" i "$work/train.log"
 expect "a table without workers is not written" 2 "n, the number of workers, is not in the file" i "$work/train.log" -o -
 check "workers that are given are written" sh -c "howmany import $work/train.log --set n=16 -o - | sed -n 2p | grep -qx '16,0.1'"
-expect "workers come from file names, with a note" 0 "n = 4 is taken from the file name" i "$work/logs/run_n4.log"
+expect "workers come from file names, with a note" 0 "n = 4 comes from the file name" i "$work/logs/run_n4.log"
 check "a folder is one table" sh -c "test \$(howmany import $work/logs -o - | wc -l) = 41"
 check "traces are written on request" sh -c "howmany import $work/logs --to traces -o - | head -n 1 | grep -qx n,iteration,loss,seconds"
 expect "an unknown file gives exit 2 and the formats" 2 "the nearest formats are" i LICENSE
@@ -60,11 +60,11 @@ expect "fit reads a folder of logs" 0 "40 runs" howmany fit "$work/logs"
 expect "plan takes times from a folder of logs" 0 "workers: " howmany plan --runs "$work/logs" --no-chart
 expect "plan reads a configuration and says what it assumes" 0 "assumed, because the file does not say it: sequence 2048, batch 4M tokens" howmany plan "$work/config.json" --on p5.48xlarge --max-n 128 --no-chart
 check "a value that is given is not assumed" sh -c "howmany plan $work/config.json --on p5.48xlarge --max-n 128 --no-chart --batch 256 | grep -qx '  note         assumed, because the file does not say it: sequence 2048'"
-expect "advise chooses an aim" 0 "no aim was given: 1.66667 is the smallest loss that every trace reaches" howmany advise "$work/logs"
+expect "advise chooses a target" 0 "no target was given: 1.66667 is the smallest loss that every trace reaches" howmany advise "$work/logs"
 expect "advise names what is missing in a log" 2 "n, the number of workers" howmany advise "$work/train.log"
 expect "advise takes facts about a log" 0 "Use 16 workers" howmany advise "$work/train.log" --set n=16
 expect "other assignments need a job" 2 "this needs a job" howmany advise "$work/logs" --set batch=16
-expect "a saved fit needs an aim" 2 "no aim is given" sh -c "howmany converge $work/logs --save $work/fit.json >/dev/null && howmany advise $work/fit.json"
+expect "a saved fit needs a target" 2 "no target is given" sh -c "howmany converge $work/logs --save $work/fit.json >/dev/null && howmany advise $work/fit.json"
 expect "facts without a log are refused" 2 "'n=8' has no effect" howmany plan examples/fig2-spark-ann.yaml --set n=8
 expect "converge takes facts about a log" 0 "m = 16" howmany converge "$work/train.log" --set n=16
 
@@ -200,7 +200,7 @@ EOP
   expect "an archive is a folder" 0 "1 other files of the folder are not recognised" i "$work/logs.zip"
   check "an archive gives the same table as a folder" sh -c "howmany import $work/logs.zip -o - | cmp - $work/runs.csv"
   expect "fit reads an archive of logs" 0 "40 runs" howmany fit "$work/logs.zip"
-  expect "a member of an archive has a name" 0 "n = 4 is taken from the file name" i "$work/logs.zip/logs/run_n4.log"
+  expect "a member of an archive has a name" 0 "n = 4 comes from the file name" i "$work/logs.zip/logs/run_n4.log"
   expect "a missing member is an error" 2 "has no member 'logs/none'" i "$work/logs.zip/logs/none"
   expect "an archive of one file is that file" 0 "46702792704 parameters" i "$work/stored.zip"
   for log in "$work/eventlog_v2_app" "$work/rolling_stored.zip" "$work/rolling_deflated.zip"; do
@@ -214,7 +214,7 @@ EOP
     check "$archive gives the same table as a folder" \
       sh -c "howmany import $work/$archive -o - | sort >$work/sorted; sort $work/runs.csv | cmp - $work/sorted"
   done
-  expect "a member of a compressed tar archive has a name" 0 "n = 4 is taken from the file name" i "$work/logs.tgz/logs/run_n4.log"
+  expect "a member of a compressed tar archive has a name" 0 "n = 4 comes from the file name" i "$work/logs.tgz/logs/run_n4.log"
   for archive in rolling.tar rolling.tar.gz rolling_stored.zip rolling_deflated.zip; do
     expect "a rolling log is one log: $archive" 0 "4 jobs that repeat, as runs" i "$work/$archive"
     expect "a rolling log from a pipe: $archive" 0 "4 jobs that repeat, as runs" sh -c "cat $work/$archive | howmany import -"

@@ -59,7 +59,7 @@ json "a fit without asynchronous traces leaves async without a cost" '[.ranking[
   howmany plan $servers --platform server --consistency ssp,async --stale-cost "$work/bounded.json" --json
 awk -F, 'NR == 1 || $3 == 0' "$work/stale.csv" >"$work/fresh.csv"
 howmany converge "$work/fresh.csv" --best 0 --save "$work/fresh.json" >/dev/null
-expect "a fit without stale traces is refused" 2 "does not know what staleness costs" howmany plan $servers --platform server --staleness 4 --stale-cost "$work/fresh.json"
+expect "a fit without stale traces is refused" 2 "does not contain the cost of staleness" howmany plan $servers --platform server --staleness 4 --stale-cost "$work/fresh.json"
 expect "a file that is not a fit is refused" 2 "not a stored convergence" bash -c "echo '{}' >$work/no.json; howmany plan $servers --platform server --staleness 4 --stale-cost $work/no.json"
 expect "a missing fit is reported" 2 "cannot open" howmany plan $servers --platform server --staleness 4 --stale-cost "$work/gone.json"
 sed 's/^sgd/adam/' "$work/stale.csv" | tail -n +2 | cat "$work/stale.csv" - >"$work/two.csv"

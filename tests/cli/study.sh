@@ -164,7 +164,7 @@ check "a small study is answered" bash -c 'howmany study small.yaml >/dev/null'
 expect "a folder with runs of another problem is refused" 2 "small.study has runs of another problem; give another --folder, or remove it" howmany study small.yaml --set train.lambda=1e-2
 expect "--folder selects another folder" 0 "else/report.html" howmany study small.yaml --set train.lambda=1e-2 --folder else
 mkdir strange && echo '{}' >strange/x.jsonl
-expect "a folder with other files is refused" 2 "strange has files that no study made" howmany study small.yaml --folder strange
+expect "a folder with other files is refused" 2 "strange has files that do not belong to a study" howmany study small.yaml --folder strange
 expect "a folder that cannot be created is reported" 2 "no/such/folder cannot be made" howmany study small.yaml --folder no/such/folder
 expect "a larger study continues in the same folder" 0 "" howmany study small.yaml --set 'algorithms=[cocoa, lbfgs, cocoa+]' --set m=1..8
 options_apart() { # runs with different options have different names
@@ -189,7 +189,7 @@ check "without the reference run P* is estimated" no_reference
 torn() { # a truncated trace
   run howmany study small.yaml --folder torn --json && head -c 300 torn/cocoa-2-1.jsonl >torn/cut && mv torn/cut torn/cocoa-2-1.jsonl
   run howmany study small.yaml --folder torn
-  test "$code" -eq 2 && grep -q "torn/cocoa-2-1.jsonl:" "$work/err" && grep -q "remove the file to make the run again" "$work/err"
+  test "$code" -eq 2 && grep -q "torn/cocoa-2-1.jsonl:" "$work/err" && grep -q "remove the file to execute the run again" "$work/err"
 }
 check "a truncated trace is reported with a hint" torn
 expect "a budget that is too small for one run is reported" 1 "the budget was spent before any run was complete" howmany study small.yaml --folder spent --budget 1e-9s

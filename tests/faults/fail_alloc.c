@@ -34,7 +34,7 @@ __attribute__((constructor)) static void map_control(void)
         control = memory;
 }
 
-/* Whether the allocation that is asked for now fails. */
+/* Returns whether the allocation that is asked for now fails. */
 static bool is_failing(void)
 {
     if (!control)

@@ -422,7 +422,7 @@ static bool start(int port, int *s, unsigned i)
     return true;
 }
 
-/* Whether the server has closed the connection. */
+/* Returns whether the server has closed the connection. */
 static bool is_cut(int s)
 {
     struct pollfd p = {.fd = s, .events = POLLIN};

@@ -239,7 +239,10 @@ static void *write_runs(void *context)
 
 /* ---- checking the store ---------------------------------------------------------------------- */
 
-/* Whether a row was sent by its writer and is found for the first time; marks the row as found. */
+/*
+ * Returns whether a row was sent by its writer and is found for the first time; marks the row as
+ * found.
+ */
 static bool tick(unsigned char *const *seen, const struct writer *writers,
                  const struct hm_stored *run)
 {
@@ -293,7 +296,7 @@ static long look(const struct writer *writers, long *ret_rows)
     return wrong;
 }
 
-/* Whether the integrity check of SQLite succeeds. */
+/* Returns whether the integrity check of SQLite succeeds. */
 static bool is_sound(void)
 {
     bool sound = true;

@@ -97,8 +97,10 @@ static uint64_t hash(const double *values, size_t count)
     return h;
 }
 
-/* Whether all ranks have the same hash. Each half of the hash is sent as a double, which represents
- * it exactly. */
+/*
+ * Returns whether all ranks have the same hash. Each half of the hash is sent as a double, which
+ * represents it exactly.
+ */
 static bool all_have(struct hm_comm *comm, uint64_t h)
 {
     double low = (double)(uint32_t)h, high = (double)(h >> 32);

@@ -20,7 +20,7 @@ void fibers_run(struct fibers *fibers, int first);
 /* Continues with another fiber that has not ended; returns when this fiber is switched to again.
  * Failures of allocations (hm__alloc_fail_after) concern only the fiber that asks for them. */
 void fibers_switch(struct fibers *fibers, int to);
-/* The index of the fiber that runs. */
+/* Returns the index of the fiber that runs. */
 int fibers_running(const struct fibers *fibers);
 bool fibers_ended(const struct fibers *fibers, int index);
 void fibers_free(struct fibers *fibers);

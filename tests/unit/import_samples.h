@@ -47,7 +47,10 @@ static inline struct hm_value *parse_tree(struct hm_arena *arena, const char *te
     return tree;
 }
 
-/* Whether a key of the expected values describes the sample file itself and not its contents. */
+/*
+ * Returns whether a key of the expected values describes the sample file itself and not its
+ * contents.
+ */
 static inline bool is_remark(const char *key)
 {
     return strcmp(key, "check") == 0 || strcmp(key, "note") == 0 || strcmp(key, "source") == 0;

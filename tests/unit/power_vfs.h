@@ -21,7 +21,7 @@ void power_clear(void);
  * never.
  */
 void power_cut_at(size_t operation);
-/* Whether the power is off. */
+/* Returns whether the power is off. */
 bool power_is_off(void);
 /* Switches the power on again, with files as they would be after the cut. */
 void power_restart(void);

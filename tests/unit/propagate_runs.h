@@ -112,8 +112,10 @@ static inline void locate_messages(const struct hm_propagate *p, struct hm_comm 
     free(counts);
 }
 
-/* Whether the run uses the kernel for two states, which stores one value per message; the general
- * kernel stores one value per state. */
+/*
+ * Returns whether the run uses the kernel for two states, which stores one value per message; the
+ * general kernel stores one value per state.
+ */
 static inline bool is_binary(const struct hm_mrf *mrf, size_t total)
 {
     return total == 2 * mrf->edges;

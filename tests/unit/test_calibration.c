@@ -422,7 +422,7 @@ static void wrong_recordings_are_refused(void **state)
     }
 }
 
-/* Whether two rows describe the same operation. */
+/* Returns whether two rows describe the same operation. */
 static bool is_same(const struct hm_timing *a, const struct hm_timing *b)
 {
     return a->what == b->what && a->math == b->math && a->workers == b->workers &&

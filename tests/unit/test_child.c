@@ -92,7 +92,10 @@ static int remove_pid_file(void **state)
     return unlink(pid_file);
 }
 
-/* Whether a process has ended. A zombie counts, because process 1 decides when it is reaped. */
+/*
+ * Returns whether a process has ended. A zombie counts, because process 1 decides when it is
+ * reaped.
+ */
 static bool is_gone(long pid)
 {
     char path[64], line[256] = "";
@@ -733,7 +736,7 @@ static bool refused_with_room(rlim_t more)
     if (rc == 0)
         return false;
     assert_int_equal(rc, HM_E_IO);
-    assert_non_null(strstr(err.message, "cannot make a pipe"));
+    assert_non_null(strstr(err.message, "cannot create a pipe"));
     return true;
 }
 

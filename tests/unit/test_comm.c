@@ -59,8 +59,10 @@ static size_t lengths(int n, size_t *counts)
     return sizeof(all) / sizeof(all[0]);
 }
 
-/* Whether sums on this number of ranks are tested. Outside `make torture`, only small numbers, a
- * power of two and the number after it are. */
+/*
+ * Returns whether sums on this number of ranks are tested. Outside `make torture`, only small
+ * numbers, a power of two and the number after it are.
+ */
 static bool is_tried(int n)
 {
     return is_torture() || n <= 7 || n == 16 || n == 17;

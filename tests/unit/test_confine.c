@@ -38,7 +38,7 @@
 
 static char inside[] = "/tmp/howmany-in-XXXXXX", outside[] = "/tmp/howmany-out-XXXXXX";
 
-/* Whether the kernel has Landlock. */
+/* Returns whether the kernel has Landlock. */
 static bool has_land(void)
 {
     return syscall(444, NULL, 0, 1) > 0;
@@ -81,7 +81,7 @@ static int try_needed(void)
     return 0;
 }
 
-/* Whether a call failed with one of the errors that the restrictions give. */
+/* Returns whether a call failed with one of the errors that the restrictions give. */
 static bool is_refused(long result)
 {
     return result < 0 && (errno == EPERM || errno == EACCES);

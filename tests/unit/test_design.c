@@ -191,7 +191,7 @@ static void test_refusals(void **state)
     expect_error(candidates, &s, "needs a target with n");
     assert_int_equal(hm_runs_cross(axes, 1, &same, NULL), 0);
     s = (struct hm_design_settings){.budget = 3};
-    expect_error(same, &s, "cannot tell the term");
+    expect_error(same, &s, "cannot distinguish the term");
     hm_runs_free(same);
     assert_int_equal(hm_runs_cross(&no_n, 1, &same, NULL), HM_E_MISSING);
     hm_runs_free(candidates);

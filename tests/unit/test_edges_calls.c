@@ -66,7 +66,7 @@ static void errors_have_hints(void **state)
     (void)state;
     set(request, "n", "1..4");
     set(request, "budget", "2h");
-    run_hints(request, "the job tells how long runs take");
+    run_hints(request, "the job determines how long runs take");
     request = with_document("design", "job", "compute: 100 s / n\ncommunicate: 1 s * n\n");
     set(request, "n", "1..4");
     set(request, "budget", "$1");

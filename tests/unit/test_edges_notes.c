@@ -295,7 +295,8 @@ static void designs_name_what_is_wrong(void **state)
     (void)state;
     assert_int_equal(hm_runs_cross(axes, 1, &candidates, NULL), 0);
     assert_int_equal(hm_design_new(candidates, &settings, &design, &err), HM_E_RANGE);
-    assert_string_equal(err.message, "3 candidates cannot tell the term 2/n from the others");
+    assert_string_equal(err.message,
+                        "3 candidates cannot distinguish the term 2/n from the others");
     err = (struct hm_err){0};
     settings.term_count = 2;
     settings.have = have; /* The third run has size 2. */

@@ -139,7 +139,7 @@ static void questions_are_checked(void **state)
                "explain_layout", "this needs a job that trains a transformer", "");
     request = with_document("plan", "runs", "n,speedup\n1,1\n2,1.9\n4,3.5\n8,6\n");
     fails_with(request, NULL, HM_E_MISSING, "runs", "runs has speedups only",
-               "give the job as well, whose sheet tells the time of one, or seconds");
+               "also give the job, whose model has the time on one worker, or give seconds");
     /* If a table is given in place of the job, it contains the runs. */
     for (size_t i = 0; i < 2; i++) {
         request = new_request("plan");
@@ -488,16 +488,16 @@ static void costs_are_of_one_algorithm(void **state)
     assert_near(totals[1] / totals[0], 2 / 1.5, 1e-9);
     snprintf(hint, sizeof(hint), "name one of them, such as %s=FIT", names[1]);
     fails_with(stale_plan("async", both, NULL), NULL, HM_E_CONFLICT, "stale_cost",
-               "the fit knows the cost of staleness for several algorithms", hint);
+               "the fit contains the cost of staleness for several algorithms", hint);
     fails_with(stale_plan("async", none, NULL), NULL, HM_E_MISSING, "stale_cost",
-               "the fit does not know what staleness costs",
-               "converge learns it from traces of ssp or async beside fresh ones");
+               "the fit does not contain the cost of staleness",
+               "converge learns it from traces of ssp or async in addition to fresh ones");
     /* The named algorithm may have costs, have none, or not exist. */
     gives(stale_plan("async", both, names[0]), NULL, {"iterations", 1500, NULL});
     gives(stale_plan("async", both, names[1]), NULL, {"iterations", 2000, NULL});
     fails_with(stale_plan("async", first, names[1]), NULL, HM_E_MISSING, "stale_cost",
-               "the fit does not know what staleness costs",
-               "converge learns it from traces of ssp or async beside fresh ones");
+               "the fit does not contain the cost of staleness",
+               "converge learns it from traces of ssp or async in addition to fresh ones");
     char wrong[40], message[100];
     snprintf(wrong, sizeof(wrong), "%sx", names[0]);
     snprintf(message, sizeof(message), "the fit has no algorithm '%s'", wrong);

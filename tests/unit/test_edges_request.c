@@ -640,7 +640,7 @@ static void answers_have_schemas(void **state)
     hm__text_release(&text);
 }
 
-/* Whether the JSON text conforms to the schema of answers. */
+/* Returns whether the JSON text conforms to the schema of answers. */
 static bool conforms(const char *schema, const char *text)
 {
     struct hm_arena *arena = hm__arena_new();

@@ -218,8 +218,10 @@ static void algorithms_are_kept(void **state)
     run_fails(request, NULL, HM_E_NAME, "algorithms", "no traces of 'sdg'");
 }
 
-/* Without an aim, the aim is the largest of the smallest losses of the traces: 0.3 of the trace on
- * 2 workers, which is its first row; the other trace reaches 0.0078125. */
+/*
+ * Without a target, the target is the largest of the smallest losses of the traces: 0.3 of the
+ * trace on 2 workers, which is its first row; the other trace reaches 0.0078125.
+ */
 static void aims_are_chosen(void **state)
 {
     char text[1200];
@@ -231,12 +233,12 @@ static void aims_are_chosen(void **state)
     for (size_t i = 0; i < 8; i++)
         used += (size_t)snprintf(text + used, sizeof(text) - used, "gd,2,%zu,0.6,%s\n", i + 1,
                                  losses[i]);
-    gives(
-        with_document("advise", "traces", text), NULL,
-        {"notes.0", .text = "no aim was given: 0.3 is the smallest loss that every trace reaches"});
+    gives(with_document("advise", "traces", text), NULL,
+          {"notes.0",
+           .text = "no target was given: 0.3 is the smallest loss that every trace reaches"});
     gives(with_document("advise", "traces", traces_text), NULL,
           {"notes.0",
-           .text = "no aim was given: 0.0279936 is the smallest loss that every trace reaches"});
+           .text = "no target was given: 0.0279936 is the smallest loss that every trace reaches"});
 }
 
 /* A saved fit must answer without its traces, and must refuse fields that belong to traces. */
@@ -263,7 +265,7 @@ static void fits_are_saved(void **state)
     assert_int_equal(hm_request_set_document(request, "traces", "fit.json", reply->files[0].text,
                                              strlen(reply->files[0].text), NULL),
                      0);
-    run_fails(request, NULL, HM_E_MISSING, "loss", "no aim is given");
+    run_fails(request, NULL, HM_E_MISSING, "loss", "no target is given");
     for (size_t i = 0; i < 4; i++) {
         request = new_request("converge");
         assert_int_equal(hm_request_set_document(request, "traces", "fit.json",

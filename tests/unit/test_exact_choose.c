@@ -118,7 +118,10 @@ struct set_result {
     double error, weight;
 };
 
-/* Whether the errors of a set are significant at 0.1 % compared with the repeats, and above 2 %. */
+/*
+ * Returns whether the errors of a set are significant at 0.1 % compared with the repeats, and above
+ * 2 %.
+ */
 static bool set_misses(const struct table *t, double residual, size_t terms, struct hm_repeats r)
 {
     double free = (double)t->groups - (double)terms, miss = residual - r.sum;

@@ -167,7 +167,7 @@ static void exported_networks_are_counted(void **state)
 /* ---- files that are cut -----------------------------------------------------------------------
  */
 
-/* Whether the end of a file in this format can be recognised from the bytes before it. */
+/* Returns whether the end of a file in this format can be recognised from the bytes before it. */
 static bool knows_its_end(const char *path, const char *format)
 {
     static const char *const names[] = {"onnx",      "hf-config",     "safetensors", "weight-index",
@@ -182,9 +182,11 @@ static bool knows_its_end(const char *path, const char *format)
     return false;
 }
 
-/* Whether the first `at` bytes of an ONNX model are a complete model: whole fields, among them the
- * graph (7) and the operator sets (8). The fields are texts and messages, except numbers below
- * 128. */
+/*
+ * Returns whether the first `at` bytes of an ONNX model are a complete model: whole fields, among
+ * them the graph (7) and the operator sets (8). The fields are texts and messages, except numbers
+ * below 128.
+ */
 static bool is_whole_onnx(const char *bytes, size_t at)
 {
     bool graph = false, sets = false;

@@ -402,7 +402,7 @@ static void exported_programs_are_counted(void **state)
     assert_fact(&t, "forward_macs", 4 * 64.0 * 112 * 112 * 147 + 2 * 4 * 640 + 2 * 5 * 5 * (8 + 8));
     hm__import_free(t.im);
     t = take("torch-fx", text, strlen(text), NULL);
-    assert_note(&t, "the size 's0' is taken as 1");
+    assert_note(&t, "the size 's0' is assumed to be 1");
     hm__import_free(t.im);
     static const char table[] = "opcode         name    target  args    kwargs\n"
                                 "placeholder    x       x       ()      {}\n"

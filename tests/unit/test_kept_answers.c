@@ -253,7 +253,7 @@ static void lines_add_error(struct lines *l, const struct hm_err *err)
 
 /* ---- comparison ------------------------------------------------------------------------------ */
 
-/* Whether two texts agree; numbers may differ by 5 units of the sixth digit. */
+/* Returns whether two texts agree; numbers may differ by 5 units of the sixth digit. */
 static bool texts_agree(const char *a, const char *b)
 {
     while (*a && *b) {
@@ -488,7 +488,10 @@ static void kept_run_in_threads(struct kept *k, const char *verb)
 
 /* ---- text ------------------------------------------------------------------------------------ */
 
-/* Whether a text has "nan" or "inf" as a word, because a number was printed that is not finite. */
+/*
+ * Returns whether a text has "nan" or "inf" as a word, because a number was printed that is not
+ * finite.
+ */
 static bool has_no_number(const char *text)
 {
     static const char letters[] =

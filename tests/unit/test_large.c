@@ -497,7 +497,7 @@ static void stages_may_be_uneven(void **state)
     assert_true(hm__large_stages(78, 12, .5).other == 7);
 }
 
-/* The time of a layer of unfused attention with heads of `width` values. */
+/* Returns the time of a layer of unfused attention with heads of `width` values. */
 static double unfused_layer(double heads, double width, double reach)
 {
     const struct hm_transformer net = {.layers = 2,

@@ -317,8 +317,10 @@ static void searches_are_fast(void **state)
     hm_job_free(job);
 }
 
-/* Whether two measured rows have the same network and the same number of workers, so that one
- * layout is chosen among them. */
+/*
+ * Returns whether two measured rows have the same network and the same number of workers, so that
+ * one layout is chosen among them.
+ */
 static bool same_group(const struct hm_large_row *a, const struct hm_large_row *b)
 {
     return strcmp(a->source, b->source) == 0 && strcmp(a->model, b->model) == 0 &&

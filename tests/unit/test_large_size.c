@@ -151,7 +151,7 @@ static void a_budget_gives_parameters_and_tokens(void **state)
         hm__large_answer_free(a);
     }
     q.budget = NAN;
-    plan_fails("", &q, "params", "cannot be chosen without an aim");
+    plan_fails("", &q, "params", "cannot be chosen without a limit or a loss");
     q.budget = 1;
     plan_fails("parallel: {tensor: 8, pipeline: 32, data: 1024}\n", &q, "parallel.data",
                "is more than the sequences");

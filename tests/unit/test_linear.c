@@ -127,7 +127,7 @@ static void objectives_are_the_oracles(void **state)
                 check_against_oracle(&problems[at], loss, sparse);
 }
 
-/* Whether some row is near the kink of the hinge loss. */
+/* Returns whether some row is near the kink of the hinge loss. */
 static bool near_kink(const struct hm_objective *o, const double *w)
 {
     for (size_t i = 0; i < o->rows.count; i++)

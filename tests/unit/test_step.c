@@ -141,7 +141,7 @@ static void explicit_rates_keep_their_meaning(void **state)
     assert_near(predict(job, 1).compute_s, 3 * 2 * (784.0 * 2500 + 25000) * 1000 / 0.5e12, 1e-9);
 }
 
-/* Whether the model of a job has a note that contains the text. */
+/* Returns whether the model of a job has a note that contains the text. */
 static bool model_notes(const char *text, const char *says)
 {
     struct hm_job *job = make_job(text);
@@ -281,7 +281,10 @@ static void platforms_of_tables_are_read(void **state)
     hm__measured_steps_release(&steps);
 }
 
-/* Whether a rate is at least `least` and at most `most` times another one; unknown rates pass. */
+/*
+ * Returns whether a rate is at least `least` and at most `most` times another one; unknown rates
+ * pass.
+ */
 static bool rate_between(double rate, double other, double least, double most)
 {
     return !(rate > 0 && other > 0) || (rate >= least * other * .99 && rate <= most * other * 1.03);

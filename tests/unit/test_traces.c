@@ -627,15 +627,16 @@ static void mistakes_are_named(void **state)
     assert_error("m,iteration,elapsed_s,loss\n1,1,2,2\n1,2,1.5,2\n", HM_E_RANGE, 3, "elapsed_s",
                  "decreases from 2 to 1.5", "it counts from the start of the run");
     assert_error("m,iteration,loss\n1,1,low\n", HM_E_TYPE, 2, "loss", "'low' is not a number", "");
-    assert_error("m,iteration,loss,staleness\n1,1,2,-1\n", HM_E_RANGE, 2, "staleness",
-                 "'-1' must be at least 0",
-                 "the clocks that a worker may be ahead of the slowest; async: no limit");
+    assert_error(
+        "m,iteration,loss,staleness\n1,1,2,-1\n", HM_E_RANGE, 2, "staleness",
+        "'-1' must be at least 0",
+        "the number of clocks by which a worker may be ahead of the slowest; async means no limit");
     assert_error("m,iteration,loss,staleness\n1,1,2,much\n", HM_E_TYPE, 2, "staleness",
                  "'much' is not a number",
-                 "the clocks that a worker may be ahead of the slowest, or async");
+                 "the number of clocks by which a worker may be ahead of the slowest, or async");
     assert_error("m,iteration,loss,staleness\n1,1,2,nan\n", HM_E_TYPE, 2, "staleness",
                  "'nan' is not a number",
-                 "the clocks that a worker may be ahead of the slowest, or async");
+                 "the number of clocks by which a worker may be ahead of the slowest, or async");
     assert_error("m,iteration,loss,staleness\n1,1,2,1e300\n", HM_E_RANGE, 2, "staleness",
                  "'1e300' is too large", "");
     assert_error("m,iteration,loss,staleness\n1,1,2,3 s\n", HM_E_UNIT, 2, "staleness",

@@ -77,7 +77,7 @@ static void take_bytes(struct hm_wire *w, const struct hm_wire_field *f, struct 
     }
 }
 
-/* Whether a field of the message Every has the type that wire.proto gives it. */
+/* Returns whether a field of the message Every has the type that wire.proto gives it. */
 static bool has_type(const struct hm_wire_field *f)
 {
     static const enum hm_wire_type types[] = {

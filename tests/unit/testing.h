@@ -30,8 +30,8 @@ enum { SANITIZED = 0 };
 #endif
 
 /*
- * Whether `make torture` runs the tests (HM_TORTURE=1). Then each test makes all its trials;
- * otherwise the long ones make a smaller number, which finds gross errors within seconds.
+ * Returns whether `make torture` runs the tests (HM_TORTURE=1). Then each test makes all its
+ * trials; otherwise the long ones make a smaller number, which finds gross errors within seconds.
  */
 static inline bool is_torture(void)
 {

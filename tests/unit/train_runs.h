@@ -142,7 +142,7 @@ static inline void train_on(struct training *t, int ranks)
         fail_msg("%s: %s", t->err[0].source, t->err[0].message);
 }
 
-/* Whether the algorithm supports this loss. */
+/* Returns whether the algorithm supports this loss. */
 static inline bool supports(const struct hm_algorithm *algorithm, size_t loss)
 {
     return loss != SOFTMAX || !(algorithm->traits & (HM_TRAIT_DUAL | HM_TRAIT_LINEAR));

@@ -251,7 +251,7 @@ static int cpu_run(struct calibrate_device *d, const struct hm_timing *op, size_
     pthread_mutex_destroy(&job.gate);
     free(workers);
     free(ids);
-    return job.cancelled ? hm__fail(err, HM_E_LIMIT, "%zu threads cannot be made", threads) : 0;
+    return job.cancelled ? hm__fail(err, HM_E_LIMIT, "%zu threads cannot be created", threads) : 0;
 }
 
 static void cpu_close(struct calibrate_device *d)

@@ -250,7 +250,7 @@ int cli_gnuplot(const char *script, const char *file)
     pid_t child;
 
     if (pipe(ends) != 0)
-        return cli_complain("cannot make a pipe: %s", strerror(errno));
+        return cli_complain("cannot create a pipe: %s", strerror(errno));
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_adddup2(&actions, ends[0], STDIN_FILENO);
     posix_spawn_file_actions_addclose(&actions, ends[0]);
@@ -268,7 +268,7 @@ int cli_gnuplot(const char *script, const char *file)
     while (waitpid(child, &status, 0) < 0 && errno == EINTR)
         ;
     if (!written || !WIFEXITED(status) || WEXITSTATUS(status) != 0)
-        return cli_complain("gnuplot could not make %s", file);
+        return cli_complain("gnuplot could not create %s", file);
     if (!picture_is_complete(file))
         return cli_complain("%s is missing or incomplete: gnuplot could not write it; is there "
                             "space on the disk?",

@@ -351,7 +351,7 @@ int lab_up(const struct lab_spec *spec, const struct lab_plan *plan, struct hm_e
     rc = rc ? rc : run_steps(spec, plan, err);
     rc = rc ? rc : write_spec(spec, err);
     if (rc && lab_remove(spec->name, &undo) != 0)
-        hm__err_hint(err, "removing what was made failed too: %.200s", undo.message);
+        hm__err_hint(err, "removing what was created failed too: %.200s", undo.message);
     if (lock >= 0)
         close(lock);
     launch_guard_drop(remove_unfinished, spec->name);

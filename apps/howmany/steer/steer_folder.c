@@ -502,8 +502,8 @@ static int piece_make(struct piece_run *r, const struct steer_state *state,
 
 static int piece_damaged(const char *path)
 {
-    return cli_complain("steer: %s is damaged; remove it and all later pieces to make them again",
-                        path);
+    return cli_complain(
+        "steer: %s is damaged; remove it and all later pieces to execute them again", path);
 }
 
 /*

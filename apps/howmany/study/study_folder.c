@@ -208,15 +208,15 @@ static int load_trace(const char *path, struct hm_traces **ret_traces)
 
     if (hm_traces_load(&path, 1, NULL, &traces, &err)) {
         err.hint[0] = '\0';
-        hm__err_hint(&err, "remove the file to make the run again");
+        hm__err_hint(&err, "remove the file to execute the run again");
         return cli_report(&err);
     }
     if (traces->count != 1) {
         size_t count = traces->count;
         hm_traces_free(traces);
-        return cli_complain("study: %s must have one trace, not %zu; remove the file to make the "
-                            "run again",
-                            path, count);
+        return cli_complain(
+            "study: %s must have one trace, not %zu; remove the file to execute the run again",
+            path, count);
     }
     *ret_traces = traces;
     return 0;
@@ -397,7 +397,8 @@ static int check_identity(const struct study_folder *f, bool make)
                           "remove it",
                           f->path);
     else if (used && !found)
-        rc = cli_complain("study: %s has files that no study made; give another --folder", f->path);
+        rc = cli_complain(
+            "study: %s has files that do not belong to a study; give another --folder", f->path);
     if (rc == 0 && !used && make)
         rc = cli_write_file(path, identity.data, identity.length);
     hm_text_free(found);

@@ -158,7 +158,7 @@ double hm__import_n(struct hm_imported *im, double found)
         return found;
     n = n_of_name(im->name);
     if (!isnan(n))
-        hm__import_note(im, "n = %.0f is taken from the file name", n);
+        hm__import_note(im, "n = %.0f comes from the file name", n);
     else
         im->needs_n = true;
     return n;

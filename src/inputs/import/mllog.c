@@ -373,7 +373,7 @@ static void put_tables(struct mllog *m, double accelerators)
     if (accuracy)
         hm__import_note(im, "the loss of the trace is 1 - accuracy");
     if (isnan(accelerators))
-        hm__import_note(im, "there is no description of the system beside the file");
+        hm__import_note(im, "there is no description of the system next to the file");
     hm__import_left(im, m->other, "lines with other keys");
     hm__import_left(im, m->bad, "lines that cannot be read");
 }

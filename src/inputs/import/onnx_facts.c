@@ -294,7 +294,7 @@ void hm__onnx_facts(struct onnx *o)
     if (!isnan(macs))
         hm__import_took(o->im, macs, "multiply-adds of one forward pass");
     for (size_t i = 0; i < o->symbol_count; i++)
-        hm__import_note(o->im, "the size '%.47s' is taken as %.0f", o->symbols[i].name,
+        hm__import_note(o->im, "the size '%.47s' is assumed to be %.0f", o->symbols[i].name,
                         o->symbols[i].size);
     put_network(o, parameters - t.statistics, macs, in_order);
 }

@@ -287,7 +287,7 @@ bool hm__onnx_layers(struct onnx *o, double parameters, bool in_order)
         o->im->failed |= l.text.failed;
         done = true;
         if (l.unknown[0])
-            hm__import_note(o->im, "operators taken for element-wise ones: %s", l.unknown);
+            hm__import_note(o->im, "operators treated as element-wise: %s", l.unknown);
         if (l.merged_count > 0)
             hm__import_note(o->im,
                             "batch normalisations were merged with %zu convolutions for inference; "

@@ -420,7 +420,7 @@ static void index_say(struct hm_imported *im, const struct index_state *s)
         hm__import_took(im, floor(s->bytes / width), "parameters, of %.0f bytes each", width);
     else if (!isnan(s->bytes))
         hm__import_note(im, "the bytes of a parameter are not in the file: set bytes=2, or put "
-                            "config.json beside it");
+                            "config.json next to it");
     if (s->buffer_count > 0)
         hm__import_note(im, "%zu tensors are buffers, whose bytes are in the total",
                         s->buffer_count);

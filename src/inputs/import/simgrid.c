@@ -402,7 +402,7 @@ static int simgrid_read(struct hm_imported *im, struct hm_err *err)
     hm__import_took(im, p.link_count, "links");
     hm__import_left(im, p.unknown, "hosts, links or clusters without a readable value");
     if (p.fastest > p.slowest)
-        hm__import_note(im, "the hosts differ in speed: the speed of the slowest is taken");
+        hm__import_note(im, "the hosts differ in speed: the speed of the slowest is used");
     put_cluster(&p);
     return 0;
 }

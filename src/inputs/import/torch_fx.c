@@ -114,7 +114,7 @@ static double symbol_size(struct program *p, const char *name, size_t length)
         i++;
     if (i == p->symbol_count && i < SYMBOLS) {
         memcpy(p->symbols[p->symbol_count++], text, sizeof(text));
-        hm__import_note(p->im, "the size '%s' is taken as 1", text);
+        hm__import_note(p->im, "the size '%s' is assumed to be 1", text);
     }
     return 1;
 }

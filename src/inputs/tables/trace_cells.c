@@ -174,7 +174,8 @@ static int check_range(const struct cell_place *p, double value)
                           "before the first");
     } else if (role == HM_ROLE_STALENESS && !(value >= 0)) {
         hm__fail(err, HM_E_RANGE, "'%.60s' must be at least 0", p->text);
-        hm__err_hint(err, "the clocks that a worker may be ahead of the slowest; async: no limit");
+        hm__err_hint(err, "the number of clocks by which a worker may be ahead of the slowest; "
+                          "async means no limit");
     } else if ((is_time(role) || role == HM_ROLE_RESUMED_AT) && !(value >= 0))
         hm__fail(err, HM_E_RANGE, "'%.60s' must be at least 0", p->text);
     else if (accuracy && !(value >= 0 && value <= 1)) {
@@ -207,8 +208,9 @@ static int read_number(const struct cell_place *p, struct hm_trace_units *units,
         }
         hm__fail(p->t->err, HM_E_TYPE, "'%.60s' is not a number", p->text);
         if (stale)
-            hm__err_hint(p->t->err,
-                         "the clocks that a worker may be ahead of the slowest, or async");
+            hm__err_hint(
+                p->t->err,
+                "the number of clocks by which a worker may be ahead of the slowest, or async");
         return fail_cell(p, HM_E_TYPE);
     }
     int rc = check_unit(p, units, has_unit, dim);
