@@ -283,7 +283,7 @@ static int fail_errno(struct hm_err *err, const char *what)
 static int child_start(struct child_run *r, struct child_pipes *p, struct hm_err *err)
 {
     if (open_pipe(p->out) != 0 || open_pipe(p->err) != 0 || open_pipe(p->report) != 0)
-        return fail_errno(err, "make a pipe");
+        return fail_errno(err, "create a pipe");
     launch_guard_start();
     r->started_s = cli_now_s();
     pid_t parent = getpid();
