@@ -82,8 +82,8 @@ static int rows_fill(struct session *s, const struct hm_data_spec *spec, double 
 }
 
 /*
- * Test rows must not have more columns than the training rows, since the model has no weights for
- * additional columns.
+ * Reads the test rows, which must not have more columns than the training rows, since the model has
+ * no weights for additional columns.
  */
 static int rows_read_test(struct session *s, struct hm_err *err)
 {

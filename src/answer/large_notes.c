@@ -24,7 +24,7 @@ static void note_uneven(struct hm_large_answer *a, const struct hm_layout *l, do
 }
 
 /*
- * Adds the note on the time that whole runs take in addition to their steps, if a deadline or a
+ * Adds the note about the time that whole runs take in addition to their steps, if a deadline or a
  * budget is given and the job is long. The figures are those of tools/check-published for the runs
  * of data/published.csv whose hours are known.
  */

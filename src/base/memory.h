@@ -38,7 +38,7 @@ struct hm_arena *hm__arena_new(void);
 void hm__arena_free(struct hm_arena *arena);
 /* Allocates zeroed memory, aligned for any type; returns NULL when memory runs out. */
 void *hm__arena_alloc(struct hm_arena *arena, size_t count, size_t size);
-/* Return whether an allocation from the arena failed. */
+/* Returns whether an allocation from the arena failed. */
 bool hm__arena_failed(const struct hm_arena *arena);
 /* Like hm__grow, for an array in the arena. */
 void *hm__arena_grow(struct hm_arena *arena, void *array, size_t count, size_t *room, size_t size);
