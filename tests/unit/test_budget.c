@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "budget.h"
+#include "converge.h"
 
 static const char graph_job[] =
     "graph: {generate: random, vertices: 500, edges: 1000, split: random, trials: 1000000}\n"
@@ -114,7 +115,14 @@ static const char traces_text[] =
     "sgd,2,1,0.95,0.6\nsgd,2,2,0.8,1.2\nsgd,2,4,0.6,2.4\nsgd,2,8,0.4,4.8\nsgd,2,16,0.25,9.6\n"
     "sgd,4,1,0.97,0.4\nsgd,4,2,0.85,0.8\nsgd,4,4,0.7,1.6\nsgd,4,8,0.5,3.2\nsgd,4,16,0.3,6.4\n";
 
-enum { SAMPLES = 8 };
+static const char long_traces_text[] = "algorithm,m,iteration,loss\n"
+                                       "sgd,1,1,0.9\nsgd,1,2,0.7\nsgd,1,3,0.6\nsgd,1,4,0.5\nsgd,1,"
+                                       "6,0.42\nsgd,1,8,0.33\nsgd,1,12,0.27\n"
+                                       "sgd,1,16,0.2\nsgd,2,1,0.95\nsgd,2,2,0.8\nsgd,2,3,0.7\nsgd,"
+                                       "2,4,0.6\nsgd,2,6,0.52\nsgd,2,8,0.41\n"
+                                       "sgd,2,12,0.33\nsgd,2,16,0.25\n";
+
+enum { SAMPLES = 9 };
 
 /* Checks and allocations are tried at growing distances: after number i, the next is i + 1 + i /
  * spacing. */
@@ -162,6 +170,9 @@ static struct hm_request *sample_request(size_t which)
     case 7:
         request = with_document("plan", "runs", runs_text);
         return request;
+    case 8:
+        /* The optimal loss P* is not given, so it is searched. */
+        return with_document("converge", "traces", long_traces_text);
     default:
         return NULL;
     }
@@ -215,6 +226,48 @@ static void predictions_are_named(void **state)
         hm_reply_free(reply);
         hm_request_free(request);
     }
+}
+
+/* Returns the number of checks in the search for the optimal loss P* of this many equal traces. */
+static long count_best_checks(size_t count)
+{
+    enum { POINTS = 12, MOST = 8 };
+    double iteration[POINTS], loss[POINTS], best, low, high;
+    struct hm_trace list[MOST];
+    struct hm_traces traces = {.traces = list, .count = count};
+    struct hm_budget budget = {.checks = 100000000};
+    struct hm_err err = {0};
+
+    for (int i = 0; i < POINTS; i++) {
+        iteration[i] = i + 1;
+        loss[i] = 0.1 + 1.0 / (i + 1);
+    }
+    assert_true(count <= MOST);
+    for (size_t k = 0; k < count; k++)
+        list[k] = (struct hm_trace){.m = 1,
+                                    .count = POINTS,
+                                    .iteration = iteration,
+                                    .loss = loss,
+                                    .best = NAN,
+                                    .bound = -INFINITY};
+    hm__budget_enter(&budget);
+    assert_int_equal(hm__g_best(&traces, 0.9, 1, &best, &low, &high, &err), 0);
+    hm__budget_leave(&budget);
+    return 100000000 - budget.checks;
+}
+
+/*
+ * The search for P* tries 90 values: for each of the traces, and again with 40 sets of weights of
+ * the traces. Both loops take long if there are many traces, so both must check the budget. The
+ * checks by allocations are far fewer.
+ */
+static void search_for_best_is_checked(void **state)
+{
+    long one = count_best_checks(1), eight = count_best_checks(8), of_trace = (eight - one) / 7;
+
+    (void)state;
+    assert_true(of_trace >= 90);
+    assert_true(one - of_trace >= 90L * 40);
 }
 
 /* Whichever check finds that the budget is exhausted, the request must end with this error and free
@@ -289,6 +342,7 @@ int main(void)
         cmocka_unit_test(unwanted_work_ends),
         cmocka_unit_test(fields_are_named),
         cmocka_unit_test(predictions_are_named),
+        cmocka_unit_test(search_for_best_is_checked),
         cmocka_unit_test(every_check_ends_the_request),
         cmocka_unit_test(every_failed_allocation_ends_the_request),
         cmocka_unit_test(budgets_do_not_nest),
