@@ -90,6 +90,23 @@ matched() { PREFIX='loss ' howmany steer --command './toy.sh {n} fast {checkpoin
 check "--pattern finds the loss in other lines" matched
 expect "--within ends the training" 1 "the time is over" toy --within 50ms --folder within.steer
 check "more time continues it" bash -c "howmany steer --command './toy.sh {n} {algorithm} {checkpoint} {resume}' --m 1,2,4 --algorithms slow,fast --reach 0.001 --folder within.steer | grep -q ^Reached"
+# A program whose first three starts never end an iteration, as on a machine that is very busy: the trials of both algorithms
+# and the first frame get no point. Later starts go on as usual.
+cat >late.sh <<'END'
+#!/usr/bin/env bash
+echo start >>starts
+[ "$(wc -l <starts)" -gt 3 ] || exec sleep 1000
+exec ./toy.sh "$@"
+END
+chmod +x late.sh
+late() { howmany steer --command './late.sh {n} {algorithm} {checkpoint} {resume}' --m 1,2,4 --algorithms slow,fast --reach 0.001 --folder late.steer "$@"; }
+expect "a training without time for an iteration" 1 "no loss was reported" late --within 50ms
+goes_on() {
+  late >out && grep -q '^Reached' out && is "$(cat late.steer/piece-*.jsonl | jq -r '.ended // empty' | head -n 3 | tr '\n' ' ')" "idle idle idle " &&
+    is "$(jq -r 'select(.frame == 1) | .reason' late.steer/decisions.jsonl)" "no loss is known yet" &&
+    ls -l --time-style=full-iso late.steer/piece-*.jsonl >before && late >again && cmp out again && ls -l --time-style=full-iso late.steer/piece-*.jsonl | cmp - before
+}
+check "runs that had no time for an iteration start again" goes_on
 expect "--cost ends the training" 1 "the budget is spent" toy --cost '$0.0001' --price '$1/h' --folder cost.steer
 cat >silent.sh <<'END'
 #!/bin/sh

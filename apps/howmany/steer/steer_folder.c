@@ -157,6 +157,7 @@ struct piece_run {
     size_t points;
     /* Reason why the child process ended; NULL if the program did not report one. */
     const char *ended;
+    bool timed_out;      /* True if the child process was ended because its time was over. */
     bool times_reported; /* True if the program reports the times of its iterations. */
     bool failed;         /* True if memory ran out. */
 };
@@ -165,6 +166,9 @@ static const char *const END_REACHED = "reached";
 static const char *const END_LIMIT = "limit";
 static const char *const END_FINISHED = "finished";
 static const char *const END_FAILED = "failed";
+/* The time of the piece ended before its first iteration, and there is no checkpoint: the run can
+ * start again in the same way. */
+static const char *const END_IDLE = "idle";
 
 /* A measured point as the program reports it; an unknown number is NaN. */
 struct raw_point {
@@ -336,7 +340,7 @@ static void write_end(struct piece_run *r, const char *ended, double end_s, doub
 }
 
 /* Returns how a child process ended; NULL if the process died and may be started again. */
-static const char *process_end(const struct piece_run *r, const struct launch_child *child)
+static const char *process_end(struct piece_run *r, const struct launch_child *child)
 {
     bool train = steer_source_is_train(r->folder->source);
 
@@ -346,7 +350,8 @@ static const char *process_end(const struct piece_run *r, const struct launch_ch
         bool ran = child->end == LAUNCH_CHILD_EXITED && child->code <= EXIT_NO_ANSWER && r->ended;
         return ran ? r->ended : END_FAILED;
     }
-    if (child->end == LAUNCH_CHILD_TIMED_OUT)
+    r->timed_out = child->end == LAUNCH_CHILD_TIMED_OUT;
+    if (r->timed_out)
         return END_LIMIT;
     if (child->end != LAUNCH_CHILD_EXITED || child->code != 0)
         return NULL;
@@ -482,7 +487,9 @@ static int piece_make(struct piece_run *r, const struct steer_state *state,
     if (ended == END_LIMIT && r->raw_count >= r->task->iterations)
         ended = END_FINISHED;
     double bytes = file_bytes(checkpoint);
-    if (isnan(bytes) && ended != END_REACHED) {
+    if (isnan(bytes) && r->timed_out && r->points == 0)
+        ended = END_IDLE;
+    else if (isnan(bytes) && ended != END_REACHED) {
         fprintf(stderr, "howmany: steer: %s was not written, so the line cannot be continued\n",
                 checkpoint);
         ended = END_FAILED;
@@ -521,7 +528,8 @@ static void apply_end(struct steer_folder *f, struct steer_state *state, struct 
     line->clock_s = hm__value_number(end, "end_s");
     line->raw_count = hm__value_number(end, "raw_count");
     line->raw_s = hm__value_number(end, "raw_s");
-    line->piece = f->pieces;
+    if (strcmp(why, END_IDLE) != 0)
+        line->piece = f->pieces;
     state->last_m = (long)line->m;
     /* If one of the numbers is NaN, fmax returns the other one. */
     f->bytes = fmax(f->bytes, hm__value_number(end, "checkpoint_bytes"));

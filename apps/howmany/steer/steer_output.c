@@ -63,7 +63,9 @@ void steer_output_reason(const struct steer_state *state, const struct steer_dec
         hm__text_add(out, "runs beside it on idle nodes");
         break;
     case STEER_WHY_ONLY:
-        hm__text_add(out, "has the smallest loss; nothing can be expected yet");
+        hm__text_add(out, isnan(d->from_loss)
+                              ? "no loss is known yet"
+                              : "has the smallest loss; nothing can be expected yet");
         break;
     case STEER_WHY_STAY:
         hm__text_add(out, "is still expected to be first");

@@ -423,29 +423,51 @@ static void offer_new_lines(const struct steer_state *state, const struct steer_
 }
 
 /*
- * Chooses the run with the smallest loss, for the case that no time can be estimated. Returns false
- * if no run can continue.
+ * Returns the run to continue if no time can be estimated: the one with the smallest loss. If no
+ * run has a point, because all had too little time for an iteration, it is the run with the fewest
+ * frames so far. Returns -1 if no run can continue.
  */
-static bool choose_by_loss(const struct steer_state *state, struct steer_choice *best)
+static long find_by_loss(const struct steer_state *state)
 {
     double least = INFINITY;
+    long best = -1;
+    bool measured = false;
 
     for (size_t i = 0; i < state->line_count; i++) {
         const struct steer_line *line = &state->lines[i];
         double loss = steer_line_loss(line, state->now_s);
-        if (!line_goes_on(line) || line->count == 0 || !(loss < least || isinf(least)))
+        if (!line_goes_on(line))
             continue;
+        bool better = best < 0 || (line->count > 0) > measured;
+        if (!better && measured)
+            better = line->count > 0 && (loss < least || isinf(least));
+        else if (!better)
+            better = line->idle < state->lines[best].idle;
+        if (!better)
+            continue;
+        best = (long)i;
+        measured = line->count > 0;
         least = isnan(loss) ? INFINITY : loss;
-        *best = (struct steer_choice){.line = (long)i,
-                                      .parent = -1,
-                                      .algorithm = line->algorithm,
-                                      .m = line->m,
-                                      .why = STEER_WHY_ONLY,
-                                      .switch_s = line_switch_s(state, line),
-                                      .expected_s = NAN,
-                                      .rival_s = NAN};
     }
-    return best->line >= 0;
+    return best;
+}
+
+static bool choose_by_loss(const struct steer_state *state, struct steer_choice *best)
+{
+    long found = find_by_loss(state);
+
+    if (found < 0)
+        return false;
+    const struct steer_line *line = &state->lines[found];
+    *best = (struct steer_choice){.line = found,
+                                  .parent = -1,
+                                  .algorithm = line->algorithm,
+                                  .m = line->m,
+                                  .why = STEER_WHY_ONLY,
+                                  .switch_s = line_switch_s(state, line),
+                                  .expected_s = NAN,
+                                  .rival_s = NAN};
+    return true;
 }
 
 bool steer_plan_choose(const struct steer_state *state, const struct steer_model *model,
