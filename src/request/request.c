@@ -361,17 +361,23 @@ int hm__request_budget(const struct hm_verb *verb, int rc, struct hm_err *err)
 }
 
 /*
- * Returns the name of the first document that a request gives; NULL if it gives none. The error
- * about a spent budget names this document, unless a check of the budget has named another field.
+ * Returns the name of the first document that a request gives, or else of the first field; NULL if
+ * it gives none. The error about a spent budget names this field, unless a check of the budget has
+ * named another one.
  */
-static const char *first_document(const struct hm_request *r)
+static const char *first_field(const struct hm_request *r)
 {
+    const char *first = NULL;
+
     for (size_t i = 0; i < r->verb->field_count; i++) {
         enum hm_request_kind kind = r->verb->fields[i].kind;
-        if (r->given[i] && (kind == HM_REQUEST_DOCUMENT || kind == HM_REQUEST_DOCUMENTS))
+        if (!r->given[i])
+            continue;
+        if (kind == HM_REQUEST_DOCUMENT || kind == HM_REQUEST_DOCUMENTS)
             return r->verb->fields[i].name;
+        first = first ? first : r->verb->fields[i].name;
     }
-    return NULL;
+    return first;
 }
 
 int hm_request_run(struct hm_request *r, const struct hm_context *context,
@@ -389,7 +395,7 @@ int hm_request_run(struct hm_request *r, const struct hm_context *context,
                                .data = c->cancelled_data};
     /* A budget is used even if there are no limits, because it also records failed allocations. */
     hm__budget_enter(&budget);
-    hm__budget_about(first_document(r));
+    hm__budget_about(first_field(r));
     int rc = hm__request_budget(r->verb, request_answer(r, c, &reply, err), err);
     hm__budget_leave(&budget);
     if (rc)

@@ -16,6 +16,7 @@
 #include "err.h"
 #include "memory.h"
 #include "sql.h"
+#include "sqlite_sums.h"
 #include "text.h"
 
 enum {
@@ -466,7 +467,8 @@ static int open_read_only(struct sqlite *c, const char *where, struct hm_err *er
         return hm__fail_nomem(err);
     sqlite3_close(c->db);
     c->db = NULL;
-    int code = sqlite3_open_v2(name.data, &c->db, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, NULL);
+    int code =
+        sqlite3_open_v2(name.data, &c->db, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, HM_SUMS_VFS);
     hm__text_release(&name);
     c->read_only = true;
     if (code)
@@ -495,8 +497,10 @@ static int configure_file(struct sqlite *c, const char *where, struct hm_err *er
                         "permissions allow writing (an error of the disk?)");
     if (rc && err)
         *err = why;
-    if (rc == 0)
-        rc = enable_wal(c, err);
+    if (rc == 0) {
+        int code = hm__sums_begin(c->db);
+        rc = code ? sqlite_fail(c, code, err) : enable_wal(c, err);
+    }
     snprintf(pragmas, sizeof(pragmas),
              "PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON; PRAGMA trusted_schema=OFF;"
              "PRAGMA cache_size=-65536; PRAGMA wal_autocheckpoint=%d",
@@ -526,7 +530,9 @@ static int open_file(const char *where, void **ret_connection, char **ret_label,
         rc = hm__fail_nomem(err);
     if (rc == 0) {
         c->where = where;
-        int code = sqlite3_open_v2(where, &c->db, OPEN_FLAGS, NULL);
+        int code = hm__sums_register();
+        if (code == 0)
+            code = sqlite3_open_v2(where, &c->db, OPEN_FLAGS, HM_SUMS_VFS);
         rc = code ? sqlite_fail(c, code, err) : configure_file(c, where, err);
         c->where = NULL;
     }

@@ -102,6 +102,13 @@ static void fields_are_named(void **state)
     /* Memory that is spent before the first check belongs to the document. */
     const struct hm_context little = {.limits = {.bytes = 1000}};
     ends_with(with_document("plan", "job", small_job), &little, HM_E_BUDGET, "job", "memory");
+    /* Without a document, it belongs to the first field. */
+    request = new_request("graph");
+    set(request, "edges", "200");
+    set(request, "vertices", "100");
+    set(request, "generate", "random");
+    const struct hm_context none = {.limits = {.bytes = 1}};
+    ends_with(request, &none, HM_E_BUDGET, "generate", "memory");
 }
 
 /* ---- every check ------------------------------------------------------------------------------

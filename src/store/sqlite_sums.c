@@ -1,0 +1,311 @@
+/*
+ * Implements sqlite_sums.h. The last 8 bytes of each page are reserved (SQLite leaves them alone)
+ * and hold a checksum of the other bytes and of the page's number. It is computed when a page is
+ * written to the database file and compared when it is read from there. The write-ahead log has
+ * checksums of its own.
+ *
+ * A file has checksums if its header says that 8 bytes are reserved and has the application id
+ * below. If only one of both holds, the header is damaged. A page whose checksum is 0 is accepted
+ * unless all its bytes are 0: another program that rewrites the whole file (VACUUM) leaves such
+ * pages. If another program changes single pages, their checksums are wrong.
+ */
+#include "sqlite_sums.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    SUMS_PAGE = 4096, /* Page size of SQLite's new files; other sizes have no checksums. */
+    SUM_BYTES = 8,
+    HEAD_BYTES = 100,  /* Size of the header of a database, at the start of its first page. */
+    AT_PAGE_SIZE = 16, /* Places of the page size, of the number of reserved bytes, and of the */
+    AT_RESERVED = 20,  /* application id in the header. */
+    AT_APPLICATION = 68,
+    APPLICATION = 0x686d7331
+};
+
+enum sums_state {
+    SUMS_UNKNOWN, /* The header has not been read yet, or the file is empty. */
+    SUMS_OFF,
+    SUMS_ON,
+    SUMS_DAMAGED /* The header contradicts itself. */
+};
+
+/* An open database file. The file of the default file system follows in memory. */
+struct summed_file {
+    sqlite3_file base;
+    enum sums_state state;
+};
+
+static sqlite3_vfs *real_vfs; /* File system to which all calls are passed on. */
+
+static sqlite3_file *real_file(sqlite3_file *file)
+{
+    return (sqlite3_file *)((struct summed_file *)file + 1);
+}
+
+/*
+ * Returns the checksum of a page; never 0. Each step is a one-to-one function of the sum so far, so
+ * that a change within one word always changes the result.
+ */
+static uint64_t page_sum(const unsigned char *page, sqlite3_int64 offset)
+{
+    uint64_t sum = (uint64_t)offset + 1;
+
+    for (size_t at = 0; at < SUMS_PAGE - SUM_BYTES; at += 8) {
+        uint64_t word;
+        memcpy(&word, page + at, sizeof(word));
+        sum = (sum ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+        sum ^= sum >> 32;
+    }
+    return sum ? sum : 1;
+}
+
+static bool page_is_sound(const unsigned char *page, sqlite3_int64 offset)
+{
+    uint64_t stored;
+
+    memcpy(&stored, page + SUMS_PAGE - SUM_BYTES, sizeof(stored));
+    if (stored)
+        return stored == page_sum(page, offset);
+    for (size_t i = 0; i < SUMS_PAGE; i++)
+        if (page[i])
+            return true;
+    return false;
+}
+
+/* Finds out from the header of a database whether its pages have checksums. */
+static enum sums_state head_state(const unsigned char *head)
+{
+    const unsigned char *id = head + AT_APPLICATION;
+    bool marked = ((uint32_t)id[0] << 24 | (uint32_t)id[1] << 16 | (uint32_t)id[2] << 8 | id[3]) ==
+                  APPLICATION;
+    bool reserved = head[AT_RESERVED] == SUM_BYTES;
+    int size = head[AT_PAGE_SIZE] << 8 | head[AT_PAGE_SIZE + 1];
+
+    if (memcmp(head, "SQLite format 3", 16) != 0)
+        return SUMS_UNKNOWN; /* SQLite refuses such a file. */
+    if (!marked && !reserved)
+        return SUMS_OFF;
+    return marked && reserved && size == SUMS_PAGE ? SUMS_ON : SUMS_DAMAGED;
+}
+
+/* Reads the header if it is not known yet. */
+static void find_state(struct summed_file *f)
+{
+    sqlite3_file *real = real_file(&f->base);
+    unsigned char head[HEAD_BYTES];
+
+    if (f->state == SUMS_UNKNOWN && real->pMethods->xRead(real, head, HEAD_BYTES, 0) == SQLITE_OK)
+        f->state = head_state(head);
+}
+
+static bool is_page(int bytes, sqlite3_int64 offset)
+{
+    return bytes == SUMS_PAGE && offset % SUMS_PAGE == 0;
+}
+
+static int sums_read(sqlite3_file *file, void *buffer, int bytes, sqlite3_int64 offset)
+{
+    struct summed_file *f = (struct summed_file *)file;
+    sqlite3_file *real = real_file(file);
+    int code = real->pMethods->xRead(real, buffer, bytes, offset);
+
+    /* The header is read alone, before the page size is known. */
+    if (code == SQLITE_OK && offset == 0 && bytes >= HEAD_BYTES)
+        f->state = head_state(buffer);
+    if (code != SQLITE_OK || (offset == 0 && f->state == SUMS_UNKNOWN))
+        return code;
+    find_state(f);
+    if (f->state == SUMS_DAMAGED)
+        return SQLITE_CORRUPT;
+    if (f->state == SUMS_ON && is_page(bytes, offset) && !page_is_sound(buffer, offset))
+        return SQLITE_CORRUPT;
+    return SQLITE_OK;
+}
+
+static int sums_write(sqlite3_file *file, const void *buffer, int bytes, sqlite3_int64 offset)
+{
+    struct summed_file *f = (struct summed_file *)file;
+    sqlite3_file *real = real_file(file);
+    unsigned char page[SUMS_PAGE];
+
+    if (offset == 0 && bytes >= HEAD_BYTES)
+        f->state = head_state(buffer);
+    find_state(f);
+    if (f->state != SUMS_ON || !is_page(bytes, offset))
+        return real->pMethods->xWrite(real, buffer, bytes, offset);
+    memcpy(page, buffer, SUMS_PAGE);
+    uint64_t sum = page_sum(page, offset);
+    memcpy(page + SUMS_PAGE - SUM_BYTES, &sum, sizeof(sum));
+    return real->pMethods->xWrite(real, page, bytes, offset);
+}
+
+static int sums_truncate(sqlite3_file *file, sqlite3_int64 size)
+{
+    if (size == 0)
+        ((struct summed_file *)file)->state = SUMS_UNKNOWN;
+    return real_file(file)->pMethods->xTruncate(real_file(file), size);
+}
+
+/* ---- calls that are passed on --------------------------------------------------------------- */
+
+static int sums_close(sqlite3_file *file)
+{
+    return real_file(file)->pMethods->xClose(real_file(file));
+}
+
+static int sums_sync(sqlite3_file *file, int flags)
+{
+    return real_file(file)->pMethods->xSync(real_file(file), flags);
+}
+
+static int sums_size(sqlite3_file *file, sqlite3_int64 *ret_size)
+{
+    return real_file(file)->pMethods->xFileSize(real_file(file), ret_size);
+}
+
+static int sums_lock(sqlite3_file *file, int lock)
+{
+    return real_file(file)->pMethods->xLock(real_file(file), lock);
+}
+
+static int sums_unlock(sqlite3_file *file, int lock)
+{
+    return real_file(file)->pMethods->xUnlock(real_file(file), lock);
+}
+
+static int sums_is_reserved(sqlite3_file *file, int *ret_reserved)
+{
+    return real_file(file)->pMethods->xCheckReservedLock(real_file(file), ret_reserved);
+}
+
+static int sums_control(sqlite3_file *file, int what, void *argument)
+{
+    return real_file(file)->pMethods->xFileControl(real_file(file), what, argument);
+}
+
+static int sums_sector(sqlite3_file *file)
+{
+    return real_file(file)->pMethods->xSectorSize(real_file(file));
+}
+
+static int sums_properties(sqlite3_file *file)
+{
+    return real_file(file)->pMethods->xDeviceCharacteristics(real_file(file));
+}
+
+static int sums_map(sqlite3_file *file, int region, int size, int extend,
+                    void volatile **ret_memory)
+{
+    return real_file(file)->pMethods->xShmMap(real_file(file), region, size, extend, ret_memory);
+}
+
+static int sums_shared_lock(sqlite3_file *file, int offset, int count, int flags)
+{
+    return real_file(file)->pMethods->xShmLock(real_file(file), offset, count, flags);
+}
+
+static void sums_barrier(sqlite3_file *file)
+{
+    real_file(file)->pMethods->xShmBarrier(real_file(file));
+}
+
+static int sums_unmap(sqlite3_file *file, int remove)
+{
+    return real_file(file)->pMethods->xShmUnmap(real_file(file), remove);
+}
+
+/* Version 2 has shared memory for the write-ahead log, but no mapped pages, which would be read
+ * without a comparison. */
+static const sqlite3_io_methods sums_methods = {
+    .iVersion = 2,
+    .xClose = sums_close,
+    .xRead = sums_read,
+    .xWrite = sums_write,
+    .xTruncate = sums_truncate,
+    .xSync = sums_sync,
+    .xFileSize = sums_size,
+    .xLock = sums_lock,
+    .xUnlock = sums_unlock,
+    .xCheckReservedLock = sums_is_reserved,
+    .xFileControl = sums_control,
+    .xSectorSize = sums_sector,
+    .xDeviceCharacteristics = sums_properties,
+    .xShmMap = sums_map,
+    .xShmLock = sums_shared_lock,
+    .xShmBarrier = sums_barrier,
+    .xShmUnmap = sums_unmap,
+};
+
+static int sums_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, int flags,
+                     int *ret_flags)
+{
+    (void)vfs;
+    if (!(flags & SQLITE_OPEN_MAIN_DB)) /* Logs and temporary files have no checksums. */
+        return real_vfs->xOpen(real_vfs, name, file, flags, ret_flags);
+    struct summed_file *f = (struct summed_file *)file;
+    sqlite3_file *real = real_file(file);
+    f->state = SUMS_UNKNOWN;
+    f->base.pMethods = NULL;
+    real->pMethods = NULL;
+    int code = real_vfs->xOpen(real_vfs, name, real, flags, ret_flags);
+    if (real->pMethods)
+        f->base.pMethods = &sums_methods;
+    return code;
+}
+
+static int registered = SQLITE_ERROR; /* Result of the registration. */
+
+static void register_once(void)
+{
+    static sqlite3_vfs vfs;
+
+    if (sqlite3_initialize() || !(real_vfs = sqlite3_vfs_find(NULL)))
+        return;
+    vfs = *real_vfs; /* Names, time, random numbers and sleep are those of the default. */
+    vfs.zName = HM_SUMS_VFS;
+    vfs.pNext = NULL;
+    vfs.szOsFile = real_vfs->szOsFile + (int)sizeof(struct summed_file);
+    vfs.xOpen = sums_open;
+    registered = sqlite3_vfs_register(&vfs, 0);
+}
+
+int hm__sums_register(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    pthread_once(&once, register_once);
+    return registered;
+}
+
+static int find_empty(void *ret_empty, int count, char **values, char **names)
+{
+    (void)names;
+    if (count == 1 && values[0])
+        *(bool *)ret_empty = strcmp(values[0], "0") == 0;
+    return 0;
+}
+
+int hm__sums_begin(sqlite3 *db)
+{
+#ifdef SQLITE_FCNTL_RESERVE_BYTES
+    char sql[64];
+    bool empty = false;
+    int reserved = SUM_BYTES;
+
+    int code = sqlite3_exec(db, "PRAGMA page_count", find_empty, &empty, NULL);
+    if (code || !empty)
+        return code;
+    code = sqlite3_file_control(db, "main", SQLITE_FCNTL_RESERVE_BYTES, &reserved);
+    snprintf(sql, sizeof(sql), "PRAGMA page_size=%d; PRAGMA application_id=%d", SUMS_PAGE,
+             APPLICATION);
+    return code ? code : sqlite3_exec(db, sql, NULL, NULL, NULL);
+#else
+    (void)db;
+    return SQLITE_OK;
+#endif
+}
