@@ -95,7 +95,7 @@ check "more time continues it" bash -c "howmany steer --command './toy.sh {n} {a
 cat >late.sh <<'END'
 #!/usr/bin/env bash
 echo start >>starts
-[ "$(wc -l <starts)" -gt 3 ] || exec sleep 1000
+[ "$(wc -l <starts)" -gt 3 ] || exec sleep 60
 exec ./toy.sh "$@"
 END
 chmod +x late.sh

@@ -142,9 +142,99 @@ static void wrong_tokens_are_limited(void **state)
     token_limit_free(limit);
 }
 
+/* Returns the status with which a request is refused because of its token; 0 if it is not. */
+static int refusal_of(struct api *api, const char *method, const char *path,
+                      const char *authorization)
+{
+    struct http_request r = post_request(path, "", "{}");
+    struct http_response response = {0};
+
+    r.method = method;
+    r.host = "localhost";
+    r.authorization = authorization;
+    bool refused = !api_admit(api, &r, &response);
+    /* The token of a request without a body is checked when the request is complete. */
+    if (!refused)
+        refused = api_quick(api, &r, &response) == HTTP_ANSWERED &&
+                  (response.status == 401 || response.status == 403);
+    int status = refused ? response.status : 0;
+    release_response(&response);
+    return status;
+}
+
+/* The path of a route, with a name for each {part}. */
+static void fill_path(const char *pattern, char path[128])
+{
+    size_t length = 0;
+
+    for (const char *at = pattern; *at && length + 8 < 128; at++)
+        if (*at == '{') {
+            length += (size_t)snprintf(path + length, 128 - length, "machines");
+            at += strcspn(at, "}");
+        } else
+            path[length++] = *at;
+    path[length] = '\0';
+}
+
+/*
+ * Every route with every kind of token. Only the health checks and the page need none, and only
+ * adding runs needs the scope write; HEAD needs what GET needs.
+ */
+static void every_route_needs_its_scope(void **state)
+{
+    enum { NONE, UNKNOWN, READ, WRITE, BOTH, KINDS };
+    static const char *const scopes[KINDS] = {
+        [READ] = "read", [WRITE] = "write", [BOTH] = "read,write"};
+    static const char *const open_paths[] = {"/healthz", "/readyz", "/", "/assets/{name}"};
+    char sent[KINDS][2 * TOKEN_TEXT] = {"", "Bearer unknown"}, lines[8 * TOKEN_TEXT] = "";
+    struct hm_catalog *catalog = NULL;
+    struct tokens *tokens = NULL;
+    size_t count, open_count = 0, writing = 0;
+
+    (void)state;
+    for (int k = READ; k < KINDS; k++) {
+        char token[TOKEN_TEXT], hash[TOKEN_TEXT];
+        assert_int_equal(tokens_make(token, hash, NULL), 0);
+        snprintf(sent[k], sizeof(sent[k]), "Bearer %s", token);
+        snprintf(lines + strlen(lines), sizeof(lines) - strlen(lines), "%s %s\n", hash, scopes[k]);
+    }
+    assert_int_equal(tokens_parse(lines, strlen(lines), "tokens", &tokens, NULL), 0);
+    assert_int_equal(hm_catalog_new(&catalog, NULL), 0);
+    struct api *api = api_new(
+        &(struct api_settings){.catalog = catalog, .tokens = tokens, .cache_bytes = 1 << 20}, NULL);
+    assert_non_null(api);
+    const struct api_route *routes = api_routes(&count);
+    assert_true(count >= 20);
+    for (size_t i = 0; i < count; i++) {
+        bool open = false, writes = strcmp(routes[i].method, "GET") != 0 &&
+                                    strcmp(routes[i].path, "/v1/runs") == 0;
+        char path[128];
+        for (size_t k = 0; k < 4; k++)
+            open = open || strcmp(routes[i].path, open_paths[k]) == 0;
+        fill_path(routes[i].path, path);
+        open_count += open;
+        writing += writes;
+        for (int k = 0; k < KINDS; k++) {
+            bool allowed = open || k == BOTH || k == (writes ? WRITE : READ);
+            int wanted = allowed ? 0 : k == NONE || k == UNKNOWN ? 401 : 403;
+            if (refusal_of(api, routes[i].method, path, sent[k]) != wanted)
+                fail_msg("%s %s with token %d is not refused by %d", routes[i].method, path, k,
+                         wanted);
+            if (strcmp(routes[i].method, "GET") == 0)
+                assert_int_equal(refusal_of(api, "HEAD", path, sent[k]), wanted);
+        }
+    }
+    assert_int_equal(open_count, 4);
+    assert_int_equal(writing, 1);
+    api_free(api);
+    hm_catalog_free(catalog);
+    tokens_free(tokens);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_route_needs_its_scope),
         cmocka_unit_test(cached_responses_keep_their_type),
         cmocka_unit_test(the_cache_distinguishes_requests),
         cmocka_unit_test(wrong_tokens_are_limited),

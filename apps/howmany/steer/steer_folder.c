@@ -314,10 +314,9 @@ static void write_points(struct piece_run *r)
  */
 static double separate_startup(struct piece_run *r)
 {
-    struct steer_point *first = &r->line->points[r->line->count - r->points];
-
     if (r->points < 2 || r->times_reported)
         return NAN;
+    struct steer_point *first = &r->line->points[r->line->count - r->points];
     double longer = first[0].seconds - first[1].seconds;
     first[0].seconds = fmin(first[0].seconds, first[1].seconds);
     return fmax(longer, 0);
