@@ -360,8 +360,28 @@ static void try_hint(struct hm_large_answer *a, const struct hm_large_machine *m
 }
 
 /*
+ * Adds a hint that changes several settings, if no single change makes the job fit: sharding,
+ * recomputation and micro-batch together, then the whole layout, then also more workers.
+ */
+static void add_wider_hint(struct hm_large_answer *a, const struct hm_large_machine *m,
+                           const struct hm_large_job *job, double n)
+{
+    /* More than this many times the workers is no useful advice. */
+    static const double TIMES_MOST = 64;
+    struct hm_large_job changed = *job;
+    struct hm_layout *l = &changed.layout;
+
+    l->zero = l->micro_batch = changed.accumulation = NAN;
+    l->recompute = HM_RECOMPUTES;
+    try_hint(a, m, &changed, "zero, mb, recompute", n);
+    l->tensor = l->pipeline = l->interleave = l->context = l->expert = l->data = NAN;
+    for (double times = 1; a->hint_count == 0 && times <= TIMES_MOST; times *= 2)
+        try_hint(a, m, &changed, "parallel: auto", times * n);
+}
+
+/*
  * If the recommended layout does not fit in memory, adds the single changes that make it fit,
- * fastest first.
+ * fastest first, or a change of several settings if no single one suffices.
  */
 static void add_hints(struct hm_large_answer *a, const struct hm_large_machine *machines,
                       const struct hm_large_job *job)
@@ -401,6 +421,8 @@ static void add_hints(struct hm_large_answer *a, const struct hm_large_machine *
     if (!job->work.shard_gradients && (isnan(job->layout.zero) || job->layout.zero == 2))
         try_hint(a, m, &changed, "shard_gradients", best->n);
     try_hint(a, m, job, "twice the workers", 2 * best->n);
+    if (a->hint_count == 0)
+        add_wider_hint(a, m, job, best->n);
 }
 
 static void add_points(struct hm_large_answer *a, const struct hm_large_machine *m, int index,

@@ -8,6 +8,8 @@
 
 #include <math.h>
 
+#include "names.h"
+
 static const char LLAMA[] = "network: llama-3.1-405b\nsequence: 8192\nbatch: 2048 sequences\n"
                             "cluster: {machine: h100-sxm, accelerators: 8, max_nodes: 2048}\n";
 static const char DEEPSEEK[] = "network: deepseek-v3\nsequence: 4096\nbatch: 15360 sequences\n"
@@ -297,6 +299,54 @@ static void recomputed_norms_are_not_kept(void **state)
     }
 }
 
+/* Advice is given also if no single change makes a job fit, and a plan with the advised layout fits
+ * and takes the time that was said. */
+static void advice_makes_jobs_fit(void **state)
+{
+    static const char start[] = "network: llama-3-70b\nsequence: 8192\nbatch: 512 sequences\n"
+                                "cluster: {machine: p5.48xlarge, max_nodes: 64}\n";
+    static const struct {
+        const char *more, *what;
+        double n;
+    } cases[] = {
+        {"parallel: {tensor: 8, pipeline: 1, zero: 0, recompute: none}\n", "zero", 64},
+        {"parallel: {tensor: 8, pipeline: 1, zero: 0, micro_batch: 8, recompute: none}\n",
+         "zero, mb, recompute", 64},
+        {"parallel: {tensor: 2, pipeline: 1, zero: 0, micro_batch: 4, recompute: none}\n",
+         "zero, mb, recompute", 64},
+        {"parallel: {tensor: 1, pipeline: 1, zero: 0, micro_batch: 4, recompute: none}\n",
+         "parallel: auto", 1},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct hm_large_answer *a = plan_of(start, cases[i].more, cases[i].n), *other;
+        char text[300];
+        bool found = false;
+        assert_true(!a->points[0].fits && a->hint_count > 0);
+        for (size_t k = 0; k < a->hint_count; k++) {
+            const struct hm_large_choice *c = &a->hints[k].choice;
+            const struct hm_layout *l = &c->layout;
+            found |= strcmp(a->hints[k].what, cases[i].what) == 0;
+            assert_true(k == 0 || c->step.time_s >= a->hints[k - 1].choice.step.time_s);
+            snprintf(text, sizeof(text),
+                     "parallel: {tensor: %.0f, pipeline: %.0f, interleave: %.0f, zero: %.0f, "
+                     "shard_within: %s, recompute: %s, micro_batch: %.0f, offload: %s}\n",
+                     l->tensor, l->pipeline, l->interleave, l->zero,
+                     l->shard_in_node ? "node" : "all", hm__recompute_names[l->recompute],
+                     l->micro_batch, hm__offload_names[l->offload]);
+            if (strcmp(a->hints[k].what, "shard_gradients") == 0)
+                continue;
+            other = plan_of(start, text, c->n);
+            assert_true(other->points[0].fits);
+            assert_near(other->points[0].step.time_s, c->step.time_s, 1e-9);
+            hm__large_answer_free(other);
+        }
+        assert_true(found);
+        hm__large_answer_free(a);
+    }
+}
+
 /* Sections of DeepSpeed, torchtitan and Hugging Face are read as these programs mean them. */
 static void files_of_frameworks_are_read(void **state)
 {
@@ -347,6 +397,7 @@ int main(void)
         cmocka_unit_test(messages_to_experts_overlap),
         cmocka_unit_test(shares_add_up),
         cmocka_unit_test(recomputed_norms_are_not_kept),
+        cmocka_unit_test(advice_makes_jobs_fit),
         cmocka_unit_test(files_of_frameworks_are_read),
     };
 

@@ -99,9 +99,11 @@ static void one_row_corrects_the_others(void **state)
         /* On Hopper devices, the errors of layouts are larger than the error that they have in
          * common. */
         assert_true(e->width_after < (g == HM_GROUP_HOPPER ? .999 : .95) * e->width_before);
-        /* Two standard errors of a share of 95 % are allowed above it. */
-        assert_true(e->inside > .85 * count &&
-                    e->inside < .95 * count + 2 * sqrt(.95 * .05 * count));
+        /* The aim is 85 to 95 %. Only Blackwell may exceed it, by one standard error of a share of
+         * 95 %: its 161 pairs are of a few networks of one source, so they are far from
+         * independent, and 96 % of them are within the error of 95 %. */
+        double more = g == HM_GROUP_BLACKWELL ? sqrt(.95 * .05 * count) : 0;
+        assert_true(e->inside > .85 * count && e->inside < .95 * count + more);
     }
     hm__large_rows_free(rows);
     free(devices);
