@@ -117,7 +117,7 @@ rounds() { # N: a round of 5 local passes, with an all-reduce of the models, tak
   local seconds flop
   simulate -p squares -a fedavg -d dense:64x20000 -b 64 --passes 5 --scheme ring -i 2 -n "$1" >trace || return 1
   read -r seconds flop < <(jq -r 'select(.iteration == 2) | "\(.seconds) \(.flop)"' trace)
-  { echo "compute: $flop / 5 flop / flops / n"; echo "communicate: [{bytes: 160008 B, scheme: ring, times: 1/5}]"; echo "cluster:"; grep -v '^#' "$study" | sed 's/^/  /'; } >job.yaml
+  { echo "compute: $flop flop / 5 / flops / n"; echo "communicate: [{bytes: 160008 B, scheme: ring, times: 0.2}]"; echo "cluster:"; grep -v '^#' "$study" | sed 's/^/  /'; } >job.yaml
   howmany plan job.yaml --json --max-n 64 | jq -e --argjson n "$1" --argjson is "$seconds" '
     .curve[] | select(.n == $n) | $is / (5 * .time_s) | . > 0.98 and . < 1.02'
 }

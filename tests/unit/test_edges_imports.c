@@ -285,6 +285,21 @@ static void writes(struct hm_request *request, const char *path, const char *tex
     hm_reply_free(reply);
 }
 
+/* Logs without a network do not make a job. */
+static void folders_without_a_job_are_refused(void **state)
+{
+    struct hm_request *request = new_request("plan");
+    struct hm_reply *reply = NULL;
+    struct hm_err err = {0};
+
+    (void)state;
+    set(request, "job", folder);
+    assert_int_equal(hm_request_run(request, local(), &reply, &err), HM_E_TYPE);
+    assert_string_equal(err.message, "no file of the folder gives a network or a job");
+    assert_string_equal(err.source, folder);
+    hm_request_free(request);
+}
+
 static struct hm_request *import_files(const char *first, const char *second, const char *to,
                                        const char *output)
 {
@@ -448,6 +463,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(imports_are_shown_as_text),
         cmocka_unit_test(logs_without_rows_miss_nothing),
+        cmocka_unit_test(folders_without_a_job_are_refused),
         cmocka_unit_test(hostfiles_are_clusters),
         cmocka_unit_test(imports_are_shown_as_json),
         cmocka_unit_test(tables_have_texts),

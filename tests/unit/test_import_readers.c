@@ -434,6 +434,18 @@ static void numbers_of_python(void **state)
     }
 }
 
+/* Names of variables may have one letter. */
+static void expressions_have_short_names(void **state)
+{
+    (void)state;
+    READS("#!/bin/bash\nT=2\nP=$(( T * 2 ))\nB=$(( P * 8 + T ))\n"
+          "torchrun --nnodes=1 --nproc_per_node 8 pretrain_gpt.py --num-layers 8 --hidden-size 64 "
+          "--num-attention-heads 4 --seq-length 128 --tensor-model-parallel-size $T "
+          "--pipeline-model-parallel-size $P --global-batch-size $B\n",
+          {"format", .text = "megatron-args"}, {"facts.tensor", 2, NULL},
+          {"facts.pipeline", 4, NULL}, {"facts.batch", 34, NULL});
+}
+
 /* The key of a task is recognised at the beginning of a line, also after other places. */
 static void keys_begin_lines(void **state)
 {
@@ -480,6 +492,7 @@ int main(void)
         cmocka_unit_test(shapes_of_keras_layers),
         cmocka_unit_test(calls_without_a_name),
         cmocka_unit_test(numbers_of_python),
+        cmocka_unit_test(expressions_have_short_names),
         cmocka_unit_test(keys_begin_lines),
         cmocka_unit_test(lines_may_have_many_words),
         cmocka_unit_test(trainer_states),

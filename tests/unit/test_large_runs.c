@@ -163,6 +163,38 @@ static void factors_are_found_again(void **state)
     hm__large_rows_free(rows);
 }
 
+/* Only the first 64 measured steps are used; the 65th takes a hundred times as long. */
+static void at_most_64_steps_are_used(void **state)
+{
+    struct hm_large_measured measured[HM_LARGE_MEASURED_MOST + 1];
+    struct hm_job *job = large_job("network: llama-3-8b\nsequence: 8192\nbatch: 512\n", "");
+    const struct hm_layout layout = {.tensor = 2,
+                                     .pipeline = 1,
+                                     .interleave = 1,
+                                     .context = 1,
+                                     .expert = 1,
+                                     .data = 4,
+                                     .micro_batch = 1};
+    struct hm_large_correction some, more;
+    struct hm_large_device device;
+
+    (void)state;
+    device_named("h100-sxm", &device);
+    const struct hm_large_case x = {&device, &job->large->work, hm__large_fitted(), NULL};
+    for (size_t i = 0; i <= HM_LARGE_MEASURED_MOST; i++)
+        measured[i] = (struct hm_large_measured){.layout = layout,
+                                                 .n = 8,
+                                                 .batch = 512,
+                                                 .sequence = 8192,
+                                                 .time_s = i < HM_LARGE_MEASURED_MOST ? 60 : 6000};
+    hm__large_correct(&x, measured, HM_LARGE_MEASURED_MOST, &some);
+    hm__large_correct(&x, measured, HM_LARGE_MEASURED_MOST + 1, &more);
+    assert_true(some.compute == more.compute && some.host == more.host);
+    hm__large_correct(&x, measured + 1, HM_LARGE_MEASURED_MOST, &more);
+    assert_true(some.compute != more.compute || some.host != more.host);
+    hm_job_free(job);
+}
+
 /* A plan with a run of the same layout must be near the run. */
 static void a_plan_follows_its_run(void **state)
 {
@@ -223,6 +255,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_row_corrects_the_others),
         cmocka_unit_test(factors_are_found_again),
+        cmocka_unit_test(at_most_64_steps_are_used),
         cmocka_unit_test(a_plan_follows_its_run),
     };
 

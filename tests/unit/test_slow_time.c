@@ -205,6 +205,25 @@ static void failed_allocations_are_reported(void **state)
     }
 }
 
+/* If only one allocation fails, this is reported too. */
+static void single_failed_allocations_are_reported(void **state)
+{
+    static const double speeds[] = {1, 0.5, 1, 0.25};
+    const struct hm_slowness s = {
+        .speeds = speeds, .speed_count = 4, .chance = 0.1, .factor = 3, .spread = 0.2};
+    bool failed = true;
+
+    (void)state;
+    for (long after = 0; failed; after++) {
+        struct hm_slow *slow = NULL;
+        hm__alloc_fail_once(after);
+        int rc = hm__slow_new(&s, &slow, NULL);
+        failed = hm__alloc_fail_after(-1) < 0;
+        assert_int_equal(rc, failed ? HM_E_NOMEM : 0);
+        hm__slow_free(rc == 0 ? slow : NULL);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -215,6 +234,7 @@ int main(void)
         cmocka_unit_test(many_speeds),
         cmocka_unit_test(more_workers_take_longer),
         cmocka_unit_test(failed_allocations_are_reported),
+        cmocka_unit_test(single_failed_allocations_are_reported),
         cmocka_unit_test(fixed_speeds_are_exact),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
