@@ -7,6 +7,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "err.h"
 #include "format.h"
@@ -57,7 +58,11 @@ static int emit_refuse(struct hm_err *err, const char *format, const char *key, 
                        const char *instead)
 {
     hm__fail(err, HM_E_CONFLICT, "the format %s %s", format, reason);
-    hm__err_hint(err, "in parallel, %s: %s", key, instead);
+    /* Some advice repeats the key, because it has other keys too. */
+    if (strncmp(instead, key, strlen(key)) == 0)
+        hm__err_hint(err, "in parallel, write %s", instead);
+    else
+        hm__err_hint(err, "in parallel, %s: %s", key, instead);
     hm__err_field(err, "emit");
     return HM_E_CONFLICT;
 }
@@ -449,6 +454,8 @@ static void emit_accelerate_fsdp(const struct emitter *e)
                   "  fsdp_activation_checkpointing: %s\n",
                   l->zero == 3 ? "true" : "false",
                   l->recompute == HM_RECOMPUTE_FULL ? "true" : "false");
+    if (l->offload == HM_OFFLOAD_ALL)
+        hm__text_add(e->out, "  fsdp_offload_params: true\n");
     if (l->tensor * l->context * replicas > 1)
         hm__text_addf(e->out,
                       "parallelism_config:\n  parallelism_config_dp_replicate_size: %.0f\n"
@@ -472,6 +479,11 @@ static int emit_accelerate(const struct emitter *e, struct hm_err *err)
                            "shards the gradients or more when it is combined with tensor or "
                            "context parallelism",
                            "zero: 2 or zero: 3, or tensor: 1");
+    if (fsdp && l->offload == HM_OFFLOAD_OPTIMIZER)
+        return emit_refuse(err, "accelerate", "offload",
+                           "offloads weights too when it is combined with tensor or context "
+                           "parallelism",
+                           "use all or none, or tensor: 1");
     if (l->recompute != HM_RECOMPUTE_NONE && l->recompute != HM_RECOMPUTE_FULL)
         return emit_refuse(err, "accelerate", "recompute", "recomputes all layers or none",
                            "use none or full");

@@ -334,6 +334,12 @@ static void launchers_say_the_processes(void **state)
     assert_non_null(strstr(file, "  offload_optimizer_device: cpu\n"));
     hm_text_free(file);
     planned_release(&p);
+    p = plan_of(DENSE, "parallel: {zero: 3, tp: 8, pp: 1, offload: all, recompute: full}\n", 64);
+    file = emitted(&p, HM_EMIT_ACCELERATE);
+    assert_non_null(strstr(file, "distributed_type: FSDP\n"));
+    assert_non_null(strstr(file, "  fsdp_offload_params: true\n"));
+    hm_text_free(file);
+    planned_release(&p);
 }
 
 static void what_a_format_lacks_is_refused(void **state)
@@ -353,6 +359,8 @@ static void what_a_format_lacks_is_refused(void **state)
          "parallel: {pp: 1, zero: 3, tp: 1, recompute: selective-layer}\n", "none or full"},
         {HM_EMIT_ACCELERATE, DENSE, "parallel: {pp: 1, zero: 3, recompute: selective-layer}\n",
          "none or full"},
+        {HM_EMIT_ACCELERATE, DENSE, "parallel: {pp: 1, tp: 8, zero: 3, offload: optimizer}\n",
+         "all or none"},
         {HM_EMIT_MEGATRON, DENSE, "parallel: {recompute: norm+act}\n", "selective-layer or full"},
         {HM_EMIT_MEGATRON, DENSE, "parallel: {recompute: selective-op}\n",
          "selective, selective-layer or full"},
@@ -370,6 +378,9 @@ static void what_a_format_lacks_is_refused(void **state)
         assert_null(text);
         assert_string_equal(err.field, "emit");
         assert_non_null(strstr(err.hint, cases[i].hint));
+        /* A key is not written twice. */
+        assert_null(strstr(err.hint, "pipeline: pipeline"));
+        assert_null(strstr(err.hint, "zero: zero"));
         planned_release(&p);
     }
 }
