@@ -218,14 +218,16 @@ static void try_zero(struct search *s, struct hm_large_tops *tops, struct hm_lay
  */
 static struct options chunk_options(const struct search *s, const struct hm_layout *l)
 {
+    /* In a small network, embedding and head are not worth a chunk of their own: at most this share
+     * of the layers may be missing. */
+    static const double MISSING_MOST = 1 / 16.;
     const double given = s->given->layout.interleave, layers = s->x->work->network->layers;
     const double batches = hm__layout_micro_batches(l, s->x->work->batch), p = l->pipeline;
     struct options o = {0};
 
     add_option(&o, isnan(given) ? 1 : given);
     for (double v = 2; isnan(given) && p > 1 && fmod(batches, p) == 0 && v <= CHUNKS_MOST; v++)
-        if (p * v <= layers + HM_LAYERS_WEIGHED &&
-            hm__layout_missing(layers, p * v) <= HM_LAYERS_WEIGHED)
+        if (hm__layout_missing(layers, p * v) <= fmin(HM_LAYERS_WEIGHED, MISSING_MOST * layers))
             add_option(&o, v);
     return o;
 }

@@ -140,18 +140,13 @@ static void emit_megatron_network(const struct emitter *e)
 
 /*
  * Appends the chunks of a pipeline whose layers do not divide evenly, in the notation of Megatron:
- * E is the embedding, t a layer and L the output head. The last chunks have one layer less until
- * the number of layers is right; the first of them is the first chunk, which has the embedding.
+ * E is the embedding, t a layer and L the output head.
  */
-static void emit_megatron_chunks(const struct emitter *e, double chunks, double missing)
+static void emit_megatron_chunks(const struct emitter *e, double chunks)
 {
-    double most = ceil(e->job->network.layers / chunks),
-           short_at_end = missing > 1 ? missing - 1 : 1;
-
     hm__text_addf(e->out, "--%s ", "pipeline-model-parallel-layout");
     for (double i = 0; i < chunks; i++) {
-        bool is_short = i >= chunks - short_at_end || (i == 0 && missing > 1);
-        double layers = most - is_short;
+        double layers = hm__layout_chunk_layers(&e->choice->layout, e->job->network.layers, i);
         hm__text_add(e->out, i == 0 ? "E" : "|");
         if (layers >= 1)
             hm__text_addf(e->out, layers > 1 ? "t*%.0f" : "t", layers);
@@ -179,7 +174,7 @@ static void emit_megatron_pipeline(const struct emitter *e)
         add_word(e, "account-for-embedding-in-pipeline-split", true);
         add_word(e, "account-for-loss-in-pipeline-split", true);
     } else if (missing > 0 && l->interleave > 1) {
-        emit_megatron_chunks(e, chunks, missing);
+        emit_megatron_chunks(e, chunks);
     } else if (missing > 0) {
         add_flag(e, "decoder-last-pipeline-num-layers",
                  layers - (l->pipeline - 1) * ceil(layers / l->pipeline));
@@ -507,13 +502,27 @@ static int emit_accelerate(const struct emitter *e, struct hm_err *err)
     return 0;
 }
 
+/*
+ * Returns the number of workers on one host, which one launcher starts. A domain of many GPUs, such
+ * as that of a GB200 NVL72, consists of hosts with 4 GPUs each.
+ */
+static double host_workers(const struct emitter *e)
+{
+    static const double HOST_MOST = 16, DOMAIN_HOST = 4;
+    const double each = fmin(e->per_node, e->choice->n);
+
+    return each > HOST_MOST && fmod(each, DOMAIN_HOST) == 0 ? DOMAIN_HOST : each;
+}
+
 static int emit_torchrun(const struct emitter *e, struct hm_err *err)
 {
+    const double each = host_workers(e);
+
     (void)err;
     hm__text_addf(e->out,
                   "torchrun --%s %.0f --%s %.0f --%s c10d --%s \"$HEAD_NODE:29500\" train.py\n",
-                  "nnodes", e->choice->nodes, "nproc-per-node", fmin(e->per_node, e->choice->n),
-                  "rdzv-backend", "rdzv-endpoint");
+                  "nnodes", ceil(e->choice->n / each), "nproc-per-node", each, "rdzv-backend",
+                  "rdzv-endpoint");
     return 0;
 }
 
@@ -522,9 +531,9 @@ static int emit_sbatch(const struct emitter *e, struct hm_err *err)
     const struct {
         const char *name;
         double value;
-    } lines[] = {{"nodes", e->choice->nodes},
+    } lines[] = {{"nodes", ceil(e->choice->n / host_workers(e))},
                  {"ntasks-per-node", 1},
-                 {"gpus-per-node", fmin(e->per_node, e->choice->n)}};
+                 {"gpus-per-node", host_workers(e)}};
 
     hm__text_add(e->out, "#!/bin/bash\n");
     for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)

@@ -45,13 +45,18 @@ static void add_range(struct hm_text *out, double first, double last)
  */
 static void add_layers(struct hm_text *out, const struct hm_layout *l, double layers, double stage)
 {
-    double size = ceil(layers / (l->pipeline * l->interleave));
+    const char *before = "";
+    double first = 0;
 
-    for (double chunk = 0; chunk < l->interleave; chunk++) {
-        double first = (chunk * l->pipeline + stage) * size;
-        double last = fmin(layers, first + size) - 1;
-        if (first <= last)
-            hm__text_addf(out, "%s%.0f-%.0f", chunk > 0 ? " " : "", first, last);
+    for (double chunk = 0; chunk < l->pipeline * l->interleave; chunk++) {
+        double count = hm__layout_chunk_layers(l, layers, chunk);
+        if (fmod(chunk, l->pipeline) == stage && count > 0) {
+            hm__text_addf(out, "%s%.0f", before, first);
+            if (count > 1)
+                hm__text_addf(out, "-%.0f", first + count - 1);
+            before = " ";
+        }
+        first += count;
     }
 }
 

@@ -98,6 +98,18 @@ double hm__layout_missing(double layers, double chunks)
     return ceil(layers / chunks) * chunks - layers;
 }
 
+double hm__layout_chunk_layers(const struct hm_layout *layout, double layers, double index)
+{
+    const double chunks = layout->pipeline * layout->interleave, most = ceil(layers / chunks);
+    const double missing = hm__layout_missing(layers, chunks);
+    const bool weighed = missing == 2 || (missing <= HM_LAYERS_WEIGHED && layout->interleave > 1);
+
+    if (!weighed)
+        return fmax(0, fmin(most, layers - index * most));
+    const double short_at_end = missing > 1 ? missing - 1 : missing;
+    return most - (index >= chunks - short_at_end || (index == 0 && missing > 1) ? 1 : 0);
+}
+
 int hm__layout_check(const struct hm_layout *x, const struct hm_large_work *work,
                      struct hm_err *err)
 {

@@ -100,4 +100,10 @@ int hm__layout_check(const struct hm_layout *layout, const struct hm_large_work 
 enum { HM_LAYERS_WEIGHED = 3 };
 /* Returns the number of layers that are missing for `chunks` chunks of equal size. */
 double hm__layout_missing(double layers, double chunks);
+/*
+ * Returns the number of layers in chunk `index` of a pipeline. Chunks have equal numbers of layers.
+ * If a few layers are missing, the embedding takes the place of one in the first chunk, and the
+ * output head takes the places of the others at the end; otherwise the last chunks have fewer.
+ */
+double hm__layout_chunk_layers(const struct hm_layout *layout, double layers, double index);
 #endif

@@ -54,6 +54,14 @@ static void uneven_pipelines_are_interleaved(void **state)
     a = plan_of(LLAMA, "parallel: {tensor: 8, pipeline: 16}\ntokens: 15.6T\n", 16384);
     assert_true(a->outlook.loss > 1.5 && a->outlook.loss < 2.1);
     hm__large_answer_free(a);
+    /* Four layers are not shared by six chunks, two of which would have none. */
+    a = plan_of(
+        "network: {kind: transformer, layers: 4, hidden: 8192, heads: 64, vocabulary: 32000}\n"
+        "sequence: 2048\nbatch: 64 sequences\n"
+        "cluster: {machine: h100-sxm, accelerators: 8, max_nodes: 1}\n",
+        "parallel: {tensor: 1, pipeline: 2, data: 4, micro_batch: 1}\n", 8);
+    assert_true(a->points[0].layout.interleave <= 2);
+    hm__large_answer_free(a);
     /* The stages of 96 layers are even; 24 micro-batches are no multiple of 16 stages. */
     a = plan_of("network: gpt-3-175b\nsequence: 2048\nbatch: 192 sequences\n"
                 "cluster: {machine: h100-sxm, accelerators: 8, max_nodes: 64}\n",

@@ -274,7 +274,23 @@ static void uneven_chunks_are_accepted(void **state)
     assert_true(line_value(file, "pipeline_parallel_last_stage_less_layers") == 1);
     hm_text_free(flags);
     hm_text_free(file);
+    /* The first chunk has only the embedding, so the first layer of stage 0 is the one of its
+     * second chunk, after the 15 chunks of the other stages. */
+    assert_int_equal(hm__large_explain(p.answer, &file, NULL), 0);
+    assert_non_null(strstr(file, "  15 31 47 63 79 95 111\n"));
+    hm_text_free(file);
     planned_release(&p);
+    static const struct hm_layout layouts[] = {
+        {.pipeline = 16, .interleave = 8}, {.pipeline = 16, .interleave = 4},
+        {.pipeline = 16, .interleave = 1}, {.pipeline = 9, .interleave = 1},
+        {.pipeline = 10, .interleave = 1}, {.pipeline = 5, .interleave = 5}};
+    for (size_t i = 0; i < sizeof(layouts) / sizeof(layouts[0]); i++)
+        for (double layers = 61; layers <= 128; layers += layers < 126 ? 13 : 1) {
+            double all = 0;
+            for (double k = 0; k < layouts[i].pipeline * layouts[i].interleave; k++)
+                all += hm__layout_chunk_layers(&layouts[i], layers, k);
+            assert_true(all == layers);
+        }
     p = plan_of(EXPERTS, "parallel: {pp: 16, vpp: 2, ep: 8, tp: 1, recompute: norm+act}\n", 1024);
     flags = emitted(&p, HM_EMIT_MEGATRON);
     const char *chunk = strstr(flags, name);
@@ -325,6 +341,16 @@ static void launchers_say_the_processes(void **state)
     assert_non_null(strstr(file, "#SBATCH --nodes=8\n"));
     assert_non_null(strstr(file, "#SBATCH --gpus-per-node=8\n"));
     assert_non_null(strstr(file, "torchrun --nnodes 8 --nproc-per-node 8 "));
+    hm_text_free(file);
+    planned_release(&p);
+    /* The 72 GPUs of a domain are on 18 hosts. */
+    p = plan_of("network: llama-3-70b\nsequence: 8192\nbatch: 576\n"
+                "cluster: {machine: gb200-nvl72, max_nodes: 2}\n",
+                "", 144);
+    file = emitted(&p, HM_EMIT_SBATCH);
+    assert_non_null(strstr(file, "#SBATCH --nodes=36\n"));
+    assert_non_null(strstr(file, "#SBATCH --gpus-per-node=4\n"));
+    assert_non_null(strstr(file, "torchrun --nnodes 36 --nproc-per-node 4 "));
     hm_text_free(file);
     planned_release(&p);
     p = plan_of(DENSE, "parallel: {zero: 2, tp: 1, offload: optimizer, recompute: full}\n", 256);
