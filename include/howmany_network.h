@@ -105,6 +105,8 @@ struct hm_layer {
     bool has_shortcut;    /* residual: true if the last child is the shortcut branch. */
     bool core;            /* attention: true for the scores and the weighted sum alone, without
                              projections. */
+    bool scores;          /* attention: true if the scores are written to memory, as before fused
+                             kernels. */
     struct hm_shape view; /* view: shape of the values that the next layer reads. */
 };
 

@@ -73,9 +73,25 @@ static int group_count;
 enum { CHOOSE_ALL, CHOOSE_MESSAGES, CHOOSE_OVERLAP, CHOOSE_STEPS };
 static int choosing;
 
+/* Whether a constant was measured on single kernels of an H200 (tools/measure/host-costs.py), so
+ * that whole steps do not choose it. */
+static bool constant_measured(const char *name)
+{
+    static const char *const prefixes[] = {"norm_",      "depth_",     "pool_",
+                                           "layout",     "bias_add",   "gemm_align",
+                                           "update_sgd", "layer_norm", "flash"};
+
+    for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
+        if (strncmp(name, prefixes[i], strlen(prefixes[i])) == 0)
+            return true;
+    return false;
+}
+
 static bool constant_chosen(size_t i)
 {
     const char *name = constants[i].name;
+    if (constant_measured(name))
+        return false;
     bool overlap = strcmp(name, "contention") == 0 || strcmp(name, "jitter") == 0 ||
                    strcmp(name, "coll_nodes") == 0;
     bool message = !overlap && strncmp(name, "coll_", 5) == 0;

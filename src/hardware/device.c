@@ -155,7 +155,9 @@ bool hm__device_init(struct hm_device *d, const struct hm_node *node, enum hm_ma
                             .conv_speed = 1,
                             .k = k};
     double speed = node_clock(node) / (CLOCK_GHZ * 1e9);
-    d->slow_bytes = 1e9 * node->processors * (speed > 0 ? fmin(fmax(speed, 0.4), 1.5) : 1);
+    d->slow_values = node->processors > CORES_MOST
+                         ? 1e9 * node->processors * (speed > 0 ? fmin(fmax(speed, 0.4), 1.5) : 1)
+                         : INFINITY;
     device_set_measured(d, &node->measured);
     return !cpu || hm__cpu_init(&d->cpu, node, rate, d->value_bytes, k->cpu);
 }
@@ -174,13 +176,12 @@ double hm__device_stream(const struct hm_device *d, double bytes, double fractio
     return bytes / (d->bandwidth * fraction) + d->kernel_s;
 }
 
-double hm__device_stream_slow(const struct hm_device *d, double bytes, double rate)
+double hm__device_slow(const struct hm_device *d, double bytes, double values, double rate)
 {
-    double most = d->bandwidth * d->k->stream;
-
     if (d->cpu.k)
         return hm__cpu_stream(&d->cpu, bytes);
-    return bytes / fmin(most, rate * d->slow_bytes) + d->kernel_s;
+    return fmax(bytes / (d->bandwidth * d->k->stream), values / (rate * d->slow_values)) +
+           d->kernel_s;
 }
 
 double hm__device_kept_traffic(const struct hm_device *d)
@@ -197,7 +198,10 @@ static double align_factor(const struct hm_device *d, double side)
 
     if (!d->matrix_units || d->software == HM_SOFTWARE_TUNED || fmod(bytes, 16) == 0)
         return 1; /* Tuned software pads its matrices, so alignment costs nothing. */
-    return fmod(side, 2) == 0 ? d->k->gemm_align2 : d->k->gemm_align1;
+    /* These kernels are older ones; in TF32 they reach the same share of the peak as with 16 bits.
+     */
+    double older = fmod(bytes, 4) == 0 ? d->k->gemm_align2 : d->k->gemm_align1;
+    return d->math == HM_MATH_TF32 ? fmin(1, older / d->k->gemm_tf32) : older;
 }
 
 /* Largest number of parts into which the inner dimension of a product is split. */
@@ -235,13 +239,20 @@ static double tiles_time(const struct hm_device *d, double m, double n, double k
     return best;
 }
 
+/* Returns the time in seconds of a matrix product that reads and writes `values` values. */
 static double product_time(const struct hm_device *d, double m, double n, double k, double batch,
-                           double efficiency)
+                           double values, double efficiency)
 {
-    double bytes = (m * k + k * n + m * n) * batch * (d->math == HM_MATH_FP8 ? 1 : d->value_bytes);
+    double bytes = values * (d->math == HM_MATH_FP8 ? 1 : d->value_bytes);
 
     return fmax(tiles_time(d, m, n, k, batch, efficiency), bytes / (d->bandwidth * d->k->stream)) +
            d->kernel_s;
+}
+
+/* Returns the number of values in the operands and in the result of `batch` matrix products. */
+static double product_values(double m, double n, double k, double batch)
+{
+    return (m * k + k * n + m * n) * batch;
 }
 
 double hm__device_gemm(const struct hm_device *d, double m, double n, double k, double batch)
@@ -249,21 +260,33 @@ double hm__device_gemm(const struct hm_device *d, double m, double n, double k, 
     if (d->cpu.k)
         return hm__cpu_gemm(&d->cpu, m, n, k, batch, 1);
     /* Rows of the operands and of the result have n or k values, so both alignments matter. */
-    return product_time(d, m, n, k, batch, fmin(align_factor(d, n), align_factor(d, k)));
+    return product_time(d, m, n, k, batch, product_values(m, n, k, batch),
+                        fmin(align_factor(d, n), align_factor(d, k)));
 }
 
-/* Returns the time in seconds of a depthwise convolution, which is limited by memory traffic. */
+/*
+ * Returns the time in seconds of a depthwise convolution. Its kernels compute one value at a time,
+ * so the number format does not change their time. Libraries have fast kernels for images that are
+ * stored position by position, for fp16, and for 16-bit windows larger than 5 x 5.
+ */
 static double depthwise_time(const struct hm_device *d, const struct hm_conv *c, enum hm_pass pass)
 {
-    double values = c->batch * (c->in * c->in_places + c->out * c->out_places);
-    double rate = pass == HM_PASS_FORWARD ? d->k->depth_forward
-                  : pass == HM_PASS_DATA  ? d->k->depth_data
-                                          : d->k->depth_weight;
+    static const double LARGE_WINDOW = 25, LARGE_GAIN = 4;
+    double in = c->batch * c->in * c->in_places, out = c->batch * c->out * c->out_places;
+    double bytes = (in + out) * d->value_bytes, gain = 1;
 
-    if (d->math == HM_MATH_FP16)
-        rate *= d->k->depth_half;
-    /* The kernels compute one value at a time, so the time is proportional to the window size. */
-    return hm__device_stream_slow(d, values * d->value_bytes * fmax(1, c->window / 9), rate);
+    if (d->channels_last || d->software != HM_SOFTWARE_EAGER)
+        return hm__device_stream(d, bytes, d->k->depth_last);
+    if (d->value_bytes <= 2 && c->window > LARGE_WINDOW)
+        gain = LARGE_GAIN;
+    else if (d->math == HM_MATH_FP16)
+        gain = d->k->depth_half;
+    /* Beside the products, the forward pass takes as long as 6 products for each input. */
+    return pass == HM_PASS_FORWARD
+               ? hm__device_slow(d, bytes, out * c->window + 6 * in, gain * d->k->depth_forward)
+           : pass == HM_PASS_DATA
+               ? hm__device_slow(d, bytes, in + out, gain * d->k->depth_data)
+               : hm__device_slow(d, bytes, out * c->window, gain * d->k->depth_weight);
 }
 
 /*
@@ -289,9 +312,10 @@ static double conv_efficiency(const struct hm_device *d, const struct hm_conv *c
     if (c->window == 1)
         efficiency *= k->conv_pointwise;
     if (d->math == HM_MATH_TF32)
-        efficiency *= k->conv_wide_tf32;
+        efficiency *= pass == HM_PASS_WEIGHT ? k->conv_tf32_weight : k->conv_tf32;
     if (c->groups > 1)
-        efficiency *= k->conv_groups * fmin(1, c->in / c->groups / 16);
+        efficiency *= k->conv_groups * fmin(1, c->in / c->groups / 16) *
+                      (d->math == HM_MATH_TF32 ? k->conv_groups_tf32 : 1);
     return efficiency * d->conv_speed;
 }
 
@@ -310,12 +334,26 @@ static double cpu_conv_time(const struct hm_cpu *cpu, const struct hm_conv *c, e
                                    : hm__cpu_gemm(cpu, out, deep, places, c->groups, part);
 }
 
+/*
+ * Returns the time in seconds of the arithmetic of a convolution. Kernels for grouped convolutions
+ * compute all groups together, although each group has few channels, so they are timed as one
+ * group. The gradient of an input sums over the outputs of all windows that contain it.
+ */
+static double conv_product_time(const struct hm_device *d, const struct hm_conv *c,
+                                enum hm_pass pass)
+{
+    double places = c->batch * c->out_places, efficiency = conv_efficiency(d, c, pass);
+    double deep = c->in / c->groups * c->window, back = c->out / c->groups * c->window;
+    /* The positions that windows share are read from memory once. */
+    double values = c->batch * (c->in * c->in_places + c->out * c->out_places) + deep * c->out;
+
+    return pass == HM_PASS_FORWARD ? product_time(d, places, c->out, deep, 1, values, efficiency)
+           : pass == HM_PASS_DATA  ? product_time(d, places, c->in, back, 1, values, efficiency)
+                                   : product_time(d, c->out, deep, places, 1, values, efficiency);
+}
+
 double hm__device_conv(const struct hm_device *d, const struct hm_conv *c, enum hm_pass pass)
 {
-    const struct hm_constants *k = d->k;
-    double places = c->batch * c->out_places;
-    double deep = c->in / c->groups * c->window, out = c->out / c->groups;
-
     if (d->cpu.k)
         return cpu_conv_time(&d->cpu, c, pass);
     if (d->math == HM_MATH_FP8) {
@@ -327,28 +365,18 @@ double hm__device_conv(const struct hm_device *d, const struct hm_conv *c, enum 
     }
     if (c->groups > 1 && c->groups >= c->in)
         return depthwise_time(d, c, pass);
-    double efficiency = conv_efficiency(d, c, pass), groups = c->groups;
-    if (groups > 1) {
-        /*
-         * Kernels for grouped convolutions compute all groups together, although each group has few
-         * channels, so the convolution is timed as one group.
-         */
-        out = c->out;
-        groups = 1;
-    }
-    double time = pass == HM_PASS_FORWARD ? product_time(d, places, out, deep, groups, efficiency)
-                  : pass == HM_PASS_DATA  ? product_time(d, places, deep, out, groups, efficiency)
-                                          : product_time(d, out, deep, places, groups, efficiency);
+    double time = conv_product_time(d, c, pass);
     /*
      * Eager frameworks store images channel by channel (NCHW), but matrix units need all channels
      * of a position together (NHWC), so the layout is converted.
      */
-    bool moves = d->software == HM_SOFTWARE_EAGER && !d->channels_last && d->matrix_units &&
-                 (c->window > 1 || c->stride > 1);
-    if (moves) {
-        double in = c->batch * c->in * c->in_places, made = c->batch * c->out * c->out_places;
-        double values = pass == HM_PASS_FORWARD ? in + made : pass == HM_PASS_DATA ? made + in : in;
-        time += 2 * values * d->value_bytes / (d->bandwidth * k->layout) + 2 * d->kernel_s;
+    bool first = d->software == HM_SOFTWARE_EAGER && !d->channels_last && d->matrix_units;
+    if (first)
+        time += d->k->conv_start * 1e-6;
+    if (first && (c->window > 1 || c->stride > 1)) {
+        double read = c->batch * c->in * c->in_places, made = c->batch * c->out * c->out_places;
+        double moved = pass == HM_PASS_WEIGHT ? read : read + made;
+        time += hm__device_slow(d, 2 * moved * d->value_bytes, moved, d->k->layout) + d->kernel_s;
     }
     return time;
 }
@@ -356,33 +384,32 @@ double hm__device_conv(const struct hm_device *d, const struct hm_conv *c, enum 
 double hm__device_norm(const struct hm_device *d, double values, double channels, bool backward)
 {
     const struct hm_constants *k = d->k;
-    double fraction = backward ? k->norm_backward : k->norm_forward;
     double bytes = (backward ? 5 : 3) * values * d->value_bytes;
+    bool narrow = d->math == HM_MATH_BF16 || d->math == HM_MATH_FP8;
+    double slow = !narrow ? 1 : backward ? k->norm_slow_backward : k->norm_slow;
 
     if (d->software != HM_SOFTWARE_EAGER || d->cpu.k)
         return hm__device_stream(d, bytes * hm__device_kept_traffic(d), k->stream);
-    /* One block of threads sums a channel, so the rate is low if there are few channels. */
-    double rate = fmin(d->bandwidth * fraction, channels * k->norm_channel * 1e9);
-    double slow = d->channels_last                                    ? k->norm_last
-                  : d->math == HM_MATH_BF16 || d->math == HM_MATH_FP8 ? k->norm_slow
-                  : d->math == HM_MATH_FP16                           ? k->norm_half
-                                                                      : 0;
-    if (slow > 0 && d->slow_bytes > 0)
-        rate = fmin(rate, d->slow_bytes * slow);
-    return bytes / rate + 2 * d->kernel_s;
+    if (d->channels_last)
+        return hm__device_stream(d, bytes, k->norm_last * slow) + d->kernel_s;
+    /* A block of threads sums a channel, so few channels use few processors. */
+    double wave = (backward ? k->norm_wave_backward : k->norm_wave) * d->processors;
+    double busy = fmin(channels, wave) / d->processors;
+    double rate = (backward ? k->norm_backward : k->norm_forward) * slow * busy;
+    return hm__device_slow(d, bytes, values, rate) + d->kernel_s;
 }
 
-/*
- * Returns the time in seconds of attention that writes its scores to memory: two products for each
- * head, and passes over the scores for softmax and dropout. The backward pass has four products.
- */
-static double unfused_time(const struct hm_device *d, double heads, double length, double width,
-                           bool backward)
+double hm__device_scores(const struct hm_device *d, double heads, double length, double width,
+                         bool backward)
 {
-    double products = product_time(d, length, length, width, heads, 1) +
-                      product_time(d, length, width, length, heads, 1);
+    if (d->cpu.k)
+        return hm__device_attention(d, 1, heads, length, width, backward);
+    double values = product_values(length, length, width, heads);
+    double products = product_time(d, length, length, width, heads, values, 1) +
+                      product_time(d, length, width, length, heads, values, 1);
     double bytes = heads * length * length * d->k->score_bytes * d->value_bytes / 2;
 
+    /* The backward pass has four products. */
     return (backward ? 2 : 1) * (products + hm__device_stream(d, bytes, d->k->stream));
 }
 
@@ -409,5 +436,5 @@ double hm__device_attention(const struct hm_device *d, double batch, double head
     if (backward)
         rate *= k->flash_backward;
     return fmin(flop / rate + 2 * d->kernel_s,
-                unfused_time(d, batch * heads, length, width, backward));
+                hm__device_scores(d, batch * heads, length, width, backward));
 }

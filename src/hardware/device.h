@@ -16,8 +16,8 @@ struct hm_device {
     double reach;       /* Fraction of the peak that the largest matrix products reach. */
     double bandwidth;   /* Peak bytes/s of the memory. */
     double processors;  /* Number of multiprocessors that share a matrix product. */
-    double slow_bytes;  /* Factor that converts the rate of a slow kernel from GB/s of one processor
-                           at the clock of an H200 to bytes/s of all processors of this device. */
+    double slow_values; /* Factor that converts the rate of a slow kernel from 10^9 values/s of one
+                           processor at the clock of an H200 to values/s of all processors. */
     double value_bytes; /* Size of one activation in bytes. */
     double kernel_s;    /* Time in seconds of a small kernel from its start to its end. */
     /* Peak and reached fraction with 16 bits. Convolutions run with 16 bits if `math` is fp8,
@@ -58,8 +58,9 @@ double hm__device_gemm(const struct hm_device *d, double m, double n, double k, 
 /* Returns the time in seconds that one kernel needs to move `bytes` bytes at a fraction of the
  * memory bandwidth. */
 double hm__device_stream(const struct hm_device *d, double bytes, double fraction);
-/* Same as hm__device_stream, for a slow kernel: each processor moves at most `rate` GB/s. */
-double hm__device_stream_slow(const struct hm_device *d, double bytes, double rate);
+/* Returns the time in seconds of a slow kernel that moves `bytes` bytes: each processor computes at
+ * most `rate` * 10^9 of the `values` values per second, whatever their number of bytes. */
+double hm__device_slow(const struct hm_device *d, double bytes, double values, double rate);
 
 enum hm_pass { HM_PASS_FORWARD, HM_PASS_DATA, HM_PASS_WEIGHT };
 
@@ -83,6 +84,10 @@ double hm__device_norm(const struct hm_device *d, double values, double channels
  * projections. */
 double hm__device_attention(const struct hm_device *d, double batch, double heads, double length,
                             double width, bool backward);
+/* The same for attention that writes its scores to memory: two products for each of `heads` heads
+ * of all samples, and passes over the scores for softmax and dropout. */
+double hm__device_scores(const struct hm_device *d, double heads, double length, double width,
+                         bool backward);
 /* Returns the share of the element-wise memory traffic that remains after kernels are fused. */
 double hm__device_kept_traffic(const struct hm_device *d);
 

@@ -2,8 +2,8 @@
  * Lists the operations of a layer, forward and backward, as frameworks run them: matrix products
  * and convolutions with their shapes, and the bytes moved by normalisations, activations, residual
  * additions, pooling, look-ups, precision conversions and the loss. The host launches operations
- * one after another; each kind of layer has a number of operations, counted from traces of PyTorch,
- * in units of a simple element-wise operation.
+ * one after another; each kind of layer has a number of operations, measured with chains of one
+ * PyTorch module (tools/measure/host-costs.py), in units of a simple element-wise operation.
  *
  * Mixed precision (autocast) keeps 32-bit weights: each matrix product converts its weights, and
  * the gradient of the weights is converted back. Normalisations and residual sums of sequences stay
@@ -37,6 +37,14 @@ struct ops {
 static double ops_stream(const struct ops *o, double bytes)
 {
     return hm__device_stream(o->d, bytes * hm__device_kept_traffic(o->d), o->d->k->stream);
+}
+
+/* Returns the time in seconds of copying values to other positions. */
+static double ops_copied(const struct ops *o, double values)
+{
+    double kept = values * hm__device_kept_traffic(o->d);
+
+    return hm__device_slow(o->d, 2 * kept * o->a, kept, o->d->k->bias_add);
 }
 
 static void ops_host(struct ops *o, double forward, double backward, double casts)
@@ -86,7 +94,7 @@ static void ops_dense(struct ops *o)
         o->step.forward_s += ops_stream(o, 3 * o->in);
         o->step.backward_s += ops_stream(o, 3 * o->in);
     }
-    ops_host(o, 2, 2.5, sequence ? 5 : 4);
+    ops_host(o, 2, 4.5, (o->l->layer->bias != HM_BIAS_NONE ? 2 : 1) + (sequence ? 1 : 0));
     /*
      * The output is kept for the next layer, unless the next layer is an addition, which does not
      * need it.
@@ -120,11 +128,12 @@ static void ops_conv(struct ops *o)
     if (layer->bias != HM_BIAS_NONE) {
         double kept = hm__device_kept_traffic(o->d);
         o->step.forward_s +=
-            hm__device_stream_slow(o->d, 2 * o->out * o->a * kept, o->d->k->bias_add);
-        o->step.backward_s += hm__device_stream_slow(o->d, o->out * o->a * kept, o->d->k->bias_add);
+            hm__device_slow(o->d, 2 * o->out * o->a * kept, o->out * kept, o->d->k->bias_add);
+        o->step.backward_s +=
+            hm__device_slow(o->d, o->out * o->a * kept, o->out * kept, 2 * o->d->k->bias_add);
     }
     ops_cast_weights(o, o->l->parameters);
-    ops_host(o, 2, 2.5, 2);
+    ops_host(o, 2, 3, layer->bias != HM_BIAS_NONE ? 2 : 1);
     o->step.kept_bytes += o->out * o->a;
 }
 
@@ -133,19 +142,22 @@ static void ops_norm(struct ops *o)
     if (o->l->in.kind == HM_SHAPE_IMAGE) {
         o->step.forward_s += hm__device_norm(o->d, o->out, o->l->out.channels, false);
         o->step.backward_s += hm__device_norm(o->d, o->out, o->l->out.channels, true);
-        ops_host(o, 2.5, 1.2, 0);
+        ops_host(o, 2.5, 3.2, 0);
         o->step.kept_bytes += o->out * o->a;
         return;
     }
+    /* A row takes as long as ROW more values, so narrow rows are slow. */
+    static const double ROW = 200;
     double kept = hm__device_kept_traffic(o->d), share = o->d->k->layer_norm;
-    o->step.forward_s += hm__device_stream(o->d, 2 * o->out * o->wide * kept, share);
+    double rows = 1 + ROW / o->l->out.channels;
+    o->step.forward_s += hm__device_stream(o->d, 2 * o->out * o->wide * kept * rows, share);
     /*
      * One kernel computes the gradient of the input, and another one computes the gradients of
      * scale and shift.
      */
-    o->step.backward_s += hm__device_stream(o->d, 3 * o->out * o->wide * kept, share) +
+    o->step.backward_s += hm__device_stream(o->d, 3 * o->out * o->wide * kept * rows, share) +
                           hm__device_stream(o->d, 2 * o->out * o->wide * kept, share / 2);
-    ops_host(o, 1.2, 1.5, 1);
+    ops_host(o, 1.8, 2.3, 0);
     o->step.kept_bytes += o->out * o->a;
 }
 
@@ -174,7 +186,7 @@ static void ops_activation(struct ops *o)
     /* A gate reads twice as many values as it writes, and upsampling reads a quarter as many. */
     o->step.forward_s += ops_stream(o, (o->in + o->out) * o->a + (drop ? o->out : 0));
     o->step.backward_s += ops_stream(o, (2 * o->in + o->out) * o->a);
-    ops_host(o, 1, 1, 0);
+    ops_host(o, drop ? 1.6 : 1, 1, 0);
     /* A rectifier on images works in place; dropout keeps a mask with one byte per value. */
     o->step.kept_bytes += drop ? o->out : image && clamp ? 0 : o->out * o->a;
 }
@@ -189,11 +201,16 @@ static void ops_pool(struct ops *o)
     } else {
         /* The position of each maximum is an 8-byte index. */
         double bytes = (o->in * o->a + o->out * (o->a + 8)) * kept;
-        o->step.forward_s += hm__device_stream_slow(o->d, bytes, o->d->k->pool_forward);
-        o->step.backward_s += hm__device_stream_slow(o->d, bytes, o->d->k->pool_backward);
+        double window = o->l->layer->kernel_h * o->l->layer->kernel_w;
+        /* An output takes as long as 12 reads beside those of its window, and an input of the
+         * backward pass as long as 9. */
+        o->step.forward_s +=
+            hm__device_slow(o->d, bytes, o->out * (window + 12) * kept, o->d->k->pool_forward);
+        o->step.backward_s += hm__device_slow(o->d, bytes, (9 * o->in + o->out * window) * kept,
+                                              o->d->k->pool_backward);
         o->step.kept_bytes += o->out * 8;
     }
-    ops_host(o, 1, 1, 0);
+    ops_host(o, 1.2, 1.9, 0);
     o->step.kept_bytes += o->out * o->a;
 }
 
@@ -205,7 +222,7 @@ static void ops_add(struct ops *o)
     /* The backward pass adds up the gradients of the two branches. */
     o->step.forward_s += ops_stream(o, 3 * o->out * bytes);
     o->step.backward_s += ops_stream(o, 3 * o->out * bytes);
-    ops_host(o, 1, 0.7, 0);
+    ops_host(o, 1, 1, 0);
     /* The gradient of a learned offset needs no values. */
     o->step.kept_bytes += image || o->l->layer->units > 0 ? 0 : o->out * o->wide;
 }
@@ -224,7 +241,12 @@ static void ops_concat(struct ops *o)
  */
 static void ops_copy(struct ops *o)
 {
-    ops_concat(o);
+    double copied = ops_copied(o, o->out);
+
+    o->step.forward_s += copied;
+    o->step.backward_s += copied;
+    ops_host(o, 1.5, 1.5, 0);
+    o->step.kept_bytes += o->out * o->a;
     if (o->l->in.kind != HM_SHAPE_IMAGE)
         o->step.kept_bytes = 0;
 }
@@ -254,7 +276,7 @@ static void ops_product(struct ops *o)
     o->step.forward_s += hm__device_gemm(o->d, rows, columns, sums, count);
     o->step.backward_s += hm__device_gemm(o->d, rows, sums, columns, count) +
                           hm__device_gemm(o->d, sums, columns, rows, count);
-    ops_host(o, 2, 2.5, 2);
+    ops_host(o, 2, 3, 0);
     o->step.kept_bytes += o->out * o->a;
 }
 
@@ -268,6 +290,15 @@ static void ops_scale(struct ops *o)
     o->step.backward_s += ops_stream(o, 3 * o->out * o->a) + ops_stream(o, 3 * o->out * o->a);
     ops_host(o, 1, 2.5, 0);
     o->step.kept_bytes += 2 * o->out * o->a;
+}
+
+static double attention_time(const struct ops *o, double batch, double side, double head,
+                             bool backward)
+{
+    double heads = o->l->layer->heads;
+
+    return o->l->layer->scores ? hm__device_scores(o->d, batch * heads, side, head, backward)
+                               : hm__device_attention(o->d, batch, heads, side, head, backward);
 }
 
 static void ops_attention(struct ops *o)
@@ -287,19 +318,20 @@ static void ops_attention(struct ops *o)
             ops_linear(o, o->b * layer->context, layer->context_width, 2 * width, bias);
         ops_linear(o, o->b * length, width, width, layer->bias != HM_BIAS_NONE);
     }
-    o->step.forward_s +=
-        hm__device_attention(o->d, o->b * windows, layer->heads, side, head, false);
-    o->step.backward_s +=
-        hm__device_attention(o->d, o->b * windows, layer->heads, side, head, true);
+    o->step.forward_s += attention_time(o, o->b * windows, side, head, false);
+    o->step.backward_s += attention_time(o, o->b * windows, side, head, true);
+    /* Without fused kernels, the scores before and after dropout and a mask are kept. */
+    if (layer->scores)
+        o->step.kept_bytes += o->b * windows * layer->heads * side * side * (2 * o->a + 1);
     /*
      * Splitting values into heads and joining them again copies the values, and inputs are
      * converted to the precision of the activations.
      */
-    double moved = o->d->k->attention_bytes * o->out * o->a / 2;
-    o->step.forward_s += ops_stream(o, moved);
-    o->step.backward_s += ops_stream(o, moved);
+    double moved = ops_copied(o, o->d->k->attention_copies * o->out);
+    o->step.forward_s += moved;
+    o->step.backward_s += moved;
     /* Two of the five kept tensors and most of the operations belong to the projections. */
-    ops_host(o, layer->core ? 6 : 22, layer->core ? 6 : 20, layer->core ? 2 : 16);
+    ops_host(o, layer->core ? 3.5 : 18, layer->core ? 8 : 30, layer->core ? 0 : 5);
     o->step.kept_bytes += (layer->core ? 2 : 5) * o->out * o->a;
 }
 
@@ -312,7 +344,7 @@ static void ops_condition(struct ops *o)
     ops_linear(o, o->b, o->l->layer->units, o->l->out.channels, true);
     o->step.forward_s += ops_stream(o, 2 * o->out * o->a);
     o->step.backward_s += ops_stream(o, o->out * o->a);
-    ops_host(o, 4, 4, 4);
+    ops_host(o, 4, 6, 2);
 }
 
 /*
@@ -468,9 +500,12 @@ double hm__update_time(const struct hm_device *d, enum hm_optimizer optimizer, d
     return hm__device_stream(d, bytes * parameters, d->k->update_sgd);
 }
 
-double hm__update_host_time(const struct hm_device *d, double tensors)
+double hm__update_host_time(const struct hm_device *d, enum hm_optimizer optimizer, double tensors)
 {
+    /* The lists of tensors that the framework makes, relative to those of momentum. */
+    double lists = optimizer == HM_OPTIMIZER_SGD ? 0.6 : optimizer == HM_OPTIMIZER_MOMENTUM ? 1 : 3;
+
     if (d->cpu.k)
         return (tensors * d->cpu.k->operation + d->cpu.k->step) * 1e-6;
-    return (tensors * d->k->host_update + d->k->host_fixed) * host_factor(d) * 1e-6;
+    return (tensors * lists * d->k->host_update + d->k->host_fixed) * host_factor(d) * 1e-6;
 }

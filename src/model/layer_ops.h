@@ -29,7 +29,8 @@ struct hm_layer_step hm__layer_ops(const struct hm_device *device, const struct 
  */
 double hm__update_time(const struct hm_device *device, enum hm_optimizer optimizer,
                        double parameters);
-double hm__update_host_time(const struct hm_device *device, double tensors);
+double hm__update_host_time(const struct hm_device *device, enum hm_optimizer optimizer,
+                            double tensors);
 /* Returns the number of parameter tensors in a layer. */
 double hm__layer_tensors(const struct hm_count *layer);
 

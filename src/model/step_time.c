@@ -219,7 +219,7 @@ static void table_compute(struct hm_step_table *t, double b, struct hm_step_part
         sum.kept_bytes += s->kept_bytes;
     }
     double update = hm__update_time(&t->device, t->job->optimizer, t->counts->parameters);
-    double update_host = hm__update_host_time(&t->device, t->tensors);
+    double update_host = hm__update_host_time(&t->device, t->job->optimizer, t->tensors);
     double fixed = t->device.k->step_fixed * 1e-6;
     parts->device_s = sum.forward_s + sum.backward_s + update + fixed;
     parts->host_s = sum.forward_host_s + sum.backward_host_s + update_host;

@@ -83,7 +83,7 @@ static void memory_limits_products_with_a_vector(void **state)
     (void)state;
     assert_near(hm__device_gemm(&d, 10000, 1, 1000, 1), expected, 1e-12);
     assert_near(hm__device_stream(&d, 4e6, 0.5), 4e6 / 40e9, 1e-12);
-    assert_near(hm__device_stream_slow(&d, 4e6, 1), 4e6 / 40e9, 1e-12);
+    assert_near(hm__device_slow(&d, 4e6, 1e6, 1), 4e6 / 40e9, 1e-12);
     assert_near(hm__device_norm(&d, 1e5, 16, true), 5 * 4e5 / 40e9, 1e-12);
 }
 

@@ -182,6 +182,7 @@ static int read_attention(struct hm_reader *reader, const struct hm_value *value
                                              SIZE("context_width", context_width),
                                              OTHER("bias"),
                                              FLAG("core", core),
+                                             FLAG("scores", scores),
                                              SIZE("windows", groups)};
 
     int rc = hm__read_map(reader, value, fields, COUNT(fields), layer);
