@@ -191,17 +191,20 @@ double hm__device_kept_traffic(const struct hm_device *d)
                                                  : fmin(d->k->fuse_tuned, d->k->fuse_compiled);
 }
 
-/* Returns the efficiency that the alignment of matrix rows allows; a row has `side` values. */
+/*
+ * Returns the efficiency that the alignment of matrix rows allows; a row has `side` values. Rows
+ * that are no multiple of 16 bytes are multiplied by kernels of older processors, which do not
+ * reach the rate of newer matrix units; values of 4 bytes have half their rate.
+ */
 static double align_factor(const struct hm_device *d, double side)
 {
     double bytes = side * (d->math == HM_MATH_FP8 ? 1 : d->value_bytes);
 
     if (!d->matrix_units || d->software == HM_SOFTWARE_TUNED || fmod(bytes, 16) == 0)
         return 1; /* Tuned software pads its matrices, so alignment costs nothing. */
-    /* These kernels are older ones; in TF32 they reach the same share of the peak as with 16 bits.
-     */
     double older = fmod(bytes, 4) == 0 ? d->k->gemm_align2 : d->k->gemm_align1;
-    return d->math == HM_MATH_TF32 ? fmin(1, older / d->k->gemm_tf32) : older;
+    return fmin(1,
+                1e3 * older * d->slow_values * fmin(1, 2 / d->value_bytes) / (d->rate * d->reach));
 }
 
 /* Largest number of parts into which the inner dimension of a product is split. */
@@ -316,7 +319,9 @@ static double conv_efficiency(const struct hm_device *d, const struct hm_conv *c
     if (c->groups > 1)
         efficiency *= k->conv_groups * fmin(1, c->in / c->groups / 16) *
                       (d->math == HM_MATH_TF32 ? k->conv_groups_tf32 : 1);
-    return efficiency * d->conv_speed;
+    efficiency *= d->conv_speed;
+    /* Fast algorithms beat the nominal count only without matrix units. */
+    return d->matrix_units ? fmin(efficiency, 0.95 / d->reach) : efficiency;
 }
 
 /* Returns the time in seconds that one pass of a convolution takes on the cores of a CPU. */

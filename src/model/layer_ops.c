@@ -94,7 +94,9 @@ static void ops_dense(struct ops *o)
         o->step.forward_s += ops_stream(o, 3 * o->in);
         o->step.backward_s += ops_stream(o, 3 * o->in);
     }
-    ops_host(o, 2, 4.5, (o->l->layer->bias != HM_BIAS_NONE ? 2 : 1) + (sequence ? 1 : 0));
+    /* The counts of CPUs are those with which their constants were chosen. */
+    double back = o->d->cpu.k ? 2.5 : 4.5;
+    ops_host(o, 2, back, (o->l->layer->bias != HM_BIAS_NONE ? 2 : 1) + (sequence ? 1 : 0));
     /*
      * The output is kept for the next layer, unless the next layer is an addition, which does not
      * need it.
@@ -398,7 +400,9 @@ static void ops_recurrent(struct ops *o)
 /* Adds the loss over the outputs of the last layer, in 32 bits. */
 static void ops_loss(struct ops *o)
 {
-    double bytes = o->d->k->loss_bytes * o->out * (o->d->software == HM_SOFTWARE_EAGER ? 1 : 0.6);
+    static const double CPU_BYTES = 67; /* Bytes moved for each output value on CPUs. */
+    double each = o->d->cpu.k ? CPU_BYTES : o->d->k->loss_bytes;
+    double bytes = each * o->out * (o->d->software == HM_SOFTWARE_EAGER ? 1 : 0.6);
 
     o->step.forward_s += hm__device_stream(o->d, bytes / 2, o->d->k->stream);
     o->step.backward_s += hm__device_stream(o->d, bytes / 2, o->d->k->stream);

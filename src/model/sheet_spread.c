@@ -10,11 +10,13 @@
  * and docs/explain/accuracy.md reports how often the intervals contain the measurement.
  *
  * Every source has the same weight, regardless of its number of rows. With k sources of means m_s,
- * the mean is m = sum m_s / k. The variance v of a row is the mean over the sources of the mean of
- * (r - m)^2 within a source. A row of another source has the variance v (1 + 1/k), since m is also
- * uncertain. One to four sources do not determine v, so the deviation is then scaled to the 90 %
- * interval of Student's distribution with k degrees of freedom. For a kind that has a single
- * source, networks were held out instead of sources, and the deviation is not scaled.
+ * the mean is m = sum m_s / k. The variance v of a row is the larger of two means of (r - m)^2:
+ * that over the sources of the mean within a source, and that over all rows, because a large source
+ * with many networks shows how much networks differ. A row of another source has the variance v (1
+ * + 1/k), since m is also uncertain. One to four sources do not determine v, so the deviation is
+ * then scaled to the 90 % interval of Student's distribution with k degrees of freedom. For a kind
+ * that has a single source, networks were held out instead of sources, and the deviation is not
+ * scaled.
  *
  * Steps of one job on different n have much of their error in common. The difference between their
  * errors grows with the ratio of their n, and is larger if one n is inside a node and the other
@@ -33,18 +35,18 @@
 
 /* clang-format off */
 const struct hm_sheet_error hm__sheet_errors[HM_SHEET_KIND_COUNT] = {
-    [HM_SHEET_DEVICE] = {"networks on one accelerator", 0.0260, 0.1421},
-    [HM_SHEET_NODE] = {"networks on the accelerators of one node", 0.0066, 0.1858},
-    [HM_SHEET_NODES] = {"networks on accelerators of several nodes", 0.0253, 0.2933},
-    [HM_SHEET_COMPILED] = {"compiled networks on accelerators", 0.0737, 0.5667},
-    [HM_SHEET_SERVER] = {"parameter servers and workers with accelerators", -0.9517, 1.1316},
-    [HM_SHEET_DRIVER] = {"drivers and servers on CPUs, framework not named", 0.9992, 1.2026},
-    [HM_SHEET_FRAMEWORK] = {"drivers and servers of a framework on CPUs", -0.0894, 0.3782},
-    [HM_SHEET_CPU] = {"networks on CPUs", 0.0391, 0.4829},
-    [HM_SHEET_RATES] = {"networks on hardware given by its rates", -0.1968, 0.3924},
-    [HM_SHEET_MATRIX] = {"networks on matrix units given by their rates", 0.6476, 0.9490},
-    [HM_SHEET_TOTALS] = {"networks given by their totals, on accelerators", -0.0977, 0.7335},
-    [HM_SHEET_FORMULA] = {"jobs given by formulas or totals", 0.0710, 0.1968},
+    [HM_SHEET_DEVICE] = {"networks on one accelerator", 0.0137, 0.1626},
+    [HM_SHEET_NODE] = {"networks on the accelerators of one node", 0.0233, 0.1836},
+    [HM_SHEET_NODES] = {"networks on accelerators of several nodes", 0.0471, 0.3031},
+    [HM_SHEET_COMPILED] = {"compiled networks on accelerators", 0.0265, 0.5529},
+    [HM_SHEET_SERVER] = {"parameter servers and workers with accelerators", -0.9365, 1.1555},
+    [HM_SHEET_DRIVER] = {"drivers and servers on CPUs, framework not named", 1.0088, 1.2109},
+    [HM_SHEET_FRAMEWORK] = {"drivers and servers of a framework on CPUs", -0.0930, 0.3780},
+    [HM_SHEET_CPU] = {"networks on CPUs", 0.0484, 0.5757},
+    [HM_SHEET_RATES] = {"networks on hardware given by its rates", -0.1968, 0.4417},
+    [HM_SHEET_MATRIX] = {"networks on matrix units given by their rates", 0.6476, 0.9950},
+    [HM_SHEET_TOTALS] = {"networks given by their totals, on accelerators", -0.0977, 0.8504},
+    [HM_SHEET_FORMULA] = {"jobs given by formulas or totals", 0.0710, 0.2365},
 };
 /* clang-format on */
 
@@ -141,6 +143,21 @@ static double source_moment(const struct hm_sheet_row *rows, size_t count, const
     return sum / (double)used;
 }
 
+/* Returns the mean of (error - around)^2 over the rows that count. */
+static double rows_variance(const struct hm_sheet_row *rows, size_t count, const char *without,
+                            double around)
+{
+    double sum = 0;
+    size_t used = 0;
+
+    for (size_t i = 0; i < count; i++)
+        if (row_counts(&rows[i], without)) {
+            sum += (rows[i].error - around) * (rows[i].error - around);
+            used++;
+        }
+    return used > 0 ? sum / (double)used : 0;
+}
+
 size_t hm__sheet_estimate(const struct hm_sheet_row *rows, size_t count, const char *without,
                           struct hm_sheet_error *ret_error)
 {
@@ -157,9 +174,10 @@ size_t hm__sheet_estimate(const struct hm_sheet_row *rows, size_t count, const c
         if (row_counts(&rows[i], without) && source_is_new(rows, i))
             variance += source_moment(rows, count, rows[i].source, mean, 2);
     const double k = (double)sources;
+    variance = fmax(variance / k, rows_variance(rows, count, without, mean));
     const bool few = sources >= (without ? 1 : 2) && sources <= 4;
     const double scale = few ? student_90[sources - 1] / NORMAL_90 : 1;
     *ret_error =
-        (struct hm_sheet_error){.mean = mean, .spread = scale * sqrt(variance / k * (1 + 1 / k))};
+        (struct hm_sheet_error){.mean = mean, .spread = scale * sqrt(variance * (1 + 1 / k))};
     return sources;
 }

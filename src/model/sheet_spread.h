@@ -67,7 +67,7 @@ struct hm_interval hm__sheet_interval(const struct hm_sheet_error *error);
  * several nodes and the measured n was inside one node. Both were fitted to the curves in
  * data/steps.csv.
  */
-#define HM_SHEET_DRIFT 0.02
+#define HM_SHEET_DRIFT 0.025
 #define HM_SHEET_CROSSING 0.15
 
 /*

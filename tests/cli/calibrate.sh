@@ -40,7 +40,7 @@ check "a less certain calibration has a wider interval" jq -en "$(cpu_step slow.
 # A recorded GPU.
 check "-o - is standard output" sh -c "howmany calibrate --replay cpu.json -o - 2>/dev/null | diff - cpu.yaml && test ! -e ./-"
 howmany calibrate --replay "$h200" -o h200.yaml --json >h200.json
-check "a recorded H200 reaches 725 Tflop/s in bf16" close_to .flops.bf16 725e12 0.001 h200.json
+check "a recorded H200 reaches 742 Tflop/s in bf16" close_to .flops.bf16 742e12 0.001 h200.json
 check "its entry of the catalog is found by its name" grep -q '^accelerator: "h200"' h200.yaml
 expect "the report compares with the data sheet" 0 "91 % of 4800 GB/s" howmany calibrate --replay "$h200" -o x.yaml
 job="$HM_SOURCE/examples/resnet50.yaml"
@@ -48,11 +48,11 @@ step() { howmany plan "$job" --on "$1" --max-n 1 --json | jq .best.compute_s; }
 slower() { # NAME FACTOR FILE: a machine with its measured rates changed is slower by at least the factor
   jq -en "$(step "$3") > $2 * $(step "$1")"
 }
-sed 's/bf16: 725 Tflop/bf16: 72.5 Tflop/' h200.yaml >slow.yaml
-check "measured rates change the plan" slower h200.yaml 1.3 slow.yaml
+sed 's/bf16: 742 Tflop/bf16: 74.2 Tflop/' h200.yaml >slow.yaml
+check "measured rates change the plan" slower h200.yaml 1.5 slow.yaml
 sed 's/memory_bandwidth: .*/memory_bandwidth: 400 GB\/s/' h200.yaml >narrow.yaml
 check "a measured bandwidth changes the plan" slower h200.yaml 2 narrow.yaml
-sed 's/bf16: 1.641}/bf16: 0.100}/' h200.yaml >conv.yaml
+sed 's/bf16: 1.474}/bf16: 0.100}/' h200.yaml >conv.yaml
 check "measured convolutions change the plan" slower h200.yaml 1.5 conv.yaml
 sed 's/kernel: .*/kernel: 1 ms/' h200.yaml >late.yaml
 check "a measured kernel changes the plan" slower h200.yaml 2 late.yaml

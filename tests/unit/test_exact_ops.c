@@ -36,8 +36,8 @@ static const struct hm_constants plain = {.stream = 1,
                                           .norm_wave = 1,
                                           .norm_wave_backward = 2,
                                           .gemm_tf32 = 1,
-                                          .gemm_align1 = 1,
-                                          .gemm_align2 = 1};
+                                          .gemm_align1 = 1e30,
+                                          .gemm_align2 = 1e30};
 
 /*
  * Makes a device on which matrix products are so fast that only moving their operands takes time.

@@ -78,7 +78,8 @@ static void every_source_has_the_same_weight(void **state)
     assert_near(e.spread, 2.353 / 1.645 * sqrt((0.02 / 3 + 0.08) / 3 * (1 + 1.0 / 3)), 1e-12);
     assert_int_equal(hm__sheet_estimate(rows, 7, "b", &e), 2);
     assert_near(e.mean, 0.2, 1e-12);
-    assert_near(e.spread, 2.920 / 1.645 * sqrt((0.05 / 3 + 0.01) / 2 * 1.5), 1e-12);
+    /* The mean square of the four rows is larger than the mean over the two sources. */
+    assert_near(e.spread, 2.920 / 1.645 * sqrt((0.04 + 0.01 + 0.01) / 4 * 1.5), 1e-12);
     /* If one of two sources is left out, the remaining one says little about it: Student's factor
      * with one degree of freedom is 6.314. A kind with a single source is estimated from its
      * networks, and is not scaled. */
