@@ -34,7 +34,7 @@ async function unfold(page) {
   if (!(await section.evaluate((e) => e.open))) await section.locator('summary').press('Enter');
 }
 
-const first = /^Use 16 × p5\.48xlarge \(128 workers\): 7\.73 h, \$6,808/;
+const first = /^Use 16 × p5\.48xlarge \(128 workers\): 7\.64 h, \$6,732/;
 /** A job whose machines and links are those of the test, not of the catalog. */
 const gpt2 = '#plan?job=ex%3Agpt2';
 
@@ -60,9 +60,9 @@ export async function planTests(tools) {
     await headlineIs(page, first);
     const cards = page.getByRole('list', { name: 'Choices' }).getByRole('listitem');
     const texts = await cards.allTextContents();
-    if (texts.length !== 3 || !/^Cheapest.*1 × p4d\.24xlarge.*6\.84 days.*\$3,606.*5\.38 days to 9\.27 days \(90 %\)/.test(texts[0])) fail('another cheapest choice: ' + texts);
-    if (!/^Balanced.*11 × p5.*8\.61 h/.test(texts[1])) fail('another balanced choice: ' + texts);
-    if (!/^Fastest ?recommended.*16 × p5.*7\.73 h/.test(texts[2])) fail('another fastest choice: ' + texts);
+    if (texts.length !== 3 || !/^Cheapest.*1 × p4d\.24xlarge.*7\.98 days.*\$4,208.*6\.04 days to 11\.0 days \(90 %\)/.test(texts[0])) fail('another cheapest choice: ' + texts);
+    if (!/^Balanced.*16 × p5.*7\.64 h/.test(texts[1])) fail('another balanced choice: ' + texts);
+    if (!/^Fastest ?recommended.*16 × p5.*7\.64 h/.test(texts[2])) fail('another fastest choice: ' + texts);
     for (const name of ['Machines: time against cost', 'Speedup', 'Cost of the whole job', 'Time of an iteration', 'Time against cost'])
       await page.getByRole('img', { name: new RegExp('^' + name) }).waitFor();
     await page.getByText('Table: speedup').click();
@@ -128,7 +128,7 @@ export async function planTests(tools) {
     await page.locator('#batch').fill('64');
     await page.waitForTimeout(200);
     await page.locator('#batch').fill('4096');
-    const last = await headlineIs(page, /^Use 16 × p4d\.24xlarge \(128 workers\): 3\.96 days/);
+    const last = await headlineIs(page, /^Use 16 × p4d\.24xlarge \(128 workers\): 4\.57 days/);
     await page.waitForTimeout(1600);
     if ((await headline(page).textContent()) !== last) fail('an old answer came after the new one');
   });
@@ -187,9 +187,9 @@ export async function planTests(tools) {
     await page.locator('#set-price-number').fill('10');
     await page.locator('#batch').fill('1000');
     await page.waitForFunction(() => location.hash.includes('batch=1000'));
-    const wanted = await headlineIs(page, /^Use 16 × p4d\.24xlarge \(128 workers\): 27\.9 h, \$4,470/);
+    const wanted = await headlineIs(page, /^Use 16 × p4d\.24xlarge \(128 workers\): 31\.5 h, \$5,042/);
     const again = await open(await page.evaluate(() => location.hash));
-    if ((await headlineIs(again, /^Use 16 × p4d\.24xlarge \(128 workers\): 27\.9 h, \$4,470/)) !== wanted) fail('another answer');
+    if ((await headlineIs(again, /^Use 16 × p4d\.24xlarge \(128 workers\): 31\.5 h, \$5,042/)) !== wanted) fail('another answer');
     if ((await again.locator('#set-price-number').inputValue()) !== '10') fail('the price is lost');
     await again.getByRole('button', { name: 'Copy link to this view' }).click();
     await again.getByText(/^Cop(ied|y it from here)/).waitFor();
