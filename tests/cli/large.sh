@@ -100,7 +100,7 @@ howmany plan $job --n 64 --set parallel.tp=4 --set parallel.pp=8 --set parallel.
 json "flags of Megatron become a job with the same layout and time" 'input as $f | .best.time_s == $f.best.time_s and .best.layout == $f.best.layout' \
   sh -c "howmany plan '$work/again.yaml' --on p5.48xlarge --n 64 --json && cat '$work/first.json'"
 howmany plan $job --n 64 --set software=compiled --set parallel.recompute=selective-op --emit torchtitan >"$work/titan.toml"
-json "recomputation of torchtitan is read" '.files[0].facts.recompute == "selective-op"' howmany import "$work/titan.toml" --json
+json "recomputation of torchtitan is read" '.files[0].facts.recompute == "selective-op"' howmany import "$work/titan.toml" --as torchtitan-config --json
 howmany plan $job --n 64 --set parallel.tp=4 --set parallel.pp=8 --emit torchtitan >"$work/titan.toml"
 json "and the configuration of torchtitan" '.files[0].facts | .tensor == 4 and .pipeline == 8 and .shard * .replicate == 2 and .batch == 512' \
   howmany import "$work/titan.toml" --as torchtitan-config --json
