@@ -21,7 +21,7 @@
  * Steps of one job on different n have much of their error in common. The difference between their
  * errors grows with the ratio of their n, and is larger if one n is inside a node and the other
  * needs several nodes. If the row on the fewest workers is known, the median error of 166 rows
- * decreases from 13 % to 4 %.
+ * decreases from 12 % to 3 %.
  *
  * Limits: there are few sources, and there is one distribution for all networks of a kind.
  */
