@@ -308,6 +308,13 @@ static void the_core_of_attention_has_no_projections(void **state)
     d.k = &k;
     check_step("attention", &d, &l, &place,
                &(struct wanted_step){copies, copies, 2 * 420 * 4, 3.5, 8, 0});
+    /* Scores that are written to memory are kept before and after dropout, with a mask. */
+    struct hm_layer written = layer;
+    struct hm_count second = l;
+    written.scores = true;
+    second.layer = &written;
+    assert_near(hm__layer_ops(&d, &second, &place, 7).kept_bytes,
+                2 * 420 * 4 + 7 * 3 * 2 * (2.0 * 2) * 9, 1e-12);
     /* On a slow device, t places take the time of t (t + 256) scores: 3 windows of 2 or 1 of 6. */
     slow = d;
     slow.rate = 1;
