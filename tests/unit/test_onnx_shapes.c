@@ -182,6 +182,12 @@ static const struct onnx_case operators[] = {
     {"Where", "=.0 =1,2 =7,8", "", "2=7,8", 0},
     {"Where", "=1,0 =.5 =.6", "", "2=5,6", 0},
     {"Where", "2 3x2 2", "", "3x2", 0},
+    {"Where", "- =1,2 =7,8", "", "2", 0},
+    {"Where", "=1,0 =1,2,3,4 =7,8,9,10", "", "4=1,8,3,10", 0},
+    {"Gather", "2x3 4", "axis:2", "!", 0},
+    {"Gather", "2x3 4", "axis:-3", "!", 0},
+    {"Gather", "2x3 4", "axis:-4611686018427387904", "!", 0},
+    {"ReduceMean", "2x3", "axes::4611686018427387904 keepdims:0", "2x3", 0},
     /* Convolutions: the output size is (size + pads - dilation (kernel - 1) - 1) / stride + 1. */
     {"Conv", "1x3x8x8 16x3x3x3", "", "1x16x6x6", 36 * 16 * 27.},
     {"Conv", "1x3x8x8 16x3x3x3", "pads::1,1,1,1", "1x16x8x8", 64 * 16 * 27.},

@@ -208,6 +208,8 @@ bool hm__onnx_infer_gather(const struct onnx_step *s)
     if (!x || !at || x->rank < 1 || at->rank < 0)
         return false;
     axis = axis < 0 ? axis + x->rank : axis;
+    if (!(axis >= 0 && axis < x->rank))
+        return false;
     for (int k = 0; k < x->rank; k++) {
         if (k != (int)axis) {
             dims[rank++] = x->dims[k];

@@ -92,11 +92,11 @@ static bool infer_where(const struct onnx_step *s)
     if (!infer_broadcast(s))
         return false;
     double count = hm__onnx_elements(out);
-    if (!a || !b || !c->data || !a->data || !b->data || !(count <= ONNX_DATA) ||
-        !hm__onnx_new_data(s, out, (size_t)count))
+    if (!a || !b || !c || !c->data || c->count == 0 || !a->data || !b->data ||
+        !(count <= ONNX_DATA) || !hm__onnx_new_data(s, out, (size_t)count))
         return true;
     for (size_t i = 0; i < out->count; i++) {
-        const struct onnx_value *from = c->data[c->count == 1 ? 0 : i] != 0 ? a : b;
+        const struct onnx_value *from = c->data[i % c->count] != 0 ? a : b;
         out->data[i] = from->count > 0 ? from->data[from->count == 1 ? 0 : i % from->count] : NAN;
     }
     return true;

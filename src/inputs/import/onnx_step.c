@@ -79,7 +79,7 @@ bool hm__onnx_is_named(const struct onnx_step *s, int axis, int rank)
 {
     for (size_t i = 0; i < ONNX_RANK; i++) {
         double item = hm__onnx_axis_item(s, 1, "axes", i);
-        if (!isnan(item) && (int)(item < 0 ? item + rank : item) == axis)
+        if ((item < 0 ? item + rank : item) == axis) /* False for NaN. */
             return true;
     }
     return false;
