@@ -156,6 +156,24 @@ static void blocks_are_decoded(void **state)
     assert_false(hm__snappy_decode(snappy, sizeof(snappy), out, 11));
 }
 
+/* An empty block that is stored as it is comes first in the stream, before there is a buffer. */
+static void empty_blocks_are_read(void **state)
+{
+    static const unsigned char stream[] = {'Z', 'V', 0, 0, 0, 'Z', 'V', 0, 0, 2, 'o', 'k'};
+    unsigned char out[4] = {0};
+    struct hm_unpack_step step = {
+        .in = stream, .in_left = sizeof(stream), .out = out, .out_left = sizeof(out)};
+    void *codec = hm__codec_lzf.open();
+
+    (void)state;
+    assert_non_null(codec);
+    while (step.in_left > 0)
+        assert_int_equal(hm__codec_lzf.step(codec, &step, NULL), 0);
+    hm__codec_lzf.close(codec);
+    assert_int_equal(step.out_left, 2);
+    assert_string_equal((const char *)out, "ok");
+}
+
 /* Checksums must equal the published values of xxHash32. */
 static void checksums_are_those_published(void **state)
 {
@@ -409,6 +427,7 @@ int main(void)
         cmocka_unit_test(json_texts_are_decoded),
         cmocka_unit_test(json_values_are_skipped),
         cmocka_unit_test(blocks_are_decoded),
+        cmocka_unit_test(empty_blocks_are_read),
         cmocka_unit_test(checksums_are_those_published),
         cmocka_unit_test(snappy_streams_are_read),
         cmocka_unit_test(bombs_are_refused),

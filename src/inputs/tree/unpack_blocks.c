@@ -88,9 +88,9 @@ static bool lz4_decode(const unsigned char *data, const struct block *b, unsigne
 {
     if (b->stored && b->packed != b->size)
         return false;
-    if (b->stored)
+    if (b->stored && b->size > 0) /* There is no buffer for an empty block. */
         memcpy(out, data, b->size);
-    else if (!hm__lz4_decode(data, b->packed, out, b->size))
+    else if (!b->stored && !hm__lz4_decode(data, b->packed, out, b->size))
         return false;
     return (hm__xxhash32(out, b->size, (uint32_t)LZ4_SEED) & LZ4_MASK) == b->check;
 }
@@ -133,7 +133,8 @@ static bool lzf_decode(const unsigned char *data, const struct block *b, unsigne
 {
     if (!b->stored)
         return hm__lzf_decode(data, b->packed, out, b->size);
-    memcpy(out, data, b->size);
+    if (b->size > 0)
+        memcpy(out, data, b->size);
     return true;
 }
 
