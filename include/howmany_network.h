@@ -103,8 +103,8 @@ struct hm_layer {
     struct hm_layer *children; /* residual, concat, branch, repeat, scale, side: inner layers. */
     size_t child_count;
     bool has_shortcut;    /* residual: true if the last child is the shortcut branch. */
-    bool core;            /* attention: true for the scores and the weighted sum alone, without
-                             projections. */
+    bool core;            /* attention: true if the layer computes only the scores and the
+                             weighted sum, without projections. */
     bool scores;          /* attention: true if the scores are written to memory, as before fused
                              kernels. */
     struct hm_shape view; /* view: shape of the values that the next layer reads. */

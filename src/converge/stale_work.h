@@ -37,7 +37,7 @@ struct stale_work {
     double iterations[STALE_GRID], first, step;
     struct stale_shape *shapes; /* Loss curve of fresh runs for each number of workers. */
     size_t shape_count;
-    struct hm_g_curve *curves; /* Stale traces, reduced to a few points. */
+    struct hm_g_curve *curves; /* Traces of stale runs; each is thinned to a few points. */
     double *staleness, *weight;
     /* For each stale curve, the loss curve of fresh runs on the same number of workers. */
     const struct stale_shape **shape;

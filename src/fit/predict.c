@@ -27,9 +27,10 @@ size_t hm__fit_draw_count(const struct hm_fit *fit)
 }
 
 /*
- * Returns the factor exp(z s) by which the time of a draw is multiplied at n beyond the runs. It
- * represents the error that no set of terms describes; s is its standard deviation at that n, and z
- * is the drift of the draw.
+ * Returns the factor exp(z s) by which the predicted time of a draw is multiplied if n is outside
+ * the range of the measured runs. The factor represents the error of extrapolation, which the terms
+ * of the model cannot describe: s is the standard deviation of its logarithm at n, and z is the
+ * random number of this draw.
  */
 static double drift_factor(const struct hm_fit *fit, const double *x, size_t count, size_t i,
                            size_t draw)

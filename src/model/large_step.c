@@ -65,9 +65,9 @@ static double host_back(double forward, double backward, enum hm_recompute recom
 
 /*
  * Returns the time in seconds needed to add the gradients of one layer to their sum over
- * micro-batches, if this is not part of a fused matrix product: the gradients are read, and the sum
- * is read and written. Weights with 32 bits are converted before each pass. With ZeRO-3, the sum is
- * sharded.
+ * micro-batches: the gradients are read, and the sum is read and written. If the weights have 32
+ * bits, the time to convert them before each pass is included. Returns 0 if the addition is part of
+ * a fused matrix product, or with ZeRO-3, where the communication of gradients adds them up.
  */
 static double accumulate_time(const struct hm_large_case *x, const struct hm_layout *l,
                               double batches, bool expert)

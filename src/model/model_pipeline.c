@@ -351,8 +351,8 @@ static bool choice_better(const struct hm_pipeline_choice *a, const struct hm_pi
     return a->fits != b->fits ? a->fits : a->time_s < b->time_s;
 }
 
-/* Replaces a placement with the one that METIS finds if that one is better; builds without METIS
- * keep the placement of the chain. */
+/* Partitions the layers with METIS, and replaces the placement in *best if the result is better.
+ * Builds without METIS keep *best, which was found by cutting the network as a chain of layers. */
 static int choice_try_metis(const struct hm_model *m, const struct pipeline_case *c,
                             struct hm_pipeline_choice *best, struct hm_err *err)
 {

@@ -1,6 +1,6 @@
 /*
- * Adds the stragglers of a cluster to its model: notes about them, and the table of the times that
- * they cause.
+ * Adds the effect of stragglers to the model of a cluster: notes for the user, and a table of the
+ * delays that stragglers cause.
  */
 #include "dataflow_time.h"
 #include "slowness.h"

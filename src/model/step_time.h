@@ -22,8 +22,8 @@ struct hm_step_parts {
 };
 
 /*
- * Step times of one network on one kind of worker. Times are computed for some batches when they
- * are first needed and interpolated between them, so threads must not share a table.
+ * Step times of one network on one kind of worker. Times are computed for selected batch sizes and
+ * interpolated for the others. A lookup may add a time to the table, so threads must not share it.
  */
 struct hm_step_table;
 

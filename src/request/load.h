@@ -149,9 +149,9 @@ void hm__loaded_traces_release(struct hm_loaded_traces *loaded);
  */
 
 /*
- * Opens the store at the address `record` (NULL for the default store), and closes it. `rc` says
- * whether the operations on the store succeeded. If the caller has no access to files, error
- * messages do not show the address.
+ * hm__call_store_open opens the store at the address `record` (NULL for the default store);
+ * hm__call_store_close closes it, where `rc` is the result of the operations on the store. If the
+ * request may not access files, error messages do not show the address.
  */
 int hm__call_store_open(struct hm_call *call, const char *record, struct hm_store **ret_store,
                         struct hm_err *err);

@@ -246,7 +246,7 @@ struct hm_runs_export_request {
     struct hm_filter_fields filter;
     const char *record, *output;
     bool traces, json, csv;
-    int format; /* Index of the value of the field `format` in its choices; -1 if not given. */
+    int format; /* Index of the requested format in the list of formats; -1 if not given. */
 };
 
 #define T struct hm_runs_export_request

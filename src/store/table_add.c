@@ -56,8 +56,8 @@ static int added_ids(struct hm_added *added, const int64_t *ids, size_t count, s
     return 0;
 }
 
-/* Sends a batch of runs to the store, and stores the ids of these runs, for which the caller has
- * memory. */
+/* Sends a batch of runs to the store, and appends the ids of these runs to `added`. `ids` is a
+ * buffer of the caller with space for one id per run. */
 static int send_with_ids(const struct hm_run_sink *sink, struct hm_store_batch batch, int64_t *ids,
                          struct hm_added *added, struct hm_err *err)
 {
@@ -204,7 +204,8 @@ static void write_key(char text[KEY_BYTES], const char *given, size_t number, co
         snprintf(text, KEY_BYTES, "%s-%016" PRIx64 "-%zu", kind, sum, seen_before(seen, sum));
 }
 
-/* Checks the key in the request; it must be short enough to append a hyphen and a number. */
+/* Checks that the key in the request is not empty, and that it is short enough for a hyphen and a
+ * number to be appended. NULL is allowed. */
 static int check_key(const char *key, struct hm_err *err)
 {
     if (!key || (*key != '\0' && strlen(key) <= KEY_GIVEN))

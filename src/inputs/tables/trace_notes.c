@@ -35,7 +35,8 @@ void hm__trace_note(struct hm_trace_notes *notes, enum hm_trace_note kind,
     hm__text_release(&text);
 }
 
-/* Returns the median step between rows; NaN if there are fewer than two rows. */
+/* Returns the median difference in progress between consecutive rows; NaN if there are fewer than
+ * two rows. */
 static double usual_step(struct hm_trace_notes *notes, const struct hm_trace_row *rows,
                          size_t count)
 {

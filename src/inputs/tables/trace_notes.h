@@ -37,7 +37,7 @@ void hm__trace_note_gaps(struct hm_trace_notes *notes, const struct hm_trace_raw
 /* Adds notes if a trace restarted, was resumed, or contains contradicting values of the optimum
  * P*. */
 void hm__trace_note_history(struct hm_trace_notes *notes, const struct hm_trace_raw *raw);
-/* Moves the notes into the traces, with the number of notes that are not shown. */
+/* Moves the notes into the traces, and records how many others were omitted. */
 int hm__trace_notes_seal(struct hm_trace_notes *notes, struct hm_traces *traces,
                          struct hm_err *err);
 
