@@ -40,8 +40,8 @@ static inline struct hm_notes hm__advice_notes(struct hm_advising *a)
 }
 
 /*
- * Returns how many kinds of stale runs (for example SSP with a given bound) can be candidates for an
- * algorithm, which requires that their times are known. Each kind is tried on every number of
+ * Returns how many kinds of stale runs (for example SSP with a given bound) can be candidates for
+ * an algorithm, which requires that their times are known. Each kind is tried on every number of
  * workers.
  */
 size_t hm__advising_count_stale(const struct hm_advising *a, const struct hm_g *g);

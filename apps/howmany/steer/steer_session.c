@@ -422,8 +422,8 @@ static void pause_others(struct steer_state *state, const long *lines, size_t co
 }
 
 /*
- * Executes a trial after the first frame, in which all trials of the start were made. Active runs are
- * paused first, so that the trial runs alone; they can be continued from their checkpoints.
+ * Executes a trial after the first frame, in which all trials of the start were made. Active runs
+ * are paused first, so that the trial runs alone; they can be continued from their checkpoints.
  */
 static int session_retry(struct steer_session *s, const struct steer_trial *trial, double seconds)
 {
