@@ -10,6 +10,7 @@
 #include "collective.h"
 #include "err.h"
 #include "memory.h"
+#include "model_step.h"
 #include "names.h"
 #include "search.h"
 
@@ -383,6 +384,29 @@ static int help_ways(struct hm_answer *a, const struct hm_search *s, const struc
     return add_help(a, s, c, &v, "batches by speed", err);
 }
 
+/*
+ * Adds the gain from workers that compute twice as fast. If steps are modelled by operations, those
+ * that memory or the host limits stay as they are.
+ */
+static int help_flops(struct hm_answer *a, const struct hm_search *s, const struct hm_curve *c,
+                      struct hm_err *err)
+{
+    struct hm_variant v = hm__search_variant(s);
+    struct hm_step_table *faster = NULL;
+    int rc = 0;
+
+    if (s->table)
+        rc = hm__model_table_faster(s->job, s->cluster, 2, &faster, err);
+    if (faster)
+        v.table = faster;
+    else
+        v.flops = 2;
+    if (rc == 0)
+        rc = add_help(a, s, c, &v, "2x flop/s", err);
+    hm__step_table_free(faster);
+    return rc;
+}
+
 static int explain_help(struct hm_answer *a, const struct hm_search *s,
                         const struct hm_model *model, const struct hm_curve *c, struct hm_err *err)
 {
@@ -407,11 +431,8 @@ static int explain_help(struct hm_answer *a, const struct hm_search *s,
         rc = add_help(a, s, c, &v, "half the latency", err);
     }
     if (rc == 0 && cluster &&
-        (cluster->node.flops_32 > 0 || cluster->node.flops_64 > 0 || cluster->node.flops_16 > 0)) {
-        v = hm__search_variant(s);
-        v.flops = 2;
-        rc = add_help(a, s, c, &v, "2x flop/s", err);
-    }
+        (cluster->node.flops_32 > 0 || cluster->node.flops_64 > 0 || cluster->node.flops_16 > 0))
+        rc = help_flops(a, s, c, err);
     if (rc == 0 && s->parts)
         rc = help_splits(a, s, c, err);
     /*

@@ -65,7 +65,7 @@ double hm__model_totals_time(const struct hm_model *m, double batch)
     double host = m->job->software == HM_SOFTWARE_EAGER && !hm__cluster_compiles(m->cluster)
                       ? TOTALS_HOST_S
                       : 0;
-    double others = fmax(bytes / node->memory_bandwidth_bytes_per_s, host) / m->variant.flops;
+    double others = fmax(bytes / node->memory_bandwidth_bytes_per_s, host);
     return fmax(flop / m->flops, others);
 }
 
@@ -84,6 +84,31 @@ int hm__model_table_new(const struct hm_job *job, const struct hm_cluster *clust
     if (job->overlap == HM_OVERLAP_LAYERS)
         bucket = 0;
     return hm__step_table_new(job, &device, bucket, ret_table, err);
+}
+
+int hm__model_table_faster(const struct hm_job *job, const struct hm_cluster *cluster,
+                           double factor, struct hm_step_table **ret_table, struct hm_err *err)
+{
+    struct hm_cluster faster = *cluster;
+    struct hm_node *node = &faster.node;
+    struct hm_rates *measured = &node->measured.flops;
+    enum hm_math math = HM_MATH_AUTO;
+
+    hm__node_rate(node, hm__model_math(job), job->precision, &math);
+    /* The clock of the processors follows from the rate in fp32, so that rate changes only if it is
+     * used. */
+    double *const rates[HM_MATH_COUNT][2] = {
+        [HM_MATH_FP64] = {&node->flops_64, &measured->fp64},
+        [HM_MATH_FP32] = {&node->flops_32, &measured->fp32},
+        [HM_MATH_TF32] = {&node->flops_tf32, &measured->tf32},
+        [HM_MATH_BF16] = {&node->flops_bf16, &measured->bf16},
+        [HM_MATH_FP16] = {&node->flops_16, &measured->fp16},
+        [HM_MATH_FP8] = {&node->flops_fp8, &measured->fp8},
+    };
+    for (int i = 0; i < 2; i++)
+        if (rates[math][i])
+            *rates[math][i] *= factor;
+    return hm__model_table_new(job, &faster, NULL, ret_table, err);
 }
 
 int hm__model_set_table(struct hm_model *m, struct hm_err *err)

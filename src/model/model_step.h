@@ -10,6 +10,10 @@
 int hm__model_table_new(const struct hm_job *job, const struct hm_cluster *cluster,
                         const struct hm_constants *constants, struct hm_step_table **ret_table,
                         struct hm_err *err);
+/* Does the same for a cluster whose processors compute `factor` times as fast; memory, fabric and
+ * host stay the same. */
+int hm__model_table_faster(const struct hm_job *job, const struct hm_cluster *cluster,
+                           double factor, struct hm_step_table **ret_table, struct hm_err *err);
 
 /* Returns whether steps of the job on the cluster, which may be NULL, are modelled operation by
  * operation. */

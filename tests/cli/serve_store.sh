@@ -245,6 +245,21 @@ lists_new() { [ "$(get "$url/v1/runs" | jq -c '[.runs[].n]')" = '[2]' ]; }
 check "the server lists the runs of the new file" wait_for 20 lists_new
 stop
 
+# A copy of a store while a server adds runs to it: all runs that were acknowledged before are in the copy.
+start --record "$work/live.db"
+add_one() { get -d "{\"n\":$1,\"seconds\":1}" -H 'Content-Type: application/json' "$url/v1/runs" >/dev/null; }
+for n in $(seq 40); do add_one "$n"; done
+(for n in $(seq 41 400); do add_one "$n"; done) &
+adding=$!
+copied() { howmany runs recover "$work/saved.db" --record "$work/live.db" >/dev/null; }
+check "a store is copied while a server adds runs" copied
+wait $adding
+saved=$(howmany runs list --record "$work/saved.db" --limit 1000 --json | jq -c '[.runs[].n] | sort')
+check "the copy has the runs that were there" jq -en "$saved | length >= 40 and .[0:40] == [range(1; 41)]"
+check "the copy is sound" howmany runs check --record "$work/saved.db"
+answers "the server has all runs" '[.runs[].n] | length == 400' "$url/v1/runs?limit=1000"
+stop
+
 # The thread that writes must not take the signal before the main thread waits for it.
 mkfifo "$work/address"
 ended=0

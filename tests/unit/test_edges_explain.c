@@ -211,6 +211,37 @@ static void hardware_helps_as_it_would(void **state)
     assert_int_equal(help_count("compute: 10 s / n\ncommunicate: 1 s * n\n"), 0);
 }
 
+/* Returns the gain of a change that helps the job. */
+static double gain_of(const char *text, const char *what)
+{
+    struct hm_answer *a = plan(text, 1, NULL);
+    double gain = NAN;
+
+    for (size_t i = 0; i < a->help_count; i++)
+        if (strcmp(a->help[i].what, what) == 0)
+            gain = a->help[i].gain;
+    hm_answer_free(a);
+    return gain;
+}
+
+/* Twice the flop/s do not help a step that the host limits (a small batch), help little where
+ * memory limits most kernels, and nearly double the speed of large products. */
+static void faster_products_help_products(void **state)
+{
+    (void)state;
+    assert_near(gain_of("network: resnet-50\nbatch: 2\nprecision: bf16\ncluster: {machine: h200}\n",
+                        "2x flop/s"),
+                1, 1e-9);
+    double some = gain_of(
+        "network: resnet-50\nbatch: 256\nprecision: bf16\ncluster: {machine: h200}\n", "2x flop/s");
+    assert_true(some > 1.02 && some < 1.3);
+    double most =
+        gain_of("network: {input: 16384, layers: [dense: 16384, dense: 16384, dense: 16384]}\n"
+                "batch: 16384\nprecision: bf16\ncluster: {machine: h200}\n",
+                "2x flop/s");
+    assert_true(most > 1.5 && most < 2);
+}
+
 /* The three quantities with the largest effect, out of four, must be named; B is a rate, so it is
  * doubled. */
 static void quantities_help_as_they_would(void **state)
@@ -379,6 +410,7 @@ int main(void)
         cmocka_unit_test(slow_workers_are_explained),
         cmocka_unit_test(imbalance_is_a_limit),
         cmocka_unit_test(hardware_helps_as_it_would),
+        cmocka_unit_test(faster_products_help_products),
         cmocka_unit_test(missing_links_do_not_help),
         cmocka_unit_test(quantities_help_as_they_would),
         cmocka_unit_test(ways_help_as_they_would),

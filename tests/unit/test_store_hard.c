@@ -404,6 +404,37 @@ static void a_store_of_version_1_is_brought_up_to_date(void **state)
     hm_store_close(store);
 }
 
+/* A program that migrates a store of version 0 is killed at some time; the next one finds the old
+ * run and all columns. */
+static void a_migration_survives_a_kill(void **state)
+{
+    (void)state;
+    srand(2);
+    for (int round = 0; round < 25; round++) {
+        const char *where = fresh_where();
+        char sql[2000];
+        snprintf(sql, sizeof(sql), version_0, store_sql()->id_type);
+        store_behind(where, sql);
+        pid_t child = fork();
+        if (child == 0) {
+            hm_store_close(open_store(where));
+            _exit(0);
+        }
+        wait_ms(rand() % 8);
+        kill(child, SIGKILL);
+        waitpid(child, NULL, 0);
+        struct hm_store *store = open_store(where);
+        struct hm_stored run = some_run(8, 1);
+        run.cost = 3;
+        assert_done(hm_store_add(store, &run, 1, NULL, NULL, err));
+        assert_int_equal(count_where(store, NULL), 2);
+        assert_int_equal(count_where(store, "cost=3"), 1);
+        hm_store_close(store);
+        if (!store_server())
+            check_file(where);
+    }
+}
+
 static void a_later_store_is_refused(void **state)
 {
     const char *where = fresh_where();
@@ -573,6 +604,7 @@ int main(void)
         cmocka_unit_test(acknowledged_runs_survive_a_kill),
         cmocka_unit_test(an_old_store_is_brought_up_to_date),
         cmocka_unit_test(a_store_of_version_1_is_brought_up_to_date),
+        cmocka_unit_test(a_migration_survives_a_kill),
         cmocka_unit_test(a_later_store_is_refused),
         cmocka_unit_test(foreign_tables_are_refused),
         /* The following tests are for SQLite only. */

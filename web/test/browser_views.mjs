@@ -176,6 +176,20 @@ async function storedTracesTest({ test, once, open, fail }) {
 
 /** These tests add runs of another kind to the store, so they are the last ones that use it. */
 async function importTests({ test, once, open, look, fail }) {
+  await once('runs: stored names are text, not markup', async () => {
+    const page = await open('#runs');
+    const name = '<img src=x onerror="window.attacked=1"><script>window.attacked=1</script>';
+    const run = { n: 3, seconds: 9, machine: name, algorithm: name, job: name, problem: name };
+    const answer = await page.request.post(new URL('/v1/runs', page.url()).href, { data: run });
+    if (!answer.ok()) fail('the run was refused: ' + (await answer.text()));
+    for (const view of ['#runs?where=n%3D3', '#recommend?batch=64000', '#algorithm']) {
+      const shown = await open(view);
+      if (view.startsWith('#runs')) await shown.getByRole('region', { name: 'Table: runs' }).getByText('<img src=x').first().waitFor();
+      else await shown.waitForTimeout(300);
+      if (await shown.evaluate(() => window.attacked !== undefined || document.querySelector('img[src=x]') !== null)) fail('a name became markup in ' + view);
+    }
+  });
+
   await test('runs: a file of another tool is shown before it is kept; a job is not a table of runs', async () => {
     const page = await open('#runs');
     await page.locator('#runs-file').setInputFiles('examples/nccl-tests.txt');
