@@ -146,7 +146,7 @@ expect "a file that does not exist" 2 "nothing.txt" howmany calibrate --from not
 if [ -n "${HM_REDUCE:-}" ]; then
   expect "messages between two ranks" 0 "inside a node" howmany calibrate --fabric --quick -n 2 -o links.yaml --record links.json
   check "messages and all-reduces were timed" jq -e '[.timings[] | .what] | unique == ["all_reduce", "send"]' links.json
-  check "larger messages take longer" jq -e '[.timings[] | select(.what == "send") | .seconds] | length == 3 and .[0] < .[2]' links.json
+  check "messages have three sizes, and each takes time" jq -e '[.timings[] | select(.what == "send")] | map(.shape) == [[8], [512], [32768]] and all(.[]; .seconds > 0)' links.json
   check "the old name of the option" howmany calibrate --network --quick -n 2
   export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
   inside() { timeout 60 mpirun --oversubscribe -n 2 howmany calibrate --fabric --quick >inside.yaml 2>err; }
