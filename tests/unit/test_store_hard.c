@@ -410,7 +410,7 @@ static void a_migration_survives_a_kill(void **state)
 {
     (void)state;
     srand(2);
-    for (int round = 0; round < 25; round++) {
+    for (int round = 0; round < 10; round++) {
         const char *where = fresh_where();
         char sql[2000];
         snprintf(sql, sizeof(sql), version_0, store_sql()->id_type);
