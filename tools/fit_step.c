@@ -73,8 +73,8 @@ static int group_count;
 enum { CHOOSE_ALL, CHOOSE_MESSAGES, CHOOSE_OVERLAP, CHOOSE_STEPS };
 static int choosing;
 
-/* Whether a constant was measured on single kernels of an H200 (tools/measure/host-costs.py), so
- * that whole steps do not choose it. */
+/* Returns whether a constant was chosen on single operations of an H200 (docs/explain/accuracy.md),
+ * so that whole steps do not choose it. */
 static bool constant_measured(const char *name)
 {
     static const char *const prefixes[] = {"norm_",      "depth_",     "pool_",

@@ -19,20 +19,20 @@
 /* clang-format off */
 #define HM_CONSTANT_MAP(X)                                                                         \
     X(gemm_ramp, 51.4, 16, 512, "additions to k that fill the pipeline of a matrix product")       \
-    X(gemm_tf32, 0.78, 0.6, 1, "efficiency of TF32 products relative to 16-bit ones")             \
+    X(gemm_tf32, 0.78, 0.6, 1, "efficiency of TF32 products relative to 16-bit ones")              \
     X(gemm_fp32, 1.07, 0.6, 1.3, "efficiency of fp32 products relative to 16-bit ones")            \
     X(gemm_fp8, 0.85, 0.5, 1, "efficiency of fp8 products relative to 16-bit ones")                \
     X(gemm_align2, 1.82, 0.2, 20, "Tflop/s of one processor if rows have no multiple of 16 bytes") \
     X(gemm_align1, 0.87, 0.1, 20, "the same if they have no multiple of 4 bytes")                  \
-    X(conv_forward, 1.35, 0.3, 1.5, "efficiency of a convolution relative to a matrix product")     \
-    X(conv_data, 1.36, 0.2, 1.5, "the same, gradient of the input")                                 \
+    X(conv_forward, 1.35, 0.3, 1.5, "efficiency of a convolution relative to a matrix product")    \
+    X(conv_data, 1.36, 0.2, 1.5, "the same, gradient of the input")                                \
     X(conv_weight, 1.15, 0.2, 1.5, "the same, gradient of the weights")                            \
-    X(conv_feed, 5.4, 0.5, 50, "Tflop/s at which a processor can feed its matrix units")          \
+    X(conv_feed, 5.4, 0.5, 50, "Tflop/s at which a processor can feed its matrix units")           \
     X(conv_start, 15, 0, 15, "microseconds to start a pass of a convolution")                      \
     X(conv_few, 0.246, 0.05, 1, "efficiency of a convolution of fewer than 8 input maps")          \
     X(conv_plain, 0.951, 0.4, 1.5, "the same without matrix units, all passes")                    \
     X(conv_groups, 0.746, 0.02, 1, "efficiency of grouped convolutions relative to others")        \
-    X(conv_groups_tf32, 0.167, 0.1, 1, "factor on it in TF32, for which libraries have few kernels") \
+    X(conv_groups_tf32, 0.167, 0.1, 1, "factor on it in TF32, for which libraries have few kernels")\
     X(conv_winograd, 2.37, 1, 4, "speed-up of 3x3 convolutions in fp32 without matrix units")      \
     X(conv_pointwise, 0.963, 0.3, 1.5, "efficiency of 1x1 convolutions relative to larger ones")   \
     X(conv_tf32, 1.36, 0.5, 2, "efficiency of TF32 relative to 16 bits, outputs and input gradients")\
@@ -73,7 +73,7 @@
     X(host_compiled, 0.96, 0.02, 1, "factor on the host's time of compiled graphs")                \
     X(host_tuned, 0.05, 0.005, 1, "factor on the host's time of tuned software")                   \
     X(fuse_compiled, 0.713, 0.1, 1, "share of element-wise traffic that compiled graphs keep")     \
-    X(fuse_tuned, 0.532, 0.05, 1, "share of element-wise traffic that tuned software keeps")        \
+    X(fuse_tuned, 0.532, 0.05, 1, "share of element-wise traffic that tuned software keeps")       \
     X(reach_tuned, 1, 1, 1.4, "efficiency of products in tuned software")                          \
     X(step_fixed, 0.422, 0, 5000, "microseconds of one step that nothing else explains")           \
     X(coll_start, 22.4, 2, 100, "microseconds to start a collective")                              \

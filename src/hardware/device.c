@@ -4,11 +4,12 @@
  * A matrix product is divided into tiles; each multiprocessor computes one tile at a time, so the
  * product takes a whole number of waves (tile and wave quantisation), and a small inner dimension k
  * leaves the pipeline partly empty. The time of a matrix product is the time with the best of
- * several tile sizes, or the time to move the operands, whichever is longer. Sides that are not
+ * several tile sizes, or the time to move the operands, whichever is longer. Rows that are not
  * multiples of 16 bytes prevent the fastest kernels. A convolution is modelled as a matrix product
- * with its own efficiency, plus the changes of memory layout that an eager framework makes. Other
- * operations move bytes at a fraction of the memory bandwidth. Limits: caches are not modelled, and
- * all kernels that a library may choose have the same efficiency. Sources:
+ * with its own efficiency, plus the changes of memory layout that an eager framework makes. Slow
+ * kernels compute a number of values per second on each processor, whatever their number format;
+ * other operations move bytes at a fraction of the memory bandwidth. Limits: caches are not
+ * modelled, and all kernels that a library may choose have the same efficiency. Sources:
  * docs/explain/accuracy.md.
  */
 #include "device.h"
@@ -375,10 +376,10 @@ double hm__device_conv(const struct hm_device *d, const struct hm_conv *c, enum 
      * Eager frameworks store images channel by channel (NCHW), but matrix units need all channels
      * of a position together (NHWC), so the layout is converted.
      */
-    bool first = d->software == HM_SOFTWARE_EAGER && !d->channels_last && d->matrix_units;
-    if (first)
+    bool by_channel = d->software == HM_SOFTWARE_EAGER && !d->channels_last && d->matrix_units;
+    if (by_channel)
         time += d->k->conv_start * 1e-6;
-    if (first && (c->window > 1 || c->stride > 1)) {
+    if (by_channel && (c->window > 1 || c->stride > 1)) {
         double read = c->batch * c->in * c->in_places, made = c->batch * c->out * c->out_places;
         double moved = pass == HM_PASS_WEIGHT ? read : read + made;
         time += hm__device_slow(d, 2 * moved * d->value_bytes, moved, d->k->layout) + d->kernel_s;

@@ -294,6 +294,7 @@ static void ops_scale(struct ops *o)
     o->step.kept_bytes += 2 * o->out * o->a;
 }
 
+/* Returns the time in seconds of a pass of attention over `side` positions, without projections. */
 static double attention_time(const struct ops *o, double batch, double side, double head,
                              bool backward)
 {

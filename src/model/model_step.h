@@ -5,8 +5,8 @@
 #include "step_time.h"
 
 /* Creates the table of step times that models of this job on this cluster can share; the result is
- * NULL if steps are not modelled operation by operation. The job and the cluster are borrowed and
- * must outlive the table. */
+ * NULL if steps are not modelled operation by operation. The job is borrowed and must outlive the
+ * table. */
 int hm__model_table_new(const struct hm_job *job, const struct hm_cluster *cluster,
                         const struct hm_constants *constants, struct hm_step_table **ret_table,
                         struct hm_err *err);
