@@ -175,6 +175,29 @@ static size_t edit_distance(const char *a, size_t la, const char *b, size_t lb)
     return rows[la % 3][lb];
 }
 
+/* Returns the set of the characters of a word, each as one of 64 classes. */
+static uint64_t letter_set(const char *word, size_t length)
+{
+    uint64_t set = 0;
+
+    for (size_t i = 0; i < length; i++)
+        set |= UINT64_C(1) << (fold_case(word[i]) & 63);
+    return set;
+}
+
+/*
+ * Returns a number that the edit distance is not below: every edit changes the length by at most
+ * one, and adds and removes at most one letter.
+ */
+static size_t least_distance(size_t la, uint64_t a, size_t lb, uint64_t b)
+{
+    size_t longer = la > lb ? la - lb : lb - la, only_a = (size_t)__builtin_popcountll(a & ~b),
+           only_b = (size_t)__builtin_popcountll(b & ~a);
+    size_t least = only_a > only_b ? only_a : only_b;
+
+    return longer > least ? longer : least;
+}
+
 const char *hm__suggest(const char *word, const char *(*next)(const void *context, size_t i),
                         const void *context)
 {
@@ -183,15 +206,19 @@ const char *hm__suggest(const char *word, const char *(*next)(const void *contex
 
     if (length == 0 || length > SUGGEST_MAX)
         return NULL;
+    const uint64_t set = letter_set(word, length);
     for (size_t i = 0; (candidate = next(context, i)); i++) {
         size_t lc = strlen(candidate);
         if (lc > SUGGEST_MAX)
             continue;
-        size_t d = edit_distance(word, length, candidate, lc);
         size_t allowed = (length < lc ? length : lc) / 3;
         bool prefix = length >= 3 && lc > length && strncmp(word, candidate, length) == 0;
+        size_t d =
+            prefix ? lc - length : least_distance(length, set, lc, letter_set(candidate, lc));
         if (prefix && d > allowed)
             d = allowed;
+        if (!prefix && d <= allowed && (!best || d < best_distance))
+            d = edit_distance(word, length, candidate, lc);
         if (d <= allowed && (!best || d < best_distance)) {
             best = candidate;
             best_distance = d;

@@ -53,7 +53,8 @@ static void override_job(const char *text, size_t length)
         count++;
         at = end + 1;
     }
-    if (hm_job_parse(job, sizeof(job) - 1, "fuzz.yaml", overrides, count, &parsed, &err) == 0)
+    if (hm_job_parse_with(fuzz_catalog(), job, sizeof(job) - 1, "fuzz.yaml", overrides, count,
+                          &parsed, &err) == 0)
         hm_job_free(parsed);
 }
 

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kept_catalog.h"
 #include "large_emit.h"
 #include "large_plan.h"
 #include "large_render.h"
@@ -80,7 +81,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     default:
         break;
     }
-    if (hm_job_parse((const char *)data + 1, size - 1, "fuzz.yaml", NULL, 0, &job, &err) == 0 &&
+    if (hm_job_parse_with(fuzz_catalog(), (const char *)data + 1, size - 1, "fuzz.yaml", NULL, 0,
+                          &job, &err) == 0 &&
         job->large && hm__large_plan(job, NULL, 0, &q, &answer, &err) == 0)
         check_answer(answer);
     hm__large_answer_free(answer);

@@ -2,6 +2,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "kept_catalog.h"
 #include "study.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -27,7 +28,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const char *source = sources[data[0] == '{' || data[0] == '['];
     struct hm_job *job = NULL;
     struct hm_err err = {0};
-    if (hm_job_parse((const char *)data, size, source, NULL, 0, &job, &err) == 0)
+    if (hm_job_parse_with(fuzz_catalog(), (const char *)data, size, source, NULL, 0, &job, &err) ==
+        0)
         plan(job);
     hm_job_free(job);
     struct hm_study_spec *study = NULL;

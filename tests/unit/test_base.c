@@ -264,6 +264,63 @@ static void misspelt_words_get_suggestions(void **state)
                             nth_word, words));
 }
 
+/* Computes the distance as hm__suggest defines it, from the definition and with a whole table. */
+static size_t plain_distance(const char *a, const char *b)
+{
+    size_t d[16][16], la = strlen(a), lb = strlen(b);
+
+    for (size_t i = 0; i <= la; i++)
+        for (size_t j = 0; j <= lb; j++) {
+            size_t best = i == 0 ? j : j == 0 ? i : d[i - 1][j - 1] + (a[i - 1] != b[j - 1]);
+            if (i > 0 && j > 0 && d[i - 1][j] + 1 < best)
+                best = d[i - 1][j] + 1;
+            if (i > 0 && j > 0 && d[i][j - 1] + 1 < best)
+                best = d[i][j - 1] + 1;
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] &&
+                d[i - 2][j - 2] + 1 < best)
+                best = d[i - 2][j - 2] + 1;
+            d[i][j] = best;
+        }
+    return d[la][lb];
+}
+
+/* Of random words of few letters, the suggestion is the first of the least distance. */
+static void the_nearest_word_is_suggested(void **state)
+{
+    enum { WORDS = 12, LETTERS = 13 };
+    struct hm_random random;
+    size_t suggested = 0;
+
+    (void)state;
+    hm__random_init(&random, 1, 0);
+    for (int trial = 0; trial < 3000; trial++) {
+        char texts[WORDS + 1][LETTERS + 1];
+        const char *words[WORDS + 1] = {0}, *expected = NULL;
+        size_t least = 0;
+        for (size_t i = 0; i <= WORDS; i++) {
+            size_t length = 1 + hm__random_below(&random, LETTERS);
+            for (size_t k = 0; k < length; k++)
+                texts[i][k] = (char)('a' + hm__random_below(&random, 4));
+            texts[i][length] = '\0';
+        }
+        const char *word = texts[WORDS];
+        for (size_t i = 0; i < WORDS; i++) {
+            const size_t lw = strlen(word), lc = strlen(texts[i]), most = (lw < lc ? lw : lc) / 3;
+            size_t d = plain_distance(word, texts[i]);
+            words[i] = texts[i];
+            if (d > most && lw >= 3 && lc > lw && strncmp(word, texts[i], lw) == 0)
+                d = most;
+            if (d <= most && (!expected || d < least)) {
+                expected = texts[i];
+                least = d;
+            }
+        }
+        assert_ptr_equal(hm__suggest(word, nth_word, words), expected);
+        suggested += expected != NULL;
+    }
+    assert_in_range(suggested, 100, 2900);
+}
+
 static void texts_grow_and_are_taken(void **state)
 {
     struct hm_text text = {0};
@@ -306,6 +363,7 @@ int main(void)
         cmocka_unit_test(wrong_units_are_named),
         cmocka_unit_test(the_median_of_an_even_number_is_a_mean),
         cmocka_unit_test(misspelt_words_get_suggestions),
+        cmocka_unit_test(the_nearest_word_is_suggested),
         cmocka_unit_test(texts_grow_and_are_taken),
         cmocka_unit_test(dimensions_have_names),
     };

@@ -150,6 +150,12 @@ static void broken_price_lists_are_named(void **state)
         {"InstanceType,Region\na,b\n", "no column 'Price'", "", 1},
         {"InstanceType,Price,Region\na,cheap,r\n", "'cheap' is not a number", "Price", 2},
         {"InstanceType,Price,Region\n", "no machine in the file", "", 0},
+        {"InstanceType,Price,Region\na,1,r\n,1,r\n", "the row has no InstanceType", "", 3},
+        /* Written to a catalog, both names would be `n?`. */
+        {"InstanceType,Price,Region\nn\xc3\xa9,1,r\n",
+         "the name has a character that is not printable ASCII", "InstanceType", 2},
+        {"InstanceType,Price,Region\nn,1,r\nn\x14,1,r\n",
+         "the name has a character that is not printable ASCII", "InstanceType", 3},
     };
     struct hm_catalog *catalog;
 

@@ -1,6 +1,9 @@
 /* Tests the readers of jobs, clusters and the catalog. */
 #include "testing.h"
 
+#include "embedded.h"
+#include "readers.h"
+
 static void a_job_is_read_whole(void **state)
 {
     struct hm_job *job =
@@ -156,6 +159,43 @@ static void the_earlier_key_of_the_fabric_is_read(void **state)
     hm_job_free(job);
 }
 
+/* The list of entries that is made when the program is built agrees with the files: each entry that
+ * the reader of YAML finds in a whole file is found by its name and by its aliases. */
+static void built_in_entries_are_listed(void **state)
+{
+    static const char *const sections[] = {"machines", "fabrics", "networks", "accelerators"};
+    size_t counts[HM_CATALOG_KINDS] = {0}, alias_count = 0;
+    struct hm_catalog *catalog;
+
+    (void)state;
+    assert_int_equal(hm_catalog_new(&catalog, NULL), 0);
+    for (const struct hm_embedded *file = hm__catalog_files; file->name; file++) {
+        struct hm_arena *arena = hm__arena_new();
+        struct hm_value *root;
+        assert_int_equal(hm__value_parse(arena, file->text, file->length, file->name, &root, NULL),
+                         0);
+        assert_int_equal(root->count, 1);
+        enum hm_catalog_kind kind = 0;
+        while (strcmp(root->keys[0], sections[kind]) != 0)
+            kind++;
+        const struct hm_value *section = &root->items[0];
+        counts[kind] += section->count;
+        for (size_t i = 0; i < section->count; i++) {
+            const struct hm_value *aliases = hm__value_get(&section->items[i], "aliases");
+            const struct hm_value *found = hm__catalog_find(catalog, kind, section->keys[i]);
+            assert_non_null(found);
+            assert_int_equal(found->count, section->items[i].count);
+            for (size_t k = 0; aliases && k < aliases->count; k++, alias_count++)
+                assert_non_null(hm__catalog_find(catalog, kind, aliases->items[k].text));
+        }
+        hm__arena_free(arena);
+    }
+    for (int kind = 0; kind < HM_CATALOG_KINDS; kind++)
+        assert_int_equal(hm_catalog_count(catalog, (enum hm_catalog_kind)kind), counts[kind]);
+    assert_true(alias_count > 100);
+    hm_catalog_free(catalog);
+}
+
 /* Each entry of the catalog must be usable: it must have speed, memory, fabric, a source and a
  * date. */
 static void the_whole_catalog_is_sound(void **state)
@@ -280,6 +320,7 @@ int main(void)
         cmocka_unit_test(catalog_machines_can_be_changed),
         cmocka_unit_test(part_of_a_fabric_can_be_changed),
         cmocka_unit_test(the_earlier_key_of_the_fabric_is_read),
+        cmocka_unit_test(built_in_entries_are_listed),
         cmocka_unit_test(the_whole_catalog_is_sound),
         cmocka_unit_test(own_entries_hide_built_in_ones),
         cmocka_unit_test(every_layer_is_read),

@@ -77,6 +77,25 @@ static int read_number(struct importer *im, char **fields, int column, const cha
     return HM_E_TYPE;
 }
 
+/* Refuses a missing name, and one that would not be written as it is: two could become the same. */
+static int check_name(struct importer *im, const char *name)
+{
+    const char *at = name;
+
+    while (*at >= 0x20 && *at < 0x7f)
+        at++;
+    if (at > name && *at == '\0')
+        return 0;
+    int code = *name ? HM_E_TYPE : HM_E_MISSING;
+    hm__fail(im->err, code,
+             *name ? "the name has a character that is not printable ASCII"
+                   : "the row has no InstanceType");
+    if (*name)
+        hm__err_field(im->err, "InstanceType");
+    hm__err_at(im->err, hm__csv_source(im->csv), hm__csv_line(im->csv));
+    return code;
+}
+
 /*
  * Returns the machine `name`, and adds it if it is new; NULL after an error. Rows of one machine
  * are mostly consecutive, so the machine of the previous row is compared first.
@@ -114,13 +133,10 @@ static int read_row(struct importer *im, char **fields)
         rc = read_number(im, fields, im->memory, "MemoryGiB", &memory);
     if (rc == 0)
         rc = read_number(im, fields, im->price, im->price_name, &price);
+    if (rc == 0)
+        rc = check_name(im, fields[im->instance]);
     if (rc)
         return rc;
-    if (fields[im->instance][0] == '\0') {
-        hm__fail(im->err, HM_E_MISSING, "the row has no InstanceType");
-        hm__err_at(im->err, hm__csv_source(im->csv), hm__csv_line(im->csv));
-        return HM_E_MISSING;
-    }
     struct machine *m = find_machine(im, fields[im->instance]);
     if (!m)
         return im->err && im->err->code ? im->err->code : hm__fail_nomem(im->err);

@@ -27,12 +27,9 @@ struct catalog_tree {
  * kept.
  */
 struct catalog_block {
-    const char *name; /* Name of the catalog entry. */
-    const char *text; /* Text of the entry, not terminated by NUL. */
-    size_t length;
-    const char *source;
+    const struct hm_embedded_entry *entry;
+    const struct hm_embedded *file;
     _Atomic(struct catalog_tree *) tree; /* Tree of the entry; NULL until it is parsed. */
-    struct catalog_block *next;          /* Next block in the list of all blocks of the catalog. */
 };
 
 struct catalog_entry {
@@ -47,7 +44,8 @@ struct hm_catalog {
     /* Entries of each kind, in the arena; the entries of the newest file come first. */
     struct catalog_entry *entries[HM_CATALOG_KINDS];
     size_t counts[HM_CATALOG_KINDS];
-    struct catalog_block *blocks; /* Blocks of the built-in files, in the arena. */
+    struct catalog_block *blocks; /* Entries of the built-in files, in the arena. */
+    size_t block_count;
 };
 
 static const char *const sections[] = {"machines", "fabrics", "networks", "accelerators"};
@@ -132,7 +130,8 @@ static const struct hm_value *entry_value(const struct catalog_entry *entry)
     if (!arena)
         return NULL;
     tree = hm__arena_alloc(arena, 1, sizeof(*tree));
-    if (!tree || hm__value_parse(arena, block->text, block->length, block->source, &root, NULL)) {
+    if (!tree || hm__value_parse(arena, block->file->text + block->entry->at, block->entry->length,
+                                 block->file->name, &root, NULL)) {
         hm__arena_free(arena);
         return NULL;
     }
@@ -143,69 +142,30 @@ static const struct hm_value *entry_value(const struct catalog_entry *entry)
     return none->value;
 }
 
-/* Returns the length of a line without its line break. */
-static size_t line_length(const char *text, const char *end)
+static size_t count_entries(const struct hm_embedded *file)
 {
-    const char *stop = memchr(text, '\n', (size_t)(end - text));
-    return (size_t)((stop ? stop : end) - text);
+    size_t count = 0;
+
+    while (file->entries[count].name)
+        count++;
+    return count;
 }
 
-/* Returns the length of the name of an entry that begins on this line, after two spaces and before
- * a colon; 0 if no entry begins here. */
-static size_t entry_name_length(const char *line, size_t length)
-{
-    bool begins = length > 3 && line[0] == ' ' && line[1] == ' ' && line[2] != ' ' &&
-                  line[2] != '#' && line[length - 1] == ':';
-    return begins ? length - 3 : 0;
-}
-
-/*
- * Adds the block of an entry to the list of blocks. Until the next entry is found, the text of the
- * block extends to the end of the file. Returns NULL if memory runs out.
- */
-static struct catalog_block *add_block(struct hm_catalog *catalog, const struct hm_embedded *file,
-                                       const char *line, size_t name)
-{
-    struct catalog_block *block = hm__arena_alloc(catalog->arena, 1, sizeof(*block));
-    char *copy = hm__arena_alloc(catalog->arena, name + 1, 1);
-
-    if (!block || !copy)
-        return NULL;
-    memcpy(copy, line + 2, name);
-    block->name = copy;
-    block->text = line;
-    block->length = (size_t)(file->text + file->length - line);
-    block->source = file->name;
-    block->next = catalog->blocks;
-    catalog->blocks = block;
-    return block;
-}
-
-/* Lists the entries of a built-in file, which has one section, without parsing them. */
+/* Lists the entries of a built-in file, which has one section; `blocks` has room for them. */
 static int list_blocks(struct hm_catalog *catalog, enum hm_catalog_kind kind,
-                       const struct hm_embedded *file, struct hm_err *err)
+                       const struct hm_embedded *file, struct catalog_block *blocks,
+                       struct hm_err *err)
 {
-    const char *end = file->text + file->length;
-    size_t count = 0, old = catalog->counts[kind], length;
-
-    for (const char *line = file->text; line < end; line += length + 1) {
-        length = line_length(line, end);
-        size_t name = entry_name_length(line, length);
-        if (name == 0)
-            continue;
-        struct catalog_block *block = add_block(catalog, file, line, name);
-        if (!block)
-            return hm__fail_nomem(err);
-        if (count++ > 0)
-            block->next->length = (size_t)(line - block->next->text);
-    }
+    size_t count = count_entries(file), old = catalog->counts[kind];
     struct catalog_entry *entries = hm__arena_alloc(catalog->arena, count + old, sizeof(*entries));
+
     if (!entries)
         return hm__fail_nomem(err);
-    /* The list begins with the last entry of the file, so the array is filled from its end. */
-    struct catalog_block *block = catalog->blocks;
-    for (size_t i = count; i-- > 0; block = block->next)
-        entries[i] = (struct catalog_entry){block->name, NULL, block};
+    for (size_t i = 0; i < count; i++) {
+        blocks[i].entry = &file->entries[i];
+        blocks[i].file = file;
+        entries[i] = (struct catalog_entry){file->entries[i].name, NULL, &blocks[i]};
+    }
     for (size_t i = 0; i < old; i++)
         entries[count + i] = catalog->entries[kind][i];
     catalog->entries[kind] = entries;
@@ -233,10 +193,21 @@ int hm_catalog_new(struct hm_catalog **ret_catalog, struct hm_err *err)
         hm__free(catalog);
         return hm__fail_nomem(err);
     }
+    for (const struct hm_embedded *file = hm__catalog_files; file->name; file++)
+        catalog->block_count += count_entries(file);
+    struct catalog_block *block =
+        hm__arena_alloc(catalog->arena, catalog->block_count, sizeof(*block));
+    catalog->blocks = block;
+    if (!block) {
+        catalog->block_count = 0;
+        rc = hm__fail_nomem(err);
+    }
     for (const struct hm_embedded *file = hm__catalog_files; rc == 0 && file->name; file++)
         for (size_t i = 0; rc == 0 && i < sizeof(files) / sizeof(files[0]); i++)
-            if (strcmp(file->name, files[i].file) == 0)
-                rc = list_blocks(catalog, files[i].kind, file, err);
+            if (strcmp(file->name, files[i].file) == 0) {
+                rc = list_blocks(catalog, files[i].kind, file, block, err);
+                block += count_entries(file);
+            }
     if (rc == 0)
         *ret_catalog = catalog;
     else
@@ -248,8 +219,8 @@ void hm_catalog_free(struct hm_catalog *catalog)
 {
     if (!catalog)
         return;
-    for (struct catalog_block *block = catalog->blocks; block; block = block->next) {
-        struct catalog_tree *tree = atomic_load(&block->tree);
+    for (size_t i = 0; i < catalog->block_count; i++) {
+        struct catalog_tree *tree = atomic_load(&catalog->blocks[i].tree);
         if (tree)
             hm__arena_free(tree->arena);
     }
@@ -257,16 +228,23 @@ void hm_catalog_free(struct hm_catalog *catalog)
     hm__free(catalog);
 }
 
-/* Finds the line of a built-in entry that begins with a key, such as "    aliases:", without
+/* Returns the length of a line without its line break. */
+static size_t line_length(const char *text, const char *end)
+{
+    const char *stop = memchr(text, '\n', (size_t)(end - text));
+    return (size_t)((stop ? stop : end) - text);
+}
+
+/* Finds the line of a built-in entry that begins with a key, such as "    accelerator:", without
  * parsing the entry. Returns the text after the key, whose length is *ret_length, or NULL if there
  * is no such line. */
 static const char *block_find_key(const struct catalog_block *block, const char *key,
                                   size_t *ret_length)
 {
-    const char *end = block->text + block->length;
+    const char *text = block->file->text + block->entry->at, *end = text + block->entry->length;
     size_t size = strlen(key);
 
-    for (const char *line = block->text; line < end; line += line_length(line, end) + 1)
+    for (const char *line = text; line < end; line += line_length(line, end) + 1)
         if ((size_t)(end - line) > size && memcmp(line, key, size) == 0) {
             *ret_length = line_length(line, end) - size;
             return line + size;
@@ -277,9 +255,8 @@ static const char *block_find_key(const struct catalog_block *block, const char 
 /* Returns whether `name` is an alias of an entry, ignoring case. */
 static bool entry_has_alias(const struct catalog_entry *entry, const char *name)
 {
-    size_t unused;
-
-    if (entry->block && !block_find_key(entry->block, "    aliases:", &unused))
+    /* An entry is parsed only if its line of aliases contains the name. */
+    if (entry->block && !strcasestr(entry->block->entry->aliases, name))
         return false;
     const struct hm_value *aliases = hm__value_get(entry_value(entry), "aliases");
 
