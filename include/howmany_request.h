@@ -65,9 +65,14 @@ struct hm_limits {
     /* Maximum number of bytes that hm_request_run may allocate; if it is exceeded, the result is
      * HM_E_BUDGET. Memory allocated by other libraries is not counted. */
     size_t bytes;
-    double max_n;        /* Maximum number of workers that a plan may consider. */
-    size_t values;       /* Maximum number of values in a list, and of combinations in a design. */
-    size_t page;         /* Maximum number of runs on one page. */
+    double max_n;  /* Maximum number of workers that a plan may consider. */
+    size_t values; /* Maximum number of values in a list, and of combinations in a design. */
+    size_t page;   /* Maximum number of runs on one page. */
+    /*
+     * Time in seconds that the search for a page of up to 100 runs may take, and in proportion more
+     * for a larger page. If it takes longer, the page has fewer runs, and `next` continues.
+     */
+    double page_seconds;
     size_t runs;         /* Maximum number of runs in the store that a fit may read. */
     size_t answer_bytes; /* Maximum number of bytes in an answer. */
     double split_work;   /* Maximum number of assignments of a vertex or an edge to a worker,

@@ -127,13 +127,18 @@ struct hm_store_filter {
     size_t limit;      /* Maximum number of runs on a page; 0 for no limit. */
     const char *after; /* Value of `next` of the previous page; NULL means the first page. */
     bool samples;      /* True to also read the samples of each run. */
+    /*
+     * Time that the search for a page with conditions may take, in seconds; 0 for no limit. If it
+     * takes longer, the page has fewer runs than `limit`, or none, and `next` continues the search.
+     */
+    double seconds;
 };
 
 /* One page of runs. */
 struct hm_store_page {
     struct hm_stored *runs;
     size_t count;
-    const char *next; /* Value of `after` for the next page; NULL if this is the last page. */
+    const char *next; /* Value of `after` for the next page; NULL if there are no more runs. */
     void *memory;     /* Owns all memory of this struct. */
 };
 

@@ -13,7 +13,7 @@ from ._values import (Choices, Document, Documents, Factor, Machines, Numbers, P
 LIBRARY = (0, 2)
 SIZES: Dict[str, int] = {
     "hm_err": 1032,
-    "hm_context": 160,
+    "hm_context": 168,
     "hm_store_access": 32,
     "hm_reply_file": 24,
     "hm_reply": 64,
@@ -1613,8 +1613,8 @@ class Run(Answer):
 class RunsPage(Answer):
     """An answer:
 
-    runs: runs of the page
-    next: cursor of the next page; null: there is none
+    runs: runs of the page; fewer than `limit` if finding them takes long
+    next: cursor of the next page; null: there are no more runs
     """
     runs: List[Run]
     next: Optional[str]

@@ -659,8 +659,8 @@ static const struct hm_member run[] = {NUMBER("id", "id of the run"), NUMBER("n"
                                        MAYBE(NUMBER, "seconds", NULL, "seconds of an iteration"),
                                        MAYBE(TEXT, "made_at", NULL, "when it was made")};
 static const struct hm_member runs_page[] = {
-    LIST("runs", "run", "runs of the page"),
-    KNOWN_TEXT("next", "cursor of the next page; null: there is none")};
+    LIST("runs", "run", "runs of the page; fewer than `limit` if finding them takes long"),
+    KNOWN_TEXT("next", "cursor of the next page; null: there are no more runs")};
 static const struct hm_member added[] = {NUMBER("runs", "runs that were sent"),
                                          NUMBER("traces", "traces that were sent"),
                                          NUMBER("added", "new ones"), NUMBERS("ids", "ids of all"),

@@ -14,10 +14,11 @@
 
 static const char *const operators[] = {"!=", "<=", ">=", "=", "<", ">"};
 
-struct condition {
+/* A condition that has been divided into its parts, which are in the arena. */
+struct condition_parts {
     const char *written; /* The condition as the user wrote it; borrowed from the filter. */
-    char *name, *value;  /* Name and value in the condition; in the arena. */
-    const char *op;      /* Operator of the condition, which is one of `operators`. */
+    char *name, *value;
+    const char *op; /* One of `operators`. */
 };
 
 size_t hm__statement_bind(struct hm_statement *s, struct hm_sql_value value)
@@ -38,10 +39,10 @@ void hm__statement_release(struct hm_statement *s)
 /* ---- reading -------------------------------------------------------------------------------- */
 
 static int split_condition(struct hm_arena *arena, const char *text,
-                           struct condition *ret_condition, struct hm_err *err)
+                           struct condition_parts *ret_parts, struct hm_err *err)
 {
     size_t length = strcspn(text, "=!<>");
-    struct condition c = {.written = text};
+    struct condition_parts c = {.written = text};
     int rc = hm__store_check_text("where", text, 4096, err);
 
     if (rc)
@@ -63,18 +64,18 @@ static int split_condition(struct hm_arena *arena, const char *text,
         hm__err_field(err, "where");
         return HM_E_SYNTAX;
     }
-    *ret_condition = c;
+    *ret_parts = c;
     return 0;
 }
 
-static int fail_condition(const struct condition *c, int code, struct hm_err *err)
+static int fail_condition(const struct condition_parts *c, int code, struct hm_err *err)
 {
     hm__err_field(err, c->name);
     return code;
 }
 
 /* Reads the number in a condition on a column whose values have the dimension `dim`. */
-static int read_number(const struct condition *c, struct hm_dim dim, double *ret_number,
+static int read_number(const struct condition_parts *c, struct hm_dim dim, double *ret_number,
                        struct hm_err *err)
 {
     struct hm_dim own;
@@ -92,42 +93,8 @@ static int read_number(const struct condition *c, struct hm_dim dim, double *ret
     return 0;
 }
 
-/* ---- writing -------------------------------------------------------------------------------- */
-
-/* Data needed to write the conditions of a filter as SQL. */
-struct where_state {
-    const struct hm_sql *sql;
-    enum hm_where how;
-    const struct hm_store_column *sort;
-    size_t count; /* Number of conditions that have been written. */
-};
-
-/* Returns whether the index of a column other than the sort column can answer a condition. */
-static bool is_indexed(const struct where_state *p, const struct hm_store_column *column,
-                       const char *op)
-{
-    return column && column != p->sort && op[0] != '!';
-}
-
-/*
- * Returns a prefix for the name of a column that prevents the database from using the index of this
- * column; "" if it may use the index.
- */
-static const char *index_prefix(const struct where_state *p, const struct hm_store_column *column,
-                                const char *op)
-{
-    /*
-     * An index orders equal values by id. Therefore, for an `=` condition, the index of its column
-     * gives the matching runs in the order of their ids.
-     */
-    bool both = op[0] == '=' && p->sort && p->sort->kind == HM_STORE_ID;
-
-    return p->how == HM_WHERE_WALK && is_indexed(p, column, op) && !both ? p->sql->plain : "";
-}
-
-static int add_column(struct hm_statement *s, const struct where_state *p,
-                      const struct condition *c, const struct hm_store_column *column,
-                      struct hm_err *err)
+static int read_column(const struct condition_parts *c, const struct hm_store_column *column,
+                       struct hm_condition *to, struct hm_err *err)
 {
     bool text = column->kind == HM_STORE_TEXT;
     double number = NAN;
@@ -139,27 +106,92 @@ static int add_column(struct hm_statement *s, const struct where_state *p,
         return fail_condition(c, HM_E_TYPE, err);
     }
     int rc = text ? 0 : read_number(c, column->dim, &number, err);
-    if (rc == 0)
-        hm__text_addf(&s->sql, " AND %s\"%s\" %s $%zu", index_prefix(p, column, c->op),
-                      column->name, c->op,
-                      hm__statement_bind(s, text ? hm__sql_text(c->value) : hm__sql_real(number)));
+    to->value = text ? hm__sql_text(c->value) : hm__sql_real(number);
     return rc;
 }
+
+/* Reads a condition on a key of `more`, which is compared as a number if its value is one. */
+static void read_more(const struct condition_parts *c, struct hm_condition *to)
+{
+    double number;
+    struct hm_dim dim;
+    bool has_unit;
+
+    to->key = c->name;
+    to->text = c->value;
+    if (hm__run_number(c->value, &number, &has_unit, &dim) && isfinite(number))
+        to->value = hm__sql_real(number);
+}
+
+static int read_condition(struct hm_arena *arena, const char *written, struct hm_condition *to,
+                          struct hm_err *err)
+{
+    struct condition_parts c = {0};
+    int rc = split_condition(arena, written, &c, err);
+
+    if (rc)
+        return rc;
+    to->op = c.op;
+    to->column = hm__store_column_find(c.name);
+    if (to->column)
+        return read_column(&c, to->column, to, err);
+    read_more(&c, to);
+    return 0;
+}
+
+/* Reads the field `since` or `until` of a filter, which is a condition on the column `made_at`. */
+static int read_time(struct hm_arena *arena, const char *field, const char *text,
+                     struct hm_condition *to, struct hm_err *err)
+{
+    bool since = strcmp(field, "since") == 0;
+    char *time = hm__arena_alloc(arena, HM_STORE_TIME, 1);
+
+    if (!time)
+        return hm__fail_nomem(err);
+    to->column = hm__store_column_find("made_at");
+    to->op = since ? ">=" : "<=";
+    to->value = hm__sql_text(time);
+    return hm__store_check_time(field, text, since ? "T00:00:00Z" : "T23:59:59Z", time, err);
+}
+
+int hm__conditions_read(struct hm_arena *arena, const struct hm_store_filter *filter,
+                        struct hm_conditions *ret_conditions, struct hm_err *err)
+{
+    struct hm_conditions list = {0};
+    int rc = 0;
+
+    if (filter && filter->where_count > HM_STORE_WHERE)
+        return hm__fail(err, HM_E_LIMIT, "%zu conditions; at most %d are allowed",
+                        filter->where_count, HM_STORE_WHERE);
+    if (filter) {
+        list.items = hm__arena_alloc(arena, filter->where_count + 2, sizeof(*list.items));
+        if (!list.items)
+            return hm__fail_nomem(err);
+    }
+    for (size_t i = 0; rc == 0 && filter && i < filter->where_count; i++)
+        rc = read_condition(arena, filter->where[i], &list.items[list.count++], err);
+    if (rc == 0 && filter && filter->since)
+        rc = read_time(arena, "since", filter->since, &list.items[list.count++], err);
+    if (rc == 0 && filter && filter->until)
+        rc = read_time(arena, "until", filter->until, &list.items[list.count++], err);
+    if (rc == 0)
+        *ret_conditions = list;
+    return rc;
+}
+
+/* ---- writing -------------------------------------------------------------------------------- */
 
 /*
  * Writes a condition on a key of the JSON object `more` of a run. The placeholders {key}, {text},
  * {number} and {op} in the template of the database are replaced.
  */
-static void add_more(struct hm_statement *s, const struct hm_sql *sql, const struct condition *c)
+static void add_more(struct hm_statement *s, const struct hm_sql *sql, const struct hm_condition *c)
 {
-    double number;
-    struct hm_dim dim;
-    bool has_unit;
-    bool numeric = hm__run_number(c->value, &number, &has_unit, &dim) && isfinite(number);
+    bool numeric = c->value.kind == HM_SQL_REAL;
     const char *form = numeric ? sql->more_number : sql->more_text;
-    size_t key = hm__statement_bind(s, hm__sql_text(c->name));
-    size_t text = hm__statement_bind(s, hm__sql_text(c->value));
-    size_t value = numeric ? hm__statement_bind(s, hm__sql_real(number)) : 0;
+    size_t key = hm__statement_bind(s, hm__sql_text(c->key));
+    size_t text = hm__statement_bind(s, hm__sql_text(c->text));
+    size_t value = numeric ? hm__statement_bind(s, c->value) : 0;
 
     while (*form) {
         size_t plain = strcspn(form, "{");
@@ -175,70 +207,27 @@ static void add_more(struct hm_statement *s, const struct hm_sql *sql, const str
     }
 }
 
-static int add_time(struct hm_statement *s, const struct where_state *p, const char *field,
-                    const char *text, bool since, struct hm_err *err)
+void hm__statement_condition(struct hm_statement *s, const struct hm_sql *sql,
+                             const struct hm_condition *c, const char *plain)
 {
-    static const char made_at[] = "made_at";
-    const char *op = since ? ">=" : "<=";
-    char *to = since ? s->since : s->until;
-    int rc = hm__store_check_time(field, text, since ? "T00:00:00Z" : "T23:59:59Z", to, err);
-
-    if (rc == 0)
-        hm__text_addf(&s->sql, " AND %s%s %s $%zu",
-                      index_prefix(p, hm__store_column_find(made_at), op), made_at, op,
-                      hm__statement_bind(s, hm__sql_text(to)));
-    return rc;
-}
-
-static int add_condition(struct hm_statement *s, struct where_state *p, struct hm_arena *arena,
-                         const char *written, struct hm_err *err)
-{
-    struct condition c = {0};
-    int rc = split_condition(arena, written, &c, err);
-
-    if (rc)
-        return rc;
-    const struct hm_store_column *column = hm__store_column_find(c.name);
-    if (p->how == HM_WHERE_PROBE && !is_indexed(p, column, c.op))
-        return 0;
-    p->count++;
-    if (column)
-        return add_column(s, p, &c, column, err);
     hm__text_add(&s->sql, " AND ");
-    add_more(s, p->sql, &c);
-    return 0;
+    if (c->column)
+        hm__text_addf(&s->sql, "%s\"%s\" %s $%zu", plain, c->column->name, c->op,
+                      hm__statement_bind(s, c->value));
+    else
+        add_more(s, sql, c);
 }
 
-static int add_times(struct hm_statement *s, struct where_state *p,
-                     const struct hm_store_filter *filter, struct hm_err *err)
+void hm__statement_where(struct hm_statement *s, const struct hm_sql *sql,
+                         const struct hm_conditions *conditions, const struct hm_store_column *sort)
 {
-    int rc = 0;
-
-    if (p->how == HM_WHERE_PROBE && !is_indexed(p, hm__store_column_find("made_at"), ">"))
-        return 0;
-    if (filter->since)
-        rc = add_time(s, p, "since", filter->since, true, err);
-    if (rc == 0 && filter->until)
-        rc = add_time(s, p, "until", filter->until, false, err);
-    p->count += filter->since || filter->until;
-    return rc;
-}
-
-int hm__statement_where(struct hm_statement *s, struct hm_arena *arena, const struct hm_sql *sql,
-                        const struct hm_store_filter *filter, enum hm_where how,
-                        const struct hm_store_column *sort, size_t *ret_count, struct hm_err *err)
-{
-    struct where_state p = {sql, how, sort, 0};
-    int rc = 0;
-
-    if (filter && filter->where_count > HM_STORE_WHERE)
-        return hm__fail(err, HM_E_LIMIT, "%zu conditions; at most %d are allowed",
-                        filter->where_count, HM_STORE_WHERE);
-    for (size_t i = 0; rc == 0 && filter && i < filter->where_count; i++)
-        rc = add_condition(s, &p, arena, filter->where[i], err);
-    if (rc == 0 && filter)
-        rc = add_times(s, &p, filter, err);
-    if (rc == 0 && ret_count)
-        *ret_count = p.count;
-    return rc;
+    for (size_t i = 0; i < conditions->count; i++) {
+        const struct hm_condition *c = &conditions->items[i];
+        /*
+         * An index orders equal values by id. Therefore, for an `=` condition, the index of its
+         * column gives the matching runs in the order of their ids.
+         */
+        bool ordered = c->column == sort || (sort && sort->kind == HM_STORE_ID && c->op[0] == '=');
+        hm__statement_condition(s, sql, c, sort && !ordered ? sql->plain : "");
+    }
 }

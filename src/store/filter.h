@@ -17,36 +17,47 @@ struct hm_statement {
     struct hm_text sql;
     struct hm_sql_value parameters[HM_STORE_PARAMETERS];
     size_t count;
-    char since[24], until[24]; /* Buffers for the values of the parameters `since` and `until`. */
 };
 
 /* Adds a parameter and returns its number; the first parameter has the number 1. */
 size_t hm__statement_bind(struct hm_statement *s, struct hm_sql_value value);
 void hm__statement_release(struct hm_statement *s);
 
-/* How the database should find the runs that match a filter. */
-enum hm_where {
-    HM_WHERE_ANY, /* The database itself chooses an index. */
+/* A condition that runs must meet: on a column, or on a key of the JSON object `more` of a run. */
+struct hm_condition {
+    const struct hm_store_column *column; /* NULL for a key of `more`. */
+    const char *op;                       /* =, !=, <, <=, > or >=. */
     /*
-     * The database reads runs in the order of the sort column's index, and tests each run against
-     * the conditions.
+     * The value to compare with. For a key of `more`, it is a number, or NULL if the key is
+     * compared as a string.
      */
-    HM_WHERE_WALK,
-    /*
-     * The database finds runs by the index of a column other than the sort column. The statement
-     * contains only conditions for which there is such an index.
-     */
-    HM_WHERE_PROBE,
+    struct hm_sql_value value;
+    const char *key, *text; /* Key of `more` and the value as it was written. */
+};
+
+struct hm_conditions {
+    struct hm_condition *items;
+    size_t count;
 };
 
 /*
- * Adds the conditions `where`, `since` and `until` of a filter (NULL for no conditions) to the
- * statement, each after " AND ". The arena owns the strings of the parameters. `sort` is the column
- * by which the runs are ordered, or NULL. *ret_count is set to the number of conditions, unless
- * `ret_count` is NULL.
+ * Reads the conditions `where`, `since` and `until` of a filter, which may be NULL. The arena owns
+ * the list and its strings.
  */
-int hm__statement_where(struct hm_statement *s, struct hm_arena *arena, const struct hm_sql *sql,
-                        const struct hm_store_filter *filter, enum hm_where how,
-                        const struct hm_store_column *sort, size_t *ret_count, struct hm_err *err);
+int hm__conditions_read(struct hm_arena *arena, const struct hm_store_filter *filter,
+                        struct hm_conditions *ret_conditions, struct hm_err *err);
+/*
+ * Adds a condition to the statement, after " AND ". `plain` is written before the name of a column:
+ * "", or a prefix that prevents the database from using the column's index.
+ */
+void hm__statement_condition(struct hm_statement *s, const struct hm_sql *sql,
+                             const struct hm_condition *condition, const char *plain);
+/*
+ * Adds all conditions to the statement. `sort` is the column in whose order the database should
+ * read runs, testing each of them; if it is NULL, the database chooses an index itself.
+ */
+void hm__statement_where(struct hm_statement *s, const struct hm_sql *sql,
+                         const struct hm_conditions *conditions,
+                         const struct hm_store_column *sort);
 
 #endif

@@ -27,30 +27,41 @@ static bool sorts_by_id(const struct hm_store_column *c)
     return c->kind == HM_STORE_ID;
 }
 
-char *hm__cursor_write(struct hm_arena *arena, const struct hm_order *order,
-                       const struct hm_stored *run)
+void hm__order_move(struct hm_order *order, const struct hm_stored *run)
+{
+    const struct hm_store_column *c = order->column;
+
+    order->after = true;
+    order->id = run->id;
+    if (c->kind == HM_STORE_TEXT)
+        order->value = hm__sql_text(hm__stored_get_text(c, run));
+    else
+        order->value =
+            hm__sql_real(c->kind == HM_STORE_NUMBER ? hm__stored_get_number(c, run) : NAN);
+    order->known = !order->value.null;
+}
+
+char *hm__cursor_write(struct hm_arena *arena, const struct hm_order *order)
 {
     static const char digits[] = "0123456789abcdef";
     const char *minus = order->descending ? "-" : "", *name = order->column->name;
-    const char *text =
-        order->column->kind == HM_STORE_TEXT ? hm__stored_get_text(order->column, run) : NULL;
-    double number =
-        order->column->kind == HM_STORE_NUMBER ? hm__stored_get_number(order->column, run) : NAN;
+    const char *text = order->value.text;
     uint64_t bits;
 
-    if (!isnan(number)) {
-        memcpy(&bits, &number, sizeof(bits));
-        return hm__arena_printf(arena, "%s%s.x%016" PRIx64 ".%" PRId64, minus, name, bits, run->id);
+    if (!order->known || sorts_by_id(order->column))
+        return hm__arena_printf(arena, "%s%s.u.%" PRId64, minus, name, order->id);
+    if (order->column->kind == HM_STORE_NUMBER) {
+        memcpy(&bits, &order->value.real, sizeof(bits));
+        return hm__arena_printf(arena, "%s%s.x%016" PRIx64 ".%" PRId64, minus, name, bits,
+                                order->id);
     }
-    if (!text)
-        return hm__arena_printf(arena, "%s%s.u.%" PRId64, minus, name, run->id);
     size_t length = strlen(text);
     char *hex = hm__arena_alloc(arena, 2 * length + 1, 1);
     for (size_t i = 0; hex && i < length; i++) {
         hex[2 * i] = digits[(unsigned char)text[i] >> 4];
         hex[2 * i + 1] = digits[(unsigned char)text[i] & 15];
     }
-    return hex ? hm__arena_printf(arena, "%s%s.t%s.%" PRId64, minus, name, hex, run->id) : NULL;
+    return hex ? hm__arena_printf(arena, "%s%s.t%s.%" PRId64, minus, name, hex, order->id) : NULL;
 }
 
 static int hex_digit(char c)
@@ -212,13 +223,12 @@ void hm__order_condition(struct hm_statement *s, const struct hm_order *order, e
                       hm__statement_bind(s, hm__sql_integer(order->id)));
 }
 
-void hm__order_by(struct hm_statement *s, const struct hm_order *order, enum hm_part part,
-                  const char *plain)
+void hm__order_by(struct hm_statement *s, const struct hm_order *order, enum hm_part part)
 {
     const char *way = order->descending ? " DESC" : "";
 
     hm__text_add(&s->sql, " ORDER BY ");
     if (part == HM_PART_BEYOND && !sorts_by_id(order->column))
-        hm__text_addf(&s->sql, "%s\"%s\"%s, ", plain, order->column->name, way);
-    hm__text_addf(&s->sql, "%sid%s", plain, way);
+        hm__text_addf(&s->sql, "\"%s\"%s, ", order->column->name, way);
+    hm__text_addf(&s->sql, "id%s", way);
 }

@@ -36,17 +36,14 @@ int hm__order_read(struct hm_arena *arena, const struct hm_store_filter *filter,
 bool hm__order_needs(const struct hm_order *order, enum hm_part part);
 /* Adds the condition for the runs of a range (part) to a statement, after " AND ". */
 void hm__order_condition(struct hm_statement *s, const struct hm_order *order, enum hm_part part);
+/* Adds " ORDER BY …" to a statement. */
+void hm__order_by(struct hm_statement *s, const struct hm_order *order, enum hm_part part);
+/* Makes a page begin after a run, whose strings must outlive the order. */
+void hm__order_move(struct hm_order *order, const struct hm_stored *run);
 /*
- * Adds " ORDER BY …" to a statement. `plain` is written before the names of the columns: "", or a
- * prefix that prevents the database from using the index.
+ * Returns the cursor (the value of `after`) that requests the page at the position of an order;
+ * NULL if memory runs out.
  */
-void hm__order_by(struct hm_statement *s, const struct hm_order *order, enum hm_part part,
-                  const char *plain);
-/*
- * Returns the cursor (the value of `after`) that requests the page after a run; NULL if memory runs
- * out.
- */
-char *hm__cursor_write(struct hm_arena *arena, const struct hm_order *order,
-                       const struct hm_stored *run);
+char *hm__cursor_write(struct hm_arena *arena, const struct hm_order *order);
 
 #endif

@@ -84,6 +84,12 @@ struct hm_sql {
      */
     const char *plain;
     /*
+     * SQL that follows "FROM runs" and selects the runs whose ids are in the JSON array $1, without
+     * using another index. NULL if the database chooses well between indexes, so that pages are
+     * found by one query.
+     */
+    const char *by_ids;
+    /*
      * Template of a condition that compares a key of the JSON object `more` of a run with a number;
      * it contains {key}, {op}, {number} and {text}.
      */

@@ -580,6 +580,7 @@ const struct hm_sql hm__sqlite = {
      */
     .index_id = "",
     .plain = "+",
+    .by_ids = " NOT INDEXED WHERE id IN (SELECT value FROM json_each($1))",
     .more_number = "EXISTS (SELECT 1 FROM json_each(runs.more) AS j WHERE j.key = {key} AND CASE "
                    "WHEN j.type IN ('integer', 'real') THEN j.value {op} {number} "
                    "ELSE CAST(j.value AS TEXT) {op} {text} END)",

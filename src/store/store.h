@@ -45,6 +45,13 @@ int hm__store_create_indexes(struct hm_store *store, bool keys, struct hm_err *e
 enum { HM_STORE_WAITING = 1024 };
 
 /*
+ * SQL conditions that select the runs in the indexes, and the runs that wait to be added to the
+ * indexes. The database uses an index only if a query contains the first condition.
+ */
+#define HM_RUNS_PLACED "waiting IS NULL"
+#define HM_RUNS_WAITING "waiting = 1"
+
+/*
  * Adds the waiting runs to the indexes if there are at least HM_STORE_WAITING; `added` is the
  * number of runs that were committed since the last call. Errors are not reported: if the function
  * fails, the next call adds the runs.

@@ -5,13 +5,8 @@
 #include "err.h"
 #include "memory.h"
 #include "order.h"
+#include "page_search.h"
 #include "store.h"
-
-/*
- * SQL conditions that select the runs in the indexes, and the runs that wait to be added to the
- * indexes. The database uses an index only if a query contains the first condition.
- */
-static const char PLACED[] = "waiting IS NULL", WAITING[] = "waiting = 1";
 
 /* ---- visiting runs -------------------------------------------------------------------------- */
 
@@ -20,13 +15,10 @@ struct run_visit {
     void *context;
     size_t count; /* Number of runs visited so far. */
     struct hm_arena *arena;
+    struct hm_conditions conditions;
     struct hm_order order;
     bool with_samples;
-    /*
-     * True if few runs match the filter. It is then fastest to find them with indexes other than
-     * the index of the sort column, and to sort them.
-     */
-    bool few;
+    const char *after; /* Cursor at which a search for a page continues that took too long. */
 };
 
 static int visit_row(void *context, const struct hm_sql_value *cells, size_t count,
@@ -56,43 +48,6 @@ static void write_select(struct hm_text *sql)
     hm__text_add(sql, "sample_count FROM runs");
 }
 
-/*
- * There are two methods for finding a page. The first reads runs in order and tests each of them,
- * which is slow if few runs match. The second finds all matching runs with other indexes and sorts
- * them, which is slow if many match. SQLite does not choose well between the methods, so the
- * matching runs are counted first, up to a limit.
- */
-static int estimate_matches(struct hm_store *store, const struct hm_store_filter *filter,
-                            struct run_visit *e, struct hm_err *err)
-{
-    enum { MANY = 5000 };
-    struct hm_statement s = {0};
-    size_t conditions = 0;
-    int64_t found = MANY;
-
-    /*
-     * The PostgreSQL query planner chooses well between the two methods, so nothing is counted.
-     */
-    if (!*store->sql->plain)
-        return 0;
-    hm__text_add(&s.sql, "SELECT count(*) FROM (SELECT 1 FROM runs WHERE ");
-    hm__text_add(&s.sql, PLACED);
-    int rc = hm__statement_where(&s, e->arena, store->sql, filter, HM_WHERE_PROBE, e->order.column,
-                                 &conditions, err);
-    hm__text_addf(&s.sql, " LIMIT %d)", MANY);
-    if (rc == 0 && conditions)
-        rc = s.sql.failed ? hm__fail_nomem(err)
-                          : hm__store_number(store, s.sql.data, s.parameters, s.count, &found, err);
-    e->few = found < MANY;
-    hm__statement_release(&s);
-    return rc;
-}
-
-static bool has_conditions(const struct hm_store_filter *filter)
-{
-    return filter && (filter->where_count > 0 || filter->since || filter->until);
-}
-
 /* Writes the LIMIT clause: the number of runs that are still needed to fill the page. */
 static void write_limit(struct hm_statement *s, const struct hm_store_filter *filter,
                         const struct run_visit *e)
@@ -106,41 +61,35 @@ static void write_limit(struct hm_statement *s, const struct hm_store_filter *fi
  * Writes the query for one range (part) of a page, over all runs or over the runs that match the
  * condition `rows`.
  */
-static int write_part(struct hm_store *store, struct hm_statement *s,
-                      const struct hm_store_filter *filter, enum hm_part part, const char *rows,
-                      struct run_visit *e, struct hm_err *err)
+static void write_part(struct hm_store *store, struct hm_statement *s,
+                       const struct hm_store_filter *filter, enum hm_part part, const char *rows,
+                       const struct run_visit *e)
 {
     write_select(&s->sql);
     hm__text_addf(&s->sql, " WHERE %s", rows);
-    int rc = hm__statement_where(s, e->arena, store->sql, filter,
-                                 e->few ? HM_WHERE_ANY : HM_WHERE_WALK, e->order.column, NULL, err);
-    if (rc == 0 && e->with_samples)
+    hm__statement_where(s, store->sql, &e->conditions, e->order.column);
+    if (e->with_samples)
         hm__text_add(&s->sql, " AND sample_count > 0");
-    if (rc)
-        return rc;
     hm__order_condition(s, &e->order, part);
-    hm__order_by(s, &e->order, part, e->few ? store->sql->plain : "");
+    hm__order_by(s, &e->order, part);
     write_limit(s, filter, e);
-    return 0;
 }
 
 /*
  * Writes the query for one range (part) of a page; it combines the runs in the indexes with the
  * waiting runs.
  */
-static int write_joined_part(struct hm_store *store, struct hm_statement *s,
-                             const struct hm_store_filter *filter, enum hm_part part,
-                             struct run_visit *e, struct hm_err *err)
+static void write_joined_part(struct hm_store *store, struct hm_statement *s,
+                              const struct hm_store_filter *filter, enum hm_part part,
+                              const struct run_visit *e)
 {
     hm__text_add(&s->sql, "SELECT * FROM (");
-    int rc = write_part(store, s, filter, part, PLACED, e, err);
+    write_part(store, s, filter, part, HM_RUNS_PLACED, e);
     hm__text_add(&s->sql, ") AS placed UNION ALL SELECT * FROM (");
-    if (rc == 0)
-        rc = write_part(store, s, filter, part, WAITING, e, err);
+    write_part(store, s, filter, part, HM_RUNS_WAITING, e);
     hm__text_add(&s->sql, ") AS waiting");
-    hm__order_by(s, &e->order, part, "");
+    hm__order_by(s, &e->order, part);
     write_limit(s, filter, e);
-    return rc;
 }
 
 /*
@@ -148,28 +97,65 @@ static int write_joined_part(struct hm_store *store, struct hm_statement *s,
  * order also contains the waiting runs: the index of the ids, unless another index fits a condition
  * better, or the index of the keys.
  */
-static bool finds_all_runs(const struct run_visit *e, const struct hm_store_filter *filter)
+static bool finds_all_runs(const struct run_visit *e)
 {
     const struct hm_store_column *sort = e->order.column;
 
-    if (sort->kind == HM_STORE_ID)
-        return !has_conditions(filter);
-    return !e->few && sort->offset == offsetof(struct hm_stored, key);
+    return sort->kind == HM_STORE_ID ? e->conditions.count == 0
+                                     : sort->offset == offsetof(struct hm_stored, key);
 }
 
 static int list_part(struct hm_store *store, const struct hm_store_filter *filter,
                      enum hm_part part, struct run_visit *e, struct hm_err *err)
 {
-    bool all = finds_all_runs(e, filter);
     struct hm_statement s = {0};
-    int rc = all ? write_part(store, &s, filter, part, "1 = 1", e, err)
-                 : write_joined_part(store, &s, filter, part, e, err);
 
-    if (rc == 0)
-        rc = s.sql.failed ? hm__fail_nomem(err)
+    if (finds_all_runs(e))
+        write_part(store, &s, filter, part, "1 = 1", e);
+    else
+        write_joined_part(store, &s, filter, part, e);
+    int rc = s.sql.failed ? hm__fail_nomem(err)
                           : hm__store_query(store, s.sql.data, s.parameters, s.count, visit_row, e,
                                             NULL, err);
     hm__statement_release(&s);
+    return rc;
+}
+
+static int search_page(struct hm_store *store, const struct hm_store_filter *filter,
+                       struct run_visit *e, struct hm_err *err)
+{
+    struct hm_text select = {0};
+    struct hm_page_search search = {.effort = &hm__search_effort,
+                                    .store = store,
+                                    .arena = e->arena,
+                                    .conditions = &e->conditions,
+                                    .order = e->order,
+                                    .limit = filter->limit,
+                                    .seconds = filter->seconds,
+                                    .row = visit_row,
+                                    .context = e};
+
+    write_select(&select);
+    search.select = select.data;
+    int rc = select.failed ? hm__fail_nomem(err) : hm__search_page(&search, &e->after, err);
+    hm__text_release(&select);
+    return rc;
+}
+
+static int visit_runs(struct hm_store *store, const struct hm_store_filter *filter,
+                      struct run_visit *e, struct hm_err *err)
+{
+    int rc = hm__order_read(e->arena, filter, &e->order, err);
+
+    if (rc == 0)
+        rc = hm__conditions_read(e->arena, filter, &e->conditions, err);
+    if (rc == 0 && store->sql->by_ids && filter && filter->limit &&
+        hm__search_is_needed(&e->conditions, &e->order))
+        return search_page(store, filter, e, err);
+    for (int part = 0; rc == 0 && part < HM_PARTS; part++)
+        if (hm__order_needs(&e->order, (enum hm_part)part) &&
+            (!filter || !filter->limit || e->count < filter->limit))
+            rc = list_part(store, filter, (enum hm_part)part, e, err);
     return rc;
 }
 
@@ -178,14 +164,8 @@ int hm__store_each(struct hm_store *store, const struct hm_store_filter *filter,
 {
     struct run_visit e = {
         .visit = visit, .context = context, .arena = hm__arena_new(), .with_samples = with_samples};
-    int rc = e.arena ? hm__order_read(e.arena, filter, &e.order, err) : hm__fail_nomem(err);
+    int rc = e.arena ? visit_runs(store, filter, &e, err) : hm__fail_nomem(err);
 
-    if (rc == 0 && filter && filter->limit)
-        rc = estimate_matches(store, filter, &e, err);
-    for (int part = 0; rc == 0 && part < HM_PARTS; part++)
-        if (hm__order_needs(&e.order, (enum hm_part)part) &&
-            (!filter || !filter->limit || e.count < filter->limit))
-            rc = list_part(store, filter, (enum hm_part)part, &e, err);
     hm__arena_free(e.arena);
     return rc;
 }
@@ -259,21 +239,20 @@ static int read_samples(struct hm_store *store, struct hm_arena *arena, struct h
     return rc;
 }
 
-/* Finishes a page. The query reads one run more than the page holds; if that run exists, page->next
- * is set. */
-static int end_page(struct run_list *l, const struct hm_store_filter *filter,
+/*
+ * Sets page->next. The query reads one run more than the page holds; if that run exists, there is
+ * another page, and there is one if the search ended at the cursor `after` before the page was
+ * full.
+ */
+static int end_page(struct run_list *l, size_t limit, struct run_visit *e,
                     struct hm_store_page *page, struct hm_err *err)
 {
-    size_t limit = filter ? filter->limit : 0;
-    struct hm_order order;
-
+    page->next = e->after;
     if (limit == 0 || l->count <= limit)
         return 0;
-    int rc = hm__order_read(l->arena, filter, &order, err);
-    if (rc)
-        return rc;
     l->count = limit;
-    page->next = hm__cursor_write(l->arena, &order, &l->runs[limit - 1]);
+    hm__order_move(&e->order, &l->runs[limit - 1]);
+    page->next = hm__cursor_write(l->arena, &e->order);
     return page->next ? 0 : hm__fail_nomem(err);
 }
 
@@ -281,14 +260,15 @@ static int fill_page(struct hm_store *store, const struct hm_store_filter *filte
                      struct run_list *l, struct hm_store_page *page, struct hm_err *err)
 {
     struct hm_store_filter more = filter ? *filter : (struct hm_store_filter){0};
+    struct run_visit e = {.visit = copy_run, .context = l, .arena = l->arena};
     int rc = hm__store_exec(store, store->sql->begin_read, err);
 
     if (rc)
         return rc;
     more.limit += more.limit && more.limit < SIZE_MAX / 2 ? 1 : 0;
-    rc = hm__store_each(store, &more, false, copy_run, l, err);
+    rc = visit_runs(store, &more, &e, err);
     if (rc == 0)
-        rc = end_page(l, filter, page, err);
+        rc = end_page(l, filter ? filter->limit : 0, &e, page, err);
     for (size_t i = 0; i < l->count; i++) {
         if (rc == 0 && more.samples && l->runs[i].sample_count)
             rc = read_samples(store, l->arena, &l->runs[i], err);
@@ -340,47 +320,55 @@ struct run_selection {
     int64_t count; /* Number of matching runs that have been counted or changed. */
 };
 
-/* Executes the statement for the runs that match both the filter and the condition `rows`. */
-static int select_rows(struct hm_store *store, const struct hm_store_filter *filter,
+/* Executes the statement for the runs that meet the conditions and the condition `rows`. */
+static int select_rows(struct hm_store *store, const struct hm_conditions *conditions,
                        const char *rows, struct run_selection *w, struct hm_err *err)
 {
     struct hm_statement s = {0};
-    struct hm_arena *arena = hm__arena_new();
     int64_t count = 0;
-    int rc = arena ? 0 : hm__fail_nomem(err);
 
     hm__text_addf(&s.sql, "%s WHERE %s", w->sql, rows);
-    if (rc == 0)
-        rc = hm__statement_where(&s, arena, store->sql, filter, HM_WHERE_ANY, NULL, NULL, err);
-    if (rc == 0 && s.sql.failed)
-        rc = hm__fail_nomem(err);
+    hm__statement_where(&s, store->sql, conditions, NULL);
+    int rc = s.sql.failed ? hm__fail_nomem(err) : 0;
     if (rc == 0 && w->counts)
         rc = hm__store_number(store, s.sql.data, s.parameters, s.count, &count, err);
     else if (rc == 0)
         rc = hm__store_query(store, s.sql.data, s.parameters, s.count, NULL, NULL, &count, err);
     hm__statement_release(&s);
-    hm__arena_free(arena);
     w->count += count;
     return rc;
 }
 
-/* Executes the statement for all runs that match a filter, in a transaction. */
-static int select_runs(struct hm_store *store, const struct hm_store_filter *filter,
-                       struct run_selection *w, struct hm_err *err)
+static int select_conditions(struct hm_store *store, const struct hm_conditions *conditions,
+                             struct run_selection *w, struct hm_err *err)
 {
     const struct hm_sql *sql = store->sql;
     int rc = hm__store_exec(store, w->counts ? sql->begin_read : sql->begin_write, err);
 
     if (rc)
         return rc;
-    if (!has_conditions(filter)) {
-        rc = select_rows(store, filter, "1 = 1", w, err);
+    if (conditions->count == 0) {
+        rc = select_rows(store, conditions, "1 = 1", w, err);
     } else {
-        rc = select_rows(store, filter, PLACED, w, err);
+        rc = select_rows(store, conditions, HM_RUNS_PLACED, w, err);
         if (rc == 0)
-            rc = select_rows(store, filter, WAITING, w, err);
+            rc = select_rows(store, conditions, HM_RUNS_WAITING, w, err);
     }
     return hm__store_end(store, rc, err);
+}
+
+/* Executes the statement for all runs that match a filter, in a transaction. */
+static int select_runs(struct hm_store *store, const struct hm_store_filter *filter,
+                       struct run_selection *w, struct hm_err *err)
+{
+    struct hm_conditions conditions;
+    struct hm_arena *arena = hm__arena_new();
+    int rc = arena ? hm__conditions_read(arena, filter, &conditions, err) : hm__fail_nomem(err);
+
+    if (rc == 0)
+        rc = select_conditions(store, &conditions, w, err);
+    hm__arena_free(arena);
+    return rc;
 }
 
 int hm_store_count(struct hm_store *store, const struct hm_store_filter *filter, int64_t *ret_count,

@@ -88,6 +88,15 @@ static void runs_are_added(void **state)
     run_fails(request, NULL, HM_E_UNSUPPORTED, "store", "no store");
 }
 
+static int count_lines(const char *text)
+{
+    int count = 0;
+
+    for (; *text; text++)
+        count += *text == '\n';
+    return count;
+}
+
 static void runs_are_listed(void **state)
 {
     struct hm_context context = with_store;
@@ -114,6 +123,16 @@ static void runs_are_listed(void **state)
     reply = run(verb_with("runs list", "csv", "true"), &with_store);
     assert_string_equal(reply->type, "text/csv; charset=utf-8");
     hm_reply_free(reply);
+    /* If the time for a page is over, the page has one of three runs, and a table has all. */
+    context.limits.page_seconds = 1e-9;
+    gives(verb_with("runs list", "where", "n>=4"), &context, {"runs", 1, NULL},
+          {"runs.0.n", 16, NULL}, {"next", 0, "-id.u.7"});
+    request = verb_with("runs list", "where", "n>=4");
+    set(request, "csv", "true");
+    reply = run(request, &context);
+    assert_int_equal(count_lines(reply->text), 1 + 3);
+    hm_reply_free(reply);
+    context.limits.page_seconds = 0;
     context.limits.page = 3;
     hm_reply_free(run(verb_with("runs list", "limit", "3"), &context));
     run_fails(verb_with("runs list", "limit", "4"), &context, HM_E_LIMIT, "limit",

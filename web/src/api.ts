@@ -78,9 +78,9 @@ export interface Answer<T> {
  * The answer to a request that changes over time. While a slider is dragged, at most one request is
  * sent every `pace` milliseconds, always with the latest state; the first one is sent at once. A new request aborts the previous
  * one, so the last answer wins. The old answer stays until a new one arrives, also beside a problem. A change of
- * `again` sends the same request once more.
+ * `again` sends the same request once more. `get` is what asks, if one request is not enough.
  */
-export function useAnswer<T>(request: Ask | null, again = 0, pace = 60): Answer<T> {
+export function useAnswer<T>(request: Ask | null, again = 0, pace = 60, get: (request: Ask, signal?: AbortSignal) => Promise<T> = ask): Answer<T> {
   const [answer, setAnswer] = useState<Answer<T>>({ value: null, problem: null, busy: request !== null });
   const latest = useRef<Ask | null>(request);
   const timer = useRef(0);
@@ -103,7 +103,7 @@ export function useAnswer<T>(request: Ask | null, again = 0, pace = 60): Answer<
       const own = new AbortController();
       control.current = own;
       if (!latest.current) return;
-      ask<T>(latest.current, own.signal).then(
+      get(latest.current, own.signal).then(
         (value) => control.current === own && setAnswer({ value, problem: null, busy: false }),
         (problem: Problem | Error) =>
           control.current === own &&

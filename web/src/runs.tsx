@@ -1,6 +1,6 @@
 // The view "Runs": runs of the server's store, or of a file that is opened in the page.
 import { useMemo, useState } from 'preact/hooks';
-import { ask, hasNoStore, useAnswer } from './api';
+import { ask, hasNoStore, useAnswer, type Ask } from './api';
 import { Chart } from './chart';
 import { percent, plain, time, toCsv, type Row } from './format';
 import type { Values } from './link';
@@ -8,7 +8,7 @@ import { parseTable } from './parse';
 import { ImportPreview, importedRows } from './import_preview';
 import { withQuery } from './request';
 import { Running } from './running';
-import { addedLine, filtered, fitRequest, isTable, pageSize, residualSpec, runsPath, sampleRuns, storedFitRequest } from './runs_data';
+import { addedLine, filtered, fitRequest, fullPage, isTable, pageSize, residualSpec, runsPath, sampleRuns, storedFitRequest } from './runs_data';
 import type { Added, Fit, Import, ImportFile, Problem, RunsPage } from './types.gen';
 import { capital, Download, Field, ProblemContext, Table, Wrong, type Column } from './ui';
 import { textOf, Upload } from './upload';
@@ -150,11 +150,15 @@ function Paging({ values, onChange, next, local }: ViewProps & { next: string | 
   );
 }
 
+function askPage(request: Ask, signal?: AbortSignal): Promise<RunsPage> {
+  return fullPage(request.path, (path) => ask<RunsPage>({ ...request, path }, signal));
+}
+
 export function RunsView({ values, onChange }: ViewProps) {
   const [additions, setAdditions] = useState(0);
   const [status, setStatus] = useState('');
   const local = values.csv !== undefined;
-  const stored = useAnswer<RunsPage>({ path: local ? 'v1/runs?limit=1' : runsPath(values) }, additions, 150);
+  const stored = useAnswer<RunsPage>({ path: local ? 'v1/runs?limit=1' : runsPath(values) }, additions, 150, askPage);
   const noStore = hasNoStore(stored.problem);
   const own = useMemo(() => parseTable(values.csv ?? ''), [values.csv]);
   const matching = useMemo(() => filtered(own, values.where ?? '', values.sort ?? ''), [own, values.where, values.sort]);

@@ -4,7 +4,7 @@ import { percent, plain, timeUnit, type Row } from './format';
 import type { Values } from './link';
 import { quantity } from './parse';
 import { given, withQuery } from './request';
-import type { Added, Fit, FitRequest, RunsListRequest } from './types.gen';
+import type { Added, Fit, FitRequest, RunsListRequest, RunsPage } from './types.gen';
 
 export const pageSize = 25;
 
@@ -17,6 +17,25 @@ export function conditions(text: string): string[] {
 export function runsPath(values: Values): string {
   const where = conditions(values.where ?? '');
   return withQuery<RunsListRequest>('v1/runs', { where, ...given<RunsListRequest>(values, ['sort', 'after']), limit: pageSize });
+}
+
+/**
+ * Asks for a page of stored runs. The server answers with fewer runs than `limit` if finding them takes long; the page
+ * is then filled with the next ones.
+ */
+export async function fullPage(path: string, get: (path: string) => Promise<RunsPage>): Promise<RunsPage> {
+  const [route = '', query = ''] = path.split('?');
+  const size = Number(new URLSearchParams(query).get('limit'));
+  let { runs, next } = await get(path);
+  while (next && runs.length < size) {
+    const more = new URLSearchParams(query);
+    more.set('after', next);
+    more.set('limit', String(size - runs.length));
+    const page = await get(`${route}?${more}`);
+    runs = [...runs, ...page.runs];
+    next = page.next;
+  }
+  return { runs, next };
 }
 
 /** The answer to runs or traces that were sent, in a sentence. */

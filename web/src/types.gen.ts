@@ -1646,9 +1646,9 @@ export interface Run {
 }
 
 export interface RunsPage {
-  /** runs of the page */
+  /** runs of the page; fewer than `limit` if finding them takes long */
   runs: Run[];
-  /** cursor of the next page; null: there is none */
+  /** cursor of the next page; null: there are no more runs */
   next: string | null;
 }
 

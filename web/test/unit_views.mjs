@@ -4,7 +4,7 @@ import test from 'node:test';
 import { adviceFacts, adviceLine, adviseRequest, bestOfEach, candidateSpec, chosenTraces, convergenceSpec, readTraces } from '../src/advice.ts';
 import { chartSvg } from '../src/chart_svg.ts';
 import { recommendLine, recommendPath, recommendSpec } from '../src/recommend_data.ts';
-import { conditions, filtered, fitTarget, holds, isTable, residualSpec, runsPath, sampleRuns, storedFitRequest } from '../src/runs_data.ts';
+import { conditions, filtered, fitTarget, fullPage, holds, isTable, residualSpec, runsPath, sampleRuns, storedFitRequest } from '../src/runs_data.ts';
 
 const candidate = (algorithm, n, time_s, more) => ({ algorithm, n, measured: true, iterations: 4, iteration_s: time_s / 4, time_s, low_s: time_s, high_s: time_s, cost: null, loss: 1e-3, loss_low: null, loss_high: null, reaches: 1, probability: 0.5, why: 'best', ...more });
 const best = candidate('a', 4, 0.01);
@@ -46,6 +46,15 @@ test('runs are filtered and sorted with the rules of the server', () => {
   assert.deepEqual([n('n>=2'), n('n<10'), n('a=x, n!=1'), n('latency<=20ms'), n('', '-n'), n('', 'n'), n('z=1')], [[10, 2], [1, 2], [2], [1], [10, 2, 1], [1, 2, 10], []]);
   assert.equal(holds(rows[0], 'nonsense'), true);
   assert.equal(runsPath({ where: 'n>=4,a=x', sort: '-n', after: '7' }), 'v1/runs?where=n%3E%3D4&where=a%3Dx&sort=-n&after=7&limit=25');
+});
+
+test('a page that is not full is filled with the next runs', async () => {
+  const asked = [];
+  const pages = [{ runs: [{ id: 9 }], next: '-n.u.9' }, { runs: [], next: '-n.u.5' }, { runs: [{ id: 4 }, { id: 3 }], next: '-n.u.3' }];
+  const page = await fullPage('v1/runs?where=n%3E%3D4&sort=-n&limit=3', (path) => { asked.push(path); return Promise.resolve(pages.shift()); });
+  assert.deepEqual(page, { runs: [{ id: 9 }, { id: 4 }, { id: 3 }], next: '-n.u.3' });
+  assert.deepEqual(asked.slice(1), ['v1/runs?where=n%3E%3D4&sort=-n&limit=2&after=-n.u.9', 'v1/runs?where=n%3E%3D4&sort=-n&limit=2&after=-n.u.5']);
+  assert.deepEqual(await fullPage('v1/runs?limit=3', () => Promise.resolve({ runs: [{ id: 1 }], next: null })), { runs: [{ id: 1 }], next: null });
 });
 
 test('a fit of stored runs is a fit of all that match', () => {

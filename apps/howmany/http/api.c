@@ -168,6 +168,7 @@ struct api *api_new(const struct api_settings *settings, struct hm_err *err)
                    .max_n = 8192,
                    .values = 10000,
                    .page = 10000,
+                   .page_seconds = 0.035,
                    .runs = 100000,
                    .answer_bytes = (size_t)32 << 20,
                    .split_work = 1e8},
