@@ -56,6 +56,13 @@ struct hm_store_access {
     void (*close)(void *data, struct hm_store *store, bool failed);
     /* Add runs. They are on disk when the function returns 0. */
     int (*add)(void *data, const char *where, struct hm_store_batch *batch, struct hm_err *err);
+    /*
+     * Open a store for reading that `open` refuses because its write-ahead log is damaged: with
+     * what can be read or, if `before` is true, with what was added before the damage. NULL if the
+     * request may not do this.
+     */
+    int (*open_damaged)(void *data, const char *where, bool before, struct hm_store **ret_store,
+                        struct hm_err *err);
 };
 
 /* Limits on the work of a request and on the size of its answer; for each, 0 means no limit. */

@@ -79,7 +79,8 @@ STORE_ADD = CFUNCTYPE(c_int, c_void_p, c_char_p, c_void_p, POINTER(Err))
 
 class StoreAccess(Structure):
     """struct hm_store_access"""
-    _fields_ = [("data", c_void_p), ("open", STORE_OPEN), ("close", STORE_CLOSE), ("add", STORE_ADD)]
+    _fields_ = [("data", c_void_p), ("open", STORE_OPEN), ("close", STORE_CLOSE), ("add", STORE_ADD),
+                ("open_damaged", c_void_p)]
 
 
 class Context(Structure):

@@ -14,7 +14,7 @@ LIBRARY = (0, 2)
 SIZES: Dict[str, int] = {
     "hm_err": 1032,
     "hm_context": 168,
-    "hm_store_access": 32,
+    "hm_store_access": 40,
     "hm_reply_file": 24,
     "hm_reply": 64,
     "hm_stored_sample": 32,

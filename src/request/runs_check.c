@@ -3,9 +3,11 @@
  * a damaged store.
  */
 #include <stdio.h>
+#include <string.h>
 
 #include "err.h"
 #include "load.h"
+#include "memory.h"
 #include "store.h"
 #include "verbs.h"
 
@@ -62,12 +64,30 @@ static const struct hm_request_field recover_fields[] = {
     HM_ROW_RECORD(struct hm_runs_recover_request, record, 'r'),
 };
 
-/* Copies the runs with ids from `from` to end - 1. Returns HM_E_IO if some of them cannot be
+/* A copy of a store. */
+struct copy {
+    struct hm_call *call;
+    struct hm_store *store; /* The store that is read. */
+    const char *to;
+    /*
+     * True for the second reading of a damaged store, which adds only what the first one could not
+     * read: the runs with these ids (owned), and documents that are not there yet.
+     */
+    bool again;
+    int64_t *missed;
+    size_t missed_count, missed_room;
+    int64_t last; /* Largest id of a run. */
+    int64_t runs, documents;
+    int64_t lost; /* Number of documents that cannot be read. */
+};
+
+enum { NOT_COPIED = 1 }; /* Result for runs that cannot be read, or that need not be copied. */
+
+/* Copies the runs with ids from `from` to end - 1. Returns NOT_COPIED if some of them cannot be
  * read. */
-static int copy_range(struct hm_call *call, struct hm_store *store, const char *to, int64_t from,
-                      int64_t end, int64_t *copied, struct hm_err *err)
+static int copy_range(struct copy *c, int64_t from, int64_t end, struct hm_err *err)
 {
-    const struct hm_store_access *access = call->context->store;
+    const struct hm_store_access *access = c->call->context->store;
     char least[48], most[48];
     const char *const where[] = {least, most};
     /*
@@ -81,59 +101,200 @@ static int copy_range(struct hm_call *call, struct hm_store *store, const char *
 
     snprintf(least, sizeof(least), "id%s%lld", single ? "=" : ">=", (long long)from);
     snprintf(most, sizeof(most), "id<%lld", (long long)end);
-    int rc = hm_store_list(store, &filter, &page, err);
+    struct hm_err why = {0};
+    int rc = hm_store_list(c->store, &filter, &page, &why);
+    if (rc == HM_E_IO)
+        return NOT_COPIED;
+    if (rc && err)
+        *err = why;
     struct hm_store_batch batch = {.runs = page ? page->runs : NULL,
                                    .count = page ? page->count : 0};
     if (rc == 0 && batch.count > 0) {
-        rc = access->add(access->data, to, &batch, err);
-        /*
-         * An I/O error in the new store ends the copy, because it is not caused by damage to the
-         * old store.
-         */
-        rc = rc == HM_E_IO ? HM_E_CONFLICT : rc;
-        *copied += rc == 0 ? (int64_t)batch.count : 0;
+        rc = access->add(access->data, c->to, &batch, c->again ? &why : err);
+        if (rc == 0)
+            c->runs += (int64_t)batch.count;
+        else if (c->again && rc == HM_E_CONFLICT)
+            rc = NOT_COPIED; /* The first reading found a later run with the same key. */
+        else if (c->again && err)
+            *err = why;
     }
     hm_store_page_free(page);
     return rc;
 }
 
+static int miss_run(struct copy *c, int64_t id, struct hm_err *err)
+{
+    if (c->missed_count == c->missed_room) {
+        size_t room = 2 * c->missed_room + 16;
+        int64_t *grown = hm__realloc(c->missed, room, sizeof(*grown));
+        if (!grown)
+            return hm__fail_nomem(err);
+        c->missed = grown;
+        c->missed_room = room;
+    }
+    c->missed[c->missed_count++] = id;
+    return 0;
+}
+
 /* Copies the readable runs with the ids from `from` to end - 1. A range that cannot be read is
  * halved until only single runs are left. */
-static int copy_readable(struct hm_call *call, struct hm_store *store, const char *to, int64_t from,
-                         int64_t end, int64_t *copied, struct hm_err *err)
+static int copy_readable(struct copy *c, int64_t from, int64_t end, struct hm_err *err)
+{
+    int rc = copy_range(c, from, end, err);
+
+    if (rc == NOT_COPIED && end - from > 1) {
+        int64_t middle = from + (end - from) / 2;
+        rc = copy_readable(c, from, middle, err);
+        return rc ? rc : copy_readable(c, middle, end, err);
+    }
+    if (rc == NOT_COPIED)
+        rc = c->again ? 0 : miss_run(c, from, err);
+    return rc;
+}
+
+/* Appends the kind and the name of a document to a text, each with its final NUL. */
+static int add_document_name(void *text, const char *kind, const char *name, const char *made_at)
+{
+    (void)made_at;
+    hm__text_add_n(text, kind, strlen(kind) + 1);
+    hm__text_add_n(text, name, strlen(name) + 1);
+    return 0;
+}
+
+static int copy_document(struct copy *c, struct hm_store *to, const char *kind, const char *name,
+                         struct hm_err *err)
 {
     struct hm_err why = {0};
-    int rc = copy_range(call, store, to, from, end, copied, &why);
+    char *text = NULL, *there = NULL;
+    int rc = c->again ? hm_store_get(to, kind, name, &there, err) : 0;
 
-    if (rc == HM_E_IO && end - from > 1) {
-        int64_t middle = from + (end - from) / 2;
-        rc = copy_readable(call, store, to, from, middle, copied, err);
-        return rc ? rc : copy_readable(call, store, to, middle, end, copied, err);
+    if (rc == 0 && !there) {
+        rc = hm_store_get(c->store, kind, name, &text, &why);
+        if (rc == HM_E_IO) {
+            c->lost += !c->again;
+            rc = 0;
+        } else if (rc && err)
+            *err = why;
     }
+    if (rc == 0 && text) {
+        rc = hm_store_put(to, kind, name, text, err);
+        c->documents++;
+        c->lost -= c->again && c->lost > 0;
+    }
+    hm_text_free(there);
+    hm_text_free(text);
+    return rc;
+}
+
+/* Copies the documents that can be read. Their list may be damaged, too. */
+static int copy_documents(struct copy *c, struct hm_err *err)
+{
+    struct hm_text names = {0};
+    struct hm_store *to = NULL;
+    struct hm_err why = {0};
+    int rc = hm_store_documents(c->store, NULL, add_document_name, &names, &why);
+
     if (rc && rc != HM_E_IO && err)
         *err = why;
-    return rc == HM_E_IO ? 0 : rc;
+    rc = rc == HM_E_IO ? 0 : rc;
+    if (rc == 0 && names.failed)
+        rc = hm__fail_nomem(err);
+    if (rc == 0 && names.length > 0)
+        rc = hm__call_store_open(c->call, c->to, &to, err);
+    for (size_t at = 0; rc == 0 && at < names.length;) {
+        const char *kind = names.data + at, *name = kind + strlen(kind) + 1;
+        at += strlen(kind) + strlen(name) + 2;
+        rc = copy_document(c, to, kind, name, err);
+    }
+    hm__call_store_close(c->call, to, rc, err);
+    hm__text_release(&names);
+    return rc;
+}
+
+static int copy_runs(struct copy *c, struct hm_err *err)
+{
+    enum { AT_ONCE = 1024 };
+    int rc = hm__store_largest_id(c->store, &c->last, err);
+
+    for (int64_t from = 1; rc == 0 && from <= c->last; from += AT_ONCE)
+        rc = copy_readable(c, from, from + AT_ONCE <= c->last ? from + AT_ONCE : c->last + 1, err);
+    return rc;
+}
+
+static int copy_missed(struct copy *c, struct hm_err *err)
+{
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && i < c->missed_count; i++)
+        rc = copy_readable(c, c->missed[i], c->missed[i] + 1, err);
+    return rc;
+}
+
+static int copy_store(struct copy *c, struct hm_err *err)
+{
+    int rc = c->again ? copy_missed(c, err) : copy_runs(c, err);
+
+    return rc ? rc : copy_documents(c, err);
+}
+
+/*
+ * Copies a store whose write-ahead log is damaged: first what can be read of all transactions, then
+ * what is only in those before the damage. `refusal` is the error of opening it normally.
+ */
+static int copy_damaged(struct copy *c, const char *record, const struct hm_err *refusal,
+                        struct hm_err *err)
+{
+    const struct hm_store_access *access = c->call->context->store;
+    struct hm_err why = *refusal;
+    int rc = refusal->code;
+
+    for (int before = 0; access->open_damaged && before < 2; before++) {
+        /* If the tables cannot be found in one state of the store, the other one may have them. */
+        if (access->open_damaged(access->data, record, before, &c->store, NULL))
+            continue;
+        why = (struct hm_err){0};
+        rc = copy_store(c, &why);
+        hm__call_store_close(c->call, c->store, 0, NULL);
+        c->again = rc == 0;
+        /* If the table cannot be read at all, its state before the damage may be readable. */
+        if (rc && (rc != HM_E_IO || strcmp(why.source, refusal->source) != 0))
+            break;
+    }
+    if (rc && err)
+        *err = why;
+    return rc;
+}
+
+static void write_copied(struct hm_text *out, const struct copy *c)
+{
+    hm__text_addf(out, "%lld runs", (long long)c->runs);
+    if (c->documents > 0)
+        hm__text_addf(out, " and %lld documents", (long long)c->documents);
+    hm__text_addf(out, " copied; the largest id was %lld", (long long)c->last);
+    if (c->lost > 0)
+        hm__text_addf(out, "; %lld documents cannot be read", (long long)c->lost);
+    hm__text_add(out, "\n");
 }
 
 static int recover_run(const void *values, struct hm_call *call, struct hm_err *err)
 {
-    enum { AT_ONCE = 1024 };
     const struct hm_runs_recover_request *r = values;
-    struct hm_store *store = NULL;
-    int64_t last = 0, copied = 0;
+    struct copy copy = {.call = call, .to = r->to};
+    struct hm_err why = {0};
 
     if (!r->to)
         return hm__request_fail(err, "to", HM_E_MISSING, "no store for the copy is given");
-    int rc = hm__call_store_open(call, r->record, &store, err);
+    int rc = hm__call_store_open(call, r->record, &copy.store, &why);
+    if (rc == HM_E_IO && strcmp(why.field, HM_STORE_LOG) == 0)
+        rc = copy_damaged(&copy, r->record, &why, err);
+    else if (rc == 0) {
+        rc = copy_store(&copy, err);
+        hm__call_store_close(call, copy.store, rc, err);
+    } else if (err)
+        *err = why;
     if (rc == 0)
-        rc = hm__store_largest_id(store, &last, err);
-    for (int64_t from = 1; rc == 0 && from <= last; from += AT_ONCE)
-        rc = copy_readable(call, store, r->to, from,
-                           from + AT_ONCE <= last ? from + AT_ONCE : last + 1, &copied, err);
-    if (rc == 0)
-        hm__text_addf(&call->out, "%lld runs copied; the largest id was %lld\n", (long long)copied,
-                      (long long)last);
-    hm__call_store_close(call, store, rc, err);
+        write_copied(&call->out, &copy);
+    hm__free(copy.missed);
     return rc == 0 && call->out.failed ? hm__fail_nomem(err) : rc;
 }
 

@@ -263,6 +263,22 @@ static int apply_step(struct hm_store *store, const struct step *step, struct hm
     return rc;
 }
 
+int hm__store_check_version(struct hm_store *store, struct hm_err *err)
+{
+    int64_t version = NO_VERSION;
+    struct hm_err why = {0};
+    int rc = read_version(store, &version, &why);
+
+    if (rc == HM_E_IO || (rc == 0 && version == HM_STORE_VERSION))
+        return 0;
+    if (rc == 0)
+        return hm__fail(err, HM_E_UNSUPPORTED, "the store has version %lld, and cannot be migrated",
+                        (long long)version);
+    if (err)
+        *err = why;
+    return rc;
+}
+
 int hm__store_migrate(struct hm_store *store, struct hm_err *err)
 {
     int64_t version;

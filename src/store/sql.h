@@ -27,12 +27,22 @@ struct hm_sql_value {
 typedef int hm_sql_row(void *context, const struct hm_sql_value *cells, size_t count,
                        struct hm_err *err);
 
+/* Field of the error of a store whose write-ahead log is damaged. */
+#define HM_STORE_LOG "log"
+
 struct hm_sql {
     /*
      * Opens the store at the address `where`. *ret_label is the name of the store that messages
      * use, without a password; free it with hm__free.
      */
     int (*open)(const char *where, void **ret_connection, char **ret_label, struct hm_err *err);
+    /*
+     * Opens a store for reading whose write-ahead log is damaged: with what can be read of all
+     * transactions or, if `before` is true, with the transactions before the damage. Fails if the
+     * log is not damaged. NULL if the database has no such log.
+     */
+    int (*open_damaged)(const char *where, bool before, void **ret_connection, char **ret_label,
+                        struct hm_err *err);
     void (*close)(void *connection);
     /* Runs statements without parameters; any result rows are ignored. */
     int (*exec)(void *connection, const char *sql, struct hm_err *err);

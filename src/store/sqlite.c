@@ -140,11 +140,29 @@ static int error_number(const struct sqlite *c, int code)
     return refusal ? refusal : NOT_MADE;
 }
 
+/* Returns whether damage of the write-ahead log is the reason why the file cannot be opened. */
+static bool is_log_damaged(const struct sqlite *c, int code)
+{
+    bool damaged = false;
+
+    if (c->db && (code & 0xff) == SQLITE_CORRUPT)
+        sqlite3_file_control(c->db, "main", HM_SUMS_LOG_DAMAGED, &damaged);
+    return damaged;
+}
+
 static int sqlite_fail(struct sqlite *c, int code, struct hm_err *err)
 {
     const char *known = error_reason(code);
     int number = error_number(c, code);
 
+    if (is_log_damaged(c, code)) {
+        hm__fail(err, HM_E_IO,
+                 "cannot use the store: its write-ahead log is damaged, and runs that were "
+                 "acknowledged would be lost");
+        hm__err_hint(err, "copy what can be read: howmany runs recover NEW.db");
+        hm__err_field(err, HM_STORE_LOG);
+        return HM_E_IO;
+    }
     if ((code & 0xff) == SQLITE_NOMEM)
         return hm__fail_nomem(err);
     if ((code & 0xff) == SQLITE_CONSTRAINT)
@@ -444,6 +462,32 @@ static bool is_write_protected(const char *where)
 }
 
 /*
+ * Opens a file for reading, without locks and without a write-ahead log; `parameter` is added to
+ * the URI.
+ */
+static int open_immutable(struct sqlite *c, const char *where, const char *parameter,
+                          struct hm_err *err)
+{
+    struct hm_text name = {0};
+
+    hm__text_add(&name, "file:");
+    for (const char *at = where; *at; at++)
+        hm__text_addf(&name, strchr("%?#", *at) ? "%%%02x" : "%c", (unsigned char)*at);
+    hm__text_addf(&name, "?immutable=1%s", parameter);
+    if (name.failed)
+        return hm__fail_nomem(err);
+    sqlite3_close(c->db);
+    c->db = NULL;
+    int code =
+        sqlite3_open_v2(name.data, &c->db, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, HM_SUMS_VFS);
+    hm__text_release(&name);
+    c->read_only = true;
+    if (code)
+        return sqlite_fail(c, code, err);
+    return sqlite_exec(c, "SELECT count(*) FROM sqlite_master; PRAGMA trusted_schema=OFF", err);
+}
+
+/*
  * Opens a file that may not be written. A write-ahead log would need a writable folder, so the file
  * is opened as immutable. The results are correct if no log with more data exists.
  */
@@ -459,21 +503,7 @@ static int open_read_only(struct sqlite *c, const char *where, struct hm_err *er
         return hm__fail(err, HM_E_IO,
                         "cannot use the store: no permission to write, and its log must be written "
                         "back first");
-    hm__text_add(&name, "file:");
-    for (const char *at = where; *at; at++)
-        hm__text_addf(&name, strchr("%?#", *at) ? "%%%02x" : "%c", (unsigned char)*at);
-    hm__text_add(&name, "?immutable=1");
-    if (name.failed)
-        return hm__fail_nomem(err);
-    sqlite3_close(c->db);
-    c->db = NULL;
-    int code =
-        sqlite3_open_v2(name.data, &c->db, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, HM_SUMS_VFS);
-    hm__text_release(&name);
-    c->read_only = true;
-    if (code)
-        return sqlite_fail(c, code, err);
-    return sqlite_exec(c, "SELECT count(*) FROM sqlite_master; PRAGMA trusted_schema=OFF", err);
+    return open_immutable(c, where, "", err);
 }
 
 static int configure_file(struct sqlite *c, const char *where, struct hm_err *err)
@@ -520,7 +550,27 @@ static char *copy_text(const char *text)
     return to ? memcpy(to, text, length) : NULL;
 }
 
-static int open_file(const char *where, void **ret_connection, char **ret_label, struct hm_err *err)
+static int open_database(struct sqlite *c, const char *where, struct hm_err *err)
+{
+    int code = sqlite3_open_v2(where, &c->db, OPEN_FLAGS, HM_SUMS_VFS);
+
+    return code ? sqlite_fail(c, code, err) : configure_file(c, where, err);
+}
+
+static int open_log_all(struct sqlite *c, const char *where, struct hm_err *err)
+{
+    return open_immutable(c, where, "&" HM_SUMS_LOG "=" HM_SUMS_LOG_ALL, err);
+}
+
+static int open_log_before(struct sqlite *c, const char *where, struct hm_err *err)
+{
+    return open_immutable(c, where, "&" HM_SUMS_LOG "=" HM_SUMS_LOG_BEFORE, err);
+}
+
+/* Makes a connection; `open` opens its database. */
+static int connect_file(const char *where,
+                        int (*open)(struct sqlite *c, const char *where, struct hm_err *err),
+                        void **ret_connection, char **ret_label, struct hm_err *err)
 {
     struct sqlite *c = hm__calloc(1, sizeof(*c));
     char *label = copy_text(where);
@@ -531,9 +581,7 @@ static int open_file(const char *where, void **ret_connection, char **ret_label,
     if (rc == 0) {
         c->where = where;
         int code = hm__sums_register();
-        if (code == 0)
-            code = sqlite3_open_v2(where, &c->db, OPEN_FLAGS, HM_SUMS_VFS);
-        rc = code ? sqlite_fail(c, code, err) : configure_file(c, where, err);
+        rc = code ? sqlite_fail(c, code, err) : open(c, where, err);
         c->where = NULL;
     }
     if (rc == 0) {
@@ -553,6 +601,18 @@ static int open_file(const char *where, void **ret_connection, char **ret_label,
     return 0;
 }
 
+static int open_file(const char *where, void **ret_connection, char **ret_label, struct hm_err *err)
+{
+    return connect_file(where, open_database, ret_connection, ret_label, err);
+}
+
+static int open_damaged_file(const char *where, bool before, void **ret_connection,
+                             char **ret_label, struct hm_err *err)
+{
+    return connect_file(where, before ? open_log_before : open_log_all, ret_connection, ret_label,
+                        err);
+}
+
 void hm__sqlite_configure(void)
 {
     sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
@@ -560,6 +620,7 @@ void hm__sqlite_configure(void)
 
 const struct hm_sql hm__sqlite = {
     .open = open_file,
+    .open_damaged = open_damaged_file,
     .close = close_file,
     .exec = sqlite_exec,
     .query = sqlite_query,

@@ -2,7 +2,8 @@
  * Implements sqlite_sums.h. The last 8 bytes of each page are reserved (SQLite leaves them alone)
  * and hold a checksum of the other bytes and of the page's number. It is computed when a page is
  * written to the database file and compared when it is read from there. The write-ahead log has
- * checksums of its own.
+ * checksums of its own; it is checked before SQLite reads it after a crash, and gets a mark after
+ * each transaction that was synced (sqlite_log.h).
  *
  * A file has checksums if its header says that 8 bytes are reserved and has the application id
  * below. If only one of both holds, the header is damaged. A page whose checksum is 0 is accepted
@@ -17,6 +18,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "sqlite_log.h"
+
 enum {
     SUMS_PAGE = 4096, /* Page size of SQLite's new files; other sizes have no checksums. */
     SUM_BYTES = 8,
@@ -24,7 +27,10 @@ enum {
     AT_PAGE_SIZE = 16, /* Places of the page size, of the number of reserved bytes, and of the */
     AT_RESERVED = 20,  /* application id in the header. */
     AT_APPLICATION = 68,
-    APPLICATION = 0x686d7331
+    APPLICATION = 0x686d7331,
+    /* The lock that SQLite holds while it reads the log after a crash, together with that for
+     * writing. */
+    RECOVER_LOCK = 2
 };
 
 enum sums_state {
@@ -34,10 +40,19 @@ enum sums_state {
     SUMS_DAMAGED /* The header contradicts itself. */
 };
 
-/* An open database file. The file of the default file system follows in memory. */
+/* An open database file or log. The file of the default file system follows in memory. */
 struct summed_file {
     sqlite3_file base;
-    enum sums_state state;
+    enum sums_state state;     /* The database: whether its pages have checksums. */
+    const char *log;           /* The database: name of its log, borrowed from SQLite. */
+    bool log_damaged;          /* The database: true if damage was found in the log. */
+    struct hm_log_pages pages; /* The database: pages that are read from a damaged log instead. */
+    /*
+     * The log: header of the frame that was written last, its place, and the end of the frames that
+     * were written since the last sync; 0 if there are none.
+     */
+    unsigned char frame[HM_LOG_FRAME_HEAD];
+    sqlite3_int64 frame_at, end;
 };
 
 static sqlite3_vfs *real_vfs; /* File system to which all calls are passed on. */
@@ -108,12 +123,26 @@ static bool is_page(int bytes, sqlite3_int64 offset)
     return bytes == SUMS_PAGE && offset % SUMS_PAGE == 0;
 }
 
+/* Reads a page of a damaged log, which has been compared with the checksum in the log. */
+static int read_logged(struct summed_file *f, void *buffer, int bytes, sqlite3_int64 offset)
+{
+    int code =
+        f->pages.file ? hm__log_pages_get(&f->pages, buffer, bytes, offset) : SQLITE_NOTFOUND;
+
+    if (code == SQLITE_OK && offset == 0 && bytes >= HEAD_BYTES)
+        f->state = head_state(buffer);
+    return code;
+}
+
 static int sums_read(sqlite3_file *file, void *buffer, int bytes, sqlite3_int64 offset)
 {
     struct summed_file *f = (struct summed_file *)file;
     sqlite3_file *real = real_file(file);
-    int code = real->pMethods->xRead(real, buffer, bytes, offset);
+    int code = read_logged(f, buffer, bytes, offset);
 
+    if (code != SQLITE_NOTFOUND)
+        return code;
+    code = real->pMethods->xRead(real, buffer, bytes, offset);
     /* The header is read alone, before the page size is known. */
     if (code == SQLITE_OK && offset == 0 && bytes >= HEAD_BYTES)
         f->state = head_state(buffer);
@@ -151,26 +180,115 @@ static int sums_truncate(sqlite3_file *file, sqlite3_int64 size)
     return real_file(file)->pMethods->xTruncate(real_file(file), size);
 }
 
-/* ---- calls that are passed on --------------------------------------------------------------- */
-
 static int sums_close(sqlite3_file *file)
 {
+    hm__log_pages_release(&((struct summed_file *)file)->pages);
     return real_file(file)->pMethods->xClose(real_file(file));
+}
+
+static int sums_size(sqlite3_file *file, sqlite3_int64 *ret_size)
+{
+    const struct hm_log_pages *pages = &((struct summed_file *)file)->pages;
+
+    if (!pages->file)
+        return real_file(file)->pMethods->xFileSize(real_file(file), ret_size);
+    *ret_size = (sqlite3_int64)pages->count * pages->page_size;
+    return SQLITE_OK;
+}
+
+static int sums_control(sqlite3_file *file, int what, void *argument)
+{
+    if (what == HM_SUMS_LOG_DAMAGED) {
+        *(bool *)argument = ((struct summed_file *)file)->log_damaged;
+        return SQLITE_OK;
+    }
+    return real_file(file)->pMethods->xFileControl(real_file(file), what, argument);
+}
+
+/*
+ * Locks or unlocks the shared memory of the log. When SQLite gets the lock under which it reads the
+ * log after a crash, no other program can write, and the log is checked first.
+ */
+static int sums_shared_lock(sqlite3_file *file, int offset, int count, int flags)
+{
+    struct summed_file *f = (struct summed_file *)file;
+    sqlite3_file *real = real_file(file);
+    int code = real->pMethods->xShmLock(real, offset, count, flags);
+
+    if (code || flags != (SQLITE_SHM_LOCK | SQLITE_SHM_EXCLUSIVE) || offset > RECOVER_LOCK ||
+        offset + count <= RECOVER_LOCK)
+        return code;
+    code = hm__log_check(real_vfs, f->log, real);
+    f->log_damaged = code == SQLITE_CORRUPT;
+    if (code)
+        real->pMethods->xShmLock(real, offset, count, SQLITE_SHM_UNLOCK | SQLITE_SHM_EXCLUSIVE);
+    return code;
+}
+
+/*
+ * Locks the database. SQLite takes the exclusive lock when it closes a database with a log, and
+ * then copies the log without the lock that sums_shared_lock watches and deletes it. A damaged log
+ * must stay as it is.
+ */
+static int sums_lock(sqlite3_file *file, int lock)
+{
+    if (lock == SQLITE_LOCK_EXCLUSIVE && ((struct summed_file *)file)->log_damaged)
+        return SQLITE_BUSY;
+    return real_file(file)->pMethods->xLock(real_file(file), lock);
+}
+
+/* ---- the log --------------------------------------------------------------------------------- */
+
+/* Follows the frames: SQLite writes the header of a frame, then its page; it may write the header
+ * again. */
+static int log_write(sqlite3_file *file, const void *buffer, int bytes, sqlite3_int64 offset)
+{
+    struct summed_file *f = (struct summed_file *)file;
+
+    if (bytes == HM_LOG_FRAME_HEAD) {
+        memcpy(f->frame, buffer, HM_LOG_FRAME_HEAD);
+        f->frame_at = offset;
+    } else if (offset > 0 && offset + bytes > f->end)
+        f->end = offset + bytes;
+    return real_file(file)->pMethods->xWrite(real_file(file), buffer, bytes, offset);
+}
+
+/*
+ * Syncs the log. After a commit, a mark is written behind the last frame. Nothing depends on it, so
+ * errors are ignored. The connection that has written frames still has the lock for writing here.
+ */
+static int log_sync(sqlite3_file *file, int flags)
+{
+    struct summed_file *f = (struct summed_file *)file;
+    sqlite3_file *real = real_file(file);
+    const sqlite3_int64 frame = f->end - f->frame_at, end = f->end;
+    unsigned char mark[HM_LOG_MARK];
+
+    f->end = 0;
+    int code = real->pMethods->xSync(real, flags);
+    if (code || end <= HM_LOG_HEAD || frame <= HM_LOG_FRAME_HEAD ||
+        (end - HM_LOG_HEAD) % frame != 0 || !hm__log_is_commit(f->frame))
+        return code;
+    hm__log_mark(mark, f->frame, (uint32_t)((end - HM_LOG_HEAD) / frame));
+    real->pMethods->xWrite(real, mark, HM_LOG_MARK, end);
+    return SQLITE_OK;
+}
+
+/* ---- calls that are passed on --------------------------------------------------------------- */
+
+static int log_read(sqlite3_file *file, void *buffer, int bytes, sqlite3_int64 offset)
+{
+    return real_file(file)->pMethods->xRead(real_file(file), buffer, bytes, offset);
+}
+
+static int log_truncate(sqlite3_file *file, sqlite3_int64 size)
+{
+    return real_file(file)->pMethods->xTruncate(real_file(file), size);
 }
 
 static int sums_sync(sqlite3_file *file, int flags)
 {
     return real_file(file)->pMethods->xSync(real_file(file), flags);
-}
-
-static int sums_size(sqlite3_file *file, sqlite3_int64 *ret_size)
-{
-    return real_file(file)->pMethods->xFileSize(real_file(file), ret_size);
-}
-
-static int sums_lock(sqlite3_file *file, int lock)
-{
-    return real_file(file)->pMethods->xLock(real_file(file), lock);
 }
 
 static int sums_unlock(sqlite3_file *file, int lock)
@@ -181,11 +299,6 @@ static int sums_unlock(sqlite3_file *file, int lock)
 static int sums_is_reserved(sqlite3_file *file, int *ret_reserved)
 {
     return real_file(file)->pMethods->xCheckReservedLock(real_file(file), ret_reserved);
-}
-
-static int sums_control(sqlite3_file *file, int what, void *argument)
-{
-    return real_file(file)->pMethods->xFileControl(real_file(file), what, argument);
 }
 
 static int sums_sector(sqlite3_file *file)
@@ -202,11 +315,6 @@ static int sums_map(sqlite3_file *file, int region, int size, int extend,
                     void volatile **ret_memory)
 {
     return real_file(file)->pMethods->xShmMap(real_file(file), region, size, extend, ret_memory);
-}
-
-static int sums_shared_lock(sqlite3_file *file, int offset, int count, int flags)
-{
-    return real_file(file)->pMethods->xShmLock(real_file(file), offset, count, flags);
 }
 
 static void sums_barrier(sqlite3_file *file)
@@ -241,20 +349,50 @@ static const sqlite3_io_methods sums_methods = {
     .xShmUnmap = sums_unmap,
 };
 
+/* Version 1 has all that SQLite calls for a log. */
+static const sqlite3_io_methods log_methods = {
+    .iVersion = 1,
+    .xClose = sums_close,
+    .xRead = log_read,
+    .xWrite = log_write,
+    .xTruncate = log_truncate,
+    .xSync = log_sync,
+    .xFileSize = sums_size,
+    .xLock = sums_lock,
+    .xUnlock = sums_unlock,
+    .xCheckReservedLock = sums_is_reserved,
+    .xFileControl = sums_control,
+    .xSectorSize = sums_sector,
+    .xDeviceCharacteristics = sums_properties,
+};
+
 static int sums_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, int flags,
                      int *ret_flags)
 {
-    (void)vfs;
-    if (!(flags & SQLITE_OPEN_MAIN_DB)) /* Logs and temporary files have no checksums. */
-        return real_vfs->xOpen(real_vfs, name, file, flags, ret_flags);
     struct summed_file *f = (struct summed_file *)file;
     sqlite3_file *real = real_file(file);
-    f->state = SUMS_UNKNOWN;
-    f->base.pMethods = NULL;
+
+    (void)vfs;
+    if (!(flags & (SQLITE_OPEN_MAIN_DB | SQLITE_OPEN_WAL))) /* Such files have no checksums. */
+        return real_vfs->xOpen(real_vfs, name, file, flags, ret_flags);
+    memset(f, 0, sizeof(*f));
     real->pMethods = NULL;
     int code = real_vfs->xOpen(real_vfs, name, real, flags, ret_flags);
-    if (real->pMethods)
-        f->base.pMethods = &sums_methods;
+    if (!real->pMethods)
+        return code;
+    f->base.pMethods = flags & SQLITE_OPEN_WAL ? &log_methods : &sums_methods;
+    if (code || flags & SQLITE_OPEN_WAL)
+        return code;
+    f->log = name ? sqlite3_filename_wal(name) : NULL;
+    const char *part = name ? sqlite3_uri_parameter(name, HM_SUMS_LOG) : NULL;
+    if (!part)
+        return SQLITE_OK;
+    code = hm__log_pages_read(real_vfs, f->log, real, strcmp(part, HM_SUMS_LOG_BEFORE) == 0,
+                              &f->pages);
+    if (code) { /* SQLite does not close a file that could not be opened. */
+        sums_close(file);
+        f->base.pMethods = NULL;
+    }
     return code;
 }
 

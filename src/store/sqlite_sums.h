@@ -12,6 +12,20 @@
 #define HM_SUMS_VFS "howmany-sums"
 
 /*
+ * Code of sqlite3_file_control that sets a bool to true if the write-ahead log was found to be
+ * damaged (sqlite_log.h), so that the file could not be opened.
+ */
+enum { HM_SUMS_LOG_DAMAGED = 0x686d01 };
+
+/*
+ * Parameter of a URI (file:NAME?immutable=1&log=VALUE) that opens a file with a damaged log for
+ * reading: what can be read of all transactions, or the transactions before the damage.
+ */
+#define HM_SUMS_LOG "log"
+#define HM_SUMS_LOG_ALL "all"
+#define HM_SUMS_LOG_BEFORE "before"
+
+/*
  * Registers the file system. It passes all calls on to the one that is the default at the first
  * call. Returns a code of SQLite.
  */

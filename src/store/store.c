@@ -12,31 +12,53 @@ static bool is_address(const char *where)
     return strncmp(where, "postgresql://", 13) == 0 || strncmp(where, "postgres://", 11) == 0;
 }
 
-int hm_store_open(const char *where, struct hm_store **ret_store, struct hm_err *err)
+enum open_mode { OPEN_NORMAL, OPEN_DAMAGED, OPEN_BEFORE_DAMAGE };
+
+static int open_connection(struct hm_store *store, const char *where, enum open_mode mode,
+                           struct hm_err *err)
 {
-    int bad = hm__check_pointers(err, "ret_store", ret_store, NULL);
-    if (bad)
-        return bad;
+    store->waiting = -1;
+    if (!where || !*where) {
+        hm__fail(err, HM_E_MISSING, "no store is given");
+        hm__err_hint(err, "name a file, or postgresql://user@host/name");
+        return HM_E_MISSING;
+    }
+    store->sql = is_address(where) ? &hm__postgres : &hm__sqlite;
+    if (mode == OPEN_NORMAL)
+        return store->sql->open(where, &store->connection, &store->label, err);
+    if (!store->sql->open_damaged)
+        return hm__fail(err, HM_E_UNSUPPORTED, "this store has no log of its own");
+    return store->sql->open_damaged(where, mode == OPEN_BEFORE_DAMAGE, &store->connection,
+                                    &store->label, err);
+}
+
+static int open_with_mode(const char *where, enum open_mode mode, struct hm_store **ret_store,
+                          struct hm_err *err)
+{
     struct hm_store *store = hm__calloc(1, sizeof(*store));
-    int rc = store ? 0 : hm__fail_nomem(err);
+    int rc = store ? open_connection(store, where, mode, err) : hm__fail_nomem(err);
 
     if (rc == 0)
-        store->waiting = -1;
-    if (rc == 0 && (!where || !*where)) {
-        rc = hm__fail(err, HM_E_MISSING, "no store is given");
-        hm__err_hint(err, "name a file, or postgresql://user@host/name");
-    }
-    if (rc == 0) {
-        store->sql = is_address(where) ? &hm__postgres : &hm__sqlite;
-        rc = store->sql->open(where, &store->connection, &store->label, err);
-    }
-    if (rc == 0)
-        rc = hm__store_migrate(store, err);
+        rc = mode == OPEN_NORMAL ? hm__store_migrate(store, err)
+                                 : hm__store_check_version(store, err);
     if (rc)
         hm_store_close(store);
     else
         *ret_store = store;
     return rc;
+}
+
+int hm_store_open(const char *where, struct hm_store **ret_store, struct hm_err *err)
+{
+    int bad = hm__check_pointers(err, "ret_store", ret_store, NULL);
+
+    return bad ? bad : open_with_mode(where, OPEN_NORMAL, ret_store, err);
+}
+
+int hm__store_open_damaged(const char *where, bool before, struct hm_store **ret_store,
+                           struct hm_err *err)
+{
+    return open_with_mode(where, before ? OPEN_BEFORE_DAMAGE : OPEN_DAMAGED, ret_store, err);
 }
 
 void hm_store_close(struct hm_store *store)

@@ -32,8 +32,21 @@ struct hm_store {
 /* The current version of the database schema; schema.c has the steps of the migration. */
 enum { HM_STORE_VERSION = 2 };
 
+/*
+ * Opens a store for reading whose write-ahead log is damaged, so that hm_store_open refuses it. The
+ * store has what can be read of all transactions or, if `before` is true, all transactions before
+ * the damage.
+ */
+int hm__store_open_damaged(const char *where, bool before, struct hm_store **ret_store,
+                           struct hm_err *err);
+
 /* Migrates the schema to HM_STORE_VERSION. */
 int hm__store_migrate(struct hm_store *store, struct hm_err *err);
+/*
+ * Checks that a damaged store, which cannot be written, has the version HM_STORE_VERSION. It is no
+ * error if the version cannot be read.
+ */
+int hm__store_check_version(struct hm_store *store, struct hm_err *err);
 
 /*
  * Drops or creates the indexes of the columns by which runs can be sorted, inside a transaction. If

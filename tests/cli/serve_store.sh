@@ -260,6 +260,18 @@ check "the copy is sound" howmany runs check --record "$work/saved.db"
 answers "the server has all runs" '[.runs[].n] | length == 120' "$url/v1/runs?limit=1000"
 stop
 
+# A byte of the write-ahead log changes after the server was killed: SQLite alone would take it for the end of the log.
+start --record "$work/logged.db"
+for n in $(seq 8); do add_one "$n"; done
+kill -9 "$pid"
+wait "$pid" 2>/dev/null
+pid=
+printf '\377' | dd of="$work/logged.db-wal" bs=1 seek=6000 conv=notrunc 2>/dev/null
+expect "a damaged log is found" 2 "write-ahead log is damaged" howmany runs check --record "$work/logged.db"
+expect "a store with a damaged log is not served" 2 "write-ahead log is damaged" timeout 60 howmany serve --listen 127.0.0.1:0 --record "$work/logged.db"
+expect "its runs are copied" 0 "8 runs copied" howmany runs recover "$work/copied.db" --record "$work/logged.db"
+expect "the copy of the runs is sound" 0 "8 runs, no damage found" howmany runs check --record "$work/copied.db"
+
 # The thread that writes must not take the signal before the main thread waits for it.
 mkfifo "$work/address"
 ended=0

@@ -7,6 +7,7 @@
 
 #include "howmany_request.h"
 #include "howmany_store.h"
+#include "store.h"
 
 static char folder[64], path[80];
 static bool closed_after_failure; /* Whether the last request that used the store failed. */
@@ -37,7 +38,15 @@ static int access_add(void *data, const char *where, struct hm_store_batch *batc
     return rc;
 }
 
-static const struct hm_store_access store_access = {NULL, access_open, access_close, access_add};
+static int access_open_damaged(void *data, const char *where, bool before,
+                               struct hm_store **ret_store, struct hm_err *err)
+{
+    (void)data;
+    return hm__store_open_damaged(where ? where : path, before, ret_store, err);
+}
+
+static const struct hm_store_access store_access = {NULL, access_open, access_close, access_add,
+                                                    access_open_damaged};
 
 /* Removes a store and the additional files that SQLite creates in the same folder. */
 static void remove_files(const char *file)

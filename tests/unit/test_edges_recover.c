@@ -4,6 +4,8 @@
  */
 #include "request_testing.h"
 
+#include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "files.h"
@@ -290,6 +292,113 @@ static void damaged_stores_are_copied(void **state)
     text_is(verb_with("runs check", "record", copy), &with_store, text);
 }
 
+/* ---- a damaged log ----------------------------------------------------------------------------
+ */
+
+enum { LOGGED = 16 };
+
+/* A child process adds runs and documents, one by one, and is killed, so that its log stays. */
+static void make_crashed_store(void)
+{
+    struct hm_store *store = NULL;
+    int status;
+    pid_t child;
+
+    remove_files(path);
+    assert_int_equal(hm_store_open(path, &store, NULL), 0);
+    hm_store_close(store); /* The tables are in the file, the rest in the log. */
+    child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        int rc = hm_store_open(path, &store, NULL);
+        for (int i = 0; rc == 0 && i < LOGGED; i++) {
+            struct hm_stored one = HM_STORED_INIT;
+            char key[16];
+            snprintf(key, sizeof(key), "run %d", i);
+            one.n = i + 1;
+            one.seconds = 1;
+            one.key = i % 2 ? key : NULL;
+            rc = hm_store_add(store, &one, 1, NULL, NULL, NULL);
+            if (rc == 0 && i % 8 == 0)
+                rc = hm_store_put(store, "job", i ? "second" : "first", "a text", NULL);
+        }
+        if (rc == 0)
+            kill(getpid(), SIGKILL);
+        _exit(1);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFSIGNALED(status));
+}
+
+/* Changes a byte of the log; a negative place counts from the end. */
+static void change_log(long place)
+{
+    char name[100];
+
+    snprintf(name, sizeof(name), "%s-wal", path);
+    FILE *file = fopen(name, "r+b");
+    assert_non_null(file);
+    assert_int_equal(fseek(file, place, place < 0 ? SEEK_END : SEEK_SET), 0);
+    int byte = fgetc(file);
+    assert_true(byte != EOF);
+    assert_int_equal(fseek(file, -1, SEEK_CUR), 0);
+    fputc(byte ^ 1, file);
+    assert_int_equal(fclose(file), 0);
+}
+
+/* A store with a damaged log is refused until its runs and documents are copied. */
+static void damaged_logs_are_copied(void **state)
+{
+    /* The page of the first frame, which later frames replace; the salts of a frame; the header. */
+    static const long places[] = {32 + 24 + 1000, 32 + 4120 + 9, 20};
+    struct hm_request *request;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+        make_crashed_store();
+        change_log(places[i]);
+        remove_files(copy);
+        for (int again = 0; again < 2; again++)
+            fails_with_hint(new_request("runs check"), &with_store, HM_E_IO,
+                            "its write-ahead log is damaged", "howmany runs recover NEW.db");
+        text_is(verb_with("runs recover", "to", copy), &with_store,
+                "16 runs and 2 documents copied; the largest id was 16\n");
+        text_is(verb_with("runs check", "record", copy), &with_store, "16 runs, no damage found\n");
+        request = verb_with("runs get", "record", copy);
+        set(request, "kind", "job");
+        set(request, "name", "second");
+        text_is(request, &with_store, "a text");
+    }
+    /* The last page of the last transaction is lost, but not what it had before. */
+    make_crashed_store();
+    change_log(-40 - 2000);
+    remove_files(copy);
+    request = verb_with("runs recover", "to", copy);
+    struct hm_reply *reply = run(request, &with_store);
+    int runs = atoi(reply->text);
+    char text[80];
+    if (runs < LOGGED - 1 || !strstr(reply->text, " runs and 2 documents copied; the largest id"))
+        fail_msg("%s", reply->text);
+    hm_reply_free(reply);
+    snprintf(text, sizeof(text), "%d runs, no damage found\n", runs);
+    text_is(verb_with("runs check", "record", copy), &with_store, text);
+}
+
+/* Requests that may not open damaged stores get the reason why the store cannot be opened. */
+static void damaged_logs_need_a_right(void **state)
+{
+    struct hm_store_access less = store_access;
+    struct hm_context context = with_store;
+
+    (void)state;
+    less.open_damaged = NULL;
+    context.store = &less;
+    make_crashed_store();
+    change_log(2000);
+    fails_with_hint(verb_with("runs recover", "to", copy), &context, HM_E_IO,
+                    "its write-ahead log is damaged", "");
+}
+
 /* ---- missing memory -------------------------------------------------------------------------- */
 
 /* A request to the small store: a document and up to three fields. */
@@ -379,6 +488,8 @@ int main(void)
         cmocka_unit_test(sound_stores_are_copied),
         cmocka_unit_test(parts_of_a_copy_do_not_overlap),
         cmocka_unit_test(damaged_stores_are_copied),
+        cmocka_unit_test(damaged_logs_are_copied),
+        cmocka_unit_test(damaged_logs_need_a_right),
         cmocka_unit_test(store_verbs_may_lack_memory),
     };
 

@@ -7,6 +7,7 @@
 
 #include "err.h"
 #include "folders.h"
+#include "store.h"
 
 const char *cli_store_find(const char *record, char path[CLI_STORE_ROOM], struct hm_err *err)
 {
@@ -40,28 +41,54 @@ int cli_store_open(const char *record, struct hm_store **ret_store)
 /* ---- requests ----------------------------------------------------------------------------------
  */
 
-static int access_open(void *data, const char *where, struct hm_store **ret_store,
-                       struct hm_err *err)
+/* How a store is opened; see hm__store_open_damaged. */
+enum { NORMAL, DAMAGED, BEFORE_DAMAGE };
+
+/* Adds a store to those that are open. */
+static int access_keep(struct cli_store_access *a, const char *where, int mode,
+                       struct hm_store **ret_store, struct hm_err *err)
 {
-    struct cli_store_access *a = data;
+    struct hm_store *store = NULL;
+
+    if (a->count == CLI_STORES || strlen(where) >= CLI_STORE_ROOM)
+        return hm__fail(err, HM_E_LIMIT, "too many stores, or a name that is too long");
+    int rc = mode ? hm__store_open_damaged(where, mode == BEFORE_DAMAGE, &store, err)
+                  : hm_store_open(where, &store, err);
+    if (rc)
+        return rc;
+    snprintf(a->where[a->count], CLI_STORE_ROOM, "%s", where);
+    a->modes[a->count] = mode;
+    a->stores[a->count++] = *ret_store = store;
+    return 0;
+}
+
+/* Opens a store unless it is open already. */
+static int access_open_as(struct cli_store_access *a, const char *where, int mode,
+                          struct hm_store **ret_store, struct hm_err *err)
+{
     char path[CLI_STORE_ROOM];
     const char *found = cli_store_find(where, path, err);
 
     if (!found)
         return HM_E_MISSING;
     for (size_t i = 0; i < a->count; i++)
-        if (strcmp(a->where[i], found) == 0) {
+        if (a->modes[i] == mode && strcmp(a->where[i], found) == 0) {
             *ret_store = a->stores[i];
             return 0;
         }
-    if (a->count == CLI_STORES || strlen(found) >= CLI_STORE_ROOM)
-        return hm__fail(err, HM_E_LIMIT, "too many stores, or a name that is too long");
-    int rc = hm_store_open(found, &a->stores[a->count], err);
-    if (rc)
-        return rc;
-    snprintf(a->where[a->count], CLI_STORE_ROOM, "%s", found);
-    *ret_store = a->stores[a->count++];
-    return 0;
+    return access_keep(a, found, mode, ret_store, err);
+}
+
+static int access_open(void *data, const char *where, struct hm_store **ret_store,
+                       struct hm_err *err)
+{
+    return access_open_as(data, where, NORMAL, ret_store, err);
+}
+
+static int access_open_damaged(void *data, const char *where, bool before,
+                               struct hm_store **ret_store, struct hm_err *err)
+{
+    return access_open_as(data, where, before ? BEFORE_DAMAGE : DAMAGED, ret_store, err);
 }
 
 /* Does nothing, because a store stays open until the command ends. */
@@ -83,7 +110,8 @@ static int access_add(void *data, const char *where, struct hm_store_batch *batc
 
 void cli_store_access_init(struct cli_store_access *a)
 {
-    *a = (struct cli_store_access){.access = {a, access_open, access_close, access_add}};
+    *a = (struct cli_store_access){
+        .access = {a, access_open, access_close, access_add, access_open_damaged}};
 }
 
 void cli_store_access_release(struct cli_store_access *a)

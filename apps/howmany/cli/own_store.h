@@ -17,14 +17,16 @@ const char *cli_store_find(const char *record, char path[CLI_STORE_ROOM], struct
 /* Opens the store that cli_store_find returns. Returns 0, or EXIT_USAGE with a message. */
 int cli_store_open(const char *record, struct hm_store **ret_store);
 
-enum { CLI_STORES = 2 };
+enum { CLI_STORES = 3 };
 
 /* Access to stores for requests from the command line. A store is opened when it is first needed
- * and stays open. A request uses one store, or copies from one to another. */
+ * and stays open. A request uses one store, or copies from one to another; a damaged one is opened
+ * in two ways. */
 struct cli_store_access {
     struct hm_store_access access; /* Functions that are passed to requests as hm_context.store. */
     struct hm_store *stores[CLI_STORES];
     char where[CLI_STORES][CLI_STORE_ROOM]; /* Addresses of the stores that are open. */
+    int modes[CLI_STORES];                  /* How each of them was opened. */
     size_t count;
 };
 
