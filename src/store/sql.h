@@ -66,6 +66,12 @@ struct hm_sql {
      */
     const char *verify, *verify_quick;
     /*
+     * Compares the checksums of the whole database, in the order of the file, which is many times
+     * faster than these queries if the file is not in memory. *ret_sound is true if the database
+     * has checksums and all are right. NULL if the database has no checksums of its own.
+     */
+    int (*scan)(void *connection, bool *ret_sound, struct hm_err *err);
+    /*
      * First words of a statement that inserts several rows. An error in such a statement may end
      * the transaction, so that the database need not be able to undo the statement alone.
      */

@@ -386,6 +386,24 @@ static int sqlite_exec(void *connection, const char *sql, struct hm_err *err)
     return rc;
 }
 
+/*
+ * SQLite calls this function periodically during a long statement. If the limits of the request are
+ * exceeded, it returns 1, which ends the statement.
+ */
+static int is_over_budget(void *unused)
+{
+    (void)unused;
+    return hm__budget_spent("runs");
+}
+
+static int sqlite_scan(void *connection, bool *ret_sound, struct hm_err *err)
+{
+    struct sqlite *c = connection;
+    int code = hm__sums_scan(c->db, is_over_budget, ret_sound);
+
+    return code ? sqlite_fail(c, code, err) : 0;
+}
+
 /* ---- opening -------------------------------------------------------------------------------- */
 
 static void close_file(void *connection)
@@ -435,16 +453,6 @@ static void checkpoint_long_log(struct sqlite *c)
     sqlite3_busy_timeout(c->db, 0);
     sqlite3_wal_checkpoint_v2(c->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
     sqlite3_busy_timeout(c->db, WAIT_MS);
-}
-
-/*
- * SQLite calls this function periodically during a long statement. If the limits of the request are
- * exceeded, it returns 1, which ends the statement.
- */
-static int is_over_budget(void *unused)
-{
-    (void)unused;
-    return hm__budget_spent("runs");
 }
 
 /* Returns whether a file can be read, but the file or its folder cannot be written. */
@@ -627,6 +635,7 @@ const struct hm_sql hm__sqlite = {
     .last_insert = sqlite_last_insert,
     .verify = "PRAGMA integrity_check(1)",
     .verify_quick = "PRAGMA quick_check(1)",
+    .scan = sqlite_scan,
     .insert = "INSERT OR ROLLBACK",
     .begin_write = "BEGIN IMMEDIATE",
     .begin_read = "BEGIN",

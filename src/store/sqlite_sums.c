@@ -447,3 +447,41 @@ int hm__sums_begin(sqlite3 *db)
     return SQLITE_OK;
 #endif
 }
+
+static bool are_pages_sound(const unsigned char *pages, sqlite3_int64 from, sqlite3_int64 to)
+{
+    for (sqlite3_int64 at = from; at < to; at += SUMS_PAGE)
+        if (!page_is_sound(pages + (at - from), at))
+            return false;
+    return true;
+}
+
+int hm__sums_scan(sqlite3 *db, int (*stop)(void *context), bool *ret_sound)
+{
+    enum { SCAN_PAGES = 64 };
+    static const sqlite3_int64 most = (sqlite3_int64)SCAN_PAGES * SUMS_PAGE;
+    sqlite3_file *file = NULL;
+    sqlite3_int64 size = 0;
+
+    *ret_sound = false;
+    int code = sqlite3_file_control(db, "main", SQLITE_FCNTL_FILE_POINTER, &file);
+    if (code || !file || file->pMethods != &sums_methods)
+        return code;
+    find_state((struct summed_file *)file);
+    sqlite3_file *real = real_file(file);
+    code = real->pMethods->xFileSize(real, &size);
+    if (code || ((struct summed_file *)file)->state != SUMS_ON || size % SUMS_PAGE)
+        return code;
+    unsigned char *pages = sqlite3_malloc64((sqlite3_uint64)most);
+    bool sound = true;
+    for (sqlite3_int64 from = 0, to; pages && code == SQLITE_OK && sound && from < size;
+         from = to) {
+        to = size - from < most ? size : from + most;
+        code = stop(NULL) ? SQLITE_INTERRUPT
+                          : real->pMethods->xRead(real, pages, (int)(to - from), from);
+        sound = code == SQLITE_OK && are_pages_sound(pages, from, to);
+    }
+    sqlite3_free(pages);
+    *ret_sound = pages && sound;
+    return pages ? code : SQLITE_NOMEM;
+}

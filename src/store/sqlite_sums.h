@@ -6,6 +6,7 @@
 #define HM_SQLITE_SUMS_H
 
 #include <sqlite3.h>
+#include <stdbool.h>
 
 /* Name of the file system (VFS of SQLite) that computes and compares the checksums. Files that were
  * made without it are read and written as they are. */
@@ -36,5 +37,13 @@ int hm__sums_register(void);
  * the version of SQLite is too old for them.
  */
 int hm__sums_begin(sqlite3 *db);
+
+/*
+ * Compares the checksums of all pages, which are read in the order of the file. *ret_sound is true
+ * if the file has checksums and all are right. A page that another program is just writing, or that
+ * the write-ahead log will repair, may look damaged. Returns a code of SQLite, which is
+ * SQLITE_INTERRUPT if `stop` returned a value other than 0; `stop` is called often.
+ */
+int hm__sums_scan(sqlite3 *db, int (*stop)(void *context), bool *ret_sound);
 
 #endif

@@ -139,9 +139,9 @@ int hm__store_number(struct hm_store *store, const char *sql, const struct hm_sq
 int hm__store_end(struct hm_store *store, int rc, struct hm_err *err);
 
 /*
- * Checks the store for damage; returns HM_E_IO if there is any. If `quick` is true, the time grows
- * only with the size of the file: indexes and samples are not compared with the runs, and *ret_runs
- * is not set. Otherwise, *ret_runs is the number of runs.
+ * Checks the store for damage; returns HM_E_IO if there is any. If `quick` is true, checksums are
+ * enough if the store has them; otherwise, indexes and samples are not compared with the runs, and
+ * *ret_runs is not set. If `quick` is false, *ret_runs is the number of runs.
  */
 int hm__store_verify(struct hm_store *store, bool quick, int64_t *ret_runs, struct hm_err *err);
 /* Finds the run that has this key; *ret_id is unchanged if there is none. */

@@ -46,9 +46,12 @@ int hm__store_verify(struct hm_store *store, bool quick, int64_t *ret_runs, stru
 {
     const char *query = quick ? store->sql->verify_quick : store->sql->verify;
     struct finding found = {.text = ""};
+    bool sound = false;
     int rc = 0;
 
-    if (query)
+    if (store->sql->scan)
+        rc = store->sql->scan(store->connection, &sound, err);
+    if (rc == 0 && query && !(quick && sound))
         rc = hm__store_query(store, query, NULL, 0, take_finding, &found, NULL, err);
     if (rc == 0 && found.text[0])
         rc = hm__fail(err, HM_E_IO, "the store is damaged: %s", found.text);

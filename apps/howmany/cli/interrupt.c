@@ -9,7 +9,7 @@
 
 #include "verb.h"
 
-enum { PATIENCE_US = 80000 };
+enum { PATIENCE_US = 60000 };
 
 static volatile sig_atomic_t interrupted;
 
