@@ -5,6 +5,17 @@
 #include "howmany.h"
 
 /*
+ * Chooses the size of a buffer or a table: `small` in builds for fuzzing, which define
+ * HM_SMALL_BUFFERS, so that a single execution is faster and even small inputs reach the ends of
+ * buffers.
+ */
+#ifdef HM_SMALL_BUFFERS
+#define HM_BUFFER_SIZE(usual, small) (small)
+#else
+#define HM_BUFFER_SIZE(usual, small) (usual)
+#endif
+
+/*
  * Allocates `count` zeroed elements; returns NULL when memory runs out or when count * size
  * overflows.
  */

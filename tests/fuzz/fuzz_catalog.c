@@ -7,11 +7,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "howmany.h"
 #include "kept_catalog.h"
+#include "kept_file.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -73,21 +72,15 @@ static void must_be_catalog(const char *text)
 /* The result of an import must be a valid catalog file. */
 static void import_prices(const uint8_t *bytes, size_t length, bool spot)
 {
-    char path[64];
     struct hm_import report = {0};
     struct hm_err err = {0};
-    int file = memfd_create("fuzz", 0);
+    const char *path = fuzz_file_write(0, bytes, length);
 
-    if (file < 0)
-        return;
-    snprintf(path, sizeof(path), "/proc/self/fd/%d", file);
-    if (write(file, bytes, length) >= 0 &&
-        hm_catalog_import(fuzz_catalog(), path, NULL, spot, &report, &err) == 0) {
+    if (path && hm_catalog_import(fuzz_catalog(), path, NULL, spot, &report, &err) == 0) {
         if (report.machines < 400)
             must_be_catalog(report.text);
         hm_text_free(report.text);
     }
-    close(file);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -3,36 +3,22 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "data.h"
+#include "kept_file.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static const uint8_t two_images[] = {0, 0, 8, 2, 0, 0, 0, 2, 0, 0, 0, 1, 7, 9};
 
-/* Makes a file in memory. Returns its descriptor, and writes a path by which it can be opened. */
-static int make_file(const uint8_t *bytes, size_t length, char path[HM_DATA_PATH])
-{
-    int file = memfd_create("fuzz", 0);
-
-    if (file >= 0 && write(file, bytes, length) < 0) {
-        close(file);
-        return -1;
-    }
-    snprintf(path, HM_DATA_PATH, "/proc/self/fd/%d", file);
-    return file;
-}
-
 /* Makes as many labels as the header says that there are images, if the number is small. */
-static int make_labels(const uint8_t *images, size_t length, char path[HM_DATA_PATH])
+static const char *make_labels(const uint8_t *images, size_t length)
 {
     uint8_t labels[8 + 255] = {0, 0, 8, 1};
 
     if (length >= 8)
         memcpy(labels + 4, images + 4, 4);
-    return make_file(labels, 8 + (size_t)labels[7], path);
+    return fuzz_file_write(1, labels, 8 + (size_t)labels[7]);
 }
 
 static void read_all(const struct hm_data_spec *spec, bool sparse, size_t most)
@@ -59,7 +45,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                                   HM_DATA_IDX};
     struct hm_data_spec spec = {0};
     struct hm_err err = {0};
-    int file, labels = -1;
 
     if (size < 1)
         return 0;
@@ -75,16 +60,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     }
     spec.format = formats[kind];
-    file = kind == 3 ? make_file(two_images, sizeof(two_images), spec.path)
-                     : make_file(rest, length, spec.path);
-    if (kind == 2)
-        labels = make_labels(rest, length, spec.labels);
-    else if (kind == 3)
-        labels = make_file(rest, length, spec.labels);
+    const char *file = kind == 3 ? fuzz_file_write(0, two_images, sizeof(two_images))
+                                 : fuzz_file_write(0, rest, length);
+    const char *labels = kind == 2   ? make_labels(rest, length)
+                         : kind == 3 ? fuzz_file_write(1, rest, length)
+                                     : "";
+    if (!file || !labels)
+        return 0;
+    snprintf(spec.path, sizeof(spec.path), "%s", file);
+    snprintf(spec.labels, sizeof(spec.labels), "%s", labels);
     read_all(&spec, data[0] & 64, 1 + data[0] / 16);
-    if (file >= 0)
-        close(file);
-    if (labels >= 0)
-        close(labels);
     return 0;
 }

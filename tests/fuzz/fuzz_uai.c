@@ -2,11 +2,9 @@
  * on one rank. */
 #include <math.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
+#include "kept_file.h"
 #include "propagate.h"
 #include "uai.h"
 
@@ -39,19 +37,14 @@ static void propagate(const struct hm_markov *m, bool max_product)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    char path[64];
     struct hm_markov *m = NULL;
     struct hm_err err = {0};
-    int file = memfd_create("fuzz", 0);
+    const char *path = fuzz_file_write(0, data, size);
 
-    if (file < 0 || write(file, data, size) < 0)
-        return 0;
-    snprintf(path, sizeof(path), "/proc/self/fd/%d", file);
-    if (hm__markov_load(path, &m, &err) == 0 && m->table_places[m->edges] < 100000) {
+    if (path && hm__markov_load(path, &m, &err) == 0 && m->table_places[m->edges] < 100000) {
         propagate(m, false);
         propagate(m, true);
     }
     hm__markov_free(m);
-    close(file);
     return 0;
 }

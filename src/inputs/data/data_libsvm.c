@@ -14,7 +14,8 @@
 #include "source.h"
 #include "text.h"
 
-static const size_t BUFFER = 256 * 1024, LINE_MAX_BYTES = (size_t)256 * 1024 * 1024;
+static const size_t BUFFER = HM_BUFFER_SIZE(256 * 1024, 512),
+                    LINE_MAX_BYTES = (size_t)256 * 1024 * 1024;
 static const char LINE_HINT[] = "a line has the form: label index:value index:value ...";
 
 struct libsvm {

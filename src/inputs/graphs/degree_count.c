@@ -18,10 +18,10 @@ enum {
     PAGE_BITS = 10,
     PAGE = 1 << PAGE_BITS,
     /* Largest number of pages of counts, for ids below 2^32. The table of pages takes 32 MiB. */
-    PAGES_MAX = 1 << 22,
-    BUFFER_MIN = 1 << 16,
+    PAGES_MAX = HM_BUFFER_SIZE(1 << 22, 1 << 7),
+    BUFFER_MIN = HM_BUFFER_SIZE(1 << 16, 8),
     /* Pages may be mostly empty as long as the counter uses at most this many bytes in total. */
-    SMALL = 32 << 20
+    SMALL = HM_BUFFER_SIZE(32 << 20, 32 << 10)
 };
 
 struct hm_degree_count {
@@ -109,7 +109,8 @@ static int convert_pages(struct hm_degree_count *c, struct hm_err *err)
             hm__trim();
     }
     free_pages(c);
-    hm__trim();
+    if (gone >= BATCH)
+        hm__trim();
     c->sorted = true;
     return 0;
 }

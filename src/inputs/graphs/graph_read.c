@@ -20,7 +20,7 @@
 #include "memory.h"
 #include "source.h"
 
-enum { GRAPH_BUFFER = 256 * 1024 };
+enum { GRAPH_BUFFER = HM_BUFFER_SIZE(256 * 1024, 512) };
 
 struct graph_lines {
     struct hm_bytes bytes;

@@ -21,7 +21,7 @@
 #include "text.h"
 #include "uai.h"
 
-enum { UAI_BUFFER = 64 * 1024, WORD = 64 };
+enum { UAI_BUFFER = HM_BUFFER_SIZE(64 * 1024, 512), WORD = 64 };
 /* Largest total number of states of all variables; their potentials use 1 GiB. */
 static const size_t MOST_STATES = (size_t)1 << 27;
 

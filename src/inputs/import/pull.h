@@ -29,11 +29,7 @@ enum hm_pull_token {
 };
 
 /* Largest nesting depth, and largest number of stored bytes of a string or a number. */
-#ifdef HM_SMALL_BUFFERS
-enum { HM_PULL_DEPTH = 512, HM_PULL_TEXT_ROOM = 512 };
-#else
-enum { HM_PULL_DEPTH = 512, HM_PULL_TEXT_ROOM = 64 * 1024 };
-#endif
+enum { HM_PULL_DEPTH = 512, HM_PULL_TEXT_ROOM = HM_BUFFER_SIZE(64 * 1024, 512) };
 
 struct hm_pull {
     struct hm_stream *in; /* The stream that is read; borrowed. */

@@ -20,12 +20,7 @@
 #include "importers.h"
 #include "text.h"
 
-#ifdef HM_SMALL_BUFFERS
-enum { LINK_SLOTS = 1 << 4 };
-#else
-enum { LINK_SLOTS = 1 << 17 };
-#endif
-enum { TAG_ROOM = 4096 };
+enum { LINK_SLOTS = HM_BUFFER_SIZE(1 << 17, 1 << 4), TAG_ROOM = 4096 };
 
 /* A link of the platform. The table of links is indexed by the hash of the link's name. */
 struct simgrid_link {

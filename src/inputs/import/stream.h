@@ -8,18 +8,11 @@
 #ifndef HM_STREAM_H
 #define HM_STREAM_H
 
+#include "memory.h"
 #include "source.h"
 
-/*
- * Size of the buffer, which is also the largest length of a line. Builds for fuzzing define
- * HM_SMALL_BUFFERS, so that a single execution is faster and even small inputs reach the ends of
- * buffers.
- */
-#ifdef HM_SMALL_BUFFERS
-enum { HM_STREAM_ROOM = 1 << 11 };
-#else
-enum { HM_STREAM_ROOM = 1 << 20 };
-#endif
+/* Size of the buffer, which is also the largest length of a line. */
+enum { HM_STREAM_ROOM = HM_BUFFER_SIZE(1 << 20, 1 << 11) };
 
 struct hm_stream {
     struct hm_source *source; /* Source from which the bytes are read; owned. */

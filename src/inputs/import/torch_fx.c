@@ -26,12 +26,7 @@
 #include "importers.h"
 #include "text.h"
 
-#ifdef HM_SMALL_BUFFERS
-enum { SLOTS = 1 << 6 };
-#else
-enum { SLOTS = 1 << 16 };
-#endif
-enum { RANK = 8, KINDS = 128, SYMBOLS = 8, ARGUMENTS = 4 };
+enum { SLOTS = HM_BUFFER_SIZE(1 << 16, 1 << 6), RANK = 8, KINDS = 128, SYMBOLS = 8, ARGUMENTS = 4 };
 
 struct shape {
     uint64_t hash; /* Hash of the name of the tensor; 0 if the slot is empty. */

@@ -13,7 +13,7 @@
 #include "source.h"
 #include "text.h"
 
-enum { BUFFER = 64 * 1024 };
+enum { BUFFER = HM_BUFFER_SIZE(64 * 1024, 512) };
 
 struct hm_csv {
     struct hm_source *source; /* Open file, owned; NULL when reading from memory. */

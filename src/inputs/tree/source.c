@@ -15,14 +15,8 @@
 #include "memory.h"
 #include "unpack.h"
 
-/* Size of the buffer of bytes that have not been decoded yet; small in builds for fuzzing. */
-#ifdef HM_SMALL_BUFFERS
-enum { RAW_ROOM = 1024 };
-#else
-enum { RAW_ROOM = 256 * 1024 };
-#endif
-
-enum { HEAD_BYTES = 64 * 1024 };
+/* RAW_ROOM is the size of the buffer of bytes that have not been decoded yet. */
+enum { RAW_ROOM = HM_BUFFER_SIZE(256 * 1024, 1024), HEAD_BYTES = 64 * 1024 };
 
 /*
  * A stream is refused if it decodes to more than BOMB_BYTES bytes and more than BOMB_RATIO times
