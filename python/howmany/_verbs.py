@@ -2260,11 +2260,13 @@ def runs_delete(
 @checked
 def runs_check(
     *,
+    add_checksums: bool = False,
     record: Optional[str] = None,
 ) -> Answer:
     """look for damage in the store
 
     Args:
+        add_checksums: check: give the pages of an older store checksums, if it has no damage
         record: a file (.db) or postgresql://… (default: HOWMANY_DB, else your own)
     """
     return ask(Answer, VERBS["runs check"], locals())

@@ -16,9 +16,16 @@
 
 struct hm_runs_check_request {
     const char *record;
+    bool add_checksums;
 };
 
 static const struct hm_request_field check_fields[] = {
+    {.name = "add_checksums",
+     .kind = HM_REQUEST_FLAG,
+     .offset = offsetof(struct hm_runs_check_request, add_checksums),
+     .flags = HM_REQUEST_LOCAL,
+     .group = "store",
+     .help = "check: give the pages of an older store checksums, if it has no damage"},
     HM_ROW_RECORD(struct hm_runs_check_request, record, 'r'),
 };
 
@@ -31,8 +38,14 @@ static int check_run(const void *values, struct hm_call *call, struct hm_err *er
 
     if (rc == 0)
         rc = hm__store_verify(store, false, &runs, err);
+    bool summed = rc == 0 && hm__store_has_sums(store), add = r->add_checksums && !summed;
+    if (rc == 0 && add)
+        rc = hm__store_add_sums(store, err);
     if (rc == 0)
-        hm__text_addf(&call->out, "%lld runs, no damage found\n", (long long)runs);
+        hm__text_addf(&call->out, "%lld runs, no damage found%s\n", (long long)runs,
+                      summed ? ""
+                      : add  ? "; the pages have checksums now"
+                             : "; the pages have no checksums (add_checksums adds them)");
     hm__call_store_close(call, store, rc, err);
     return rc == 0 && call->out.failed ? hm__fail_nomem(err) : rc;
 }

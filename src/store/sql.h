@@ -60,6 +60,11 @@ struct hm_sql {
      */
     int64_t (*last_insert)(void *connection);
 
+    /* Returns whether the pages have checksums; NULL if the database takes care of them itself. */
+    bool (*has_sums)(void *connection);
+    /* Gives all pages of the store checksums. No connection to the store may be open. */
+    int (*add_sums)(const char *where, struct hm_err *err);
+
     /*
      * Queries that check the database for damage and return "ok" or a list of errors; NULL if the
      * database has no such query.

@@ -621,6 +621,40 @@ static int open_damaged_file(const char *where, bool before, void **ret_connecti
                         err);
 }
 
+static bool has_sums(void *connection)
+{
+    const struct sqlite *c = connection;
+    bool present = false;
+
+    sqlite3_file_control(c->db, "main", HM_SUMS_PRESENT, &present);
+    return present;
+}
+
+static int add_sums(const char *where, struct hm_err *err)
+{
+    void *connection = NULL;
+    char *label = NULL;
+    int rc = open_file(where, &connection, &label, err);
+
+    if (rc)
+        return rc;
+    struct sqlite *c = connection;
+    int code = hm__sums_add(c->db);
+    if (code == SQLITE_ERROR)
+        rc = hm__fail(err, HM_E_UNSUPPORTED,
+                      "this version of SQLite cannot add checksums to this store");
+    else if (code == SQLITE_BUSY)
+        rc = hm__fail(err, HM_E_IO,
+                      "checksums cannot be added while another program uses the store");
+    else if (code)
+        rc = sqlite_fail(c, code, err);
+    if (rc)
+        hm__err_at(err, where, 0);
+    close_file(c);
+    hm__free(label);
+    return rc;
+}
+
 void hm__sqlite_configure(void)
 {
     sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
@@ -633,6 +667,8 @@ const struct hm_sql hm__sqlite = {
     .exec = sqlite_exec,
     .query = sqlite_query,
     .last_insert = sqlite_last_insert,
+    .has_sums = has_sums,
+    .add_sums = add_sums,
     .verify = "PRAGMA integrity_check(1)",
     .verify_quick = "PRAGMA quick_check(1)",
     .scan = sqlite_scan,

@@ -6,9 +6,10 @@
  * each transaction that was synced (sqlite_log.h).
  *
  * A file has checksums if its header says that 8 bytes are reserved and has the application id
- * below. If only one of both holds, the header is damaged. A page whose checksum is 0 is accepted
- * unless all its bytes are 0: another program that rewrites the whole file (VACUUM) leaves such
- * pages. If another program changes single pages, their checksums are wrong.
+ * below. If only one of both holds, the header is damaged. The id is added when a header with
+ * reserved bytes is written, so that a file gets both in one transaction. A page whose checksum is
+ * 0 is accepted unless all its bytes are 0: another program that rewrites the whole file (VACUUM)
+ * leaves such pages. If another program changes single pages, their checksums are wrong.
  */
 #include "sqlite_sums.h"
 
@@ -108,6 +109,24 @@ static enum sums_state head_state(const unsigned char *head)
     return marked && reserved && size == SUMS_PAGE ? SUMS_ON : SUMS_DAMAGED;
 }
 
+/*
+ * Adds the id to the first page of a database that has just got reserved bytes. Returns the page to
+ * be written: `buffer` itself, or a copy in `page`.
+ */
+static const void *mark_head(const unsigned char *buffer, int bytes, unsigned char *page)
+{
+    static const unsigned char id[4] = {APPLICATION >> 24, APPLICATION >> 16 & 0xff,
+                                        APPLICATION >> 8 & 0xff, APPLICATION & 0xff};
+    static const unsigned char none[sizeof(id)];
+
+    if (bytes != SUMS_PAGE || buffer[AT_RESERVED] != SUM_BYTES ||
+        memcmp(buffer + AT_APPLICATION, none, sizeof(none)) != 0)
+        return buffer;
+    memcpy(page, buffer, SUMS_PAGE);
+    memcpy(page + AT_APPLICATION, id, sizeof(id));
+    return page;
+}
+
 /* Reads the header if it is not known yet. */
 static void find_state(struct summed_file *f)
 {
@@ -160,10 +179,14 @@ static int sums_write(sqlite3_file *file, const void *buffer, int bytes, sqlite3
 {
     struct summed_file *f = (struct summed_file *)file;
     sqlite3_file *real = real_file(file);
-    unsigned char page[SUMS_PAGE];
+    unsigned char page[SUMS_PAGE], marked[SUMS_PAGE];
 
-    if (offset == 0 && bytes >= HEAD_BYTES)
+    if (f->state == SUMS_OFF) /* Another program may have added checksums. */
+        f->state = SUMS_UNKNOWN;
+    if (offset == 0 && bytes >= HEAD_BYTES) {
+        buffer = mark_head(buffer, bytes, marked);
         f->state = head_state(buffer);
+    }
     find_state(f);
     if (f->state != SUMS_ON || !is_page(bytes, offset))
         return real->pMethods->xWrite(real, buffer, bytes, offset);
@@ -198,8 +221,10 @@ static int sums_size(sqlite3_file *file, sqlite3_int64 *ret_size)
 
 static int sums_control(sqlite3_file *file, int what, void *argument)
 {
-    if (what == HM_SUMS_LOG_DAMAGED) {
-        *(bool *)argument = ((struct summed_file *)file)->log_damaged;
+    const struct summed_file *f = (const struct summed_file *)file;
+
+    if (what == HM_SUMS_LOG_DAMAGED || what == HM_SUMS_PRESENT) {
+        *(bool *)argument = what == HM_SUMS_PRESENT ? f->state == SUMS_ON : f->log_damaged;
         return SQLITE_OK;
     }
     return real_file(file)->pMethods->xFileControl(real_file(file), what, argument);
@@ -420,6 +445,7 @@ int hm__sums_register(void)
     return registered;
 }
 
+#ifdef SQLITE_FCNTL_RESERVE_BYTES
 static int find_empty(void *ret_empty, int count, char **values, char **names)
 {
     (void)names;
@@ -430,7 +456,6 @@ static int find_empty(void *ret_empty, int count, char **values, char **names)
 
 int hm__sums_begin(sqlite3 *db)
 {
-#ifdef SQLITE_FCNTL_RESERVE_BYTES
     char sql[64];
     bool empty = false;
     int reserved = SUM_BYTES;
@@ -442,11 +467,51 @@ int hm__sums_begin(sqlite3 *db)
     snprintf(sql, sizeof(sql), "PRAGMA page_size=%d; PRAGMA application_id=%d", SUMS_PAGE,
              APPLICATION);
     return code ? code : sqlite3_exec(db, sql, NULL, NULL, NULL);
+}
+
+static int is_usual_page(void *ret_usual, int count, char **values, char **names)
+{
+    (void)names;
+    if (count == 1 && values[0])
+        *(bool *)ret_usual = strcmp(values[0], "4096") == 0;
+    return 0;
+}
+
+/*
+ * VACUUM writes all pages into the log, with reserved bytes, as one transaction; the checksums are
+ * added when the pages are copied from there into the file. No other connection may be open: it
+ * would not know yet that the file has checksums. Only without a log can the lock be taken that
+ * excludes all others.
+ */
+int hm__sums_add(sqlite3 *db)
+{
+    bool usual = false;
+    int reserved = SUM_BYTES;
+    int code = sqlite3_exec(db, "PRAGMA page_size", is_usual_page, &usual, NULL);
+
+    if (code || !usual)
+        return code ? code : SQLITE_ERROR;
+    code = sqlite3_exec(db,
+                        "PRAGMA journal_mode=DELETE; PRAGMA locking_mode=EXCLUSIVE;"
+                        "BEGIN EXCLUSIVE; COMMIT; PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL",
+                        NULL, NULL, NULL);
+    if (code == SQLITE_OK)
+        code = sqlite3_file_control(db, "main", SQLITE_FCNTL_RESERVE_BYTES, &reserved);
+    return code ? code : sqlite3_exec(db, "VACUUM", NULL, NULL, NULL);
+}
 #else
+int hm__sums_begin(sqlite3 *db)
+{
     (void)db;
     return SQLITE_OK;
-#endif
 }
+
+int hm__sums_add(sqlite3 *db)
+{
+    (void)db;
+    return SQLITE_ERROR;
+}
+#endif
 
 static bool are_pages_sound(const unsigned char *pages, sqlite3_int64 from, sqlite3_int64 to)
 {

@@ -17,6 +17,8 @@
  * damaged (sqlite_log.h), so that the file could not be opened.
  */
 enum { HM_SUMS_LOG_DAMAGED = 0x686d01 };
+/* The same, if the pages of the file have checksums. */
+enum { HM_SUMS_PRESENT = 0x686d02 };
 
 /*
  * Parameter of a URI (file:NAME?immutable=1&log=VALUE) that opens a file with a damaged log for
@@ -45,5 +47,13 @@ int hm__sums_begin(sqlite3 *db);
  * SQLITE_INTERRUPT if `stop` returned a value other than 0; `stop` is called often.
  */
 int hm__sums_scan(sqlite3 *db, int (*stop)(void *context), bool *ret_sound);
+
+/*
+ * Gives all pages of a database checksums, in one transaction. Returns a code of SQLite:
+ * SQLITE_BUSY if another connection uses the file, SQLITE_ERROR if the version of SQLite is too old
+ * or pages have another size than those of new files. Afterwards, the connection keeps an exclusive
+ * lock until it is closed.
+ */
+int hm__sums_add(sqlite3 *db);
 
 #endif

@@ -144,6 +144,14 @@ int hm__store_end(struct hm_store *store, int rc, struct hm_err *err);
  * *ret_runs is not set. If `quick` is false, *ret_runs is the number of runs.
  */
 int hm__store_verify(struct hm_store *store, bool quick, int64_t *ret_runs, struct hm_err *err);
+/* Returns whether changes of single bytes are found, because the pages have checksums. */
+bool hm__store_has_sums(const struct hm_store *store);
+/*
+ * Gives all pages of an older store checksums, in one transaction, and opens the store again. Fails
+ * if another program uses the store. After an error, the store may be closed, and can only be
+ * released.
+ */
+int hm__store_add_sums(struct hm_store *store, struct hm_err *err);
 /* Finds the run that has this key; *ret_id is unchanged if there is none. */
 int hm__store_find_key(struct hm_store *store, const char *key, int64_t *ret_id,
                        struct hm_err *err);

@@ -1,10 +1,12 @@
 /*
  * Checks a store for damage. If the database has its own check, that check runs first; then the
- * number of samples of each run is compared with the number that is stored with the run.
+ * number of samples of each run is compared with the number that is stored with the run. Also gives
+ * older stores checksums.
  */
 #include <string.h>
 
 #include "err.h"
+#include "memory.h"
 #include "store.h"
 
 struct finding {
@@ -62,6 +64,26 @@ int hm__store_verify(struct hm_store *store, bool quick, int64_t *ret_runs, stru
         hm__err_hint(err, "copy what can be read: howmany runs recover NEW.db");
     }
     return rc;
+}
+
+bool hm__store_has_sums(const struct hm_store *store)
+{
+    return !store->sql->has_sums || store->sql->has_sums(store->connection);
+}
+
+int hm__store_add_sums(struct hm_store *store, struct hm_err *err)
+{
+    char *label = NULL;
+
+    if (hm__store_has_sums(store))
+        return 0;
+    store->sql->close(store->connection);
+    store->connection = NULL;
+    store->waiting = -1;
+    int rc = store->sql->add_sums(store->label, err);
+    int again = store->sql->open(store->label, &store->connection, &label, rc ? NULL : err);
+    hm__free(label);
+    return rc ? rc : again;
 }
 
 int hm__store_largest_id(struct hm_store *store, int64_t *ret_id, struct hm_err *err)

@@ -5,6 +5,7 @@
 #include "request_testing.h"
 
 #include <signal.h>
+#include <sqlite3.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -292,6 +293,35 @@ static void damaged_stores_are_copied(void **state)
     text_is(verb_with("runs check", "record", copy), &with_store, text);
 }
 
+/* ---- checksums --------------------------------------------------------------------------------
+ */
+
+/* A database that existed before howmany used it has no checksums until they are added. */
+static void checksums_are_added(void **state)
+{
+    struct hm_request *request;
+    sqlite3 *db;
+
+    (void)state;
+    remove_files(path);
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, "CREATE TABLE other (x)", NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(db);
+    request = verb_with("runs add", "value", "n=1");
+    set(request, "value", "seconds=3");
+    text_is(request, &with_store, "added\n");
+    text_is(new_request("runs check"), &with_store,
+            "1 runs, no damage found; the pages have no checksums (add_checksums adds them)\n");
+    text_is(verb_with("runs check", "add_checksums", "true"), &with_store,
+            "1 runs, no damage found; the pages have checksums now\n");
+    text_is(verb_with("runs check", "add_checksums", "true"), &with_store,
+            "1 runs, no damage found\n");
+    /* A caller without files, such as a client of a server, may not rewrite the store. */
+    const struct hm_context remote = {.store = &store_access};
+    run_fails(verb_with("runs check", "add_checksums", "true"), &remote, HM_E_UNSUPPORTED,
+              "add_checksums", "");
+}
+
 /* ---- a damaged log ----------------------------------------------------------------------------
  */
 
@@ -488,6 +518,7 @@ int main(void)
         cmocka_unit_test(sound_stores_are_copied),
         cmocka_unit_test(parts_of_a_copy_do_not_overlap),
         cmocka_unit_test(damaged_stores_are_copied),
+        cmocka_unit_test(checksums_are_added),
         cmocka_unit_test(damaged_logs_are_copied),
         cmocka_unit_test(damaged_logs_need_a_right),
         cmocka_unit_test(store_verbs_may_lack_memory),

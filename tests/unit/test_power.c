@@ -1,9 +1,12 @@
 /*
  * Tests power loss while a store is written: the store must open again, every run whose addition
  * was acknowledged must be in it, a batch must be there as a whole or not at all, and SQLite must
- * find no damage. With HM_TORTURE=1 there are 10,000 power cuts; HM_SEED selects other ones.
+ * find no damage. Every second store has no checksums at first and gets them later. With
+ * HM_TORTURE=1 there are 10,000 power cuts; HM_SEED selects other ones.
  */
 #include "store_testing.h"
+
+#include <sqlite3.h>
 
 #include "power_vfs.h"
 #include "store.h"
@@ -19,6 +22,7 @@ struct trial {
     size_t batch_of[RUNS_MOST]; /* Smallest n of the batch with which the run was added. */
     size_t next;                /* Smallest n that was not used yet. */
     size_t cuts, lost, partial, invented, damaged, closed;
+    size_t summed; /* Number of older stores that got checksums. */
 };
 
 static double seconds_of(size_t n)
@@ -91,6 +95,31 @@ static void delete_run(struct trial *t, struct hm_store *store)
     assert_true(rc == 0 || power_is_off());
 }
 
+/* Makes an empty database without checksums, as older versions did. */
+static void make_older_store(void)
+{
+    sqlite3 *db;
+
+    assert_int_equal(sqlite3_open("power.db", &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, "CREATE TABLE other (x); DROP TABLE other", 0, 0, 0), 0);
+    sqlite3_close(db);
+}
+
+/* Gives an older store checksums. If that fails, the store may be closed. */
+static void add_sums(struct trial *t, struct hm_store **store)
+{
+    if (hm__store_has_sums(*store))
+        return;
+    if (hm__store_add_sums(*store, NULL) == 0) {
+        assert_true(hm__store_has_sums(*store));
+        t->summed++;
+        return;
+    }
+    assert_true(power_is_off());
+    hm_store_close(*store);
+    *store = NULL;
+}
+
 /* Work on the store until the power fails, also while it is opened and closed. */
 static void work_until_cut(struct trial *t)
 {
@@ -104,7 +133,9 @@ static void work_until_cut(struct trial *t)
             hm_store_close(store);
             store = NULL;
             t->closed++;
-        } else if (power_draw(6) == 0 && t->next > 1)
+        } else if (store && power_draw(10) == 0)
+            add_sums(t, &store);
+        else if (power_draw(6) == 0 && t->next > 1)
             delete_run(t, store);
         else if (store && t->next + BATCH_MOST < RUNS_MOST)
             add_runs(t, store);
@@ -165,6 +196,8 @@ static struct trial *make_cuts(size_t cuts)
             power_clear();
             memset(t->runs, 0, sizeof(t->runs));
             t->next = 1;
+            if (i / CUTS_PER_STORE % 2)
+                make_older_store();
         }
         work_until_cut(t);
         check_after_cut(t);
@@ -181,10 +214,12 @@ static void acknowledged_runs_survive_power_loss(void **state)
     (void)state;
     assert_int_equal(power_register(seed ? strtoull(seed, NULL, 10) : 1), 0);
     struct trial *t = make_cuts(is_torture() ? CUTS_ALL : CUTS);
-    print_message("# %zu cuts, %zu lost, %zu partial batches, %zu wrong, %zu damaged\n", t->cuts,
-                  t->lost, t->partial, t->invented, t->damaged);
+    print_message("# %zu cuts, %zu lost, %zu partial batches, %zu wrong, %zu damaged; %zu older "
+                  "stores got checksums\n",
+                  t->cuts, t->lost, t->partial, t->invented, t->damaged, t->summed);
     assert_int_equal(t->lost + t->partial + t->invented + t->damaged, 0);
     assert_true(t->closed > t->cuts / 10);
+    assert_true(t->summed > t->cuts / 100);
     free(t);
 }
 

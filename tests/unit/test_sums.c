@@ -4,8 +4,10 @@
  */
 #include "store_testing.h"
 
+#include <signal.h>
 #include <sqlite3.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 #include "store.h"
 #include "text.h"
@@ -232,6 +234,160 @@ static void older_stores_have_none(void **state)
     hm_store_close(store);
 }
 
+/* ---- checksums for older stores ---------------------------------------------------------------
+ */
+
+/* Makes a store without checksums: a copy of all rows of another one. */
+static const char *make_older_store(char *ret_where, size_t room)
+{
+    char from[1024], sql[4096];
+
+    snprintf(from, sizeof(from), "%s", make_store());
+    snprintf(ret_where, room, "%s", fresh_where());
+    run_elsewhere(ret_where, "CREATE TABLE other (x); DROP TABLE other");
+    hm_store_close(open_store(ret_where));
+    snprintf(sql, sizeof(sql),
+             "ATTACH '%s' AS a; INSERT INTO runs SELECT * FROM a.runs;"
+             "INSERT INTO samples SELECT * FROM a.samples;"
+             "INSERT INTO documents SELECT * FROM a.documents",
+             from);
+    run_elsewhere(ret_where, sql);
+    return ret_where;
+}
+
+static size_t count_unsummed(const char *where)
+{
+    size_t size, count = 0;
+    unsigned char *bytes = read_bytes(where, &size);
+    static const unsigned char none[8];
+
+    for (size_t at = 0; at < size; at += PAGE)
+        count += memcmp(bytes + at + PAGE - 8, none, 8) == 0;
+    free(bytes);
+    return count;
+}
+
+static bool add_sums(const char *where)
+{
+    struct hm_store *store = NULL;
+    int rc = hm_store_open(where, &store, NULL);
+
+    if (rc == 0)
+        rc = hm__store_add_sums(store, NULL);
+    bool added = rc == 0 && hm__store_has_sums(store);
+    hm_store_close(store);
+    return added;
+}
+
+static void texts_are_equal(const char *where, const struct hm_text *wanted)
+{
+    struct hm_text now;
+
+    assert_true(read_store(where, &now));
+    assert_int_equal(now.length, wanted->length);
+    assert_memory_equal(now.data, wanted->data, now.length);
+    hm__text_release(&now);
+}
+
+static void older_stores_get_checksums(void **state)
+{
+    char where[1024];
+    struct hm_text before;
+    size_t size;
+
+    (void)state;
+    make_older_store(where, sizeof(where));
+    assert_true(read_store(where, &before));
+    assert_true(add_sums(where));
+    texts_are_equal(where, &before);
+    assert_int_equal(count_unsummed(where), 0);
+    assert_true(add_sums(where)); /* It has no effect on a store that has them. */
+    assert_false(is_found(where));
+    unsigned char *bytes = read_bytes(where, &size);
+    for (size_t at = 5; at < size; at += 1531) {
+        bytes[at] ^= 4;
+        write_bytes(where, bytes, size);
+        if (!is_found(where))
+            fail_msg("byte %zu changed without notice", at);
+        bytes[at] ^= 4;
+    }
+    /* The id of the next run is kept. */
+    write_bytes(where, bytes, size);
+    struct hm_store *store = open_store(where);
+    struct hm_stored run = some_run(3, 1);
+    int64_t id = 0;
+    assert_done(hm_store_add(store, &run, 1, &id, NULL, err));
+    assert_int_equal(id, RUNS + 1);
+    hm_store_close(store);
+    free(bytes);
+    hm__text_release(&before);
+}
+
+/* While another program uses a store, it stays as it is. */
+static void stores_in_use_get_no_checksums(void **state)
+{
+    char where[1024];
+
+    (void)state;
+    make_older_store(where, sizeof(where));
+    struct hm_store *other = open_store(where), *store = open_store(where);
+    assert_int_equal(count_where(other, NULL), RUNS);
+    assert_refused(hm__store_add_sums(store, err), HM_E_IO, "while another program uses");
+    assert_false(hm__store_has_sums(store));
+    assert_int_equal(count_where(store, NULL), RUNS);
+    hm_store_close(store);
+    hm_store_close(other);
+}
+
+/* Kills a process at different moments while it adds checksums: the store has all its rows, with
+ * checksums or without. */
+static void killed_additions_of_checksums(void **state)
+{
+    enum { KILLS = 20, KILLS_ALL = 2000, KILLS_MOST = 500 };
+    const char *wanted = getenv("HM_KILLS");
+    const int kills = wanted ? atoi(wanted) : is_torture() ? KILLS_ALL : KILLS;
+    char where[1024];
+    struct hm_text before;
+    size_t size, with = 0, without = 0, log = 0;
+    unsigned wait_us = 2000;
+
+    (void)state;
+    make_older_store(where, sizeof(where));
+    assert_true(read_store(where, &before));
+    unsigned char *bytes = read_bytes(where, &size);
+    /* There are more kills until both results have occurred. */
+    for (int i = 0; i < kills || (i < KILLS_MOST && (!with || !without || !log)); i++) {
+        char name[1100];
+        struct stat info;
+        int status;
+        write_bytes(where, bytes, size);
+        pid_t child = fork();
+        assert_true(child >= 0);
+        if (child == 0)
+            _exit(add_sums(where) ? 0 : 1);
+        usleep(wait_us + (unsigned)(i * 7919 % 1000));
+        kill(child, SIGKILL);
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_true(WIFSIGNALED(status) || WEXITSTATUS(status) == 0);
+        snprintf(name, sizeof(name), "%s-wal", where);
+        log += stat(name, &info) == 0 && info.st_size > 0;
+        texts_are_equal(where, &before);
+        assert_false(is_found(where));
+        struct hm_store *store = open_store(where);
+        bool summed = hm__store_has_sums(store);
+        hm_store_close(store);
+        with += summed;
+        without += !summed;
+        assert_true(!summed || count_unsummed(where) == 0);
+        /* The moments approach the end of the work, which depends on the machine. */
+        wait_us = summed ? wait_us - wait_us / 5 : wait_us + wait_us / 5;
+    }
+    print_message("# %zu without checksums, %zu with, %zu left a log\n", without, with, log);
+    assert_true(with > 0 && without > 0 && log > 0);
+    free(bytes);
+    hm__text_release(&before);
+}
+
 /* If the header says only half of what it must say, it is damaged. */
 static void half_a_header_is_damaged(void **state)
 {
@@ -307,6 +463,9 @@ int main(void)
         cmocka_unit_test(older_stores_have_none),
         cmocka_unit_test(half_a_header_is_damaged),
         cmocka_unit_test(all_pages_are_scanned),
+        cmocka_unit_test(older_stores_get_checksums),
+        cmocka_unit_test(stores_in_use_get_no_checksums),
+        cmocka_unit_test(killed_additions_of_checksums),
     };
 
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
