@@ -128,8 +128,9 @@ struct hm_store_filter {
     const char *after; /* Value of `next` of the previous page; NULL means the first page. */
     bool samples;      /* True to also read the samples of each run. */
     /*
-     * Time that the search for a page with conditions may take, in seconds; 0 for no limit. If it
-     * takes longer, the page has fewer runs than `limit`, or none, and `next` continues the search.
+     * Time in seconds that the search for a page with conditions may take in a SQLite store with
+     * more than 5,000 runs; 0 for no limit. If it takes longer, the page has fewer runs than
+     * `limit`, or none, and `next` continues the search.
      */
     double seconds;
 };

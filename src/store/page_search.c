@@ -18,7 +18,7 @@
  */
 #include "page_search.h"
 
-#include <limits.h>
+#include <math.h>
 #include <string.h>
 #include <time.h>
 
@@ -27,11 +27,14 @@
 enum {
     LARGEST_ID = 1 << 27, /* With larger ids, the arrays of bits would take too much memory. */
     WORD = 64,            /* Bits of a word. */
-    STOP = INT_MAX,       /* Result of a row's function that ends a query without an error. */
 };
 
-const struct hm_search_effort hm__search_effort = {
-    .first_ids = 1000, .most_ids = 150000, .all_ids = 300000, .trial_s = 0.012, .sorted_max = 5000};
+const struct hm_search_effort hm__search_effort = {.first_ids = 1000,
+                                                   .most_ids = 150000,
+                                                   .all_ids = 300000,
+                                                   .trial_s = 0.012,
+                                                   .sorted_max = 5000,
+                                                   .small = 5000};
 
 /*
  * Time of reading a run at a random place, divided by the time of reading the next entry of an
@@ -52,6 +55,7 @@ struct page_state {
     struct hm_order at;        /* Position: the last run that was read in order. */
     struct hm_text at_text;    /* Contains the value of the position if it is a string. */
     struct hm_statement by_id; /* The query for one run, if it meets all conditions. */
+    int64_t largest;           /* The largest id of a run. */
     size_t found;              /* Number of runs of the page so far. */
     bool ended;                /* True if there are no more runs after the position. */
     bool listed;               /* True if `candidates` contains all runs that can match. */
@@ -60,8 +64,8 @@ struct page_state {
     /* For each condition, the estimated number of its runs; 0 if it is not known. */
     double estimate[HM_STORE_WHERE + 2];
     size_t ids_read;
-    double end_s;   /* Time at which the search has to end. */
-    double until_s; /* Time at which reading in order has to end. */
+    double end_s;     /* Time at which the search has to end. */
+    double trial_end; /* Time at which a trial has to end; infinite if it is not a trial. */
 };
 
 static double now_s(void)
@@ -137,7 +141,7 @@ static int add_id(void *context, const struct hm_sql_value *cells, size_t count,
     (void)err;
     set_add(r->set, cells[0].integer);
     r->late = r->set->count % LOOK_EVERY == 0 && now_s() >= r->end_s;
-    return r->late ? STOP : 0;
+    return r->late ? HM_SQL_STOP : 0;
 }
 
 /* Makes the database use the index of a column, whose name schema.c defines. */
@@ -156,7 +160,7 @@ static int read_ids(struct page_state *s, const char *rows, const struct hm_cond
 {
     struct hm_store *store = s->search->store;
     struct hm_statement q = {0};
-    struct id_reading r = {set, condition ? s->end_s : 1e300, false};
+    struct id_reading r = {set, condition ? s->end_s : INFINITY, false};
     size_t before = set->count;
 
     hm__text_add(&q.sql, "SELECT id FROM runs");
@@ -171,19 +175,15 @@ static int read_ids(struct page_state *s, const char *rows, const struct hm_cond
                  : hm__store_query(store, q.sql.data, q.parameters, q.count, add_id, &r, NULL, err);
     hm__statement_release(&q);
     *ret_all = !r.late && set->count - before < most;
-    return rc == STOP ? 0 : rc;
+    return rc == HM_SQL_STOP ? 0 : rc;
 }
 
-/* Allocates both sets on the first call. *ret_possible is false if the ids are too large. */
-static int make_sets(struct page_state *s, bool *ret_possible, struct hm_err *err)
+/* Allocates both sets on the first call. */
+static int make_sets(struct page_state *s, struct hm_err *err)
 {
-    int64_t largest = 0;
-    int rc = s->scratch.words ? 0 : hm__store_largest_id(s->search->store, &largest, err);
-
-    *ret_possible = largest <= LARGEST_ID;
-    if (rc || s->scratch.words || !*ret_possible)
-        return rc;
-    s->candidates.most = s->scratch.most = largest;
+    if (s->scratch.words)
+        return 0;
+    s->candidates.most = s->scratch.most = s->largest;
     s->candidates.words = hm__calloc(set_words(&s->candidates), sizeof(uint64_t));
     s->scratch.words = hm__calloc(set_words(&s->scratch), sizeof(uint64_t));
     return s->candidates.words && s->scratch.words ? 0 : hm__fail_nomem(err);
@@ -234,10 +234,10 @@ static int list_condition(struct page_state *s, size_t i, size_t most, struct hm
 /* Finds candidates from the lists of conditions that have fewer than `most` runs. */
 static int list_candidates(struct page_state *s, size_t most, struct hm_err *err)
 {
-    bool possible;
-    int rc = make_sets(s, &possible, err);
+    bool all;
+    int rc = s->largest <= LARGEST_ID ? make_sets(s, err) : 0;
 
-    if (rc || !possible)
+    if (rc || !s->scratch.words)
         return rc;
     for (size_t i = 0;
          rc == 0 && i < s->search->conditions->count && s->ids_read < s->search->effort->all_ids;
@@ -245,7 +245,7 @@ static int list_candidates(struct page_state *s, size_t most, struct hm_err *err
         if (is_listable(s, i))
             rc = list_condition(s, i, most, err);
     if (rc == 0 && s->listed)
-        rc = read_ids(s, HM_RUNS_WAITING, NULL, LARGEST_ID, &s->candidates, &possible, err);
+        rc = read_ids(s, HM_RUNS_WAITING, NULL, LARGEST_ID, &s->candidates, &all, err);
     return rc;
 }
 
@@ -319,6 +319,13 @@ static int sort_candidates(struct page_state *s, struct hm_err *err)
 /* ---- reading runs in order --------------------------------------------------------------------
  */
 
+static bool is_over(const struct page_state *s)
+{
+    double now = now_s();
+
+    return now >= s->trial_end || now >= s->end_s;
+}
+
 static int move_to(struct page_state *s, const struct hm_sql_value *value, int64_t id,
                    struct hm_err *err)
 {
@@ -350,7 +357,7 @@ static int pass_run(void *context, const struct hm_sql_value *cells, size_t coun
     (void)count;
     if (rc == 0 && matches)
         rc = read_run(s, id, err);
-    return rc ? rc : s->found == s->search->limit || now_s() >= s->until_s ? STOP : 0;
+    return rc ? rc : s->found == s->search->limit || is_over(s) ? HM_SQL_STOP : 0;
 }
 
 /*
@@ -414,7 +421,7 @@ static int walk_candidates(struct page_state *s, struct hm_err *err)
         s->at.after = true;
         s->at.id = id;
         rc = read_run(s, id, err);
-        if (rc == 0 && (s->found == s->search->limit || now_s() >= s->until_s))
+        if (rc == 0 && (s->found == s->search->limit || is_over(s)))
             return 0;
     }
     s->ended = true;
@@ -422,11 +429,11 @@ static int walk_candidates(struct page_state *s, struct hm_err *err)
 }
 
 /* Reads runs in order until the page is full, the time is over, or there are no more runs. */
-static int walk_runs(struct page_state *s, double until_s, struct hm_err *err)
+static int walk_runs(struct page_state *s, double trial_end, struct hm_err *err)
 {
     int rc = 0;
 
-    s->until_s = until_s < s->end_s ? until_s : s->end_s;
+    s->trial_end = trial_end;
     s->search->order = s->at;
     if (s->listed && s->at.column->kind == HM_STORE_ID)
         return walk_candidates(s, err);
@@ -439,7 +446,7 @@ static int walk_runs(struct page_state *s, double until_s, struct hm_err *err)
         if (hm__order_needs(&s->search->order, (enum hm_part)part))
             rc = walk_part(s, (enum hm_part)part, err);
     s->ended = rc == 0;
-    return rc == STOP ? 0 : rc;
+    return rc == HM_SQL_STOP ? 0 : rc;
 }
 
 /* ---- the search ----------------------------------------------------------------------------- */
@@ -471,13 +478,13 @@ static int find_runs(struct page_state *s, struct hm_err *err)
 
     if (rc == 0 && !s->listed) {
         rc = walk_runs(s, now_s() + s->search->effort->trial_s, err);
-        if (rc || s->ended || s->found == s->search->limit || now_s() >= s->end_s)
+        if (rc || s->ended || s->found == s->search->limit || now_s() < s->trial_end)
             return rc;
         rc = list_candidates(s, s->search->effort->most_ids, err);
     }
     if (rc == 0 && is_sorting_faster(s))
         return sort_candidates(s, err);
-    return rc ? rc : walk_runs(s, s->end_s, err);
+    return rc ? rc : walk_runs(s, INFINITY, err);
 }
 
 int hm__search_page(struct hm_page_search *search, const char **ret_after, struct hm_err *err)
@@ -489,8 +496,11 @@ int hm__search_page(struct hm_page_search *search, const char **ret_after, struc
         return hm__fail_nomem(err);
     s->search = search;
     s->at = search->order;
-    s->end_s = search->seconds > 0 ? now_s() + search->seconds : 1e300;
-    int rc = find_runs(s, err);
+    int rc = hm__store_largest_id(search->store, &s->largest, err);
+    bool limited = search->seconds > 0 && s->largest > search->effort->small;
+    s->end_s = limited ? now_s() + search->seconds : INFINITY;
+    if (rc == 0)
+        rc = find_runs(s, err);
     if (rc == 0 && !s->ended && s->found < search->limit) {
         *ret_after = hm__cursor_write(search->arena, &s->at);
         rc = *ret_after ? 0 : hm__fail_nomem(err);

@@ -17,6 +17,8 @@ struct hm_search_effort {
     double trial_s; /* Time of testing runs in order before more ids are read. */
     /* Maximum number of candidates that are sorted if the time of the search is limited. */
     size_t sorted_max;
+    /* In a store whose ids are not larger than this, no time ends a search. */
+    int64_t small;
 };
 
 extern const struct hm_search_effort hm__search_effort;

@@ -7,7 +7,11 @@
 #ifndef HM_SQL_H
 #define HM_SQL_H
 
+#include <limits.h>
+
 #include "howmany_store.h"
+
+enum { HM_SQL_STOP = INT_MAX };
 
 enum hm_sql_kind { HM_SQL_NULL, HM_SQL_INTEGER, HM_SQL_REAL, HM_SQL_TEXT };
 
@@ -22,7 +26,8 @@ struct hm_sql_value {
 
 /*
  * A function that is called for each row of a result. The strings of the row are valid only during
- * the call. A result other than 0 stops the query, which returns that code.
+ * the call. A result other than 0 stops the query, which returns that code: an error, or
+ * HM_SQL_STOP if the caller needs no further rows.
  */
 typedef int hm_sql_row(void *context, const struct hm_sql_value *cells, size_t count,
                        struct hm_err *err);

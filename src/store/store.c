@@ -91,7 +91,7 @@ int hm__store_query(struct hm_store *store, const char *sql, const struct hm_sql
     int rc = store->sql->query(store->connection, sql, parameters, count, row, context, ret_changed,
                                err);
 
-    if (rc)
+    if (rc && rc != HM_SQL_STOP)
         hm__err_at(err, store->label, 0);
     return rc;
 }

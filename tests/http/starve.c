@@ -71,6 +71,8 @@ static const struct question questions[] = {
     {"/v1/catalog/machines/p4d.24xlarge", NULL, NULL, ANSWER_SAME},
     {"/v1/catalog/machines/none", NULL, NULL, ANSWER_SAME},
     {"/v1/runs?where=n=1&limit=2", NULL, NULL, ANSWER_SAME},
+    {"/v1/runs?where=n%3E=1&where=seconds%3C1e6&where=rate!=7&sort=-loss&limit=2", NULL, NULL,
+     ANSWER_SAME},
     {"/v1/runs/1", NULL, NULL, ANSWER_SAME},
     {"/v1/traces?where=n=1", NULL, NULL, ANSWER_SAME},
     {"/v1/recommend?where=batch=64", NULL, NULL, ANSWER_SAME},

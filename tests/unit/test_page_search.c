@@ -235,11 +235,11 @@ static struct hm_store *made_store(void)
 static void every_method_finds_the_same_runs(void **state)
 {
     static const struct hm_search_effort efforts[] = {
-        {1000, 1000, 3000, 1, 1000}, /* Lists of all conditions. */
-        {1, 1, 1, 1e9, 1000},        /* No lists: all runs are tested in order. */
-        {1, 1000, 3000, 0, 1000},    /* Lists after one run has been tested. */
-        {1, 1000, 3000, 0, 0},       /* The same, but candidates are never sorted. */
-        {10, 60, 60, 0, 1000},       /* Some lists are complete. */
+        {1000, 1000, 3000, 1, 1000, 0}, /* Lists of all conditions. */
+        {1, 1, 1, 1e9, 1000, 0},        /* No lists: all runs are tested in order. */
+        {1, 1000, 3000, 0, 1000, 0},    /* Lists after one run has been tested. */
+        {1, 1000, 3000, 0, 0, 0},       /* The same, but candidates are never sorted. */
+        {10, 60, 60, 0, 1000, 0},       /* Some lists are complete. */
     };
     static struct hm_stored runs[RUNS];
     struct hm_store *store = made_store();
@@ -269,7 +269,7 @@ static void every_method_finds_the_same_runs(void **state)
 static void time_ends_a_page(void **state)
 {
     struct hm_store *store = made_store();
-    struct hm_search_effort none = {1, 1, 1, 1e9, 1000};
+    struct hm_search_effort none = {1, 1, 1, 1e9, 1000, 0};
     struct found_ids found = {0}, limited = {0};
 
     (void)state;
@@ -277,6 +277,8 @@ static void time_ends_a_page(void **state)
     assert_int_equal(find_pages(store, &queries[6], &none, 0, &found), 1);
     /* Without a list, the search tests one run per page, and the last page finds the end. */
     assert_int_equal(find_pages(store, &queries[6], &none, 1e-9, &limited), RUNS);
+    none.small = RUNS; /* In a small store, the time ends no page. */
+    assert_int_equal(find_pages(store, &queries[6], &none, 1e-9, &limited), 1);
     hm_store_close(store);
 }
 
