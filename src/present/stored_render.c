@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "err.h"
 #include "format.h"
 #include "render.h"
 #include "stored.h"
@@ -228,42 +229,40 @@ const char *hm__stored_member(const char *at, const char **name, size_t *name_le
     return end;
 }
 
-/*
- * Largest number of different names in `more` that become columns of the CSV; further names are
- * ignored.
- */
-enum { MORE_MAX = 256 };
-
-struct member_names {
-    const char *names[MORE_MAX];
-    size_t lengths[MORE_MAX];
-    size_t count;
-};
-
-static size_t member_find(const struct member_names *names, const char *name, size_t length)
+static size_t find_name(const struct hm_csv_columns *c, const char *name, size_t length)
 {
     size_t k = 0;
 
-    while (k < names->count &&
-           (names->lengths[k] != length || memcmp(names->names[k], name, length) != 0))
+    while (k < c->count && (c->lengths[k] != length || memcmp(c->names[k], name, length) != 0))
         k++;
     return k;
 }
 
-static void member_gather(struct member_names *names, const struct hm_stored *runs, size_t count)
+int hm__csv_columns_add(struct hm_csv_columns *c, struct hm_arena *arena,
+                        const struct hm_stored *run, struct hm_err *err)
 {
-    for (size_t i = 0; i < count; i++) {
-        const char *at = runs[i].more ? runs[i].more : "", *name, *value;
-        size_t length, ignored;
-        while ((at = hm__stored_member(at, &name, &length, &value, &ignored)) != NULL) {
-            size_t k = member_find(names, name, length);
-            if (k < names->count || k == MORE_MAX)
-                continue;
-            names->names[k] = name;
-            names->lengths[k] = length;
-            names->count++;
+    const char *at = run->more ? run->more : "", *name, *value;
+    size_t length, ignored;
+
+    for (size_t k = COLUMN_FIRST; k < COLUMN_END; k++)
+        c->in[k] = c->in[k] || stored_has(run, k);
+    while ((at = hm__stored_member(at, &name, &length, &value, &ignored)) != NULL) {
+        size_t k = find_name(c, name, length);
+        if (k < c->count)
+            continue;
+        if (k == HM_CSV_NAMES) {
+            hm__fail(err, HM_E_LIMIT, "the runs have more than %d different other columns",
+                     HM_CSV_NAMES);
+            hm__err_hint(err, "select fewer runs, or write JSON");
+            return HM_E_LIMIT;
         }
+        c->names[k] = hm__arena_strndup(arena, name, length);
+        c->lengths[k] = length;
+        if (!c->names[k])
+            return hm__fail_nomem(err);
+        c->count++;
     }
+    return 0;
 }
 
 /* Appends a JSON value as a CSV field. A JSON string is written without its quotes and escapes.
@@ -286,46 +285,45 @@ static void csv_add_value(struct hm_text *out, const char *value, size_t length)
     hm__text_release(&plain);
 }
 
-static void csv_add_more(struct hm_text *out, const struct member_names *names,
+static void csv_add_more(struct hm_text *out, const struct hm_csv_columns *c,
                          const struct hm_stored *run)
 {
-    for (size_t k = 0; k < names->count; k++) {
+    for (size_t k = 0; k < c->count; k++) {
         const char *at = run->more ? run->more : "", *name, *value;
         size_t length, value_length;
         hm__text_add(out, ",");
         while ((at = hm__stored_member(at, &name, &length, &value, &value_length)) != NULL)
-            if (length == names->lengths[k] && memcmp(name, names->names[k], length) == 0) {
+            if (length == c->lengths[k] && memcmp(name, c->names[k], length) == 0) {
                 csv_add_value(out, value, value_length);
                 break;
             }
     }
 }
 
-void hm__render_stored_csv(struct hm_text *out, const struct hm_stored *runs, size_t count)
+void hm__render_csv_header(struct hm_text *out, const struct hm_csv_columns *c)
 {
-    struct member_names names = {.count = 0};
-    bool in[HM_STORE_COLUMNS];
-
-    member_gather(&names, runs, count);
     hm__text_add(out, "id");
     for (size_t k = COLUMN_FIRST; k < COLUMN_END; k++)
-        if ((in[k] = stored_any_has(runs, count, k)))
+        if (c->in[k])
             hm__text_addf(out, ",%s", hm__store_columns[k].name);
-    for (size_t k = 0; k < names.count; k++)
-        hm__text_addf(out, ",%.*s", (int)names.lengths[k], names.names[k]);
+    for (size_t k = 0; k < c->count; k++)
+        hm__text_addf(out, ",%s", c->names[k]);
     hm__text_add(out, "\n");
-    for (size_t i = 0; i < count; i++) {
-        hm__text_addf(out, "%lld", (long long)runs[i].id);
-        for (size_t k = COLUMN_FIRST; k < COLUMN_END; k++) {
-            if (!in[k])
-                continue;
-            hm__text_add(out, ",");
-            if (stored_has(&runs[i], k) && column_is_text(k))
-                hm__csv_text(out, stored_text(&runs[i], k));
-            else if (stored_has(&runs[i], k))
-                hm__json_number(out, stored_number(&runs[i], k));
-        }
-        csv_add_more(out, &names, &runs[i]);
-        hm__text_add(out, "\n");
+}
+
+void hm__render_csv_row(struct hm_text *out, const struct hm_csv_columns *c,
+                        const struct hm_stored *run)
+{
+    hm__text_addf(out, "%lld", (long long)run->id);
+    for (size_t k = COLUMN_FIRST; k < COLUMN_END; k++) {
+        if (!c->in[k])
+            continue;
+        hm__text_add(out, ",");
+        if (stored_has(run, k) && column_is_text(k))
+            hm__csv_text(out, stored_text(run, k));
+        else if (stored_has(run, k))
+            hm__json_number(out, stored_number(run, k));
     }
+    csv_add_more(out, c, run);
+    hm__text_add(out, "\n");
 }

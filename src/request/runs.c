@@ -112,6 +112,21 @@ static void page_text(struct hm_call *call, const struct hm_store_page *page)
         hm__text_addf(&call->out, "more runs: give after = %s\n", page->next);
 }
 
+static int page_csv(struct hm_call *call, const struct hm_store_page *page, struct hm_err *err)
+{
+    struct hm_csv_columns *columns = hm__arena_alloc(call->arena, 1, sizeof(*columns));
+    int rc = columns ? 0 : hm__fail_nomem(err);
+
+    for (size_t i = 0; rc == 0 && i < page->count; i++)
+        rc = hm__csv_columns_add(columns, call->arena, &page->runs[i], err);
+    if (rc)
+        return rc;
+    hm__render_csv_header(&call->out, columns);
+    for (size_t i = 0; i < page->count; i++)
+        hm__render_csv_row(&call->out, columns, &page->runs[i]);
+    return 0;
+}
+
 static int list_run(const void *values, struct hm_call *call, struct hm_err *err)
 {
     const struct hm_runs_list_request *r = values;
@@ -137,7 +152,7 @@ static int list_run(const void *values, struct hm_call *call, struct hm_err *err
     if (rc == 0 && format == HM_FORMAT_JSON)
         page_json(&call->out, page);
     else if (rc == 0 && format == HM_FORMAT_CSV)
-        hm__render_stored_csv(&call->out, page->runs, page->count);
+        rc = page_csv(call, page, err);
     else if (rc == 0)
         page_text(call, page);
     call->type = format == HM_FORMAT_JSON  ? "application/json"
@@ -292,6 +307,14 @@ enum export_form {
     EXPORT_TRACE_CSV
 };
 
+/* An export that is being written. */
+struct run_export {
+    struct hm_call *call;
+    enum export_form form;
+    struct hm_csv_columns *columns; /* Columns of a table in CSV. */
+    int64_t last;                   /* The largest id of the runs whose columns are known. */
+};
+
 static void export_one(struct hm_text *out, enum export_form form, const struct hm_stored *run)
 {
     if (form == EXPORT_TRACE_CSV) {
@@ -305,44 +328,88 @@ static void export_one(struct hm_text *out, enum export_form form, const struct 
 }
 
 /* Exports runs as one or more lines for each run. Runs are read page by page. */
-static int export_pages(struct hm_call *call, struct hm_store *store, struct hm_store_filter filter,
-                        enum export_form form, struct hm_err *err)
+typedef int export_visit(struct run_export *e, const struct hm_stored *run, struct hm_err *err);
+
+/* Calls a function for each run, page by page, and passes on what it has written. */
+static int export_each(struct run_export *e, struct hm_store *store, struct hm_store_filter filter,
+                       export_visit *visit, struct hm_err *err)
 {
-    char *after = NULL;
+    struct hm_text after = {0};
     bool more = true;
     int rc = 0;
 
     filter.limit = EXPORT_PAGE;
-    filter.samples = form == EXPORT_TRACE_CSV || form == EXPORT_TRACE_LINES;
-    if (form == EXPORT_TRACE_CSV)
-        hm__text_add(&call->out, hm__export_trace_header);
     while (rc == 0 && more) {
         struct hm_store_page *page = NULL;
-        filter.after = after;
+        filter.after = after.length ? after.data : NULL;
         rc = hm_store_list(store, &filter, &page, err);
         for (size_t k = 0; rc == 0 && k < page->count; k++)
-            export_one(&call->out, form, &page->runs[k]);
+            rc = visit(e, &page->runs[k], err);
         more = rc == 0 && page->next;
-        if (more && !(after = hm__arena_strdup(call->arena, page->next)))
-            rc = hm__fail_nomem(err);
+        after.length = 0;
+        if (more)
+            hm__text_add(&after, page->next);
         hm_store_page_free(page);
         if (rc == 0)
-            rc = hm__call_flush(call, err);
+            rc = after.failed ? hm__fail_nomem(err) : hm__call_flush(e->call, err);
     }
+    hm__text_release(&after);
     return rc;
 }
 
-/* Exports runs as CSV. All runs are read first, because the header depends on all runs. */
-static int export_csv(struct hm_call *call, struct hm_store *store, struct hm_store_filter filter,
+static int write_one(struct run_export *e, const struct hm_stored *run, struct hm_err *err)
+{
+    (void)err;
+    export_one(&e->call->out, e->form, run);
+    return 0;
+}
+
+static int export_pages(struct run_export *e, struct hm_store *store, struct hm_store_filter filter,
+                        struct hm_err *err)
+{
+    filter.samples = e->form == EXPORT_TRACE_CSV || e->form == EXPORT_TRACE_LINES;
+    if (e->form == EXPORT_TRACE_CSV)
+        hm__text_add(&e->call->out, hm__export_trace_header);
+    return export_each(e, store, filter, write_one, err);
+}
+
+static int see_columns(struct run_export *e, const struct hm_stored *run, struct hm_err *err)
+{
+    e->last = run->id > e->last ? run->id : e->last;
+    return hm__csv_columns_add(e->columns, e->call->arena, run, err);
+}
+
+static int write_row(struct run_export *e, const struct hm_stored *run, struct hm_err *err)
+{
+    (void)err;
+    hm__render_csv_row(&e->call->out, e->columns, run);
+    return 0;
+}
+
+/*
+ * Exports runs as CSV. The runs are read twice, because the header depends on all runs. The second
+ * time, runs that were added in between are left out, because the header may lack their columns.
+ */
+static int export_csv(struct run_export *e, struct hm_store *store, struct hm_store_filter filter,
                       struct hm_err *err)
 {
-    struct hm_store_page *page = NULL;
-    int rc = hm_store_list(store, &filter, &page, err);
+    const char **where =
+        hm__arena_alloc(e->call->arena, filter.where_count + 1, sizeof(const char *));
+    char known[40];
 
-    if (rc == 0)
-        hm__render_stored_csv(&call->out, page->runs, page->count);
-    hm_store_page_free(page);
-    return rc ? rc : hm__call_flush(call, err);
+    e->columns = hm__arena_alloc(e->call->arena, 1, sizeof(*e->columns));
+    if (!where || !e->columns)
+        return hm__fail_nomem(err);
+    int rc = export_each(e, store, filter, see_columns, err);
+    if (rc)
+        return rc;
+    snprintf(known, sizeof(known), "id<=%lld", (long long)e->last);
+    for (size_t i = 0; i < filter.where_count; i++)
+        where[i] = filter.where[i];
+    where[filter.where_count++] = known;
+    filter.where = where;
+    hm__render_csv_header(&e->call->out, e->columns);
+    return export_each(e, store, filter, write_row, err);
 }
 
 /*
@@ -410,6 +477,7 @@ static int export_run(const void *values, struct hm_call *call, struct hm_err *e
     struct hm_store *store = NULL;
     enum export_form form = EXPORT_CSV;
     int rc = choose_form(r, &form, err);
+    struct run_export e = {.call = call, .form = form};
 
     /* Runs are sorted by id, which is the order in which they were added. */
     if (!filter.sort)
@@ -417,10 +485,10 @@ static int export_run(const void *values, struct hm_call *call, struct hm_err *e
     if (rc == 0)
         rc = hm__call_store_open(call, r->record, &store, err);
     if (rc == 0)
-        rc = form == EXPORT_CSV ? export_csv(call, store, filter, err)
+        rc = form == EXPORT_CSV ? export_csv(&e, store, filter, err)
              : form == EXPORT_MLLOG || form == EXPORT_OSU
                  ? export_foreign(call, store, filter, form, err)
-                 : export_pages(call, store, filter, form, err);
+                 : export_pages(&e, store, filter, err);
     call->type = form == EXPORT_CSV || form == EXPORT_TRACE_CSV ? "text/csv; charset=utf-8"
                  : form == EXPORT_MLLOG || form == EXPORT_OSU   ? "text/plain; charset=utf-8"
                                                                 : "application/x-ndjson";
