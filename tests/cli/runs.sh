@@ -52,7 +52,7 @@ suite() { # STORE NAME: everything that is the same for both
   json "$kind: a value keeps its unit" '.runs[0] | .latency == 0.005 and .key == "a-1"' howmany runs list --where key=a-1 --json
   jq -nc 'range(6) as $r | {n: ($r + 1), seconds: 1} + ([range(200) | {"k\($r)_\(.)": .}] | add)' >"$work/many.jsonl"
   check "$kind: runs with many other columns are exported by parts" sh -c "rm -f $work/many.db; howmany runs import $work/many.jsonl --record $work/many.db &&
-    howmany runs export --where 'n<=5' --record $work/many.db | sed -n 1p | tr , '\n' | grep -c '^k' | grep -x 1000"
+    howmany runs export --where 'n<=5' --record $work/many.db | sed -n 1p | tr , '\n' | grep -c '^k[0-9]' | grep -x 1000"
   expect "$kind: a table has at most 1,000 other columns" 2 "more than 1000 different other columns" howmany runs export --record "$work/many.db"
   check "$kind: an export can be imported without changes" sh -c "howmany runs export $work/$kind.csv && howmany runs export $work/$kind.jsonl &&
     howmany runs export --traces -o $work/$kind-traces.jsonl && rm -f $work/other.db &&
