@@ -67,8 +67,10 @@ struct hm_store_access {
 
 /* Limits on the work of a request and on the size of its answer; for each, 0 means no limit. */
 struct hm_limits {
-    double seconds; /* Maximum time in seconds that hm_request_run may take; if it is exceeded, the
-                       result is HM_E_BUDGET. */
+    /* Maximum time in seconds that hm_request_run may take; if it is exceeded, the result is
+     * HM_E_BUDGET. A request whose estimated work takes more than ten times as long is not started;
+     * the result is HM_E_LIMIT. */
+    double seconds;
     /* Maximum number of bytes that hm_request_run may allocate; if it is exceeded, the result is
      * HM_E_BUDGET. Memory allocated by other libraries is not counted. */
     size_t bytes;
@@ -82,8 +84,6 @@ struct hm_limits {
     double page_seconds;
     size_t runs;         /* Maximum number of runs in the store that a fit may read. */
     size_t answer_bytes; /* Maximum number of bytes in an answer. */
-    double split_work;   /* Maximum number of assignments of a vertex or an edge to a worker,
-                            over all splits of a graph. */
 };
 
 /*

@@ -63,8 +63,7 @@ class Err(Structure):
 class Limits(Structure):
     """struct hm_limits"""
     _fields_ = [("seconds", c_double), ("bytes", c_size_t), ("max_n", c_double), ("values", c_size_t),
-                ("page", c_size_t), ("page_seconds", c_double), ("runs", c_size_t), ("answer_bytes", c_size_t),
-                ("split_work", c_double)]
+                ("page", c_size_t), ("page_seconds", c_double), ("runs", c_size_t), ("answer_bytes", c_size_t)]
 
 
 class Style(Structure):

@@ -13,7 +13,7 @@ from ._values import (Choices, Document, Documents, Factor, Machines, Numbers, P
 LIBRARY = (0, 2)
 SIZES: Dict[str, int] = {
     "hm_err": 1032,
-    "hm_context": 168,
+    "hm_context": 160,
     "hm_store_access": 40,
     "hm_reply_file": 24,
     "hm_reply": 64,

@@ -739,6 +739,8 @@ int hm_plan(const struct hm_job *job, const struct hm_cluster *const *clusters,
 
     if (rc == 0)
         rc = hm__plan_check(job, clusters, cluster_count, schemes, scheme_count, question, err);
+    if (rc == 0)
+        rc = hm__plan_admit(job, clusters, cluster_count, question, err);
     if (rc == 0 && !(arena = hm__arena_new()))
         rc = hm__fail_nomem(err);
     if (rc == 0 && !(p.answer = hm__arena_alloc(arena, 1, sizeof(*p.answer))))

@@ -11,6 +11,7 @@
 #include "recommend.h"
 #include "search.h"
 #include "sheet_error.h"
+#include "split.h"
 
 static const struct hm_question nothing_asked = HM_QUESTION_INIT;
 
@@ -51,11 +52,15 @@ static int variant_apply_all(struct hm_recommending *w, const struct hm_search *
 static int search_split_graph(struct hm_search *s, double max_n, struct hm_parts **ret_parts,
                               struct hm_err *err)
 {
+    static const struct hm_split_fields names = {"n", "graph.trials", "graph"};
     size_t count = (size_t)max_n;
     struct hm_parts *parts = hm__calloc(count, sizeof(*parts));
     double *n = hm__calloc(count, sizeof(*n));
     int rc = parts && n ? 0 : hm__fail_nomem(err);
 
+    if (rc == 0)
+        rc = hm__split_admit(s->job->graph, s->job->split, s->job->trials, max_n - 1, max_n / 2 + 1,
+                             &names, err);
     for (size_t i = 0; rc == 0 && i < count; i++)
         n[i] = (double)i + 1;
     if (rc == 0)

@@ -153,6 +153,13 @@ int hm__plan_check(const struct hm_job *job, const struct hm_cluster *const *clu
                    size_t cluster_count, const enum hm_scheme *schemes, size_t scheme_count,
                    const struct hm_question *question, struct hm_err *err);
 
+/*
+ * Estimates the work of a plan, and fails if it cannot be done within the time limit of the request
+ * (admit.h).
+ */
+int hm__plan_admit(const struct hm_job *job, const struct hm_cluster *const *clusters,
+                   size_t cluster_count, const struct hm_question *question, struct hm_err *err);
+
 /* Each of the following functions fills in some fields of the answer from the curve. */
 int hm__answer_choose(struct hm_answer *answer, const struct hm_search *search,
                       const struct hm_curve *curve, struct hm_err *err);

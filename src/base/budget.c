@@ -28,6 +28,8 @@ void hm__budget_enter(struct hm_budget *b)
     b->cause = HM_BUDGET_LEFT;
     b->missed = false;
     b->field = b->last = NULL;
+    for (int i = 0; i < HM_STEPS; i++)
+        b->estimated[i] = b->counted[i] = 0;
     b->end_s = now + b->seconds;
     b->ask_s = now;
     if (!current)
@@ -118,6 +120,17 @@ int hm__budget_result(int rc, struct hm_err *err)
     if (err)
         *err = (struct hm_err){0};
     return budget_fail(current, err);
+}
+
+struct hm_budget *hm__budget_current(void)
+{
+    return current;
+}
+
+void hm__budget_steps(enum hm_step step, double count)
+{
+    if (current)
+        current->counted[step] += count;
 }
 
 bool hm__budget_admits(size_t bytes)

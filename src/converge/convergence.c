@@ -351,6 +351,7 @@ static int fit_algorithm(struct hm_convergence *c, const struct hm_traces *trace
     if (!g->algorithm || !g->spread || !g->apart)
         return hm__fail_nomem(err);
     c->count++;
+    hm__budget_steps(HM_STEP_TRACE, (double)data.curve_count);
     rc = choose_form(g, c->memory, &data, settings, &held, err);
     rc = rc ? rc : measure_g(g, c->memory, &data, held, c->best, err);
     rc = rc ? rc : hm__g_bound(g, c->memory, &data, c->best, c->level, err);

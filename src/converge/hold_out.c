@@ -25,9 +25,7 @@
 #include "size.h"
 #include "student.h"
 
-enum { SHAPES = 5, SHAPE_TERMS = 3 };
-
-static const double WINDOW = 50;
+enum { SHAPES = HM_HOLD_OUT_SHAPES, SHAPE_TERMS = 3 };
 
 static int error_list_add(struct hm_error_list *e, double error, struct hm_err *err)
 {
@@ -209,6 +207,7 @@ static bool shape_fit(const struct trace_view *v, size_t kind, size_t from, size
     if (count == 0)
         return false;
     hm__lsq_init(&lsq, count);
+    hm__budget_steps(HM_STEP_ROW, (double)(to - from));
     for (size_t p = from; p < to; p++) {
         shape_row(v, kind, v->trace->iteration[p], v->g ? v->g[p] : 0, row);
         row[count] = v->y[p];
@@ -321,7 +320,7 @@ static int view_look_ahead(struct holdout_trial *t, const struct trace_view *v, 
 {
     const struct hm_holdout_settings *s = t->settings;
     /* Number of points that a window should have. */
-    double wanted = s->window > 0 ? s->window : WINDOW;
+    double wanted = s->window > 0 ? s->window : HM_HOLD_OUT_WINDOW;
     size_t window = (size_t)fmin(fmax(wanted, 1), (double)v->trace->count);
     int rc = 0;
 
@@ -492,7 +491,7 @@ int hm_convergence_hold_out(const struct hm_traces *traces,
     h->left_out = !settings->only_ahead;
     h->ahead = settings->ahead;
     h->ahead_s = settings->ahead_s;
-    h->window = settings->window > 0 ? settings->window : WINDOW;
+    h->window = settings->window > 0 ? settings->window : HM_HOLD_OUT_WINDOW;
     *ret_holdout = h;
     return 0;
 }

@@ -26,4 +26,15 @@ int hm__hold_out_trace(const struct hm_convergence *convergence, size_t algorith
 int hm__hold_out_rows(struct hm_holdout *holdout, const struct hm_traces *traces,
                       const struct hm_holdout_settings *settings, struct hm_err *err);
 
+/* Number of points of a window, and number of small models that are fitted to it, when later points
+ * of a trace are predicted. */
+enum { HM_HOLD_OUT_WINDOW = 50, HM_HOLD_OUT_SHAPES = 5 };
+
+/*
+ * Estimates the work of fitting the traces and, unless `settings` is NULL, of hold-outs, and fails
+ * if it cannot be done within the time limit of the request (admit.h).
+ */
+int hm__converge_admit(const struct hm_traces *traces, const struct hm_holdout_settings *settings,
+                       struct hm_err *err);
+
 #endif

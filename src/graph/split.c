@@ -56,6 +56,7 @@ static void deal_vertices(const struct hm_graph *g, uint32_t n, double *loads, d
         }
         next = end % n;
     }
+    hm__budget_steps(HM_STEP_SPLIT, (double)g->degree_count + n);
     double running = all;
     for (uint32_t i = 0; i < n; i++) {
         running += marks[i];
@@ -72,6 +73,7 @@ static void scatter_vertices(const struct hm_graph *g, uint32_t n, struct hm_ran
         double degree = g->degrees[k].degree, left = g->degrees[k].count;
         if (hm__budget_spent("trials"))
             return;
+        hm__budget_steps(HM_STEP_SPLIT, left <= 2.0 * n ? left : n);
         if (left <= 2.0 * n) {
             for (; left > 0; left--)
                 loads[hm__random_below(random, n)] += degree;
@@ -137,6 +139,7 @@ static void balance_vertices(const struct hm_graph *g, uint32_t n, double *loads
     for (size_t k = g->degree_count; k-- > 0 && g->degrees[k].degree > 0;) {
         if (hm__budget_spent("trials"))
             return;
+        hm__budget_steps(HM_STEP_SPLIT, n);
         fill_least_loaded(g->degrees[k].degree, g->degrees[k].count, n, loads);
     }
 }
@@ -192,6 +195,9 @@ static int try_edges(const struct hm_graph *g, const struct hm_adjacency *rows, 
     if (hm_split_cuts_vertices(split))
         return hm__split_edges(g, split, seed, trial, n, parts, err);
     int rc = hm__assign_vertices(g, rows, split, seed, trial, n, owner, err);
+    /* Each vertex is assigned, and each edge is visited to count those between workers. */
+    hm__budget_steps(split == HM_SPLIT_METIS ? HM_STEP_METIS : HM_STEP_SPLIT,
+                     g->vertices + g->edges);
     return rc ? rc : hm__measure_vertices(g, rows, owner, n, parts, err);
 }
 

@@ -41,6 +41,20 @@ int hm__metis_check(const struct hm_graph *graph, uint32_t n, struct hm_err *err
 int hm__metis(const struct hm_graph *graph, const struct hm_adjacency *rows, uint32_t n,
               double seed, uint32_t *owner, struct hm_err *err);
 
+/* Names of the request's fields on which the work of a split depends. */
+struct hm_split_fields {
+    const char *n, *trials, *graph;
+};
+
+/*
+ * Estimates the work of splitting a graph for `splits` numbers of workers above 1, whose mean is
+ * mean_n, and fails if it cannot be done within the time limit of the request (admit.h). If the
+ * edges are known (`ends` is not NULL), only the numbers of vertices and edges are used, so that a
+ * graph that has yet to be generated can be estimated.
+ */
+int hm__split_admit(const struct hm_graph *graph, enum hm_split split, double trials, double splits,
+                    double mean_n, const struct hm_split_fields *fields, struct hm_err *err);
+
 /* A weighted edge between two vertices. */
 struct hm_weighted_edge {
     uint32_t from, to;

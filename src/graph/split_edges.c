@@ -320,6 +320,10 @@ int hm__split_edges(const struct hm_graph *g, enum hm_split split, double seed, 
     }
     parts->cut = NAN;
     if (rc == 0) {
+        if (split == HM_SPLIT_HDRF)
+            hm__budget_steps(HM_STEP_COMPARE, g->edges * n);
+        else
+            hm__budget_steps(HM_STEP_SPLIT, g->vertices + g->edges);
         summarise_edges(s.sizes, n, parts);
         parts->replicas = count_replicas(&s.holders, g);
     }

@@ -16,9 +16,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "budget.h"
 #include "err.h"
 #include "memory.h"
 #include "order.h"
+
+enum { CHECK_EVERY = 64 }; /* Number of units between two checks of the limits of the request. */
 
 /* Sums over the first units of the chain; the sums over a stage are differences of these. */
 struct place_sums {
@@ -46,7 +49,8 @@ static bool stage_fits(const struct place_search *s, size_t from, size_t to, siz
 }
 
 /* Fills the tables `least` and `before` for stages and links that take at most `most` seconds;
- * returns the smallest sum of link times. */
+ * returns the smallest sum of link times. It is infinite if there is no such placement, or if the
+ * budget is spent. */
 static double search_fill(struct place_search *s, double most)
 {
     const size_t width = s->count + 1;
@@ -59,6 +63,8 @@ static double search_fill(struct place_search *s, double most)
         for (size_t j = k; j <= s->count; j++) {
             bool last = k == s->stages;
             double send = last ? 0 : s->units[j - 1].send_s;
+            if ((j - k) % CHECK_EVERY == 0 && hm__budget_spent("platform"))
+                return INFINITY;
             if (send > limit || (last && j < s->count))
                 continue;
             for (size_t i = j; i-- >= k;) {
@@ -157,7 +163,8 @@ static void search_run(struct place_search *s, const double *times, size_t count
             return;
         if (i > high && times[i] == times[i - 1])
             continue;
-        search_fill(s, times[i]);
+        if (isinf(search_fill(s, times[i])))
+            return;
         search_take(s, best);
     }
 }
@@ -192,8 +199,11 @@ int hm__place_chain(const struct hm_place_unit *units, size_t count, size_t stag
         s.sums.kept[i + 1] = s.sums.kept[i] + units[i].kept_bytes;
     }
     double *list = s.least + cells;
+    hm__budget_steps(HM_STEP_PLACE, (double)count * (double)count);
     search_run(&s, list, list_times(&s, list), &best);
-    *ret_placement = best;
+    rc = hm__budget_check("platform", err);
+    if (rc == 0)
+        *ret_placement = best;
 out:
     hm__free(values);
     hm__free(s.before);

@@ -118,6 +118,26 @@ static int draw_bank_fill(struct hm_slow *w, struct hm_err *err)
     return 0;
 }
 
+/* Returns the number of iterations that are simulated for n <= WORKERS workers. */
+static size_t ssp_rounds(size_t n, size_t staleness)
+{
+    size_t rounds = DRAWS / n > FEWEST ? DRAWS / n : FEWEST;
+
+    return rounds < PER_STALENESS * (staleness + 1) ? PER_STALENESS * (staleness + 1) : rounds;
+}
+
+double hm__slow_draws(double n, double staleness)
+{
+    size_t apart = (size_t)fmin(staleness, HM_SLOW_STALENESS), workers = (size_t)fmin(n, WORKERS);
+    double draws = 0;
+
+    if (apart == 0 || n <= 1)
+        return 0;
+    if (n > WORKERS) /* A second simulation with half of the workers is needed to extrapolate. */
+        draws = WORKERS / 2 * (double)ssp_rounds(WORKERS / 2, apart);
+    return draws + (double)workers * (double)ssp_rounds(workers, apart);
+}
+
 /*
  * Runs the recursion for n <= WORKERS and returns the mean time of an iteration. The first fifth of
  * the iterations is not counted.
@@ -130,11 +150,9 @@ static double ssp_recursion(struct hm_slow *w, size_t n, size_t staleness, doubl
          * Time at which all workers had finished iteration c, stored at index c % (staleness + 1).
          */
         0};
-    size_t rounds = DRAWS / n > FEWEST ? DRAWS / n : FEWEST, at = 0;
+    size_t rounds = ssp_rounds(n, staleness), at = 0;
     double began = 0, ended = 0, pause = w->slowness->pause_s;
 
-    if (rounds < PER_STALENESS * (staleness + 1))
-        rounds = PER_STALENESS * (staleness + 1);
     for (size_t i = 0; i < n; i++) {
         w->ends[i] = 0;
         w->factors[i] = seconds * hm__slowness_factor(w->slowness, (double)i, (double)n);
@@ -147,6 +165,7 @@ static double ssp_recursion(struct hm_slow *w, size_t n, size_t staleness, doubl
          */
         double gate = front[c % (staleness + 1)];
         ended = 0;
+        hm__budget_steps(HM_STEP_DRAW, (double)n);
         for (size_t i = 0; i < n; i++, at = at + 1 == BANK ? 0 : at + 1) {
             double begins = w->ends[i] > gate ? w->ends[i] : gate;
             w->ends[i] = begins + w->factors[i] * w->bank[at] + w->paused[at] * pause + extra;

@@ -38,6 +38,8 @@ double hm__slow_async(const struct hm_slow *slow, double n, double seconds, doub
 int hm__slow_stale(struct hm_slow *slow, double n, double staleness, double seconds, double extra,
                    double *ret_seconds, struct hm_err *err);
 enum { HM_SLOW_STALENESS = 256 };
+/* Returns the number of draws that hm__slow_stale needs, if times vary at random. */
+double hm__slow_draws(double n, double staleness);
 /*
  * Returns the factor by which every worker is slower when work is distributed in proportion to
  * speed: the harmonic mean of the speeds.

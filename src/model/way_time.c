@@ -251,9 +251,14 @@ static int pace_seconds_at(struct hm_stragglers *p, const struct pace_request *r
     return 0;
 }
 
+/* Above the largest n up to which every point is evaluated, the next evaluated n is larger by at
+ * least this factor. */
+static const double STEP_TOGETHER = 1.05, STEP_APART = 1.2;
+enum { EXACT_APART = 16 };
+
 /*
  * Returns the largest n up to which every point is evaluated; above it, evaluated values of n are
- * at least 5 % (BSP) or 20 % (SSP) apart.
+ * at least 5 % (BSP) or 20 % (SSP) apart (STEP_TOGETHER, STEP_APART).
  */
 static double pace_exact_limit(const struct hm_stragglers *p, bool together)
 {
@@ -262,7 +267,21 @@ static double pace_exact_limit(const struct hm_stragglers *p, bool together)
 
     if (!hm__slowness_drawn(s))
         return INFINITY;
-    return together ? fmax(32, fmin(listed, 512)) : 16;
+    return together ? fmax(32, fmin(listed, 512)) : EXACT_APART;
+}
+
+double hm__stragglers_draws(double staleness, const double *n, size_t count, double max_n)
+{
+    double sum = 0, before = 0;
+
+    for (size_t i = 0; n && i < count && n[i] <= max_n; i++)
+        if (n[i] <= EXACT_APART || n[i] >= STEP_APART * before || i + 1 == count) {
+            sum += hm__slow_draws(n[i], staleness);
+            before = n[i];
+        }
+    for (double at = 1; !n && at < max_n; at = at < EXACT_APART ? at + 1 : ceil(STEP_APART * at))
+        sum += hm__slow_draws(at, staleness);
+    return n ? sum : sum + hm__slow_draws(max_n, staleness);
 }
 
 /*
@@ -274,7 +293,7 @@ static int pace_eval(struct hm_stragglers *p, const struct pace_request *request
                      const struct hm_point *points, size_t count, double *paces, struct hm_err *err)
 {
     const double exact = pace_exact_limit(p, request->together),
-                 step = request->together ? 1.05 : 1.2;
+                 step = request->together ? STEP_TOGETHER : STEP_APART;
     size_t before = 0;
 
     for (size_t i = 0; i < count; i++) {

@@ -56,6 +56,12 @@ struct hm_ports {
 };
 
 /*
+ * Returns the number of random draws that hm__stragglers_apart needs for SSP with this staleness,
+ * if times vary at random: for the given values of n, in ascending order, as far as they are at
+ * most max_n, or for all n from 1 to max_n if `n` is NULL.
+ */
+double hm__stragglers_draws(double staleness, const double *n, size_t count, double max_n);
+/*
  * Computes the times with stale workers. An iteration is the time in which n gradients are applied,
  * including the time in which messages queue at the servers' links. Each worker computes, sends and
  * receives in turn; messages of different workers overlap, and a link carries both directions at

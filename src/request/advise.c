@@ -297,7 +297,7 @@ static int load_losses(struct hm_call *call, const struct hm_advise_request *r,
         }
         hm__loaded_job_release(&job);
     }
-    return hm__load_convergence(call, &r->traces, &p->loaded, err);
+    return hm__load_convergence(call, &r->traces, NULL, &p->loaded, err);
 }
 
 static int load_times(struct hm_call *call, const struct hm_advise_request *r,

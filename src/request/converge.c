@@ -123,6 +123,20 @@ static int check_left_out(const struct hm_converge_request *r, double m,
                             "no algorithm has traces on %g workers and on two other numbers", m);
 }
 
+/*
+ * Makes the settings of hold-outs before the traces are loaded. Returns false if the request asks
+ * for none, or if a setting is wrong, which hold_out reports.
+ */
+static bool plan_hold_out(const struct hm_converge_request *r, const struct hm_context *context,
+                          struct hm_holdout_settings *ret_settings)
+{
+    const struct hm_converge_settings none = {0};
+    struct hm_err ignored = {0};
+
+    return (r->leave_out || r->leave_rows || !isnan(r->ahead.value)) &&
+           make_settings(r, context, &none, ret_settings, &ignored) == 0;
+}
+
 static int hold_out(const struct hm_converge_request *r, const struct hm_context *context,
                     const struct hm_loaded_traces *loaded, struct hm_holdout **ret_held,
                     struct hm_err *err)
@@ -268,13 +282,15 @@ static int converge_run(const void *values, struct hm_call *call, struct hm_err 
 {
     const struct hm_converge_request *r = values;
     struct hm_loaded_traces loaded = {0};
+    struct hm_holdout_settings settings;
     struct hm_holdout *held = NULL;
+    bool planned = plan_hold_out(r, call->context, &settings);
     int rc = 0;
 
     if (r->save && !hm__text_ends(r->save, ".json"))
         rc = hm__request_fail(err, "save", HM_E_NAME, "'%.80s' does not end in .json", r->save);
     if (rc == 0)
-        rc = hm__load_convergence(call, &r->traces, &loaded, err);
+        rc = hm__load_convergence(call, &r->traces, planned ? &settings : NULL, &loaded, err);
     if (rc == 0)
         rc = hold_out(r, call->context, &loaded, &held, err);
     if (rc == 0)

@@ -9,6 +9,7 @@
 #include "files.h"
 #include "graph_read.h"
 #include "graph_render.h"
+#include "split.h"
 #include "verbs.h"
 
 struct hm_graph_request {
@@ -194,6 +195,40 @@ static int show_graph(const struct hm_graph_request *r, const struct hm_graph *g
     return rc == 0 && call->out.failed ? hm__fail_nomem(err) : rc;
 }
 
+/*
+ * Refuses splits that cannot be made within the time limit. A graph that has yet to be generated is
+ * NULL; its size is that of the recipe.
+ */
+static int admit_splits(const struct hm_graph_request *r, const struct hm_graph *graph,
+                        const struct hm_choices *splits, const struct hm_numbers *n,
+                        struct hm_err *err)
+{
+    uint32_t some = 0;
+    const struct hm_graph recipe = {.vertices = given_or_zero(r->vertices),
+                                    .edges = r->generate == HM_RECIPE_GRID
+                                                 ? 2 * given_or_zero(r->vertices)
+                                                 : given_or_zero(r->edges),
+                                    .ends = &some},
+                          *g = graph ? graph : &recipe;
+    const struct hm_split_fields names = {.n = "parts",
+                                          .trials = "trials",
+                                          .graph = r->generate < 0          ? "graph"
+                                                   : r->edges > r->vertices ? "edges"
+                                                                            : "vertices"};
+    double count = 0, sum = 0;
+    int rc = 0;
+
+    for (size_t i = 0; i < n->count; i++) {
+        count += n->values[i] > 1;
+        sum += n->values[i] > 1 ? n->values[i] : 0;
+    }
+    for (size_t k = 0; rc == 0 && k < splits->count; k++)
+        if (g->ends || !hm_split_needs_edges((enum hm_split)splits->items[k]))
+            rc = hm__split_admit(g, (enum hm_split)splits->items[k], r->trials, count, sum / count,
+                                 &names, err);
+    return rc;
+}
+
 static int graph_run(const void *values, struct hm_call *call, struct hm_err *err)
 {
     const struct hm_graph_request *r = values;
@@ -202,15 +237,18 @@ static int graph_run(const void *values, struct hm_call *call, struct hm_err *er
     struct hm_choices splits = r->split;
     struct hm_graph *g = NULL;
     size_t count = 0;
-    int rc = get_graph(r, call, &g, err);
+    int rc = n.count ? 0 : hm__numbers_parse(call->arena, &n, "2..32", false, err);
 
-    if (rc == 0 && n.count == 0) {
-        rc = hm__numbers_parse(call->arena, &n, "2..32", false, err);
-        while (n.count > 1 && n.values[n.count - 1] > g->vertices)
-            n.count--;
-    }
     if (splits.count == 0)
         splits.items[splits.count++] = HM_SPLIT_DEALT;
+    if (rc == 0 && r->generate >= 0)
+        rc = admit_splits(r, NULL, &splits, &n, err);
+    if (rc == 0)
+        rc = get_graph(r, call, &g, err);
+    while (rc == 0 && r->parts.count == 0 && n.count > 1 && n.values[n.count - 1] > g->vertices)
+        n.count--;
+    if (rc == 0 && r->generate < 0)
+        rc = admit_splits(r, g, &splits, &n, err);
     if (rc == 0)
         rc = split_all(r, g, &splits, &n, tables, &count, call, err);
     if (rc == 0)

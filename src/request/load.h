@@ -132,9 +132,11 @@ struct hm_loaded_traces {
 
 /*
  * Loads the stored fit if the only document of the request is one; otherwise loads traces and fits
- * them.
+ * them. The traces are refused if the fit, and the hold-outs with the settings `held` unless it is
+ * NULL, cannot be done within the time limit.
  */
 int hm__load_convergence(struct hm_call *call, const struct hm_trace_fields *fields,
+                         const struct hm_holdout_settings *held,
                          struct hm_loaded_traces *ret_loaded, struct hm_err *err);
 /* Loads a stored fit from one document. */
 int hm__load_fit(struct hm_call *call, const struct hm_document *document,

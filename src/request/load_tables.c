@@ -4,6 +4,7 @@
 
 #include "err.h"
 #include "files.h"
+#include "hold_out.h"
 #include "load.h"
 #include "load_import.h"
 #include "readers.h"
@@ -299,7 +300,8 @@ static int check_fit(const struct hm_trace_fields *f, struct hm_err *err)
 }
 
 int hm__load_convergence(struct hm_call *call, const struct hm_trace_fields *f,
-                         struct hm_loaded_traces *loaded, struct hm_err *err)
+                         const struct hm_holdout_settings *held, struct hm_loaded_traces *loaded,
+                         struct hm_err *err)
 {
     struct hm_converge_settings *s = &loaded->settings;
 
@@ -316,6 +318,8 @@ int hm__load_convergence(struct hm_call *call, const struct hm_trace_fields *f,
         return rc ? rc : hm__load_fit(call, &f->traces.items[0], &loaded->convergence, err);
     }
     int rc = load_traces(call, f, &loaded->traces, err);
+    if (rc == 0)
+        rc = hm__converge_admit(loaded->traces, held, err);
     return rc ? rc : hm_convergence_new(loaded->traces, s, &loaded->convergence, err);
 }
 

@@ -218,41 +218,6 @@ static int check_request(const struct hm_plan_request *r, struct hm_err *err)
     return 0;
 }
 
-/*
- * Estimates the work of splitting the job's graph for every n from 1 to `most`: the total number of
- * vertices and edges that are assigned to workers in all splits. METIS refines a split several
- * times, and HDRF compares all workers for each edge, so their work is counted several times.
- */
-static double split_work(const struct hm_job *job, double most)
-{
-    double trials = hm_split_is_random(job->split) ? job->trials : 1;
-    double counts = fmin(most, job->graph->vertices);
-    double passes = job->split == HM_SPLIT_METIS  ? 20
-                    : job->split == HM_SPLIT_HDRF ? fmax(counts / 2, 1)
-                                                  : 1;
-
-    return (job->graph->vertices + job->graph->edges) * trials * passes * counts;
-}
-
-/* Rejects a graph if its splits would take more work than the context allows. */
-static int check_graph(const struct hm_context *context, const struct hm_job *job, double most,
-                       struct hm_err *err)
-{
-    /* Without a limit in the request, a plan for a job with a graph considers up to 64 workers. */
-    double n = most > 0 ? most : 64;
-
-    if (!job->graph || !(context->limits.split_work > 0) ||
-        !(split_work(job, n) > context->limits.split_work))
-        return 0;
-    hm__request_fail(
-        err, "max_n", HM_E_LIMIT,
-        "splitting the graph for up to %g workers takes %.2g assignments; at most %.2g "
-        "are allowed",
-        n, split_work(job, n), context->limits.split_work);
-    hm__err_hint(err, "ask for fewer workers, or reduce graph.trials or the size of the graph");
-    return HM_E_LIMIT;
-}
-
 /* Rejects a plan that considers more workers than the context allows. */
 static int check_limits(const struct hm_context *context, const struct plan_parts *p,
                         const struct hm_question *q, struct hm_err *err)
@@ -266,7 +231,7 @@ static int check_limits(const struct hm_context *context, const struct plan_part
         most = fmax(most, hm__cluster_workers(c));
     }
     if (!(context->limits.max_n > 0) || !(most > context->limits.max_n))
-        return check_graph(context, p->job.job, most, err);
+        return 0;
     return hm__request_fail(err, "max_n", HM_E_LIMIT, "%g workers; at most %g are allowed", most,
                             context->limits.max_n);
 }

@@ -355,7 +355,9 @@ static int request_answer(struct hm_request *r, const struct hm_context *context
 int hm__request_budget(const struct hm_verb *verb, int rc, struct hm_err *err)
 {
     rc = hm__budget_result(rc, err);
-    if (rc == HM_E_BUDGET && err && err->field[0] && hm__verb_field(verb, err->field))
+    /* An error about work, which budget.h or admit.h has found, may name a field of the request. */
+    if ((rc == HM_E_BUDGET || rc == HM_E_LIMIT) && err && err->field[0] &&
+        hm__verb_field(verb, err->field))
         hm__err_at(err, "request", 0);
     return rc;
 }

@@ -343,7 +343,8 @@ expect "a pattern that needs much memory is refused" 2 "10000" howmany bench 'tr
 
 # ---- budgets
 long=(howmany graph --generate random --vertices 1000 --edges 5000 --split random --trials 1000000)
-expect "a time limit ends a request and names the option" 2 "--trials: the request was ended at its time limit of 0.3 s" "${long[@]}" --time-limit 0.3s
+expect "a time limit ends a request and names the option" 2 "--trials: the request was ended at its time limit of 0.3 s" "${long[@]}" --trials 2000 --time-limit 0.3s
+expect "a request that takes far longer than the time limit is refused" 2 "--trials: the request needs about 1.9e+11 assignments of vertices and edges (31 numbers of workers x 1e+06 trials x 6000 vertices and edges), at least 1.5e+03 s; its time limit is 0.3 s" "${long[@]}" --time-limit 0.3s
 expect "a time limit must be a time" 2 "--time-limit" "${long[@]}" --time-limit 3kg
 expect "a time limit that is not reached changes nothing" 0 "Use 9 workers" howmany plan examples/fig1.yaml --time-limit 10min
 expect "Ctrl-C ends a request" 130 "interrupted" timeout --preserve-status -s INT -k 20 1 "${long[@]}"

@@ -308,6 +308,9 @@ check "503 has a Retry-After header" grep -qi '^retry-after: 1' "$work"/busy-*
 start --time-limit 1s --quiet
 problem "a request over its time limit" 503 \
   '.type == "urn:howmany:problem:budget" and .field == "n" and (.detail | contains("time limit of 1 s"))' "${long[@]}" "$url/v1/design"
+problem "a request that takes far longer than its time limit" 422 \
+  '.type == "urn:howmany:problem:limit" and .field == "trials" and (.detail | contains("its time limit is 1 s")) and (.hint | contains("fewer trials"))' \
+  -d '{"generate": "random", "vertices": 1000, "edges": 5000, "split": "random", "trials": 100000, "parts": "2..32"}' -H 'Content-Type: application/json' "$url/v1/graph"
 start --memory-limit 1MB --quiet
 problem "a request over its memory limit" 503 \
   '.type == "urn:howmany:problem:budget" and (.detail | contains("limit of 1 MB"))' "${long[@]}" "$url/v1/design"

@@ -10,8 +10,10 @@
 #include "budget.h"
 #include "converge.h"
 
+/* A job whose splits take more than 0.25 s but not so long that a request with this limit is
+ * refused at once. */
 static const char graph_job[] =
-    "graph: {generate: random, vertices: 500, edges: 1000, split: random, trials: 1000000}\n"
+    "graph: {generate: random, vertices: 500, edges: 1000, split: random, trials: 3000}\n"
     "communicate: none\ncluster: {flops: 1 Gflop/s, max_nodes: 64}\n";
 static const char full_graph_job[] =
     "graph: {generate: random, vertices: 60000, edges: 1700000000}\n"
@@ -32,7 +34,8 @@ static void ends_with(struct hm_request *request, const struct hm_context *conte
     double from = now_s();
 
     run_fails(request, context, code, field, message);
-    assert_true(now_s() - from < 20); /* Without a budget, the request would take hours. */
+    /* Without a budget, some of the requests would take hours. */
+    assert_true(now_s() - from < 20);
 }
 
 static void time_is_limited(void **state)
@@ -91,7 +94,7 @@ static void fields_are_named(void **state)
     set(request, "vertices", "100");
     set(request, "edges", "200");
     set(request, "split", "random");
-    set(request, "trials", "1000000");
+    set(request, "trials", "60000");
     assert_int_equal(hm_request_run(request, &context, &reply, &err), HM_E_BUDGET);
     assert_string_equal(err.source, "request");
     assert_string_equal(err.field, "trials");

@@ -6,6 +6,7 @@
 #include "advise_samples.h"
 #include "request_testing.h"
 
+#include "budget.h"
 #include "files.h"
 
 static struct hm_request *plan_with(const char *job, const char *field, const char *value)
@@ -67,43 +68,38 @@ static void workers_are_limited(void **state)
     gives(plan_with(eight, "max_n", "64"), &context, {"curve", 5, NULL});
 }
 
-/* The work of a split is (vertices + edges) * workers * trials of random methods * passes of the
- * method, which are 20 for METIS and half of the workers for HDRF. */
-static void splits_are_limited(void **state)
+/* The work of a split is (vertices + edges) * numbers of workers above 1 * trials of random
+ * methods; that of HDRF is edges * the mean number of workers * numbers of workers. A plan
+ * considers up to 64 workers for a graph, and never more than there are vertices. */
+static void splits_are_estimated(void **state)
 {
     static const struct {
-        const char *split, *max_n, *shown;
-        double n, work;
-    } rows[] = {{"dealt", "10", "10", 10, 300 * 10.},       {"greedy", "10", "10", 10, 300 * 10.},
-                {"random", "10", "10", 10, 300 * 10 * 7.},  {"hash", "10", "10", 10, 300 * 10.},
-                {"hdrf", "10", "10", 10, 300 * 10 * 5.},    {"dealt", NULL, "64", 64, 300 * 64.},
-                {"dealt", "1000", "1000", 1000, 300 * 100.}};
+        const char *split, *max_n;
+        enum hm_step step;
+        double work;
+    } rows[] = {
+        {"dealt", "10", HM_STEP_SPLIT, 300 * 9},         {"greedy", "10", HM_STEP_SPLIT, 300 * 9},
+        {"random", "10", HM_STEP_SPLIT, 300 * 9 * 7},    {"hash", "10", HM_STEP_SPLIT, 300 * 9},
+        {"hdrf", "10", HM_STEP_COMPARE, 200 * (55 - 1)}, {"dealt", NULL, HM_STEP_SPLIT, 300 * 63},
+        {"dealt", "1000", HM_STEP_SPLIT, 300 * 99}};
 
     (void)state;
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-        for (int over = 0; over < 2; over++) {
-            struct hm_context context = {.limits = {.split_work = rows[i].work - over}};
-            char job[400], message[200];
-            snprintf(job, sizeof(job),
-                     "graph: {generate: random, vertices: 100, edges: 200, seed: 1, split: %s, "
-                     "states: 2, trials: 7}\ncommunicate: none\n"
-                     "cluster: {flops: 1 Gflop/s}\n",
-                     rows[i].split);
-            struct hm_request *request = plan_with(job, NULL, NULL);
-            if (rows[i].max_n)
-                set(request, "max_n", rows[i].max_n);
-            if (!over) {
-                set(request, "json", "true");
-                hm_reply_free(run(request, &context));
-                continue;
-            }
-            snprintf(message, sizeof(message),
-                     "splitting the graph for up to %s workers takes %.2g assignments; at most "
-                     "%.2g are allowed",
-                     rows[i].shown, rows[i].work, rows[i].work - 1);
-            fails_with(request, &context, HM_E_LIMIT, "max_n", message,
-                       "ask for fewer workers, or reduce graph.trials or the size of the graph");
-        }
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct hm_budget budget = {.seconds = 600};
+        char job[400];
+        snprintf(job, sizeof(job),
+                 "graph: {generate: random, vertices: 100, edges: 200, seed: 1, split: %s, "
+                 "states: 2, trials: 7}\ncommunicate: none\n"
+                 "cluster: {flops: 1 Gflop/s}\n",
+                 rows[i].split);
+        struct hm_request *request = plan_with(job, NULL, NULL);
+        if (rows[i].max_n)
+            set(request, "max_n", rows[i].max_n);
+        hm__budget_enter(&budget);
+        hm_reply_free(run(request, NULL));
+        hm__budget_leave(&budget);
+        assert_float_equal(budget.estimated[rows[i].step], rows[i].work, 1e-6);
+    }
 }
 
 /* ---- fields that exclude each other ---------------------------------------------------------- */
@@ -515,7 +511,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(workers_are_limited),
-        cmocka_unit_test(splits_are_limited),
+        cmocka_unit_test(splits_are_estimated),
         cmocka_unit_test(questions_are_checked),
         cmocka_unit_test(numbers_of_workers_are_sorted),
         cmocka_unit_test(rankings_have_every_combination),

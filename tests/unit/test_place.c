@@ -2,6 +2,7 @@
  * simulated pipeline. */
 #include "testing.h"
 
+#include "budget.h"
 #include "layer_graph.h"
 #include "place.h"
 #include "random.h"
@@ -227,12 +228,47 @@ static void test_metis(void **state)
     assert_int_equal(hm__metis_weighted(80, weights, edges, 79, 16, owner, &err), HM_E_LIMIT);
 }
 
+/* Many layers take long, so the search checks the budget at every 64th unit and for each stage; a
+ * search that ends early leaves the result unchanged. */
+static void test_budget(void **state)
+{
+    enum { LONG = 130, STAGES = 6, MANY = 1 << 30 };
+    struct hm_place_unit units[LONG];
+    struct hm_random random;
+    struct hm_budget whole = {.checks = MANY};
+    struct hm_placement placed = {0};
+    struct hm_err err = {0};
+
+    (void)state;
+    hm__random_init(&random, 3, 4);
+    for (size_t i = 0; i < LONG; i++)
+        units[i] = (struct hm_place_unit){uniform(&random), uniform(&random)};
+    hm__budget_enter(&whole);
+    assert_int_equal(hm__place_chain(units, LONG, STAGES, 8, NAN, &placed, &err), 0);
+    hm__budget_leave(&whole);
+    long checks = MANY - whole.checks;
+    /* A binary search over about 8,600 times fills the table at least 13 times. */
+    assert_true(checks > 13L * STAGES * (LONG / 64));
+    for (long check = 3; check <= checks; check += 1 + check / 4) {
+        struct hm_budget budget = {.checks = check};
+        struct hm_placement none = {.time_s = -1};
+        err = (struct hm_err){0};
+        hm__budget_enter(&budget);
+        int rc = hm__place_chain(units, LONG, STAGES, 8, NAN, &none, &err);
+        hm__budget_leave(&budget);
+        assert_int_equal(rc, HM_E_CANCELLED);
+        assert_string_equal(budget.field, "platform");
+        assert_true(none.time_s == -1);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_all_placements), cmocka_unit_test(test_pipeline),
         cmocka_unit_test(test_plan),           cmocka_unit_test(test_offer),
-        cmocka_unit_test(test_graph),          cmocka_unit_test(test_metis)};
+        cmocka_unit_test(test_graph),          cmocka_unit_test(test_metis),
+        cmocka_unit_test(test_budget)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -499,33 +499,6 @@ static void limits_hold(void **state)
     run_refuses(request, &context, HM_E_LIMIT, "n");
 }
 
-/* A graph of few bytes can take hours to split. */
-static void splits_are_bounded(void **state)
-{
-    const struct hm_context context = {.limits = {.max_n = 8192, .split_work = 1e6}};
-    const char job[] = "graph: {generate: random, vertices: 1000, edges: 1000, split: random, "
-                       "trials: 100}\ncommunicate: none\ncluster: {flops: 1 Gflop/s}\n";
-    struct hm_request *request = new_request("plan");
-
-    (void)state;
-    set_document(request, "job", job);
-    set(request, "max_n", "8192");
-    run_refuses(request, &context, HM_E_LIMIT, "max_n");
-    request = new_request("plan");
-    set_document(request, "job", job);
-    set(request, "max_n", "6"); /* 2,000 x 100 x 6 assignments exceed the limit of 1e6. */
-    run_refuses(request, &context, HM_E_LIMIT, "max_n");
-    request = new_request("plan");
-    set_document(request, "job", job);
-    set(request, "max_n", "5"); /* 2,000 x 100 x 5 assignments are exactly the limit of 1e6. */
-    hm_reply_free(run(request, &context));
-    request = new_request("plan");
-    set_document(request, "job", job);
-    set(request, "set", "graph.split=dealt");
-    set(request, "max_n", "64");
-    hm_reply_free(run(request, &context));
-}
-
 static void local_fields_need_files(void **state)
 {
     const struct hm_context nothing = {0};
@@ -751,7 +724,6 @@ int main(void)
         cmocka_unit_test(no_field_opens_a_file),
         cmocka_unit_test(files_open_where_they_are_allowed),
         cmocka_unit_test(limits_hold),
-        cmocka_unit_test(splits_are_bounded),
         cmocka_unit_test(local_fields_need_files),
         cmocka_unit_test(plots_are_left_to_the_caller),
         cmocka_unit_test(contradictions_name_their_field),

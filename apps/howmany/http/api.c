@@ -170,8 +170,7 @@ struct api *api_new(const struct api_settings *settings, struct hm_err *err)
                    .page = 10000,
                    .page_seconds = 0.035,
                    .runs = 100000,
-                   .answer_bytes = (size_t)32 << 20,
-                   .split_work = 1e8},
+                   .answer_bytes = (size_t)32 << 20},
         .style = {.unicode = true, .width = 100},
     };
     for (size_t i = 0; i < ROUTES; i++)
