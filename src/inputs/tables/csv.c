@@ -18,17 +18,18 @@ enum { BUFFER = HM_BUFFER_SIZE(64 * 1024, 512) };
 struct hm_csv {
     struct hm_source *source; /* Open file, owned; NULL when reading from memory. */
     char name[256];
-    char *buffer;       /* Buffer of BUFFER bytes, owned; NULL when reading from memory. */
-    const char *data;   /* Bytes to parse: the buffer, or the caller's text. */
-    size_t length, at;  /* Number of bytes in `data`, and index of the next byte to read. */
-    int line;           /* Line number of the next byte, counted from 1. */
-    int row_line;       /* Line on which the current row began. */
-    struct hm_text row; /* The fields of the row, each followed by NUL. */
-    size_t starts[HM_CSV_COLUMNS];    /* Offset of each field in `row`. */
-    char *fields[HM_CSV_COLUMNS + 1]; /* Pointers to the fields in `row`. */
-    size_t count;                     /* Number of fields in the row. */
-    struct hm_text header;            /* The names of the columns, each followed by NUL. */
-    size_t header_starts[HM_CSV_COLUMNS], columns;
+    char *buffer;          /* Buffer of BUFFER bytes, owned; NULL when reading from memory. */
+    const char *data;      /* Bytes to parse: the buffer, or the caller's text. */
+    size_t length, at;     /* Number of bytes in `data`, and index of the next byte to read. */
+    int line;              /* Line number of the next byte, counted from 1. */
+    int row_line;          /* Line on which the current row began. */
+    struct hm_text row;    /* The fields of the row, each followed by NUL. */
+    size_t *starts;        /* Offset of each field in `row`; owned. */
+    size_t count, room;    /* Number of fields in the row, and capacity of `starts`. */
+    char **fields;         /* Pointers to the fields in `row`, one for each column; owned. */
+    struct hm_text header; /* The names of the columns, each followed by NUL. */
+    size_t *header_starts; /* Offset of each name in `header`; owned. */
+    size_t columns;
 };
 
 static int csv_fail(const struct hm_csv *csv, struct hm_err *err, int code, const char *what)
@@ -70,6 +71,12 @@ static int start_field(struct hm_csv *csv, struct hm_err *err)
 {
     if (csv->count == HM_CSV_COLUMNS)
         return csv_fail(csv, err, HM_E_LIMIT, "more than 4096 columns");
+    if (csv->count == csv->room) {
+        size_t *starts = hm__grow(csv->starts, csv->count, &csv->room, sizeof(*starts));
+        if (!starts)
+            return hm__fail_nomem(err);
+        csv->starts = starts;
+    }
     csv->starts[csv->count++] = csv->row.length;
     return 0;
 }
@@ -170,6 +177,10 @@ static int read_header(struct hm_csv *csv, struct hm_err *err)
         csv->starts[0] = 3; /* Skip a byte order mark, which spreadsheets write. */
     if (rc == 0 || (csv->count == 1 && csv->row.data[0] == '\0'))
         return csv_fail(csv, err, HM_E_SYNTAX, "no header line");
+    csv->fields = hm__calloc(csv->count + 1, sizeof(*csv->fields));
+    csv->header_starts = hm__calloc(csv->count, sizeof(*csv->header_starts));
+    if (!csv->fields || !csv->header_starts)
+        return hm__fail_nomem(err);
     csv->columns = csv->count;
     memcpy(csv->header_starts, csv->starts, csv->count * sizeof(*csv->starts));
     hm__text_add_n(&csv->header, csv->row.data, csv->row.length);
@@ -239,6 +250,9 @@ void hm__csv_close(struct hm_csv *csv)
     hm__source_close(csv->source);
     hm__text_release(&csv->row);
     hm__text_release(&csv->header);
+    hm__free(csv->starts);
+    hm__free(csv->fields);
+    hm__free(csv->header_starts);
     hm__free(csv->buffer);
     hm__free(csv);
 }

@@ -12,46 +12,93 @@
 #include <string.h>
 
 /* clang-format off */
-static const struct column_synonyms {
-    const char *aliases; /* Synonyms in lower case, without a unit, separated by bars. */
-    struct hm_known_column known;
-} entries[] = {
-    {"|cores|workers|machines|m|ranks|gpus|processes|", {"n", {0}, 1, false, false}},
-    {"|n_nodes|", {"nodes", {0}, 1, false, false}},
-    {"|fraction|input fraction|scale|", {"size", {0}, 0, true, false}},
-    {"|batch size|batch_size|global_batch|global batch|", {"batch", {0}, 0, true, false}},
-    {"|batch per worker|batch per gpu|batch_per_gpu|local_batch|local batch|per_device_batch|",
-     {"batch_per_worker", {0}, 0, true, false}},
-    {"|micro batch|microbatch|", {"micro_batch", {0}, 0, true, false}},
-    {"|workers per node|gpus_per_node|gpus per node|accel_per_node|ranks_per_node|",
-     {"workers_per_node", {0}, 1, false, false}},
-    {"|", {"latency", {1, 0, 0, 0}, 0, false, false}},
-    {"|", {"bandwidth", {-1, 1, 0, 0}, 0, true, false}},
-    {"|time|time per iteration|step time|step_time|", {"seconds", {1, 0, 0, 0}, 0, true, false}},
-    {"|total time|total_time|runtime|wall|", {"total", {1, 0, 0, 0}, 0, true, false}},
-    {"|", {"iterations", {0}, 0, true, false}},
-    {"|", {"startup", {1, 0, 0, 0}, 0, false, false}},
-    {"|", {"timing", {0}, 0, false, true}},
-    {"|", {"speedup", {0}, 0, true, false}},
-    {"|", {"iterations_per_s", {-1, 0, 0, 0}, 0, true, false}},
-    {"|", {"samples_per_s", {-1, 0, 0, 0}, 0, true, false}},
-    {"|", {"samples_per_s_per_worker", {-1, 0, 0, 0}, 0, true, false}},
-    {"|", {"tokens_per_s", {-1, 0, 0, 0}, 0, true, false}},
-    {"|", {"tokens_per_s_per_worker", {-1, 0, 0, 0}, 0, true, false}},
-    {"|", {"seconds_per_sample", {1, 0, 0, 0}, 0, true, false}},
-    {"|", {"seconds_per_token", {1, 0, 0, 0}, 0, true, false}},
-    {"|", {"seconds_per_epoch", {1, 0, 0, 0}, 0, true, false}},
-    {"|seq_len|sequence length|sequence_length|tokens_per_sample|",
-     {"sequence", {0}, 0, true, false}},
-    {"|samples_per_epoch|samples per epoch|", {"dataset", {0}, 0, true, false}},
-    {"|", {"scaling", {0}, 0, false, true}},
-    {"|", {"loss", {0}, -INFINITY, false, false}},
-    {"|node|instance|", {"machine", {0}, 0, false, true}},
-    {"|", {"status", {0}, 0, false, true}},
+static const struct hm_known_column columns[] = {
+    {"n", {0}, 1, false, false},
+    {"nodes", {0}, 1, false, false},
+    {"size", {0}, 0, true, false},
+    {"batch", {0}, 0, true, false},
+    {"batch_per_worker", {0}, 0, true, false},
+    {"micro_batch", {0}, 0, true, false},
+    {"workers_per_node", {0}, 1, false, false},
+    {"latency", {1, 0, 0, 0}, 0, false, false},
+    {"bandwidth", {-1, 1, 0, 0}, 0, true, false},
+    {"seconds", {1, 0, 0, 0}, 0, true, false},
+    {"total", {1, 0, 0, 0}, 0, true, false},
+    {"iterations", {0}, 0, true, false},
+    {"startup", {1, 0, 0, 0}, 0, false, false},
+    {"timing", {0}, 0, false, true},
+    {"speedup", {0}, 0, true, false},
+    {"iterations_per_s", {-1, 0, 0, 0}, 0, true, false},
+    {"samples_per_s", {-1, 0, 0, 0}, 0, true, false},
+    {"samples_per_s_per_worker", {-1, 0, 0, 0}, 0, true, false},
+    {"tokens_per_s", {-1, 0, 0, 0}, 0, true, false},
+    {"tokens_per_s_per_worker", {-1, 0, 0, 0}, 0, true, false},
+    {"seconds_per_sample", {1, 0, 0, 0}, 0, true, false},
+    {"seconds_per_token", {1, 0, 0, 0}, 0, true, false},
+    {"seconds_per_epoch", {1, 0, 0, 0}, 0, true, false},
+    {"sequence", {0}, 0, true, false},
+    {"dataset", {0}, 0, true, false},
+    {"scaling", {0}, 0, false, true},
+    {"loss", {0}, -INFINITY, false, false},
+    {"machine", {0}, 0, false, true},
+    {"status", {0}, 0, false, true},
 };
 /* clang-format on */
 
-enum { ENTRY_COUNT = sizeof(entries) / sizeof(entries[0]) };
+/* Other names of columns, in lower case and without a unit. */
+static const struct column_synonym {
+    const char *synonym, *name;
+} synonyms[] = {
+    {"cores", "n"},
+    {"workers", "n"},
+    {"machines", "n"},
+    {"m", "n"},
+    {"ranks", "n"},
+    {"gpus", "n"},
+    {"processes", "n"},
+    {"n_nodes", "nodes"},
+    {"fraction", "size"},
+    {"input fraction", "size"},
+    {"scale", "size"},
+    {"batch size", "batch"},
+    {"batch_size", "batch"},
+    {"global_batch", "batch"},
+    {"global batch", "batch"},
+    {"batch per worker", "batch_per_worker"},
+    {"batch per gpu", "batch_per_worker"},
+    {"batch_per_gpu", "batch_per_worker"},
+    {"local_batch", "batch_per_worker"},
+    {"local batch", "batch_per_worker"},
+    {"per_device_batch", "batch_per_worker"},
+    {"micro batch", "micro_batch"},
+    {"microbatch", "micro_batch"},
+    {"workers per node", "workers_per_node"},
+    {"gpus_per_node", "workers_per_node"},
+    {"gpus per node", "workers_per_node"},
+    {"accel_per_node", "workers_per_node"},
+    {"ranks_per_node", "workers_per_node"},
+    {"time", "seconds"},
+    {"time per iteration", "seconds"},
+    {"step time", "seconds"},
+    {"step_time", "seconds"},
+    {"total time", "total"},
+    {"total_time", "total"},
+    {"runtime", "total"},
+    {"wall", "total"},
+    {"seq_len", "sequence"},
+    {"sequence length", "sequence"},
+    {"sequence_length", "sequence"},
+    {"tokens_per_sample", "sequence"},
+    {"samples_per_epoch", "dataset"},
+    {"samples per epoch", "dataset"},
+    {"node", "machine"},
+    {"instance", "machine"},
+};
+
+enum {
+    COLUMN_COUNT = sizeof(columns) / sizeof(columns[0]),
+    SYNONYM_COUNT = sizeof(synonyms) / sizeof(synonyms[0])
+};
 
 /* Removes a unit such as "(ms)" or "[ms]" from the end of a name. Returns the factor that converts
  * the unit to SI, or 0 if there is no unit. */
@@ -71,25 +118,28 @@ static double take_unit(char *name, struct hm_dim *ret_dim)
     return factor;
 }
 
+static const struct hm_known_column *find_column(const char *name)
+{
+    /* The first characters are compared first, because most names differ there. */
+    for (size_t i = 0; i < COLUMN_COUNT; i++)
+        if (name[0] == columns[i].name[0] && strcmp(name, columns[i].name) == 0)
+            return &columns[i];
+    return NULL;
+}
+
 static const struct hm_known_column *find_known(const char *name)
 {
-    char lower[HM_RUN_NAME + 2];
-    size_t i;
+    char lower[HM_RUN_NAME];
+    size_t length;
 
-    lower[0] = '|';
-    for (i = 0; name[i] && i < HM_RUN_NAME - 1; i++)
-        lower[i + 1] = (char)tolower((unsigned char)name[i]);
-    lower[i + 1] = '\0';
-    /* The first characters are compared first, because most names differ there. */
-    for (size_t k = 0; k < ENTRY_COUNT; k++)
-        if (lower[1] == entries[k].known.name[0] && strcmp(lower + 1, entries[k].known.name) == 0)
-            return &entries[k].known;
-    lower[i + 1] = '|';
-    lower[i + 2] = '\0';
-    for (size_t k = 0; i > 0 && k < ENTRY_COUNT; k++)
-        if (entries[k].aliases[1] && strstr(entries[k].aliases, lower))
-            return &entries[k].known;
-    return NULL;
+    for (length = 0; name[length] && length < HM_RUN_NAME - 1; length++)
+        lower[length] = (char)tolower((unsigned char)name[length]);
+    lower[length] = '\0';
+    const struct hm_known_column *known = find_column(lower);
+    for (size_t i = 0; !known && i < SYNONYM_COUNT; i++)
+        if (lower[0] == synonyms[i].synonym[0] && strcmp(lower, synonyms[i].synonym) == 0)
+            known = find_column(synonyms[i].name);
+    return known;
 }
 
 /* Resolves a name such as "latency_ms" to the column latency, if the unit has the dimension of that
@@ -152,10 +202,12 @@ static bool words_split(const char *name, struct name_words *w)
 /* Returns whether a word is in a list of words that are separated by bars. */
 static bool word_in(const char *word, const char *list)
 {
-    char barred[40];
+    const size_t length = strlen(word);
 
-    return snprintf(barred, sizeof(barred), "|%s|", word) < (int)sizeof(barred) &&
-           strstr(list, barred) != NULL;
+    for (const char *at = strstr(list, word); at && length > 0; at = strstr(at + 1, word))
+        if (at > list && at[-1] == '|' && at[length] == '|')
+            return true;
+    return false;
 }
 
 /*

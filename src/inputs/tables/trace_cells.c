@@ -70,7 +70,7 @@ struct hm_trace_name hm__trace_name_resolve(const char *written, const char *mea
 
     for (; *written == ' ' || *written == '#'; written++)
         ;
-    snprintf(name.written, sizeof(name.written), "%s", written);
+    memcpy(name.written, written, strnlen(written, sizeof(name.written) - 1));
     hm__run_trim(name.written);
     name.time = strcasecmp(name.written, "time") == 0;
     name.measure =
@@ -81,8 +81,10 @@ struct hm_trace_name hm__trace_name_resolve(const char *written, const char *mea
         name.role = HM_ROLE_M;
     else if (is_elapsed(&found, &name.factor, &name.dim))
         name.role = HM_ROLE_ELAPSED;
+    /* The first letters are compared first, because most names differ there. */
     for (size_t i = 0; name.role == HM_ROLE_NONE && i < HM_ROLE_NONE; i++)
-        if (strcasecmp(found.name, role_names[i]) == 0)
+        if ((found.name[0] | 0x20) == role_names[i][0] &&
+            strcasecmp(found.name, role_names[i]) == 0)
             name.role = (enum hm_trace_role)i;
     return name;
 }
