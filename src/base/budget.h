@@ -35,7 +35,8 @@ enum hm_budget_cause {
     X(DRAW, "draws of slow workers", 2e-9)                                                         \
     X(PLACE, "pairs of layers to place", 20e-9)                                                    \
     X(TRACE, "fits to a trace", 0.3e-3)                                                            \
-    X(ROW, "rows of small fits", 20e-9)
+    X(ROW, "rows of small fits", 20e-9)                                                            \
+    X(NEWTON, "terms of Newton steps", 0.2e-9)
 
 enum hm_step {
 #define HM_STEP_ENUM(name, text, seconds) HM_STEP_##name,

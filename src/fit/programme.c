@@ -22,7 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "budget.h"
+#include "admit.h"
 #include "err.h"
 #include "memory.h"
 
@@ -216,6 +216,7 @@ static bool newton_step(struct programme_work *w, const double *gradient)
 {
     const size_t count = w->p->count, rank = w->rank;
 
+    hm__budget_steps(HM_STEP_NEWTON, (double)count * (double)(rank * rank));
     memset(w->small, 0, rank * rank * sizeof(*w->small));
     memset(w->right, 0, rank * sizeof(*w->right));
     for (size_t j = 0; j < count; j++) {
@@ -456,13 +457,35 @@ static int programme_finish(struct programme_work *w, double *shares, double *re
     return rc;
 }
 
+/* Returns the rank of the Hessian of the criterion, with the barrier of the budget. */
+static size_t programme_rank(const struct hm_programme *p)
+{
+    return 1 + (p->criterion == HM_CRITERION_I ? p->terms : p->terms * p->terms);
+}
+
+/*
+ * Estimates the work of the programme. Between 40 and 360 Newton steps were counted for 25 to
+ * 10,000 candidates, about in proportion to the number of terms.
+ */
+static int programme_admit(const struct hm_programme *p, struct hm_err *err)
+{
+    static const double LEAST_STEPS = 20, STEPS_PER_TERM = 20;
+    const double rank = (double)programme_rank(p);
+    const struct hm_work_factor factors[] = {
+        {"n", (double)p->count, "candidates"},
+        {NULL, LEAST_STEPS + STEPS_PER_TERM * (double)p->terms, "Newton steps"},
+        {"terms", rank * rank, "products of terms"}};
+
+    return hm__admit(HM_STEP_NEWTON, factors, sizeof(factors) / sizeof(factors[0]), err);
+}
+
 static int programme_allocate(struct programme_work *w, const struct hm_programme *p,
                               struct hm_err *err)
 {
     const size_t count = p->count, k = p->terms;
 
     w->p = p;
-    w->rank = 1 + (p->criterion == HM_CRITERION_I ? k : k * k);
+    w->rank = programme_rank(p);
     size_t total = count * (2 * k + 4 + w->rank) + w->rank * (w->rank + 1);
     double *at = w->memory = hm__calloc(total, sizeof(double));
     if (!at)
@@ -484,8 +507,10 @@ int hm__programme_solve(const struct hm_programme *p, double *shares, double *re
 {
     struct programme_work w;
     double all = 0;
-    int rc = programme_allocate(&w, p, err);
+    int rc = programme_admit(p, err);
 
+    if (rc == 0)
+        rc = programme_allocate(&w, p, err);
     if (rc)
         return rc;
     for (size_t j = 0; j < p->count; j++)

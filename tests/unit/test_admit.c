@@ -146,6 +146,10 @@ static int run_ask(const struct ask *ask, struct hm_budget *budget, struct hm_er
 
 #define RANDOM_GRAPH "generate", "random", "vertices", "2000", "edges", "4000"
 
+#define SIXTEEN_TERMS                                                                              \
+    "1,size/n,ln(n),n,n^2,sqrt(n),size,1/n,size*n,n^3,n*ln(n),size^2,size^2/n,1/n^2,exp(-n),sqrt(" \
+    "size)"
+
 /* Requests that take more than 50 s even on a fast machine, the field that their error names, and a
  * smaller request each. */
 static const struct {
@@ -207,6 +211,10 @@ static const struct {
       .machines = 1,
       .job = "resnet-50"},
      "max_n",
+     "request"},
+    {{"design", {"n", "1..1000", "size", "0.01..1:100", "terms", SIXTEEN_TERMS}},
+     {"design", {"n", "1..5", "size", "0.5,1"}},
+     "n",
      "request"},
     {{"converge", {"leave_out", "each"}, .workers = 500, .repeats = 1, .points = 3},
      {"converge", {"leave_out", "each"}, .workers = 4, .repeats = 1, .points = 12},
@@ -307,6 +315,10 @@ static const struct ask counted[] = {
      {"platform", "pipeline", "batch", "4096", "max_n", "32"},
      .machines = 2,
      .job = "resnet-50"},
+    {"design", {"n", "1..10", "size", "0.1..1:10", "terms", "1,size/n"}},
+    {"design", {"n", "1..10", "size", "0.1..1:10", "terms", "1,size/n", "criterion", "D"}},
+    {"design", {"n", "1..100", "size", "0.1..1:10", "budget", "20"}},
+    {"design", {"n", "1..30", "size", "0.1..1:30", "criterion", "I", "target", "64"}},
     {"converge", {"best", "0.05"}, .workers = 5, .repeats = 2, .points = 12},
     {"converge", {"best", "0.05", "leave_out", "each"}, .workers = 5, .repeats = 2, .points = 12},
     {"converge", {"best", "0.05", "leave_out", "3"}, .workers = 5, .repeats = 2, .points = 12},
