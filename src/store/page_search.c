@@ -122,8 +122,7 @@ static int64_t set_next(const struct id_set *set, int64_t id, bool descending)
     return -1;
 }
 
-/* ---- lists of the ids that meet a condition ---------------------------------------------------
- */
+/* ---- lists of the ids that meet a condition -------------------------------------------------- */
 
 /* A set of ids that is being read. */
 struct id_reading {
@@ -249,8 +248,7 @@ static int list_candidates(struct page_state *s, size_t most, struct hm_err *err
     return rc;
 }
 
-/* ---- reading runs by their ids ----------------------------------------------------------------
- */
+/* ---- reading runs by their ids --------------------------------------------------------------- */
 
 static int take_run(void *context, const struct hm_sql_value *cells, size_t count,
                     struct hm_err *err)
@@ -316,8 +314,7 @@ static int sort_candidates(struct page_state *s, struct hm_err *err)
     return rc;
 }
 
-/* ---- reading runs in order --------------------------------------------------------------------
- */
+/* ---- reading runs in order ------------------------------------------------------------------- */
 
 static bool is_over(const struct page_state *s)
 {

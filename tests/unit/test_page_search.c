@@ -25,8 +25,7 @@ static struct hm_stored made_run(size_t i)
     return run;
 }
 
-/* ---- the expected runs ------------------------------------------------------------------------
- */
+/* ---- the expected runs ----------------------------------------------------------------------- */
 
 struct query {
     const char *where[3];
@@ -150,8 +149,7 @@ static size_t find_expected(const struct query *query, struct hm_stored *runs)
     return count;
 }
 
-/* ---- searching --------------------------------------------------------------------------------
- */
+/* ---- searching ------------------------------------------------------------------------------- */
 
 struct found_ids {
     int64_t ids[RUNS];
@@ -229,8 +227,7 @@ static struct hm_store *made_store(void)
     return store;
 }
 
-/* ---- tests ------------------------------------------------------------------------------------
- */
+/* ---- tests ----------------------------------------------------------------------------------- */
 
 static void every_method_finds_the_same_runs(void **state)
 {
