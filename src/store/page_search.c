@@ -269,6 +269,7 @@ static int read_run(struct page_state *s, int64_t id, struct hm_err *err)
         hm__statement_bind(q, hm__sql_integer(id));
         hm__text_addf(&q->sql, "%s WHERE id = $1", search->select);
         hm__statement_where(q, search->store->sql, search->conditions, NULL);
+        hm__text_add(&q->sql, search->also);
     }
     q->parameters[0] = hm__sql_integer(id);
     return q->sql.failed ? hm__fail_nomem(err)
@@ -285,6 +286,7 @@ static int read_sorted(struct page_state *s, const char *ids, enum hm_part part,
     hm__statement_bind(&q, hm__sql_text(ids));
     hm__text_addf(&q.sql, "%s%s", search->select, search->store->sql->by_ids);
     hm__statement_where(&q, search->store->sql, search->conditions, NULL);
+    hm__text_add(&q.sql, search->also);
     hm__order_condition(&q, &s->at, part);
     hm__order_by(&q, &s->at, part);
     hm__text_addf(&q.sql, " LIMIT $%zu",
@@ -378,8 +380,10 @@ static void write_walk(struct page_state *s, struct hm_statement *q, enum hm_par
     const struct hm_condition *equal = sort->kind == HM_STORE_ID ? find_equal(conditions) : NULL;
 
     hm__text_addf(&q->sql, "SELECT \"%s\" AS sorted, id, 1 = 1", sort->name);
-    if (!s->listed)
+    if (!s->listed) {
         hm__statement_where(q, search->store->sql, conditions, NULL);
+        hm__text_add(&q->sql, search->also);
+    }
     hm__text_add(&q->sql, " FROM runs");
     if (placed)
         use_index(q, equal ? equal->column : sort);
@@ -484,11 +488,13 @@ static int find_runs(struct page_state *s, struct hm_err *err)
     return rc ? rc : walk_runs(s, INFINITY, err);
 }
 
-int hm__search_page(struct hm_page_search *search, const char **ret_after, struct hm_err *err)
+/* Allocates the state of a search; *ret_state is NULL if this fails. */
+static int begin_search(struct hm_page_search *search, struct page_state **ret_state,
+                        struct hm_err *err)
 {
     struct page_state *s = hm__calloc(1, sizeof(*s));
 
-    *ret_after = NULL;
+    *ret_state = s;
     if (!s)
         return hm__fail_nomem(err);
     s->search = search;
@@ -496,16 +502,51 @@ int hm__search_page(struct hm_page_search *search, const char **ret_after, struc
     int rc = hm__store_largest_id(search->store, &s->largest, err);
     bool limited = search->seconds > 0 && s->largest > search->effort->small;
     s->end_s = limited ? now_s() + search->seconds : INFINITY;
+    return rc;
+}
+
+static void end_search(struct page_state *s)
+{
+    if (!s)
+        return;
+    hm__free(s->candidates.words);
+    hm__free(s->scratch.words);
+    hm__statement_release(&s->by_id);
+    hm__text_release(&s->at_text);
+    hm__free(s);
+}
+
+int hm__search_page(struct hm_page_search *search, const char **ret_after, struct hm_err *err)
+{
+    struct page_state *s;
+    int rc = begin_search(search, &s, err);
+
+    *ret_after = NULL;
     if (rc == 0)
         rc = find_runs(s, err);
     if (rc == 0 && !s->ended && s->found < search->limit) {
         *ret_after = hm__cursor_write(search->arena, &s->at);
         rc = *ret_after ? 0 : hm__fail_nomem(err);
     }
-    hm__free(s->candidates.words);
-    hm__free(s->scratch.words);
-    hm__statement_release(&s->by_id);
-    hm__text_release(&s->at_text);
-    hm__free(s);
+    end_search(s);
+    return rc;
+}
+
+int hm__search_all(struct hm_page_search *search, bool *ret_found, struct hm_err *err)
+{
+    struct page_state *s;
+
+    search->limit = SIZE_MAX / 2;
+    search->seconds = 0;
+    int rc = begin_search(search, &s, err);
+    if (rc == 0)
+        rc = list_candidates(s, search->effort->first_ids, err);
+    if (rc == 0 && !s->listed)
+        rc = list_candidates(s, search->effort->most_ids, err);
+    *ret_found = rc == 0 && s->listed;
+    if (*ret_found)
+        rc = search->order.column->kind == HM_STORE_ID ? walk_runs(s, INFINITY, err)
+                                                       : sort_candidates(s, err);
+    end_search(s);
     return rc;
 }

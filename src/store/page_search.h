@@ -1,6 +1,6 @@
 /*
- * Finds one page of runs in a database whose own query planner does not choose well between indexes
- * (SQLite).
+ * Finds runs, mostly one page of them, in a database whose own query planner does not choose well
+ * between indexes (SQLite).
  */
 #ifndef HM_PAGE_SEARCH_H
 #define HM_PAGE_SEARCH_H
@@ -38,7 +38,8 @@ struct hm_page_search {
     double seconds;
     /* First words of the query for runs: the columns that `row` expects. */
     const char *select;
-    hm_sql_row *row; /* Function that is called for each run of the page, in order. */
+    const char *also; /* A further SQL condition, which begins with " AND "; or "". */
+    hm_sql_row *row;  /* Function that is called for each run of the page, in order. */
     void *context;
 };
 
@@ -52,5 +53,10 @@ bool hm__search_is_needed(const struct hm_conditions *conditions, const struct h
  * page was full, *ret_after is the cursor at which the search continues; otherwise it is NULL.
  */
 int hm__search_page(struct hm_page_search *search, const char **ret_after, struct hm_err *err);
+/*
+ * Finds all runs, whatever `limit` and `seconds` are, if some condition has so few that a list of
+ * their ids is short. Otherwise, *ret_found is false, and no run has been taken.
+ */
+int hm__search_all(struct hm_page_search *search, bool *ret_found, struct hm_err *err);
 
 #endif

@@ -10,6 +10,8 @@
 
 /* ---- visiting runs -------------------------------------------------------------------------- */
 
+static const char WITH_SAMPLES[] = " AND sample_count > 0";
+
 struct run_visit {
     hm_store_visit *visit;
     void *context;
@@ -69,7 +71,7 @@ static void write_part(struct hm_store *store, struct hm_statement *s,
     hm__text_addf(&s->sql, " WHERE %s", rows);
     hm__statement_where(s, store->sql, &e->conditions, e->order.column);
     if (e->with_samples)
-        hm__text_add(&s->sql, " AND sample_count > 0");
+        hm__text_add(&s->sql, WITH_SAMPLES);
     hm__order_condition(s, &e->order, part);
     hm__order_by(s, &e->order, part);
     write_limit(s, filter, e);
@@ -121,8 +123,19 @@ static int list_part(struct hm_store *store, const struct hm_store_filter *filte
     return rc;
 }
 
-static int search_page(struct hm_store *store, const struct hm_store_filter *filter,
-                       struct run_visit *e, struct hm_err *err)
+/* Returns whether one index gives all matching runs in the order of their ids. */
+static bool has_one_index(const struct hm_conditions *conditions)
+{
+    return conditions->count == 1 && conditions->items[0].column &&
+           conditions->items[0].op[0] == '=';
+}
+
+/*
+ * Searches for a page, or for all runs if the filter has no limit. *ret_found is false if all runs
+ * are wanted and should be read in order.
+ */
+static int search_runs(struct hm_store *store, const struct hm_store_filter *filter,
+                       struct run_visit *e, bool *ret_found, struct hm_err *err)
 {
     struct hm_text select = {0};
     struct hm_page_search search = {.effort = &hm__search_effort,
@@ -132,27 +145,37 @@ static int search_page(struct hm_store *store, const struct hm_store_filter *fil
                                     .order = e->order,
                                     .limit = filter->limit,
                                     .seconds = filter->seconds,
+                                    .also = e->with_samples ? WITH_SAMPLES : "",
                                     .row = visit_row,
                                     .context = e};
 
+    *ret_found = true;
     write_select(&select);
     search.select = select.data;
-    int rc = select.failed ? hm__fail_nomem(err) : hm__search_page(&search, &e->after, err);
+    int rc = select.failed   ? hm__fail_nomem(err)
+             : filter->limit ? hm__search_page(&search, &e->after, err)
+                             : hm__search_all(&search, ret_found, err);
     hm__text_release(&select);
     return rc;
+}
+
+static bool needs_search(const struct hm_store *store, const struct run_visit *e)
+{
+    return store->sql->by_ids && hm__search_is_needed(&e->conditions, &e->order) &&
+           !(has_one_index(&e->conditions) && e->order.column->kind == HM_STORE_ID);
 }
 
 static int visit_runs(struct hm_store *store, const struct hm_store_filter *filter,
                       struct run_visit *e, struct hm_err *err)
 {
+    bool found = false;
     int rc = hm__order_read(e->arena, filter, &e->order, err);
 
     if (rc == 0)
         rc = hm__conditions_read(e->arena, filter, &e->conditions, err);
-    if (rc == 0 && store->sql->by_ids && filter && filter->limit &&
-        hm__search_is_needed(&e->conditions, &e->order))
-        return search_page(store, filter, e, err);
-    for (int part = 0; rc == 0 && part < HM_PARTS; part++)
+    if (rc == 0 && needs_search(store, e))
+        rc = search_runs(store, filter, e, &found, err);
+    for (int part = 0; rc == 0 && !found && part < HM_PARTS; part++)
         if (hm__order_needs(&e->order, (enum hm_part)part) &&
             (!filter || !filter->limit || e->count < filter->limit))
             rc = list_part(store, filter, (enum hm_part)part, e, err);
@@ -339,6 +362,49 @@ static int select_rows(struct hm_store *store, const struct hm_conditions *condi
     return rc;
 }
 
+static int count_row(void *context, const struct hm_sql_value *cells, size_t count,
+                     struct hm_err *err)
+{
+    (void)cells;
+    (void)count;
+    (void)err;
+    ++*(int64_t *)context;
+    return 0;
+}
+
+/* Counts runs by lists of ids. *ret_found is false if no list is short enough. */
+static int count_listed(struct hm_store *store, const struct hm_conditions *conditions,
+                        int64_t *ret_count, bool *ret_found, struct hm_err *err)
+{
+    struct hm_page_search search = {.effort = &hm__search_effort,
+                                    .store = store,
+                                    .conditions = conditions,
+                                    .order = {.column = hm__store_column_find("id")},
+                                    .select = "SELECT id FROM runs",
+                                    .also = "",
+                                    .row = count_row,
+                                    .context = ret_count};
+
+    *ret_found = false;
+    if (!store->sql->by_ids || conditions->count == 0 || has_one_index(conditions))
+        return 0;
+    return hm__search_all(&search, ret_found, err);
+}
+
+static int select_matching(struct hm_store *store, const struct hm_conditions *conditions,
+                           struct run_selection *w, struct hm_err *err)
+{
+    bool found = false;
+    int rc = w->counts ? count_listed(store, conditions, &w->count, &found, err) : 0;
+
+    if (rc || found)
+        return rc;
+    if (conditions->count == 0)
+        return select_rows(store, conditions, "1 = 1", w, err);
+    rc = select_rows(store, conditions, HM_RUNS_PLACED, w, err);
+    return rc ? rc : select_rows(store, conditions, HM_RUNS_WAITING, w, err);
+}
+
 static int select_conditions(struct hm_store *store, const struct hm_conditions *conditions,
                              struct run_selection *w, struct hm_err *err)
 {
@@ -347,13 +413,7 @@ static int select_conditions(struct hm_store *store, const struct hm_conditions 
 
     if (rc)
         return rc;
-    if (conditions->count == 0) {
-        rc = select_rows(store, conditions, "1 = 1", w, err);
-    } else {
-        rc = select_rows(store, conditions, HM_RUNS_PLACED, w, err);
-        if (rc == 0)
-            rc = select_rows(store, conditions, HM_RUNS_WAITING, w, err);
-    }
+    rc = select_matching(store, conditions, w, err);
     return hm__store_end(store, rc, err);
 }
 

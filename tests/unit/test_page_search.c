@@ -189,6 +189,7 @@ static size_t find_pages(struct hm_store *store, const struct query *query,
                                         .limit = PAGE,
                                         .seconds = seconds,
                                         .select = "SELECT id FROM runs",
+                                        .also = "",
                                         .row = add_found,
                                         .context = found};
         size_t before = found->count;
@@ -207,6 +208,32 @@ static size_t find_pages(struct hm_store *store, const struct query *query,
     }
     hm__arena_free(arena);
     return pages;
+}
+
+/* Finds all runs by lists of ids; returns whether some list was short enough. */
+static bool find_all(struct hm_store *store, const struct query *query,
+                     const struct hm_search_effort *effort, const char *also,
+                     struct found_ids *found)
+{
+    struct hm_store_filter filter = {
+        .where = query->where, .where_count = query->count, .sort = sorting->sort};
+    struct hm_conditions conditions;
+    struct hm_page_search search = {.effort = effort,
+                                    .store = store,
+                                    .arena = hm__arena_new(),
+                                    .conditions = &conditions,
+                                    .select = "SELECT id FROM runs",
+                                    .also = also,
+                                    .row = add_found,
+                                    .context = found};
+    bool by_lists = false;
+
+    assert_done(hm__conditions_read(search.arena, &filter, &conditions, err));
+    assert_done(hm__order_read(search.arena, &filter, &search.order, err));
+    assert_done(hm__store_exec(store, store->sql->begin_read, err));
+    assert_done(hm__store_end(store, hm__search_all(&search, &by_lists, err), err));
+    hm__arena_free(search.arena);
+    return by_lists;
 }
 
 static struct hm_store *made_store(void)
@@ -279,6 +306,34 @@ static void time_ends_a_page(void **state)
     hm_store_close(store);
 }
 
+static void all_runs_are_found_by_lists(void **state)
+{
+    static const struct hm_search_effort lists = {1, 1000, 3000, 0, 1000, 0},
+                                         none = {1, 1, 1, 0, 1000, 0};
+    static struct hm_stored runs[RUNS];
+    struct hm_store *store = made_store();
+
+    (void)state;
+    for (size_t q = 0; q < sizeof(queries) / sizeof(queries[0]); q++)
+        for (size_t o = 0; o < sizeof(sortings) / sizeof(sortings[0]); o++) {
+            struct found_ids found = {0}, some = {0}, nothing = {0};
+            sorting = &sortings[o];
+            size_t count = find_expected(&queries[q], runs);
+            bool by_key = queries[q].count == 1 && q > 0; /* There is no list of such a key. */
+            assert_int_equal(find_all(store, &queries[q], &lists, "", &found), !by_key);
+            assert_int_equal(found.count, by_key ? 0 : count);
+            for (size_t i = 0; i < found.count; i++)
+                assert_int_equal(found.ids[i], runs[i].id);
+            find_all(store, &queries[q], &lists, " AND id <= 100", &some);
+            for (size_t i = 0; i < some.count; i++)
+                assert_in_range(some.ids[i], 1, 100);
+            assert_true(q > 0 || (some.count > 0 && some.count < count));
+            assert_false(find_all(store, &queries[q], &none, "", &nothing));
+            assert_int_equal(nothing.count, 0);
+        }
+    hm_store_close(store);
+}
+
 static void only_other_columns_need_a_search(void **state)
 {
     const char *const where[] = {"seconds<5", "seconds>=1", "machine=a"};
@@ -302,6 +357,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_method_finds_the_same_runs),
         cmocka_unit_test(time_ends_a_page),
+        cmocka_unit_test(all_runs_are_found_by_lists),
         cmocka_unit_test(only_other_columns_need_a_search),
     };
 
