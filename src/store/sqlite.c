@@ -104,6 +104,14 @@ static int find_refusal(const char *where)
     return number;
 }
 
+/* Returns the name of the store's file; NULL if it is not known. */
+static const char *file_name(const struct sqlite *c)
+{
+    const char *name = c->where ? c->where : c->db ? sqlite3_db_filename(c->db, "main") : NULL;
+
+    return name && *name ? name : NULL;
+}
+
 /* Returns the last system error that concerns the store's file or its log. */
 static int file_error(sqlite3 *db, int which)
 {
@@ -135,8 +143,8 @@ static int error_number(const struct sqlite *c, int code)
 
     if ((code & 0xff) != SQLITE_CANTOPEN || number != ENOENT)
         return number;
-    const char *where = c->where ? c->where : sqlite3_db_filename(c->db, "main");
-    int refusal = where && *where ? find_refusal(where) : 0;
+    const char *where = file_name(c);
+    int refusal = where ? find_refusal(where) : 0;
     return refusal ? refusal : NOT_MADE;
 }
 
@@ -150,9 +158,44 @@ static bool is_log_damaged(const struct sqlite *c, int code)
     return damaged;
 }
 
+static int fail_full(struct hm_err *err)
+{
+    hm__fail(err, HM_E_IO, "cannot use the store: the disk is full");
+    /* If the disk is full, the error code makes the HTTP server answer with status 507. */
+    hm__err_field(err, "disk");
+    return HM_E_IO;
+}
+
+/* Returns whether a file can be read, but the file or its folder cannot be written. */
+static bool is_write_protected(const char *where)
+{
+    const char *slash = strrchr(where, '/');
+    struct hm_text folder = {0};
+
+    if (slash)
+        hm__text_add_n(&folder, where, (size_t)(slash - where) + 1);
+    bool writable = access(where, W_OK) == 0 && !folder.failed &&
+                    access(folder.data ? folder.data : ".", W_OK) == 0;
+    hm__text_release(&folder);
+    return !writable && access(where, R_OK) == 0;
+}
+
+/* If the file or its log can be opened for reading only although they may be written, SQLite keeps
+ * no reason. */
+static int fail_read_only(const char *where, struct hm_err *err)
+{
+    int number = find_refusal(where);
+
+    if (number == ENOSPC || number == EDQUOT)
+        return fail_full(err);
+    return hm__fail(err, HM_E_IO,
+                    "cannot use the store: it could be opened for reading only, although its "
+                    "permissions allow writing (an error of the disk?)");
+}
+
 static int sqlite_fail(struct sqlite *c, int code, struct hm_err *err)
 {
-    const char *known = error_reason(code);
+    const char *known = error_reason(code), *where = file_name(c);
     int number = error_number(c, code);
 
     if (is_log_damaged(c, code)) {
@@ -171,12 +214,10 @@ static int sqlite_fail(struct sqlite *c, int code, struct hm_err *err)
         return hm__fail(err, HM_E_LIMIT, "SQLite: too large");
     if ((code & 0xff) == SQLITE_INTERRUPT && hm__budget_spent("runs"))
         return hm__budget_check("runs", err);
-    if ((code & 0xff) == SQLITE_FULL || number == ENOSPC || number == EDQUOT) {
-        hm__fail(err, HM_E_IO, "cannot use the store: the disk is full");
-        /* If the disk is full, the error code makes the HTTP server answer with status 507. */
-        hm__err_field(err, "disk");
-        return HM_E_IO;
-    }
+    if ((code & 0xff) == SQLITE_FULL || number == ENOSPC || number == EDQUOT)
+        return fail_full(err);
+    if ((code & 0xff) == SQLITE_READONLY && !c->read_only && where && !is_write_protected(where))
+        return fail_read_only(where, err);
     if (known && number != EIO)
         return hm__fail(err, HM_E_IO, "cannot use the store: %s", known);
     if (number && (known || (code & 0xff) == SQLITE_CANTOPEN || (code & 0xff) == SQLITE_IOERR))
@@ -417,6 +458,8 @@ static void close_file(void *connection)
     /* Update the statistics of the query planner; errors are ignored. */
     if (c->db && !c->failed_before && !c->read_only)
         sqlite3_exec(c->db, "PRAGMA analysis_limit=1000; PRAGMA optimize", NULL, NULL, NULL);
+    if (c->db && c->failed_before)
+        sqlite3_file_control(c->db, "main", HM_SUMS_KEEP_LOG, NULL);
     sqlite3_finalize(c->rollback);
     sqlite3_close(c->db);
     hm__free(c);
@@ -453,20 +496,6 @@ static void checkpoint_long_log(struct sqlite *c)
     sqlite3_busy_timeout(c->db, 0);
     sqlite3_wal_checkpoint_v2(c->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
     sqlite3_busy_timeout(c->db, WAIT_MS);
-}
-
-/* Returns whether a file can be read, but the file or its folder cannot be written. */
-static bool is_write_protected(const char *where)
-{
-    const char *slash = strrchr(where, '/');
-    struct hm_text folder = {0};
-
-    if (slash)
-        hm__text_add_n(&folder, where, (size_t)(slash - where) + 1);
-    bool writable = access(where, W_OK) == 0 && !folder.failed &&
-                    access(folder.data ? folder.data : ".", W_OK) == 0;
-    hm__text_release(&folder);
-    return !writable && access(where, R_OK) == 0;
 }
 
 /*
@@ -530,9 +559,7 @@ static int configure_file(struct sqlite *c, const char *where, struct hm_err *er
     if ((rc || sqlite3_db_readonly(c->db, "main") == 1) && is_write_protected(where))
         return open_read_only(c, where, err);
     if (rc == 0 && sqlite3_db_readonly(c->db, "main") == 1)
-        return hm__fail(err, HM_E_IO,
-                        "cannot use the store: it could be opened for reading only, although its "
-                        "permissions allow writing (an error of the disk?)");
+        return fail_read_only(where, err);
     if (rc && err)
         *err = why;
     if (rc == 0) {

@@ -47,6 +47,7 @@ struct summed_file {
     enum sums_state state;     /* The database: whether its pages have checksums. */
     const char *log;           /* The database: name of its log, borrowed from SQLite. */
     bool log_damaged;          /* The database: true if damage was found in the log. */
+    bool keep_log;             /* The database: true if the log must not be changed. */
     struct hm_log_pages pages; /* The database: pages that are read from a damaged log instead. */
     /*
      * The log: header of the frame that was written last, its place, and the end of the frames that
@@ -221,8 +222,12 @@ static int sums_size(sqlite3_file *file, sqlite3_int64 *ret_size)
 
 static int sums_control(sqlite3_file *file, int what, void *argument)
 {
-    const struct summed_file *f = (const struct summed_file *)file;
+    struct summed_file *f = (struct summed_file *)file;
 
+    if (what == HM_SUMS_KEEP_LOG) {
+        f->keep_log = true;
+        return SQLITE_OK;
+    }
     if (what == HM_SUMS_LOG_DAMAGED || what == HM_SUMS_PRESENT) {
         *(bool *)argument = what == HM_SUMS_PRESENT ? f->state == SUMS_ON : f->log_damaged;
         return SQLITE_OK;
@@ -257,7 +262,9 @@ static int sums_shared_lock(sqlite3_file *file, int offset, int count, int flags
  */
 static int sums_lock(sqlite3_file *file, int lock)
 {
-    if (lock == SQLITE_LOCK_EXCLUSIVE && ((struct summed_file *)file)->log_damaged)
+    const struct summed_file *f = (const struct summed_file *)file;
+
+    if (lock == SQLITE_LOCK_EXCLUSIVE && (f->log_damaged || f->keep_log))
         return SQLITE_BUSY;
     return real_file(file)->pMethods->xLock(real_file(file), lock);
 }

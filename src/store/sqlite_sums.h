@@ -19,6 +19,12 @@
 enum { HM_SUMS_LOG_DAMAGED = 0x686d01 };
 /* The same, if the pages of the file have checksums. */
 enum { HM_SUMS_PRESENT = 0x686d02 };
+/*
+ * Code of sqlite3_file_control that keeps the log as it is when the file is closed, because the
+ * file could not be opened. If SQLite can use its shared memory only for reading, because the disk
+ * is full, it would delete a log that it has not copied into the file.
+ */
+enum { HM_SUMS_KEEP_LOG = 0x686d03 };
 
 /*
  * Parameter of a URI (file:NAME?immutable=1&log=VALUE) that opens a file with a damaged log for

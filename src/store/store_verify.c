@@ -20,6 +20,9 @@ static int take_finding(void *context, const struct hm_sql_value *cells, size_t 
     const char *text = count > 0 && cells[0].kind == HM_SQL_TEXT ? cells[0].text : NULL;
 
     (void)err;
+    /* The first line of SQLite's report names the database. */
+    if (text && strncmp(text, "***", 3) == 0 && strchr(text, '\n'))
+        text = strchr(text, '\n') + 1;
     if (text && strcmp(text, "ok") != 0 && f->text[0] == '\0') {
         size_t length = strcspn(text, "\n");
         if (length >= sizeof(f->text))

@@ -73,6 +73,42 @@ if [ "$HM_SQLITE" = 1 ]; then
     [ "$(howmany runs list --record new.db --json | jq '.runs | length')" = 1 ] || { wrong "the run is missing"; return 1; }
   }
   faults "a store is made" new_store howmany runs add n=7 seconds=1 --record new.db
+
+  # A store whose program was killed, so that its write-ahead log is read first.
+  base
+  howmany serve --listen 127.0.0.1:0 --quiet --record runs.db >"$work/url" 2>/dev/null &
+  server=$!
+  wait_for 30 test -s "$work/url"
+  for n in 1 2 4; do curl -sS -m 30 -d "{\"n\":$n,\"seconds\":1}" -H 'Content-Type: application/json' "$(cat "$work/url")/v1/runs" >/dev/null; done
+  kill -9 $server
+  wait $server 2>/dev/null
+  check "a killed server leaves a log" test -s runs.db-wal
+  bad=0 mode=full
+  for k in 1 2 3 4 5 6; do
+    fault_try $k full howmany runs add n=7 seconds=1 --record runs.db
+    store_kept || bad=1
+    cd "$work" || exit 1
+  done >"$work/log"
+  [ $bad -eq 0 ] || sed 's/^/# /' "$work/log"
+  : >"$work/log"
+  say $bad "the log of a killed server is kept while the disk is full"
+  all=$step
+  [ $step -eq 1 ] || step=$((3 * step)) # There are many calls.
+  faults "a run is added after a crash" store_kept howmany runs add n=7 seconds=1 --record runs.db
+
+  # A store without checksums.
+  base
+  python3 -c 'import sqlite3; db = sqlite3.connect("runs.db"); db.execute("CREATE TABLE other (x)"); db.commit()'
+  for n in 1 2 4; do howmany runs add n=$n seconds=$((8 / n)) --record runs.db >/dev/null; done
+  sums_kept() {
+    [ "$(stored)" = "[1,2,4]" ] || { wrong "the runs are $(stored)"; return 1; }
+    howmany runs check --add-checksums --record runs.db >"$work/out" 2>"$work/err" || { wrong "it cannot be repeated"; return 1; }
+    howmany runs check --record runs.db | grep -qx '3 runs, no damage found' || { wrong "the store has no checksums"; return 1; }
+  }
+  reasons="${reason[eio]}|${reason[full]}|unable to get the page" # The check reports a page that cannot be read.
+  faults "a store gets checksums" sums_kept howmany runs check --add-checksums --record runs.db
+  reasons=
+  step=$all
 fi
 
 # ---- recorded runs
