@@ -228,6 +228,56 @@ static void test_metis(void **state)
     assert_int_equal(hm__metis_weighted(80, weights, edges, 79, 16, owner, &err), HM_E_LIMIT);
 }
 
+enum { CHAIN = 95, CHAIN_STAGES = 4 };
+
+/* Returns the smallest sum of link times if no stage and no link takes more than `most`. */
+static double least_links(const struct hm_place_unit *units, double most)
+{
+    double least[CHAIN_STAGES + 1][CHAIN + 1];
+
+    for (size_t k = 0; k <= CHAIN_STAGES; k++)
+        for (size_t j = 0; j <= CHAIN; j++)
+            least[k][j] = j == 0 && k == 0 ? 0 : INFINITY;
+    for (size_t k = 1; k <= CHAIN_STAGES; k++)
+        for (size_t j = 1; j <= CHAIN; j++) {
+            double send = k < CHAIN_STAGES ? units[j - 1].send_s : 0, time_s = 0;
+            for (size_t i = j; send <= most && i-- > 0;) {
+                time_s += units[i].time_s;
+                if (time_s > most * (1 + 1e-12))
+                    break;
+                least[k][j] = fmin(least[k][j], least[k - 1][i] + send);
+            }
+        }
+    return least[CHAIN_STAGES][CHAIN];
+}
+
+/* With many layers, the placement is as good as the best over all times of the slowest stage. */
+static void test_many_times(void **state)
+{
+    struct hm_place_unit units[CHAIN];
+    struct hm_random random;
+    struct hm_placement placed = {0};
+    double best = INFINITY, total = 0;
+
+    (void)state;
+    hm__random_init(&random, 5, 6);
+    for (size_t i = 0; i < CHAIN; i++) {
+        units[i] = (struct hm_place_unit){uniform(&random), 3 * uniform(&random)};
+        total += units[i].time_s;
+    }
+    for (size_t i = 0; i < CHAIN; i++) {
+        double most = units[i].send_s;
+        best = fmin(best, total + least_links(units, most) + 7 * most);
+        most = 0;
+        for (size_t j = i; j < CHAIN; j++) {
+            most += units[j].time_s;
+            best = fmin(best, total + least_links(units, most) + 7 * most);
+        }
+    }
+    assert_int_equal(hm__place_chain(units, CHAIN, CHAIN_STAGES, 8, NAN, &placed, NULL), 0);
+    assert_true(fabs(placed.time_s - best) <= 1e-9 * best);
+}
+
 /* Many layers take long, so the search checks the budget at every 64th unit and for each stage; a
  * search that ends early leaves the result unchanged. */
 static void test_budget(void **state)
@@ -268,7 +318,7 @@ int main(void)
         cmocka_unit_test(test_all_placements), cmocka_unit_test(test_pipeline),
         cmocka_unit_test(test_plan),           cmocka_unit_test(test_offer),
         cmocka_unit_test(test_graph),          cmocka_unit_test(test_metis),
-        cmocka_unit_test(test_budget)};
+        cmocka_unit_test(test_many_times),     cmocka_unit_test(test_budget)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
