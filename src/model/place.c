@@ -114,44 +114,6 @@ double hm__place_time(const struct hm_place_unit *units, const size_t *ends, siz
     return sum + (micro_batches - 1) * most;
 }
 
-/*
- * Sorts numbers in ascending order (quicksort), unless the budget is spent. The budget is checked
- * before each division, because millions of numbers take longer than a request may exceed its time.
- */
-static void sort_times(double *times, size_t count)
-{
-    enum { SMALL = 4096 };
-
-    while (count > SMALL && !hm__budget_spent("platform")) {
-        double ends[3] = {times[0], times[count / 2], times[count - 1]};
-        qsort(ends, 3, sizeof(*ends), hm__compare_numbers);
-        size_t low = 0, high = count - 1;
-        for (;; low++, high--) {
-            while (times[low] < ends[1])
-                low++;
-            while (times[high] > ends[1])
-                high--;
-            if (low >= high)
-                break;
-            double moved = times[low];
-            times[low] = times[high];
-            times[high] = moved;
-        }
-        /* times[0 … high] are at most the median of the three, and the others at least. */
-        size_t first = high + 1;
-        if (first < count - first) {
-            sort_times(times, first);
-            times += first;
-            count -= first;
-        } else {
-            sort_times(times + first, count - first);
-            count = first;
-        }
-    }
-    if (count <= SMALL)
-        qsort(times, count, sizeof(*times), hm__compare_numbers);
-}
-
 /* Lists all times that the slowest stage or link can have, in ascending order. */
 static size_t list_times(const struct place_search *s, double *times)
 {
@@ -162,7 +124,7 @@ static size_t list_times(const struct place_search *s, double *times)
         for (size_t j = i + 1; j <= s->count; j++)
             times[count++] = s->sums.time_s[j] - s->sums.time_s[i];
     }
-    sort_times(times, count);
+    hm__sort_numbers(times, count, "platform");
     return count;
 }
 

@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "budget.h"
 #include "err.h"
 #include "memory.h"
 #include "order.h"
@@ -338,6 +339,37 @@ static void texts_grow_and_are_taken(void **state)
     assert_int_equal(hm__text_columns("a\xe2\x86\x92z"), 3);
 }
 
+/* Numbers that are random, equal, few different ones, ascending or descending are sorted. */
+static void many_numbers_are_sorted(void **state)
+{
+    enum { MOST = 20000 };
+    static double values[MOST], wanted[MOST];
+    struct hm_random random;
+    struct hm_budget spent = {.checks = 1};
+
+    (void)state;
+    hm__random_init(&random, 7, 8);
+    for (int kind = 0; kind < 40; kind++) {
+        size_t count = MOST - hm__random_below(&random, MOST - 1);
+        const uint32_t most[] = {1, 2, 1000, UINT32_MAX};
+        for (size_t i = 0; i < count; i++)
+            values[i] = kind % 6 == 4   ? (double)i
+                        : kind % 6 == 5 ? -(double)i
+                                        : hm__random_below(&random, most[kind % 6]) - 500.0;
+        memcpy(wanted, values, sizeof(wanted));
+        qsort(wanted, count, sizeof(*wanted), hm__compare_numbers);
+        hm__sort_numbers(values, count, "n");
+        assert_memory_equal(values, wanted, count * sizeof(*values));
+    }
+    for (size_t i = 0; i < MOST; i++)
+        values[i] = -(double)i;
+    hm__budget_enter(&spent);
+    hm__sort_numbers(values, MOST, "n");
+    hm__budget_leave(&spent);
+    assert_string_equal(spent.field, "n");
+    assert_true(values[0] > values[1]); /* Nothing was done, because the budget was spent. */
+}
+
 static void dimensions_have_names(void **state)
 {
     char text[HM_DIM_TEXT];
@@ -365,6 +397,7 @@ int main(void)
         cmocka_unit_test(misspelt_words_get_suggestions),
         cmocka_unit_test(the_nearest_word_is_suggested),
         cmocka_unit_test(texts_grow_and_are_taken),
+        cmocka_unit_test(many_numbers_are_sorted),
         cmocka_unit_test(dimensions_have_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
