@@ -196,6 +196,17 @@ void power_restart(void)
     power.cut_at = 0;
 }
 
+void power_revive(void)
+{
+    for (size_t i = 0; i < FILES; i++) {
+        drop_regions(&power.files[i]);
+        if (strncmp(power.files[i].name, "temporary-", 10) == 0)
+            drop_file(&power.files[i]);
+    }
+    power.off = false;
+    power.cut_at = 0;
+}
+
 void power_clear(void)
 {
     for (size_t i = 0; i < FILES; i++)

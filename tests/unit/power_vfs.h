@@ -25,6 +25,9 @@ void power_cut_at(size_t operation);
 bool power_is_off(void);
 /* Switches the power on again, with files as they would be after the cut. */
 void power_restart(void);
+/* Continues as if only the program had been killed: the files are as it left them, and what was not
+ * synced can still be lost by a later cut. */
+void power_revive(void);
 /* Returns a random number below `limit`. */
 size_t power_draw(size_t limit);
 /* If `lying` is true, syncs do nothing, as with a disk that confirms writes which are still in its
