@@ -699,6 +699,7 @@ const struct hm_sql hm__sqlite = {
     .verify = "PRAGMA integrity_check(1)",
     .verify_quick = "PRAGMA quick_check(1)",
     .scan = sqlite_scan,
+    .sort_in_threads = "PRAGMA threads=2",
     .insert = "INSERT OR ROLLBACK",
     .begin_write = "BEGIN IMMEDIATE",
     .begin_read = "BEGIN",
