@@ -1,6 +1,6 @@
 /* Reads the requested order of runs, and the position at which a page of runs begins. */
-#ifndef HM_ORDER_H
-#define HM_ORDER_H
+#ifndef HM_STORE_ORDER_H
+#define HM_STORE_ORDER_H
 
 #include "check.h"
 #include "filter.h"

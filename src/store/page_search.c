@@ -113,7 +113,7 @@ static int64_t set_next(const struct id_set *set, int64_t id, bool descending)
 
     id = descending && id > set->most + 1 ? set->most + 1 : id < -1 ? -1 : id;
     for (id += step; id >= 0 && id <= set->most; id += step) {
-        /* Skip a whole word without ids. */
+        /* A word without ids is skipped. */
         if (set->words[id / WORD] == 0)
             id = descending ? id / WORD * WORD : id / WORD * WORD + WORD - 1;
         else if (set_has(set, id))
