@@ -1,6 +1,7 @@
 /*
  * Tests the guard of requests, the timeouts and limits of connections, and the cache of responses.
  */
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -240,6 +241,59 @@ static void test_connection_limits(void **state)
     http_connections_free(w);
 }
 
+struct crowd {
+    struct http_connections *connections;
+    int number;      /* Number of this thread, from 0. */
+    size_t admitted; /* Connections of this thread that are open at its end. */
+    size_t most;     /* Largest number of connections of all threads that this thread saw. */
+};
+
+/* Opens connections, and closes one after every third of them. */
+static void *crowd_run(void *data)
+{
+    struct crowd *c = data;
+    char address[HTTP_ADDRESS];
+
+    snprintf(address, sizeof(address), "10.0.0.%d", c->number);
+    for (int i = 0; i < 200000; i++) {
+        c->admitted += http_connections_add(c->connections, address);
+        size_t count = http_connections_count(c->connections);
+        c->most = count > c->most ? count : c->most;
+        if (i % 3 == 0 && c->admitted > 0) {
+            http_connections_remove(c->connections, address);
+            c->admitted--;
+        }
+    }
+    return NULL;
+}
+
+/* The upper bound is exact if threads add and remove connections at the same time. */
+static void test_connection_bound_in_threads(void **state)
+{
+    enum { THREADS = 8, CONNECTIONS = 40, BOUND = CONNECTIONS + CONNECTIONS / 8 + 8 };
+    struct http_connections *w = http_connections_new(CONNECTIONS, 1000);
+    struct crowd crowds[THREADS];
+    pthread_t threads[THREADS];
+    size_t sum = 0;
+
+    (void)state;
+    assert_non_null(w);
+    for (int i = 0; i < THREADS; i++) {
+        crowds[i] = (struct crowd){w, i, 0, 0};
+        assert_int_equal(pthread_create(&threads[i], NULL, crowd_run, &crowds[i]), 0);
+    }
+    for (int i = 0; i < THREADS; i++) {
+        pthread_join(threads[i], NULL);
+        sum += crowds[i].admitted;
+        assert_true(crowds[i].most <= BOUND);
+    }
+    assert_int_equal(sum, http_connections_count(w));
+    while (http_connections_add(w, "10.0.1.1"))
+        sum++;
+    assert_int_equal(sum, BOUND);
+    http_connections_free(w);
+}
+
 static char *copy(const char *text)
 {
     char *c = strdup(text);
@@ -287,6 +341,7 @@ int main(void)
         cmocka_unit_test(test_types),
         cmocka_unit_test(test_timeouts),
         cmocka_unit_test(test_connection_limits),
+        cmocka_unit_test(test_connection_bound_in_threads),
         cmocka_unit_test(test_cache),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -20,9 +20,9 @@ struct address_count {
 };
 
 struct http_connections {
-    pthread_mutex_t lock; /* Protects the table of addresses. */
+    pthread_mutex_t lock; /* Protects the table of addresses and changes of `count`. */
     struct address_count *buckets[BUCKETS];
-    atomic_size_t count;
+    atomic_size_t count; /* Number of open connections; read without the lock. */
     size_t connections, address_connections;
 };
 
@@ -113,13 +113,12 @@ static bool address_add(struct http_connections *w, const char *address)
 
 bool http_connections_add(struct http_connections *w, const char *address)
 {
-    if (http_connections_count(w) >= w->connections + w->connections / 8 + 8)
-        return false;
     pthread_mutex_lock(&w->lock);
-    bool added = address_add(w, address);
-    pthread_mutex_unlock(&w->lock);
+    bool added = http_connections_count(w) < w->connections + w->connections / 8 + 8 &&
+                 address_add(w, address);
     if (added)
         atomic_fetch_add(&w->count, 1);
+    pthread_mutex_unlock(&w->lock);
     return added;
 }
 
@@ -131,8 +130,8 @@ void http_connections_remove(struct http_connections *w, const char *address)
         *at = a->next;
         free(a);
     }
-    pthread_mutex_unlock(&w->lock);
     atomic_fetch_sub(&w->count, 1);
+    pthread_mutex_unlock(&w->lock);
 }
 
 size_t http_connections_from(struct http_connections *w, const char *address)

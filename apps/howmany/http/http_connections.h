@@ -48,8 +48,8 @@ struct http_connections *http_connections_new(size_t connections, size_t address
 void http_connections_free(struct http_connections *connections);
 /*
  * Counts one more connection. Returns false, without counting it, if there are too many connections
- * from this address, or in total. The total may exceed the limit by a few connections, so that
- * their requests can be answered with 503.
+ * from this address, or in total. The total may exceed the limit by an eighth and 8 connections, so
+ * that their requests can be answered with 503, or answered while another connection is closed.
  */
 bool http_connections_add(struct http_connections *connections, const char *address);
 void http_connections_remove(struct http_connections *connections, const char *address);
