@@ -1,4 +1,4 @@
-/* Compares the estimated work of a request with its time limit. */
+/* Compares the estimated work of a request with its limits of time and memory. */
 #include "admit.h"
 
 #include <stdio.h>
@@ -71,4 +71,21 @@ int hm__admit(enum hm_step step, const struct hm_work_factor *factors, size_t co
     if (!(b->seconds > 0) || !(estimated_seconds(b) > HM_ADMIT_TIMES * b->seconds))
         return 0;
     return refuse_request(b, step, steps, factors, count, err);
+}
+
+int hm__admit_bytes(double bytes, struct hm_work_factor size, struct hm_err *err)
+{
+    const struct hm_budget *b = hm__budget_current();
+
+    if (!b || b->bytes == 0 || (double)b->used + bytes <= (double)b->bytes)
+        return 0;
+    hm__fail(
+        err, HM_E_LIMIT,
+        "the request needs at least %.3g MB of memory for %.4g %s; its memory limit is %.0f MB",
+        bytes / 1e6, size.count, size.what, (double)b->bytes / 1e6);
+    if (size.field) {
+        hm__err_field(err, size.field);
+        hm__err_hint(err, "ask for fewer %s, or raise the memory limit", size.what);
+    }
+    return HM_E_LIMIT;
 }

@@ -1,6 +1,6 @@
 /*
- * Admission: refuses a request whose work would take far longer than its time limit, before the
- * work starts.
+ * Admission: refuses a request whose work would take far longer than its time limit, or needs more
+ * memory than its limit, before the work starts.
  *
  * An engine estimates its work as a product of factors, each of which depends on one field of the
  * request, such as 10,000 numbers of workers times 1,000 trials times 200,000 vertices and edges.
@@ -35,5 +35,13 @@ struct hm_work_factor {
  */
 int hm__admit(enum hm_step step, const struct hm_work_factor *factors, size_t count,
               struct hm_err *err);
+
+/*
+ * Returns 0, or HM_E_LIMIT if `bytes` more than this thread has allocated exceed the memory limit
+ * of its budget. The caller gives a lower bound on the memory of the following work, so that no
+ * request is refused that could be answered; without a memory limit, every request is admitted.
+ * `size` is the quantity that determines the memory; the error names its field.
+ */
+int hm__admit_bytes(double bytes, struct hm_work_factor size, struct hm_err *err);
 
 #endif

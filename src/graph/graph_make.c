@@ -14,6 +14,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "admit.h"
 #include "budget.h"
 #include "checks.h"
 #include "err.h"
@@ -335,6 +336,27 @@ static int recipe_check(const struct hm_recipe *r, struct hm_err *err)
     return 0;
 }
 
+/*
+ * Refuses a graph that the memory limit of the request cannot hold. A lower bound on the bytes for
+ * V vertices and E edges is the larger of two moments: the list of edges (16 E) beside the index
+ * from which the graph is built (4 E + 12 V), and what the recipe keeps at once: the set of edges
+ * (32 E) beside the list in a random graph, or beside the ends and marks (9 E) in a power law.
+ */
+static int recipe_admit(const struct hm_recipe *r, struct hm_err *err)
+{
+    bool grid = r->kind == HM_RECIPE_GRID;
+    /* A grid whose rows have one vertex is a path, which has the fewest edges. */
+    double edges = grid ? r->vertices - 1 : r->edges;
+    double kept = r->kind == HM_RECIPE_RANDOM ? 48 : r->kind == HM_RECIPE_POWER_LAW ? 41 : 0;
+    double bytes = fmax(20 * edges + 12 * r->vertices, kept * edges);
+
+    return hm__admit_bytes(bytes,
+                           grid || r->vertices > r->edges
+                               ? (struct hm_work_factor){"vertices", r->vertices, "vertices"}
+                               : (struct hm_work_factor){"edges", r->edges, "edges"},
+                           err);
+}
+
 int hm_graph_make(const struct hm_recipe *r, struct hm_graph **ret_graph, struct hm_err *err)
 {
     int bad = hm__check_pointers(err, "recipe", r, "ret_graph", ret_graph, NULL);
@@ -350,6 +372,8 @@ int hm_graph_make(const struct hm_recipe *r, struct hm_graph **ret_graph, struct
     char name[120];
     int rc = recipe_check(r, err);
 
+    if (rc == 0)
+        rc = recipe_admit(r, err);
     if (rc)
         return rc;
     hm__random_init(&random, (uint64_t)r->seed, 0);

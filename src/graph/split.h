@@ -48,9 +48,9 @@ struct hm_split_fields {
 
 /*
  * Estimates the work of splitting a graph for `splits` numbers of workers above 1, whose mean is
- * mean_n, and fails if it cannot be done within the time limit of the request (admit.h). If the
- * edges are known (`ends` is not NULL), only the numbers of vertices and edges are used, so that a
- * graph that has yet to be generated can be estimated.
+ * mean_n, and fails if it cannot be done within the limits of the request (admit.h). If the edges
+ * are known (`ends` is not NULL), only the numbers of vertices and edges are used, so that a graph
+ * that has yet to be generated can be estimated.
  */
 int hm__split_admit(const struct hm_graph *graph, enum hm_split split, double trials, double splits,
                     double mean_n, const struct hm_split_fields *fields, struct hm_err *err);

@@ -5,7 +5,7 @@
  * times, and HDRF compares all n workers for each edge. If only the degrees are known, a random
  * split draws the vertices of a degree one by one if there are at most 2 n of them, and else draws
  * the number on each worker; a greedy split compares the workers for each degree, and dealing
- * visits each degree and each worker once.
+ * visits each degree and each worker once. A split of edges keeps a bit for each vertex and worker.
  */
 #include "admit.h"
 #include "split.h"
@@ -44,5 +44,8 @@ int hm__split_admit(const struct hm_graph *g, enum hm_split split, double trials
          : hdrf   ? "edges"
                   : "vertices and edges"},
         {f->n, mean_n, "workers"}};
-    return hm__admit(step, factors, hdrf ? 4 : 3, err);
+    int rc = hm__admit(step, factors, hdrf ? 4 : 3, err);
+    if (rc == 0 && hm_split_cuts_vertices(split))
+        rc = hm__admit_bytes(g->vertices * mean_n / 8, factors[3], err);
+    return rc;
 }

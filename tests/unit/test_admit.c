@@ -1,7 +1,7 @@
 /*
  * Tests admission: a request whose work would take far longer than its time limit is refused before
  * the work starts, a smaller one is answered, and the estimates agree with the steps that the
- * engines count. No test measures times.
+ * engines count. The same holds for memory. No test measures times.
  */
 #include "request_testing.h"
 
@@ -363,6 +363,91 @@ static void estimates_match_the_engines(void **state)
     }
 }
 
+/* ---- memory -----------------------------------------------------------------------------------
+ */
+
+static void memory_limits_are_exact(void **state)
+{
+    struct hm_budget budget = {.bytes = 3000000};
+    const struct hm_work_factor edges = {"edges", 1234, "edges"};
+    struct hm_err err = {0};
+
+    (void)state;
+    assert_int_equal(hm__admit_bytes(1e30, edges, &err), 0); /* No budget is in force. */
+    hm__budget_enter(&budget);
+    budget.used = 1000000;
+    assert_int_equal(hm__admit_bytes(2000000, edges, &err), 0);
+    assert_int_equal(hm__admit_bytes(2000001, edges, &err), HM_E_LIMIT);
+    budget.used = 0;
+    hm__budget_leave(&budget);
+    assert_string_equal(err.message, "the request needs at least 2 MB of memory for 1234 edges; "
+                                     "its memory limit is 3 MB");
+    assert_string_equal(err.field, "edges");
+    assert_string_equal(err.hint, "ask for fewer edges, or raise the memory limit");
+
+    budget.bytes = 0;
+    hm__budget_enter(&budget);
+    assert_int_equal(hm__admit_bytes(1e30, edges, &err), 0);
+    hm__budget_leave(&budget);
+}
+
+/* Requests that need some megabytes, and the field that their error names. */
+static const struct {
+    struct ask ask;
+    const char *field;
+} large[] = {
+    {{"graph",
+      {"generate", "random", "vertices", "3000", "edges", "50000", "split", "dealt", "parts", "2"}},
+     "edges"},
+    {{"graph",
+      {"generate", "power-law", "vertices", "5000", "edges", "50000", "max_degree", "400", "split",
+       "dealt", "parts", "2"}},
+     "edges"},
+    {{"graph", {"generate", "grid", "vertices", "40000", "split", "dealt", "parts", "2"}},
+     "vertices"},
+    {{"graph",
+      {"generate", "random", "vertices", "30000", "edges", "20000", "split", "edge-random",
+       "trials", "1", "parts", "2000"}},
+     "parts"},
+};
+
+static int run_within(size_t i, size_t bytes, struct hm_err *err)
+{
+    struct hm_budget budget = {.bytes = bytes};
+
+    *err = (struct hm_err){0};
+    return run_ask(&large[i].ask, &budget, err);
+}
+
+/*
+ * The estimate of the memory is a lower bound: just below the smallest limit with which the request
+ * is answered, it is admitted, and an allocation fails. With a quarter of that limit, it is refused
+ * before its work starts.
+ */
+static void requests_too_large_for_memory_are_refused(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(large) / sizeof(large[0]); i++) {
+        size_t fails = 1, works = (size_t)1 << 26;
+        struct hm_err err;
+
+        assert_int_equal(run_within(i, works, &err), 0);
+        while (works - fails > 10000) {
+            size_t middle = fails + (works - fails) / 2;
+            *(run_within(i, middle, &err) == 0 ? &works : &fails) = middle;
+        }
+        int rc = run_within(i, fails, &err);
+        if (rc != HM_E_BUDGET)
+            fail_msg("request %zu within %zu bytes: %d %s", i, fails, rc, err.message);
+        rc = run_within(i, works / 4, &err);
+        if (rc != HM_E_LIMIT || strcmp(err.field, large[i].field) != 0 ||
+            strcmp(err.source, "request") != 0)
+            fail_msg("request %zu within a quarter of %zu bytes: %d %s %s", i, works, rc, err.field,
+                     err.message);
+        assert_non_null(strstr(err.message, "MB of memory for"));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -372,6 +457,8 @@ int main(void)
         cmocka_unit_test(hopeless_requests_are_refused),
         cmocka_unit_test(smaller_requests_are_answered),
         cmocka_unit_test(estimates_match_the_engines),
+        cmocka_unit_test(memory_limits_are_exact),
+        cmocka_unit_test(requests_too_large_for_memory_are_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
