@@ -5,6 +5,7 @@
  */
 #include "page_search.h"
 
+#include "store_order.h"
 #include "store_waiting.h"
 
 enum { RUNS = 300, PLACED = 240, DELETED = 50, PAGE = 7 };
@@ -84,23 +85,7 @@ static const struct query queries[] = {
     {{"rate=7"}, 1, never},
 };
 
-struct sorting {
-    const char *sort;
-    double (*number)(const struct hm_stored *run);
-    bool by_machine, descending;
-};
-
-static double seconds_of(const struct hm_stored *run)
-{
-    return run->seconds;
-}
-
-static double loss_of(const struct hm_stored *run)
-{
-    return run->loss;
-}
-
-static const struct sorting sortings[] = {
+static const struct run_order sortings[] = {
     {.sort = "id"},
     {.sort = "-id", .descending = true},
     {.sort = "seconds", .number = seconds_of},
@@ -109,32 +94,7 @@ static const struct sorting sortings[] = {
     {.sort = "-machine", .by_machine = true, .descending = true},
 };
 
-static const struct sorting *sorting; /* The order that compare_runs uses. */
-
-static int compare_values(const struct hm_stored *a, const struct hm_stored *b)
-{
-    int way = sorting->descending ? -1 : 1;
-
-    if (sorting->by_machine) {
-        if (!a->machine || !b->machine)
-            return (a->machine == NULL) - (b->machine == NULL);
-        return way * strcmp(a->machine, b->machine);
-    }
-    if (!sorting->number)
-        return 0;
-    double x = sorting->number(a), y = sorting->number(b);
-    if (isnan(x) || isnan(y))
-        return isnan(x) - isnan(y); /* Runs without a value come last in both directions. */
-    return way * ((x > y) - (x < y));
-}
-
-static int compare_runs(const void *one, const void *two)
-{
-    const struct hm_stored *a = one, *b = two;
-    int c = compare_values(a, b);
-
-    return c ? c : (sorting->descending ? -1 : 1) * ((a->id > b->id) - (a->id < b->id));
-}
+static const struct run_order *sorting; /* The order of the present trial. */
 
 static size_t find_expected(const struct query *query, struct hm_stored *runs)
 {
@@ -145,7 +105,7 @@ static size_t find_expected(const struct query *query, struct hm_stored *runs)
         runs[count].id = (int64_t)i + 1;
         count += i != DELETED && query->matches(&runs[count], i);
     }
-    qsort(runs, count, sizeof(runs[0]), compare_runs);
+    sort_runs(runs, count, sorting);
     return count;
 }
 

@@ -1,5 +1,6 @@
 /* Tests that runs which wait to be added to the indexes are found like all other runs. The expected
  * orders come from qsort on the runs in memory. */
+#include "store_order.h"
 #include "store_waiting.h"
 
 enum { RUNS = 240, PAGE = 7 };
@@ -17,40 +18,6 @@ static struct hm_stored made_run(size_t i)
     return run;
 }
 
-/* ---- the expected order ---------------------------------------------------------------------- */
-
-struct wanted_order {
-    const char *sort;
-    bool by_loss, by_seconds, by_machine, descending;
-};
-
-static const struct wanted_order *order; /* The order that compare_runs uses. */
-
-static int compare_values(const struct hm_stored *a, const struct hm_stored *b)
-{
-    double x = order->by_loss ? a->loss : a->seconds, y = order->by_loss ? b->loss : b->seconds;
-    int way = order->descending ? -1 : 1;
-
-    if (order->by_machine) {
-        if (!a->machine || !b->machine)
-            return (a->machine == NULL) - (b->machine == NULL);
-        return way * strcmp(a->machine, b->machine);
-    }
-    if (!order->by_loss && !order->by_seconds)
-        return 0;
-    if (isnan(x) || isnan(y))
-        return isnan(x) - isnan(y); /* Runs without a value come last in both directions. */
-    return way * ((x > y) - (x < y));
-}
-
-static int compare_runs(const void *one, const void *two)
-{
-    const struct hm_stored *a = one, *b = two;
-    int c = compare_values(a, b);
-
-    return c ? c : (order->descending ? -1 : 1) * ((a->id > b->id) - (a->id < b->id));
-}
-
 /* ---- all orders and filters ------------------------------------------------------------------ */
 
 static bool run_matches(const struct hm_stored *run, const char *where)
@@ -62,8 +29,8 @@ static bool run_matches(const struct hm_stored *run, const char *where)
 }
 
 /* Reads all pages in an order, and compares their runs with the expected ones. */
-static void check_order(struct hm_store *store, const struct wanted_order *wanted,
-                        const char *where, size_t added)
+static void check_order(struct hm_store *store, const struct run_order *wanted, const char *where,
+                        size_t added)
 {
     static struct hm_stored runs[RUNS];
     struct hm_store_filter filter = {
@@ -77,8 +44,7 @@ static void check_order(struct hm_store *store, const struct wanted_order *wante
         runs[count].id = (int64_t)i + 1;
         count += run_matches(&runs[count], where);
     }
-    order = wanted;
-    qsort(runs, count, sizeof(runs[0]), compare_runs);
+    sort_runs(runs, count, wanted);
     do {
         assert_done(hm_store_list(store, &filter, &page, err));
         for (size_t i = 0; i < page->count; i++, at++) {
@@ -96,12 +62,12 @@ static void check_order(struct hm_store *store, const struct wanted_order *wante
 
 static void check_orders(struct hm_store *store, size_t added)
 {
-    static const struct wanted_order orders[] = {
+    static const struct run_order orders[] = {
         {.sort = "id"},
         {.sort = "-id", .descending = true},
-        {.sort = "seconds", .by_seconds = true},
-        {.sort = "-loss", .by_loss = true, .descending = true},
-        {.sort = "loss", .by_loss = true},
+        {.sort = "seconds", .number = seconds_of},
+        {.sort = "-loss", .number = loss_of, .descending = true},
+        {.sort = "loss", .number = loss_of},
         {.sort = "machine", .by_machine = true},
     };
     static const char *const filters[] = {NULL, "machine=b", "n>=4"};
