@@ -247,6 +247,22 @@ killed_half_way() { # signal; the output of a concurrent lab down goes to down.l
 }
 killed_half_way KILL
 check "after lab up was killed, its guard removes everything" is_gone "${lab}e"
+# A switch whose program has not been executed yet is in no namespace of the lab. Another 'ip' delays it, so that lab up is killed just then.
+mkdir "$work/slow"
+cat >"$work/slow/ip" <<END
+#!/bin/bash
+case "\$*" in *vde_switch*) touch "$work/slow/begun"; sleep 0.7 ;; esac
+exec $(command -v ip) "\$@"
+END
+chmod +x "$work/slow/ip"
+PATH=$work/slow:$PATH howmany lab up -n 2 --latency 1ms --way vde --name "${lab}e" >/dev/null 2>&1 &
+killed=$!
+wait_for 30 test -e "$work/slow/begun"
+kill -9 $killed
+wait $killed 2>/dev/null
+no_switch_is_left() { ! pgrep -f "vde_switch.*/run/howmany/${lab}e/" >/dev/null && is_gone "${lab}e"; }
+sleep 1
+check "no switch is left that was about to start when lab up was killed" wait_for 10 no_switch_is_left
 # A lab that lacks the file that lab up writes at the end, as if lab up and its guard had been killed.
 howmany lab up -n 2 --latency 1ms --way vde --name "${lab}e" >/dev/null
 rm "/run/howmany/${lab}e/lab.json"

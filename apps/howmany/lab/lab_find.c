@@ -121,8 +121,8 @@ static int space_of_process(const struct process_search *s, long pid)
     return -1;
 }
 
-/* Returns whether a process is a switch (vde_switch) or a wire (wirefilter) with a path in the
- * lab's folder among its arguments. */
+/* Returns whether a process is, or is about to become (ip netns exec), a switch (vde_switch) or a
+ * wire (wirefilter) with a path in the lab's folder among its arguments. */
 static bool is_switch_or_wire(const struct process_search *s, long pid)
 {
     char path[LAB_TEXT], arguments[4096];
@@ -133,12 +133,12 @@ static bool is_switch_or_wire(const struct process_search *s, long pid)
     if (file)
         fclose(file);
     arguments[length] = '\0';
-    if (!strstr(arguments, "vde_switch") && !strstr(arguments, "wirefilter"))
-        return false;
-    for (const char *at = arguments; at < arguments + length; at += strlen(at) + 1)
-        if (strncmp(at, s->folder, strlen(s->folder)) == 0)
-            return true;
-    return false;
+    bool program = false, place = false;
+    for (const char *at = arguments; at < arguments + length; at += strlen(at) + 1) {
+        program = program || strstr(at, "vde_switch") || strstr(at, "wirefilter");
+        place = place || strncmp(at, s->folder, strlen(s->folder)) == 0;
+    }
+    return program && place;
 }
 
 static void note_process(void *context, long pid)

@@ -172,6 +172,9 @@ _Noreturn static void exec_step(const struct lab_step *step, const char *log)
     int ends[2];
 
     setsid();
+    /* If the parent is killed now, its guard ends this process, which lab_remove could not find
+     * yet. */
+    launch_guard_tell_session(getpid());
     raise_priority();
     for (int i = 1; i < NSIG; i++)
         signal(i, SIG_DFL);
@@ -205,18 +208,12 @@ static int fail_background_step(const struct lab_step *step, const char *log, co
     return fail_step(&child, &step->command, err);
 }
 
-/* Starts a background command, and waits until it is ready. */
-static int start_background_step(const struct lab_step *step, const char *log, pid_t *ret_pid,
+/* Waits until a background command is ready. */
+static int await_background_step(const struct lab_step *step, const char *log, pid_t pid,
                                  struct hm_err *err)
 {
     const struct timespec pause = {.tv_nsec = 2000000};
-    pid_t pid = fork();
 
-    if (pid < 0)
-        return hm__fail(err, HM_E_IO, "cannot start a process: %s", strerror(errno));
-    if (pid == 0)
-        exec_step(step, log);
-    *ret_pid = pid;
     for (double waited = 0; access(step->ready, F_OK) != 0; waited += 2e-3) {
         if (waitpid(pid, NULL, WNOHANG) == pid)
             return fail_background_step(step, log, "it ended while starting", err);
@@ -227,6 +224,23 @@ static int start_background_step(const struct lab_step *step, const char *log, p
         nanosleep(&pause, NULL);
     }
     return 0;
+}
+
+/* Starts a background command, and waits until it is ready. From then on, lab_remove finds it. */
+static int start_background_step(const struct lab_step *step, const char *log, pid_t *ret_pid,
+                                 struct hm_err *err)
+{
+    pid_t pid = fork();
+
+    if (pid < 0)
+        return hm__fail(err, HM_E_IO, "cannot start a process: %s", strerror(errno));
+    if (pid == 0)
+        exec_step(step, log);
+    *ret_pid = pid;
+    launch_guard_session(pid);
+    int rc = await_background_step(step, log, pid, err);
+    launch_guard_session(0);
+    return rc;
 }
 
 /* ---- files ---------------------------------------------------------------------------------- */
