@@ -249,9 +249,10 @@ killed_half_way KILL
 check "after lab up was killed, its guard removes everything" is_gone "${lab}e"
 # A switch whose program has not been executed yet is in no namespace of the lab. Another 'ip' delays it, so that lab up is killed just then.
 mkdir "$work/slow"
+mkfifo "$work/slow/never"
 cat >"$work/slow/ip" <<END
 #!/bin/bash
-case "\$*" in *vde_switch*) touch "$work/slow/begun"; sleep 60 ;; esac
+case "\$*" in *vde_switch*) touch "$work/slow/begun"; read -rt 60 <>"$work/slow/never" ;; esac
 exec $(command -v ip) "\$@"
 END
 chmod +x "$work/slow/ip"
