@@ -17,6 +17,8 @@ import time
 import torch
 from torch import nn
 
+from timing import clock, first, median
+
 DEVICE = "cuda"
 
 
@@ -77,10 +79,6 @@ def image_net(make, side=224):
         y = torch.randint(0, 1000, (batch,), device=DEVICE)
         return model, lambda m: nn.functional.cross_entropy(first(m(x)), y)
     return build
-
-
-def first(out):
-    return out.logits if hasattr(out, "logits") else out[0] if isinstance(out, tuple) else out
 
 
 def networks():
@@ -159,16 +157,6 @@ def set_precision(precision):
     tf32 = precision != "fp32"
     torch.backends.cuda.matmul.allow_tf32 = tf32
     torch.backends.cudnn.allow_tf32 = tf32
-
-
-def median(values):
-    values = sorted(values)
-    return values[len(values) // 2]
-
-
-def clock():
-    torch.cuda.synchronize()
-    return time.perf_counter()
 
 
 def measure(build, precision, batch, software="eager", update="momentum", kernels_to=None):

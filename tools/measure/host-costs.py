@@ -10,24 +10,15 @@ whole step. KERNELS.csv: device time of each kernel of one step at a large batch
 """
 import csv
 import sys
-import time
 
 import torch
 from torch import nn
 
+from timing import clock, first, median
+
 DEVICE = "cuda"
 torch.backends.cuda.matmul.allow_tf32 = True
 torch.backends.cudnn.allow_tf32 = True
-
-
-def median(values):
-    values = sorted(values)
-    return values[len(values) // 2]
-
-
-def clock():
-    torch.cuda.synchronize()
-    return time.perf_counter()
 
 
 class Add(nn.Module):
@@ -141,10 +132,6 @@ def operations(path):
             a, b = update_times(kind, 20), update_times(kind, 220)
             table.writerow(["update-" + kind, "fp32", "%.2f" % ((b - a) / 200 * 1e6), "%.1f" % (a * 1e6)])
             print("update", kind, "%.2f us a tensor, %.1f us for 20" % ((b - a) / 200 * 1e6, a * 1e6), flush=True)
-
-
-def first(out):
-    return out.logits if hasattr(out, "logits") else out[0] if isinstance(out, tuple) else out
 
 
 def networks():
