@@ -402,14 +402,36 @@ static int64_t sqlite_last_insert(void *connection)
     return sqlite3_last_insert_rowid(c->db);
 }
 
-/* Ends a transaction. The statement was compiled when the file was opened, because a transaction
- * must also end if memory has run out; otherwise, it would keep its lock. */
+/*
+ * SQLite calls this function periodically during a long statement. If the limits of the request are
+ * exceeded, it returns 1, which ends the statement.
+ */
+static int is_over_budget(void *unused)
+{
+    (void)unused;
+    return hm__budget_spent("runs");
+}
+
+/* Makes SQLite call is_over_budget during statements, or no longer. */
+static void watch_budget(struct sqlite *c, bool watch)
+{
+    sqlite3_progress_handler(c->db, watch ? CHECK_EVERY : 0, watch ? is_over_budget : NULL, NULL);
+}
+
+/*
+ * Ends a transaction, which must also work if memory has run out or the budget is spent; otherwise,
+ * the connection would keep its lock and could not be used again. Therefore the statement was
+ * compiled when the file was opened, and the budget is not checked: SQLite counts the instructions
+ * of all executions of a compiled statement, so that every few hundredth rollback checks it.
+ */
 static int roll_back(struct sqlite *c)
 {
     if (sqlite3_get_autocommit(c->db) || !c->rollback)
         return 0; /* SQLite has ended the transaction itself, because of an error. */
+    watch_budget(c, false);
     int code = sqlite3_step(c->rollback);
     sqlite3_reset(c->rollback);
+    watch_budget(c, true);
     return code == SQLITE_DONE ? 0 : code;
 }
 
@@ -425,16 +447,6 @@ static int sqlite_exec(void *connection, const char *sql, struct hm_err *err)
     if (rc)
         roll_back(c);
     return rc;
-}
-
-/*
- * SQLite calls this function periodically during a long statement. If the limits of the request are
- * exceeded, it returns 1, which ends the statement.
- */
-static int is_over_budget(void *unused)
-{
-    (void)unused;
-    return hm__budget_spent("runs");
 }
 
 static int sqlite_scan(void *connection, bool *ret_sound, struct hm_err *err)
@@ -549,7 +561,7 @@ static int configure_file(struct sqlite *c, const char *where, struct hm_err *er
 
     sqlite3_extended_result_codes(c->db, 0);
     sqlite3_busy_timeout(c->db, WAIT_MS);
-    sqlite3_progress_handler(c->db, CHECK_EVERY, is_over_budget, NULL);
+    watch_budget(c, true);
     /*
      * SQLite does not read the file when it opens a database, so this query shows whether the file
      * is a database.

@@ -1,6 +1,7 @@
 /* Tests a store of runs: adding, listing with filters and orders, and deleting. */
 #include "store_testing.h"
 
+#include "budget.h"
 #include "memory.h"
 
 /* ---- adding --------------------------------------------------------------------------------- */
@@ -608,6 +609,41 @@ static void a_later_document_replaces_an_earlier_one(void **state)
     hm_store_close(store);
 }
 
+/* Lists all runs with a budget that is spent at check number `check`; returns the checks made. */
+static long list_until(struct hm_store *store, long check, bool fails)
+{
+    struct hm_budget budget = {.checks = check};
+    struct hm_store_page *page = NULL;
+
+    hm__budget_enter(&budget);
+    int rc = hm_store_list(store, NULL, &page, NULL);
+    hm__budget_leave(&budget);
+    assert_int_equal(rc != 0, fails);
+    hm_store_page_free(page);
+    return check - budget.checks;
+}
+
+/*
+ * Every listing that ends because its budget is spent must end its transaction, so that the next
+ * one can begin. SQLite asks for the budget after some thousand instructions of all executions of a
+ * statement, so the test makes more rollbacks than that.
+ */
+static void a_spent_budget_ends_the_transaction(void **state)
+{
+    struct hm_store *store = fresh_store();
+    struct hm_stored run = whole_run();
+    const int trials = store_server() ? 20 : 5000;
+
+    (void)state;
+    assert_done(hm_store_add(store, &run, 1, NULL, NULL, err));
+    list_until(store, 1000000, false); /* The first listing also compiles its statements. */
+    long checks = list_until(store, 1000000, false);
+    for (int i = 0; i < trials; i++)
+        list_until(store, checks, true);
+    list_until(store, 1000000, false);
+    hm_store_close(store);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -624,6 +660,7 @@ int main(void)
         cmocka_unit_test(sql_cannot_be_injected),
         cmocka_unit_test(delete_removes_the_selected_runs),
         cmocka_unit_test(a_later_document_replaces_an_earlier_one),
+        cmocka_unit_test(a_spent_budget_ends_the_transaction),
     };
     return cmocka_run_group_tests_name(store_server() ? "PostgreSQL" : "SQLite", tests, make_folder,
                                        remove_folder);

@@ -306,7 +306,8 @@ static int group_add(void *context, const char *where, struct hm_store_batch *ba
 static bool commit_group(struct api_store *s, const struct api_store_group *group)
 {
     struct group_transaction t = {.failed = false};
-    const struct hm_store_access access = {&t, pool_open, pool_close, group_add};
+    const struct hm_store_access access = {
+        .data = &t, .open = pool_open, .close = pool_close, .add = group_add};
 
     if (!s->own || hm__store_group_begin(&t.group, s->own, NULL))
         return false;
@@ -367,7 +368,8 @@ int api_store_new(const char *where, size_t most, struct api_store **ret_store, 
 
     if (!s)
         return hm__fail_nomem(err);
-    s->access = (struct hm_store_access){s, pool_open, pool_close, queue_add};
+    s->access = (struct hm_store_access){
+        .data = s, .open = pool_open, .close = pool_close, .add = queue_add};
     s->most = most < POOL_MAX ? most : POOL_MAX;
     s->last = &s->first;
     atomic_store(&s->healthy, true);
