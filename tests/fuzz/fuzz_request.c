@@ -1,7 +1,9 @@
 /*
  * Fuzzes HTTP requests without sockets: the guard checks the head, and the handler gets the body.
  * An input is a whole request with lines that end in LF. The handler has a store in a temporary
- * file if the build has SQLite.
+ * file if the build has SQLite. After some additions the store is made anew, so that it stays small
+ * and an input gives nearly the same result whenever it runs. A budget ends the work of the engines
+ * early: the target tests the path of a request, and the engines have tests of their own.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -10,6 +12,7 @@
 #include <unistd.h>
 
 #include "api.h"
+#include "budget.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -65,15 +68,27 @@ static const char *value_of(const struct parsed *p, const char *name)
     return h ? h->value : "";
 }
 
+enum {
+    ADDITIONS_MAX = 16, /* Number of requests that add runs, after which the store is made anew. */
+    CHECKS_MAX = 300    /* Number of checks of the budget after which a request ends with 503. */
+};
+
+static struct hm_catalog *catalog;
+static struct api *api;
 static struct api_store *store;
 static char folder[64];
+static int additions; /* Number of requests that added runs to the present store. */
 
-static void remove_store(void)
+static void remove_api(void)
 {
     static const char *const endings[] = {"", "-wal", "-shm"};
     char path[96];
 
+    api_free(api);
     api_store_free(store);
+    api = NULL;
+    store = NULL;
+    additions = 0;
     for (size_t i = 0; i < 3; i++) {
         snprintf(path, sizeof(path), "%s/runs.db%s", folder, endings[i]);
         unlink(path);
@@ -93,7 +108,6 @@ static void open_store(void)
     snprintf(folder, sizeof(folder), "/tmp/howmany-fuzz-XXXXXX");
     if (!mkdtemp(folder))
         abort();
-    atexit(remove_store);
     snprintf(path, sizeof(path), "%s/runs.db", folder);
     if (api_store_new(path, 2, &store, NULL))
         return; /* The build has no SQLite, so there is no store. */
@@ -112,11 +126,31 @@ static void open_store(void)
         abort();
 }
 
-static void handle(struct api *api, const struct parsed *p)
+static void open_api(void)
+{
+    struct hm_err err = {0};
+
+    if (!catalog && hm_catalog_new(&catalog, &err))
+        abort();
+    if (!folder[0])
+        atexit(remove_api);
+    open_store();
+    api = api_new(&(struct api_settings){.catalog = catalog,
+                                         .store = store,
+                                         /* Host name that the requests of the corpus use. */
+                                         .hosts = "a",
+                                         .cache_bytes = 1 << 16},
+                  &err);
+    if (!api)
+        abort();
+}
+
+static void handle(const struct parsed *p)
 {
     static char path[HTTP_TARGET_MAX + 1];
     const char *query = strchr(p->head.target, '?');
     size_t length = query ? (size_t)(query - p->head.target) : strlen(p->head.target);
+    struct hm_budget budget = {.seconds = 5, .bytes = 256 << 20, .checks = CHECKS_MAX};
     struct http_response out = {0};
     struct http_request r = {.method = p->head.method,
                              .path = path,
@@ -133,11 +167,18 @@ static void handle(struct api *api, const struct parsed *p)
 
     if (!http_guard_decode(p->head.target, length, false, path, sizeof(path)))
         abort(); /* The guard has accepted the target, so parsing it cannot fail. */
+    hm__budget_enter(&budget);
     if (api_quick(api, &r, &out) != HTTP_ANSWERED)
         api_work(api, &r, &out);
-    bool wrong = out.status < 200 || (out.status > 499 && !(out.status == 501 && !store));
-    if (wrong || !out.type || (!out.body && out.status != 304))
+    hm__budget_leave(&budget);
+    bool allowed = out.status < 500 || (out.status == 501 && !store) ||
+                   (out.status == 503 && budget.cause != HM_BUDGET_LEFT);
+    additions += out.status == 201;
+    if (out.status < 200 || !allowed || !out.type || (!out.body && out.status != 304)) {
+        fprintf(stderr, "status %u: %.*s\n", out.status, (int)out.length,
+                out.body ? (const char *)out.body : "");
         abort();
+    }
     api_done(api, &r, &out, 0);
     if (out.release)
         out.release(out.owner);
@@ -145,29 +186,18 @@ static void handle(struct api *api, const struct parsed *p)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static struct hm_catalog *catalog;
-    static struct api *api;
     struct parsed p = {.text = NULL};
     struct http_framing framing;
-    struct hm_err err = {0};
 
-    if (!api) {
-        open_store();
-        if (hm_catalog_new(&catalog, &err) ||
-            !(api = api_new(&(struct api_settings){.catalog = catalog,
-                                                   .store = store,
-                                                   /* Host name that the requests of the corpus
-                                                    * use. */
-                                                   .hosts = "a",
-                                                   .cache_bytes = 1 << 16},
-                            &err)))
-            abort();
-    }
+    if (additions >= ADDITIONS_MAX)
+        remove_api();
+    if (!api)
+        open_api();
     if (size > 65536 || !(p.text = calloc(size + 2, 1)))
         return 0;
     parse(&p, data, size);
     if (http_guard_check(&p.head, 65536, &framing).status == 0)
-        handle(api, &p);
+        handle(&p);
     free(p.text);
     return 0;
 }
