@@ -240,8 +240,16 @@ int hm__store_drop_indexes(struct hm_store *store, bool keys, struct hm_err *err
 
 int hm__store_create_indexes(struct hm_store *store, bool keys, struct hm_err *err)
 {
-    return run_texts(store, (const char *const[]){CREATE_INDEXES, keys ? CREATE_KEYS : NULL}, 2,
-                     err);
+    const char *const texts[] = {CREATE_INDEXES, keys ? CREATE_KEYS : NULL};
+    const struct hm_sql *sql = store->sql;
+    int rc = sql->begin_sorting ? hm__store_exec(store, sql->begin_sorting, err) : 0;
+
+    if (rc == 0)
+        rc = run_texts(store, texts, 2, err);
+    /* If this fails, which only makes later requests slower, the error is ignored. */
+    if (sql->end_sorting)
+        sql->exec(store->connection, sql->end_sorting, NULL);
+    return rc;
 }
 
 static int apply_step(struct hm_store *store, const struct step *step, struct hm_err *err)

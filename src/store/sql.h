@@ -86,11 +86,9 @@ struct hm_sql {
      * the transaction, so that the database need not be able to undo the statement alone.
      */
     const char *insert;
-    /*
-     * Statement that lets other threads sort while indexes are built from many runs; NULL if the
-     * database needs none.
-     */
-    const char *sort_in_threads;
+    /* Statements before and after indexes are built from many runs; NULL if the database needs
+     * none. */
+    const char *begin_sorting, *end_sorting;
     const char *begin_write; /* Statement that begins a transaction and excludes other writers. */
     /*
      * Statement that begins a transaction in which all queries see the same snapshot of the data.

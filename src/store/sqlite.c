@@ -37,6 +37,9 @@ enum {
     OPEN_FLAGS = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
 };
 
+/* Statement that gives a connection 64 MiB for pages in memory. */
+#define CACHE_PRAGMA "PRAGMA cache_size=-65536"
+
 struct statement {
     char *sql; /* SQL of the statement, owned; NULL if this entry of the cache is empty. */
     sqlite3_stmt *compiled;
@@ -578,10 +581,11 @@ static int configure_file(struct sqlite *c, const char *where, struct hm_err *er
         int code = hm__sums_begin(c->db);
         rc = code ? sqlite_fail(c, code, err) : enable_wal(c, err);
     }
-    snprintf(pragmas, sizeof(pragmas),
-             "PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON; PRAGMA trusted_schema=OFF;"
-             "PRAGMA cache_size=-65536; PRAGMA wal_autocheckpoint=%d",
-             LOG_PAGES);
+    snprintf(
+        pragmas, sizeof(pragmas),
+        "PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON; PRAGMA trusted_schema=OFF;" CACHE_PRAGMA
+        "; PRAGMA wal_autocheckpoint=%d",
+        LOG_PAGES);
     if (rc == 0)
         rc = sqlite_exec(c, pragmas, err);
     if (rc == 0)
@@ -711,7 +715,12 @@ const struct hm_sql hm__sqlite = {
     .verify = "PRAGMA integrity_check(1)",
     .verify_quick = "PRAGMA quick_check(1)",
     .scan = sqlite_scan,
-    .sort_in_threads = "PRAGMA threads=2",
+    /*
+     * SQLite sorts as many entries in memory as fit into its cache, as linked lists. If these are
+     * larger than the caches of the processor, sorting takes almost twice as long.
+     */
+    .begin_sorting = "PRAGMA cache_size=-4000",
+    .end_sorting = CACHE_PRAGMA,
     .insert = "INSERT OR ROLLBACK",
     .begin_write = "BEGIN IMMEDIATE",
     .begin_read = "BEGIN",

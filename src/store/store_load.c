@@ -47,8 +47,6 @@ int hm__store_load_begin(struct hm_store_load *load, struct hm_store *store, siz
     hm__run_insert(&load->insert_many, store->sql, HM_INSERT_IDS, LOAD_AT_ONCE);
     hm__store_now(load->now);
     int rc = load->insert_one.failed || load->insert_many.failed ? hm__fail_nomem(err) : 0;
-    if (rc == 0 && store->sql->sort_in_threads)
-        rc = hm__store_exec(store, store->sql->sort_in_threads, err);
     if (rc == 0)
         rc = hm__store_exec(store, store->sql->begin_write, err);
     if (rc == 0) {

@@ -2,7 +2,9 @@
  * Counts the bytes that an import of runs writes, for each byte of the final file. An earlier
  * version changed the indexes row by row and wrote 107 GB for 5 million rows, because each commit
  * wrote a page of every index for almost every row: the ratio grew with the number of rows. Bytes
- * are counted by the kernel (wchar in /proc/self/io): the file, its log and temporary files.
+ * are counted by the kernel (wchar in /proc/self/io): the file, its log and temporary files. The log
+ * and the file have each page about once; tables whose indexes are sorted in temporary files add at
+ * most another time.
  */
 #include "store_testing.h"
 
@@ -112,12 +114,12 @@ static void imports_write_a_bounded_multiple_of_the_file(void **state)
     if (written() < 0)
         skip();
     double few = import_ratio(SMALL), many = import_ratio(LARGE);
-    assert_true(few < 2.5 && many < 2.5);
-    assert_true(many < 1.05 * few);
+    assert_true(few < 3.5 && many < 3.5);
+    assert_true(many < 1.25 * few);
     /* What an import must not do: the measure finds it. */
     few = parts_ratio(SMALL / 4);
     many = parts_ratio(SMALL);
-    assert_true(few > 2.5 && many > 1.5 * few);
+    assert_true(few > 5 && many > 1.5 * few);
 }
 
 int main(void)
