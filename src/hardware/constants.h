@@ -74,8 +74,6 @@
     X(host_tuned, 0.05, 0.005, 1, "factor on the host's time of tuned software")                   \
     X(fuse_compiled, 0.713, 0.1, 1, "share of element-wise traffic that compiled graphs keep")     \
     X(fuse_tuned, 0.532, 0.05, 1, "share of element-wise traffic that tuned software keeps")       \
-    X(reach_tuned, 1, 1, 1.4, "efficiency of products in tuned software")                          \
-    X(step_fixed, 0.422, 0, 5000, "microseconds of one step that nothing else explains")           \
     X(coll_start, 22.4, 2, 100, "microseconds to start a collective")                              \
     X(coll_hop, 0.408, 0.05, 5, "factor on the latency of a link from one worker to the next")     \
     X(coll_simple, 45.3, 0, 200, "microseconds that the protocol of large messages adds in a node")\

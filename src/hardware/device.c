@@ -100,7 +100,7 @@ static void device_set_measured(struct hm_device *d, const struct hm_calibration
     double flops = hm__rate_of(&m->flops, d->math), speed = hm__rate_of(&m->convolutions, d->math);
 
     if (flops > 0)
-        d->reach = flops / d->rate * (d->software == HM_SOFTWARE_TUNED ? d->k->reach_tuned : 1);
+        d->reach = flops / d->rate;
     if (speed > 0)
         d->conv_speed = speed;
     /* The bandwidth was measured with simple kernels, which reach the share `stream` of the peak,
@@ -140,8 +140,6 @@ bool hm__device_init(struct hm_device *d, const struct hm_node *node, enum hm_ma
                       : used == HM_MATH_FP32 || used == HM_MATH_FP64 ? k->gemm_fp32
                                                                      : 1;
     double reach = node->matrix_efficiency > 0 ? node->matrix_efficiency : 0.75;
-    if (software == HM_SOFTWARE_TUNED)
-        reach *= k->reach_tuned;
     *d = (struct hm_device){.math = used,
                             .software = software,
                             .rate = rate,

@@ -220,8 +220,7 @@ static void table_compute(struct hm_step_table *t, double b, struct hm_step_part
     }
     double update = hm__update_time(&t->device, t->job->optimizer, t->counts->parameters);
     double update_host = hm__update_host_time(&t->device, t->job->optimizer, t->tensors);
-    double fixed = t->device.k->step_fixed * 1e-6;
-    parts->device_s = sum.forward_s + sum.backward_s + update + fixed;
+    parts->device_s = sum.forward_s + sum.backward_s + update;
     parts->host_s = sum.forward_host_s + sum.backward_host_s + update_host;
     if (t->device.cpu.k) {
         /* The cores run the framework and the operations in turn, so both times add up. */
@@ -230,12 +229,11 @@ static void table_compute(struct hm_step_table *t, double b, struct hm_step_part
         sum.forward_s += sum.forward_host_s;
         sum.backward_s += sum.backward_host_s;
         update += update_host;
-        fixed = 0;
         parts->device_s = sum.forward_s + sum.backward_s + update;
         parts->host_s = 0;
     }
     bool hosted = parts->host_s > parts->device_s;
-    parts->forward_s = hosted ? sum.forward_host_s : sum.forward_s + fixed;
+    parts->forward_s = hosted ? sum.forward_host_s : sum.forward_s;
     parts->backward_s = hosted ? sum.backward_host_s : sum.backward_s;
     parts->update_s = hosted ? update_host : update;
     parts->memory_bytes = table_memory(t, b, sum.kept_bytes);
