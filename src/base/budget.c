@@ -11,7 +11,7 @@ static _Thread_local struct hm_budget *current;
  * The coarse clock is read without a system call and advances every few milliseconds, which is
  * precise enough for limits.
  */
-static double budget_now(void)
+double hm__budget_now(void)
 {
     struct timespec now;
 
@@ -21,7 +21,7 @@ static double budget_now(void)
 
 void hm__budget_enter(struct hm_budget *b)
 {
-    double now = budget_now();
+    double now = hm__budget_now();
 
     b->outer = current;
     b->used = 0;
@@ -56,7 +56,7 @@ static bool budget_is_over(struct hm_budget *b, const char *field)
         return budget_spend(HM_BUDGET_CANCELLED, field);
     if (b->seconds <= 0 && !b->cancelled)
         return false;
-    double now = budget_now();
+    double now = hm__budget_now();
     if (b->seconds > 0 && now >= b->end_s)
         return budget_spend(HM_BUDGET_TIME, field);
     if (!b->cancelled || now < b->ask_s)
@@ -71,8 +71,9 @@ bool hm__budget_spent(const char *field)
 
     if (!b)
         return false;
-    b->last = field;
-    return b->cause != HM_BUDGET_LEFT || budget_is_over(b, field);
+    if (field)
+        b->last = field;
+    return b->cause != HM_BUDGET_LEFT || budget_is_over(b, b->last);
 }
 
 static int budget_fail(const struct hm_budget *b, struct hm_err *err)

@@ -91,7 +91,7 @@ void hm__budget_leave(struct hm_budget *budget);
 /*
  * Returns whether the budget of this thread is spent. `field` names the input field on which the
  * length of the caller's loop depends; the error names the field of the first check that finds the
- * budget spent.
+ * budget spent. NULL means the field that was named last.
  */
 bool hm__budget_spent(const char *field);
 /* Same as hm__budget_spent, but returns 0 or an error code. */
@@ -109,6 +109,8 @@ void hm__budget_about(const char *field);
  */
 int hm__budget_result(int rc, struct hm_err *err);
 
+/* Returns the time in seconds on the clock of budgets, which is never set back. */
+double hm__budget_now(void);
 /* Returns the budget that is in force for this thread; NULL if there is none. */
 struct hm_budget *hm__budget_current(void);
 /* Counts steps that an engine has made, for tests of the estimates. */

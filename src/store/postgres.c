@@ -10,8 +10,14 @@
  *
  * Clients must not wait forever for a server that hangs: connecting takes at most CONNECT_S
  * seconds, and a statement fails when no byte arrives for SILENT_S seconds (SILENT_SCHEMA_S while
- * the schema is changed, because building an index over millions of runs takes minutes). The
- * connection cannot be used after such a failure.
+ * the schema or all runs are changed, because building an index over millions of runs takes
+ * minutes). The connection is then closed, so that the server ends its transaction and releases its
+ * locks, and cannot be used again.
+ *
+ * The budget of a request (budget.h) limits its statements too: a transaction tells the server how
+ * much time is left, so that the server ends a statement itself and the connection stays usable. If
+ * the server does not do so within GRACE_S, the connection is closed. Statements that end a
+ * transaction do not depend on the budget.
  */
 #include <endian.h>
 #include <math.h>
@@ -20,6 +26,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "budget.h"
 #include "err.h"
 #include "libpq.h"
 #include "memory.h"
@@ -30,16 +37,20 @@
 enum { TYPE_BOOL = 16, TYPE_INT8 = 20, TYPE_INT4 = 23, TYPE_TEXT = 25, TYPE_FLOAT8 = 701 };
 
 #define CONNECT_S "5"
-enum { SILENT_S = 10, SILENT_SCHEMA_S = 600 };
+enum {
+    SILENT_S = 10,
+    SILENT_SCHEMA_S = 600,
+    SLICE_MS = 50 /* Longest time between two checks of the budget, in milliseconds. */
+};
+/* Time in seconds that the server has to end a statement after the budget is spent. */
+static const double GRACE_S = 0.1;
 
 struct postgres {
     struct hm_libpq pq;
     PGconn *link;
-    /*
-     * True if the server did not reply in time. Such a connection is not used again, because a late
-     * reply may still arrive.
-     */
-    bool hung;
+    bool hung;      /* True if the server did not reply in time; the connection is then closed. */
+    bool ending;    /* True while a statement ends a transaction: the budget does not limit it. */
+    double spent_s; /* Time at which the budget was first found to be spent; 0 if it was not. */
     /*
      * Password in the address of the store, which must not appear in messages, owned; NULL if there
      * is none.
@@ -77,6 +88,8 @@ static int postgres_fail(struct postgres *c, const PGresult *result, struct hm_e
     char text[300];
     const char *message = result ? c->pq.PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY) : NULL;
 
+    if (!c->ending && hm__budget_spent("runs"))
+        return hm__budget_check("runs", err);
     if (c->hung || c->pq.PQstatus(c->link) == CONNECTION_BAD) {
         hm__fail(err, HM_E_IO, "the connection to PostgreSQL is broken");
         hm__err_hint(err, "it is unknown whether the last change was stored; open the store again");
@@ -190,21 +203,47 @@ static int deliver_row(const struct postgres *c, const PGresult *result, hm_sql_
     return row ? row(context, cells, (size_t)count, err) : 0;
 }
 
+/* Closes a connection whose server does not reply in time; the server then ends its transaction. */
+static void give_up(struct postgres *c)
+{
+    c->hung = true;
+    c->pq.PQfinish(c->link);
+    c->link = NULL;
+}
+
+/* Closes the connection if the budget has been spent for longer than the server may need. */
+static bool is_too_late(struct postgres *c)
+{
+    if (c->ending || !hm__budget_spent("runs"))
+        return false;
+    if (c->spent_s == 0)
+        c->spent_s = hm__budget_now();
+    if (hm__budget_now() < c->spent_s + GRACE_S)
+        return false;
+    give_up(c);
+    return true;
+}
+
 /* Waits until the next result can be fetched without blocking. */
 static int wait_result(struct postgres *c, int silent_s, struct hm_err *err)
 {
     int unsent = c->pq.PQflush(c->link);
+    double silent_since = hm__budget_now();
 
     while (!c->hung && c->pq.PQstatus(c->link) != CONNECTION_BAD &&
            (unsent > 0 || c->pq.PQisBusy(c->link))) {
         struct pollfd socket = {.fd = c->pq.PQsocket(c->link),
                                 .events = (short)(unsent > 0 ? POLLIN | POLLOUT : POLLIN)};
-        int ready = poll(&socket, 1, silent_s * 1000);
-        if (ready == 0)
-            c->hung = true;
+        int ready = poll(&socket, 1, SLICE_MS);
+        if (ready > 0)
+            silent_since = hm__budget_now();
         if (ready > 0 && !c->pq.PQconsumeInput(c->link))
             return postgres_fail(c, NULL, err);
-        unsent = c->pq.PQflush(c->link);
+        if (is_too_late(c))
+            return hm__budget_check("runs", err);
+        if (ready == 0 && hm__budget_now() > silent_since + silent_s)
+            give_up(c);
+        unsent = c->link ? c->pq.PQflush(c->link) : 0;
     }
     if (!c->hung)
         return 0;
@@ -250,6 +289,10 @@ static int fetch_rows(struct postgres *c, hm_sql_row *row, void *context, int64_
             rc = rc ? rc : postgres_fail(c, result, err);
         }
         c->pq.PQclear(result);
+        if (rc == 0)
+            rc = hm__budget_check("runs", err);
+        if (rc && is_too_late(c))
+            return rc;
     }
     if (rc == 0 && c->pq.PQstatus(c->link) == CONNECTION_BAD)
         rc = postgres_fail(c, NULL, err);
@@ -264,6 +307,7 @@ static int postgres_query(void *connection, const char *sql, const struct hm_sql
     struct bound b;
     int rc = bind_postgres_parameters(&b, parameters, count) ? hm__fail_nomem(err) : 0;
 
+    c->spent_s = 0;
     if (rc == 0 && (c->hung ||
                     !c->pq.PQsendQueryParams(c->link, sql, (int)count, b.types, b.values, b.lengths,
                                              b.formats, 1) ||
@@ -275,13 +319,23 @@ static int postgres_query(void *connection, const char *sql, const struct hm_sql
     return rc;
 }
 
-static int postgres_exec(void *connection, const char *sql, struct hm_err *err)
+/* Returns how long the server may be silent while it runs statements that return no rows. */
+static int silent_limit(const char *sql)
 {
-    struct postgres *c = connection;
-    int silent_s = strstr(sql, "CREATE ") || strstr(sql, "ALTER ") ? SILENT_SCHEMA_S : SILENT_S;
-    PGresult *result;
-    int rc = 0;
+    static const char *const slow[] = {"CREATE ", "ALTER ", "DROP ", "UPDATE runs SET waiting"};
 
+    for (size_t i = 0; i < sizeof(slow) / sizeof(slow[0]); i++)
+        if (strstr(sql, slow[i]))
+            return SILENT_SCHEMA_S;
+    return SILENT_S;
+}
+
+static int exec_text(struct postgres *c, const char *sql, struct hm_err *err)
+{
+    int silent_s = silent_limit(sql), rc = 0;
+    PGresult *result;
+
+    c->spent_s = 0;
     if (c->hung || !c->pq.PQsendQuery(c->link, sql))
         return postgres_fail(c, NULL, err);
     while ((result = next_result(c, silent_s, &rc, err))) {
@@ -293,6 +347,56 @@ static int postgres_exec(void *connection, const char *sql, struct hm_err *err)
     if (rc == 0 && c->pq.PQstatus(c->link) == CONNECTION_BAD)
         rc = postgres_fail(c, NULL, err);
     return rc;
+}
+
+static int end_transaction(struct postgres *c, const char *sql, struct hm_err *err)
+{
+    c->ending = true;
+    int rc = exec_text(c, sql, err);
+    c->ending = false;
+    return rc;
+}
+
+/*
+ * Begins a transaction and tells the server how much of the budget's time is left. If beginning
+ * fails, for example because a lock was not granted, the transaction is ended, so that the
+ * connection can be used again.
+ */
+static int begin_transaction(struct postgres *c, const char *sql, struct hm_err *err)
+{
+    const struct hm_budget *budget = hm__budget_current();
+    double left_s = budget && budget->seconds > 0 ? budget->end_s - hm__budget_now() : 0;
+    size_t first = strcspn(sql, ";");
+    struct hm_text text = {0};
+
+    hm__text_add_n(&text, sql, first);
+    if (left_s > 0)
+        hm__text_addf(&text, "; SET LOCAL statement_timeout = %d",
+                      (int)fmin(left_s * 1e3 + 1, 1e9));
+    hm__text_add(&text, sql + first);
+    int rc = text.failed ? hm__fail_nomem(err) : exec_text(c, text.data, err);
+    if (rc && !text.failed && !c->hung)
+        end_transaction(c, "ROLLBACK", NULL);
+    hm__text_release(&text);
+    return rc;
+}
+
+static int postgres_exec(void *connection, const char *sql, struct hm_err *err)
+{
+    struct postgres *c = connection;
+
+    if (strncmp(sql, "BEGIN", 5) == 0)
+        return begin_transaction(c, sql, err);
+    if (strcmp(sql, "COMMIT") == 0 || strcmp(sql, "ROLLBACK") == 0)
+        return end_transaction(c, sql, err);
+    return exec_text(c, sql, err);
+}
+
+static bool is_usable(void *connection)
+{
+    struct postgres *c = connection;
+
+    return !c->hung && c->pq.PQstatus(c->link) == CONNECTION_OK;
 }
 
 /* ---- opening -------------------------------------------------------------------------------- */
@@ -385,7 +489,11 @@ static int connect_to(struct postgres *c, const char *where, struct hm_err *err)
     return postgres_exec(c,
                          "SET client_encoding TO 'UTF8';"
                          "SELECT set_config('synchronous_commit', 'on', false) "
-                         "WHERE current_setting('synchronous_commit') = 'off'",
+                         "WHERE current_setting('synchronous_commit') = 'off';"
+                         /* A server of version 14 or later notices during a statement that its
+                          * client is gone. */
+                         "SELECT set_config(name, '1s', false) FROM pg_settings "
+                         "WHERE name = 'client_connection_check_interval'",
                          err);
 }
 
@@ -436,6 +544,7 @@ static int open_link(const char *where, void **ret_connection, char **ret_label,
 const struct hm_sql hm__postgres = {
     .open = open_link,
     .close = close_link,
+    .usable = is_usable,
     .exec = postgres_exec,
     .query = postgres_query,
     /* The advisory lock has two keys: "hown" in ASCII, and a hash of the schema's name. */

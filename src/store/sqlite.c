@@ -177,8 +177,9 @@ static bool is_write_protected(const char *where)
 
     if (slash)
         hm__text_add_n(&folder, where, (size_t)(slash - where) + 1);
-    bool writable = access(where, W_OK) == 0 && !folder.failed &&
-                    access(folder.data ? folder.data : ".", W_OK) == 0;
+    /* If there is no memory for the name of the folder, the error of opening the file is kept. */
+    bool writable = folder.failed || (access(where, W_OK) == 0 &&
+                                      access(folder.data ? folder.data : ".", W_OK) == 0);
     hm__text_release(&folder);
     return !writable && access(where, R_OK) == 0;
 }
@@ -526,8 +527,10 @@ static int open_immutable(struct sqlite *c, const char *where, const char *param
     for (const char *at = where; *at; at++)
         hm__text_addf(&name, strchr("%?#", *at) ? "%%%02x" : "%c", (unsigned char)*at);
     hm__text_addf(&name, "?immutable=1%s", parameter);
-    if (name.failed)
+    if (name.failed) {
+        hm__text_release(&name);
         return hm__fail_nomem(err);
+    }
     sqlite3_close(c->db);
     c->db = NULL;
     int code =
@@ -536,6 +539,7 @@ static int open_immutable(struct sqlite *c, const char *where, const char *param
     c->read_only = true;
     if (code)
         return sqlite_fail(c, code, err);
+    watch_budget(c, true);
     return sqlite_exec(c, "SELECT count(*) FROM sqlite_master; PRAGMA trusted_schema=OFF", err);
 }
 

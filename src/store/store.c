@@ -119,6 +119,11 @@ int hm__store_find_key(struct hm_store *store, const char *key, int64_t *ret_id,
                             err);
 }
 
+bool hm__store_is_usable(const struct hm_store *store)
+{
+    return !store->sql->usable || store->sql->usable(store->connection);
+}
+
 int hm__store_end(struct hm_store *store, int rc, struct hm_err *err)
 {
     if (rc == 0)

@@ -125,6 +125,9 @@ int hm__store_exec(struct hm_store *store, const char *sql, struct hm_err *err);
 int hm__store_query(struct hm_store *store, const char *sql, const struct hm_sql_value *parameters,
                     size_t count, hm_sql_row *row, void *context, int64_t *ret_changed,
                     struct hm_err *err);
+/* Returns whether the connection can still be used. */
+bool hm__store_is_usable(const struct hm_store *store);
+
 /*
  * Runs a query that returns at most one row, and stores the number from this row in *ret_number;
  * without a row, *ret_number is unchanged.

@@ -62,6 +62,16 @@ static void mark_unhealthy(struct api_store *s)
     pthread_mutex_unlock(&s->lock);
 }
 
+/* Returns the time after a number of seconds, on the clock of the conditions. */
+static struct timespec time_after(time_t seconds)
+{
+    struct timespec time;
+
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    time.tv_sec += seconds;
+    return time;
+}
+
 /*
  * Sets the error for requests that need the store while it is unhealthy. Such a request fails
  * immediately, so that it does not block a thread.
@@ -78,15 +88,13 @@ static int pool_open(void *context, const char *where, struct hm_store **ret_sto
 {
     struct api_store *s = context;
     struct hm_store *store = NULL;
-    struct timespec until;
     int rc = 0;
 
     /* The address `where` is ignored, because an HTTP request cannot choose the store. */
     (void)where;
     if (!atomic_load(&s->healthy))
         return fail_unhealthy(err);
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += POOL_WAIT_S;
+    const struct timespec until = time_after(POOL_WAIT_S);
     pthread_mutex_lock(&s->lock);
     while (s->in_use == s->most && rc == 0)
         rc = pthread_cond_timedwait(&s->returned, &s->lock, &until);
@@ -115,20 +123,30 @@ static int pool_open(void *context, const char *where, struct hm_store **ret_sto
     return 0;
 }
 
+/*
+ * Takes a connection back. If it failed, the idle ones would fail too, for example because the
+ * database was restarted, so they are closed with it.
+ */
 static void pool_close(void *context, struct hm_store *store, bool failed)
 {
     struct api_store *s = context;
+    struct hm_store *closed[POOL_MAX + 1];
+    size_t count = 0;
 
-    if (failed) {
-        hm_store_close(store);
+    if (failed)
         mark_unhealthy(s);
-    }
     pthread_mutex_lock(&s->lock);
-    if (!failed)
+    if (failed || !hm__store_is_usable(store))
+        closed[count++] = store;
+    else
         s->idle[s->idle_count++] = store;
+    while (failed && s->idle_count > 0)
+        closed[count++] = s->idle[--s->idle_count];
     s->in_use--;
     pthread_cond_signal(&s->returned);
     pthread_mutex_unlock(&s->lock);
+    for (size_t i = 0; i < count; i++)
+        hm_store_close(closed[i]);
 }
 
 /* ---- writing --------------------------------------------------------------------------------- */
@@ -204,10 +222,8 @@ static void commit_queue(struct api_store *s, struct queued_batch *first, size_t
  * even if there are no requests. */
 static void check_health(struct api_store *s)
 {
-    struct timespec until;
+    const struct timespec until = time_after(1);
 
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec++;
     if (pthread_cond_timedwait(&s->wake, &s->lock, &until) == 0)
         return;
     pthread_mutex_unlock(&s->lock);
@@ -291,6 +307,16 @@ struct group_transaction {
     bool failed; /* True if a request could not add its runs. */
 };
 
+/* A request of a group only adds runs; it must not wait for another connection meanwhile. */
+static int group_open(void *context, const char *where, struct hm_store **ret_store,
+                      struct hm_err *err)
+{
+    (void)context;
+    (void)where;
+    (void)ret_store;
+    return hm__fail(err, HM_E_UNSUPPORTED, "a request that adds runs cannot read the store");
+}
+
 static int group_add(void *context, const char *where, struct hm_store_batch *batch,
                      struct hm_err *err)
 {
@@ -306,8 +332,7 @@ static int group_add(void *context, const char *where, struct hm_store_batch *ba
 static bool commit_group(struct api_store *s, const struct api_store_group *group)
 {
     struct group_transaction t = {.failed = false};
-    const struct hm_store_access access = {
-        .data = &t, .open = pool_open, .close = pool_close, .add = group_add};
+    const struct hm_store_access access = {.data = &t, .open = group_open, .add = group_add};
 
     if (!s->own || hm__store_group_begin(&t.group, s->own, NULL))
         return false;
@@ -375,8 +400,12 @@ int api_store_new(const char *where, size_t most, struct api_store **ret_store, 
     atomic_store(&s->healthy, true);
     pthread_mutex_init(&s->lock, NULL);
     pthread_mutex_init(&s->writing, NULL);
-    pthread_cond_init(&s->returned, NULL);
-    pthread_cond_init(&s->wake, NULL);
+    pthread_condattr_t steady; /* A clock that is set must not change how long threads wait. */
+    pthread_condattr_init(&steady);
+    pthread_condattr_setclock(&steady, CLOCK_MONOTONIC);
+    pthread_cond_init(&s->returned, &steady);
+    pthread_cond_init(&s->wake, &steady);
+    pthread_condattr_destroy(&steady);
     int rc = (s->where = strdup(where)) ? 0 : hm__fail_nomem(err);
     hm__sqlite_configure();
     if (rc == 0)

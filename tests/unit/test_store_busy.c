@@ -1,0 +1,129 @@
+/*
+ * Tests a store whose database is busy: another program holds a lock. A request must end when its
+ * budget is spent, the connection must be usable afterwards or release its locks, and a transaction
+ * that could not begin must not stay open. The tests need a PostgreSQL server.
+ */
+#include "store_testing.h"
+
+#include "budget.h"
+#include "store.h"
+
+/* A second connection to the database of a store. */
+struct other {
+    void *connection;
+    char *label;
+};
+
+static void other_open(struct other *o, const char *where)
+{
+    assert_done(store_sql()->open(where, &o->connection, &o->label, err));
+}
+
+static void other_run(struct other *o, const char *sql)
+{
+    assert_done(store_sql()->exec(o->connection, sql, err));
+}
+
+static void other_close(struct other *o)
+{
+    store_sql()->close(o->connection);
+    hm_text_free(o->label);
+}
+
+/* The result is wanted until the time in `data`. */
+static bool is_cancelled(void *data)
+{
+    return hm__budget_now() > *(const double *)data;
+}
+
+/* A listing waits for a lock on the table; the server ends it when the budget's time is over. */
+static void waiting_ends_with_the_budget(void **state)
+{
+    char where[1024];
+    struct other other;
+    struct hm_stored run = some_run(4, 2);
+    struct hm_budget budget = {.seconds = 0.3};
+    struct hm_store_page *page = NULL;
+
+    (void)state;
+    snprintf(where, sizeof(where), "%s", fresh_where());
+    struct hm_store *store = open_store(where);
+    assert_done(hm_store_add(store, &run, 1, NULL, NULL, err));
+    other_open(&other, where);
+    other_run(&other, "BEGIN");
+    other_run(&other, "LOCK TABLE runs IN ACCESS EXCLUSIVE MODE");
+    hm__budget_enter(&budget);
+    int rc = hm_store_list(store, NULL, &page, NULL);
+    hm__budget_leave(&budget);
+    assert_int_equal(rc, HM_E_BUDGET);
+    assert_int_equal(budget.cause, HM_BUDGET_TIME);
+    assert_true(hm__store_is_usable(store));
+    other_run(&other, "ROLLBACK");
+    assert_int_equal(count_where(store, NULL), 1);
+    other_close(&other);
+    hm_store_close(store);
+}
+
+/*
+ * The result of a request that waits for the lock of writers is no longer wanted. Its connection
+ * must not get the lock later and keep it: another writer can add runs while it is still open.
+ */
+static void abandoned_writers_release_their_lock(void **state)
+{
+    char where[1024];
+    struct other other;
+    struct hm_stored run = some_run(4, 2);
+    double until = 0;
+    struct hm_budget budget = {.cancelled = is_cancelled, .data = &until};
+
+    (void)state;
+    snprintf(where, sizeof(where), "%s", fresh_where());
+    struct hm_store *store = open_store(where), *second = open_store(where);
+    other_open(&other, where);
+    other_run(&other, store_sql()->begin_write);
+    until = hm__budget_now() + 0.2;
+    hm__budget_enter(&budget);
+    assert_true(hm_store_add(store, &run, 1, NULL, NULL, NULL) != 0);
+    hm__budget_leave(&budget);
+    assert_false(hm__store_is_usable(store));
+    other_run(&other, "COMMIT");
+    assert_done(hm_store_add(second, &run, 1, NULL, NULL, err));
+    assert_int_equal(count_where(second, NULL), 1);
+    assert_true(hm_store_add(store, &run, 1, NULL, NULL, NULL) != 0);
+    other_close(&other);
+    hm_store_close(second);
+    hm_store_close(store);
+}
+
+/* If the lock of writers is not granted, the transaction must end, so that the connection can add
+ * runs later. */
+static void a_transaction_that_cannot_begin_ends(void **state)
+{
+    char where[1024], impatient[1100];
+    struct other other;
+    struct hm_stored run = some_run(4, 2);
+
+    (void)state;
+    snprintf(where, sizeof(where), "%s", fresh_where());
+    snprintf(impatient, sizeof(impatient), "%s%%20-clock_timeout%%3D200", where);
+    struct hm_store *store = open_store(impatient);
+    other_open(&other, where);
+    other_run(&other, store_sql()->begin_write);
+    assert_refused(hm_store_add(store, &run, 1, NULL, NULL, err), HM_E_IO, "lock timeout");
+    other_run(&other, "COMMIT");
+    assert_done(hm_store_add(store, &run, 1, NULL, NULL, err));
+    assert_int_equal(count_where(store, NULL), 1);
+    other_close(&other);
+    hm_store_close(store);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(waiting_ends_with_the_budget),
+        cmocka_unit_test(abandoned_writers_release_their_lock),
+        cmocka_unit_test(a_transaction_that_cannot_begin_ends),
+    };
+    return cmocka_run_group_tests_name(store_server() ? "PostgreSQL" : "SQLite", tests, make_folder,
+                                       remove_folder);
+}
