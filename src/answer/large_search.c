@@ -9,6 +9,8 @@
 
 #include <math.h>
 
+#include "budget.h"
+
 /* Context parallelism is tried for sequences with at least this many tokens. */
 static const double LONG_SEQUENCE = 32768;
 enum { OPTIONS_MAX = 64 };
@@ -241,7 +243,7 @@ static void try_pipelines(struct search *s, struct hm_large_tops *tops, struct h
     if (rest < 1 || rest != floor(rest))
         return;
     struct options stages = divisor_options(g->pipeline, rest, layers);
-    for (size_t i = 0; i < stages.count; i++) {
+    for (size_t i = 0; i < stages.count && !hm__budget_spent("job"); i++) {
         double p = l->pipeline = stages.values[i];
         l->data = rest / p;
         if (p == 1 && g->interleave > 1)
@@ -274,7 +276,7 @@ static void try_micro_batches(struct search *s, struct hm_layout *l)
     for (size_t i = 0; i < sizes.count; i++) {
         l->micro_batch = sizes.values[i];
         s->timed = false;
-        for (size_t k = 0; k < s->count; k++)
+        for (size_t k = 0; k < s->count && !hm__budget_spent("job"); k++)
             try_pipelines(s, &s->tops[k], l);
     }
 }

@@ -24,6 +24,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "budget.h"
 #include "converge.h"
 #include "err.h"
 #include "howmany_fit.h"
@@ -211,7 +212,7 @@ static double work_residual(const struct size_work *w, double power, bool uses_s
     double yy = 0, xy = 0, xx = 0;
     bool any = false;
 
-    for (size_t c = 0; c < w->count; c++) {
+    for (size_t c = 0; c < w->count && !hm__budget_spent("traces"); c++) {
         struct hm_lsq lsq;
         size_t before = 0;
         while (before < c && w->curves[before].m != w->curves[c].m)
@@ -314,7 +315,7 @@ static double model_error(const struct size_work *w, const struct size_model *mo
 {
     double squares = 0, curves = 0;
 
-    for (size_t c = 0; c < w->count; c++) {
+    for (size_t c = 0; c < w->count && !hm__budget_spent("traces"); c++) {
         const struct size_curve *known = &w->curves[c];
         double next = known->rows == rows ? work_next_rows(w, known->m, rows) : 0;
         for (size_t d = 0; next > 0 && d < w->count; d++) {

@@ -56,7 +56,7 @@ static double stale_hold_out(struct stale_work *w, const double *values, size_t 
 {
     double squares = 0;
 
-    for (size_t k = 0; k < count; k++) {
+    for (size_t k = 0; k < count && !hm__budget_spent("traces"); k++) {
         double theta[STALE_COUNT];
         w->held = values[k];
         hm__stale_fit(w, theta);

@@ -199,7 +199,8 @@ static size_t stale_linearise(const struct stale_work *w, const double *theta,
 double hm__stale_minimise(const struct stale_work *w, double *theta)
 {
     double a[HM_TERMS_MAX][HM_TERMS_MAX], b[HM_TERMS_MAX], move[HM_TERMS_MAX];
-    double now = stale_loss(w, theta), damping = 1e-3;
+    /* If the budget is spent, the result is not used, and the loop below ends at once. */
+    double now = hm__budget_spent("traces") ? 0 : stale_loss(w, theta), damping = 1e-3;
     size_t used[STALE_COUNT];
 
     for (int s = 0; s < STALE_STEPS; s++) {

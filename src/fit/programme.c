@@ -521,9 +521,9 @@ int hm__programme_solve(const struct hm_programme *p, double *shares, double *re
     double scale = fmax(fabs(value), 1), t = bounds / scale;
     /*
      * The gap is relative to the value of the criterion, except for criterion D, which is a
-     * logarithm.
+     * logarithm. Values near the smallest numbers never reach it: then the largest t ends the loop.
      */
-    for (bool last = false; !last; t *= GROWTH) {
+    for (bool last = false; !last && isfinite(t); t *= GROWTH) {
         for (int i = 0; i < NEWTON_MAX; i++)
             if (programme_newton(&w, shares, t) < 1e-6 || hm__budget_spent("n"))
                 break;

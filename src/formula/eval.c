@@ -8,6 +8,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "budget.h"
 #include "err.h"
 #include "formula.h"
 #include "memory.h"
@@ -128,13 +129,15 @@ static int formula_eval(const struct hm_formula *f, const double *symbols,
         for (size_t i = 0; i < widest; i++)
             node_row(space, (int)k)[i] = value;
     }
-    for (size_t start = 0; start < count; start += BLOCK) {
+    int rc = 0;
+    for (size_t start = 0; start < count && (rc = hm__budget_check(NULL, err)) == 0;
+         start += BLOCK) {
         size_t length = count - start < widest ? count - start : widest;
         run_block(f, scaled, space, columns, start, length);
         memcpy(values + start, node_row(space, f->result), length * sizeof(*values));
     }
     hm__free(space);
-    return 0;
+    return rc;
 }
 
 int hm__formula_eval(const struct hm_formula *f, const double *symbols,

@@ -9,6 +9,7 @@
 
 #include "budget.h"
 #include "converge.h"
+#include "text.h"
 
 /* A job whose splits take more than 0.25 s but not so long that a request with this limit is
  * refused at once. */
@@ -48,6 +49,75 @@ static void time_is_limited(void **state)
     (void)state;
     ends_with(with_document("plan", "job", graph_job), &context, HM_E_BUDGET, "trials",
               "time limit of 0.25 s");
+}
+
+/* Appends the rows of traces on 60 numbers of workers; `column` has `values` different values. */
+static void add_traces(struct hm_text *text, const char *column, int values)
+{
+    hm__text_addf(text, "algorithm,m,%s,best,iteration,loss\n", column);
+    for (int m = 1; m <= 60; m++)
+        for (int v = 1; v <= values; v++)
+            for (int i = 1; i <= 4; i *= 2)
+                hm__text_addf(text, "gd,%d,%d,0.01,%d,%g\n", m, 100 * v, i,
+                              1. / i + 0.01 * m + 0.001 * v);
+}
+
+/*
+ * Small requests that take minutes end at their limit: layouts of a transformer with many divisors,
+ * traces on several numbers of rows, traces with many values of the staleness, designs of tiny
+ * times, and a file of empty lines.
+ */
+static void long_loops_end_in_time(void **state)
+{
+    const struct hm_context context = {.files = hm_local_files(), .limits = {.seconds = 0.25}};
+    static const char *const columns[] = {"rows", "staleness"};
+    static const char layouts[] =
+        "network: {kind: transformer, layers: 10000, hidden: 50400, heads: 5040, kv_heads: 5040, "
+        "vocabulary: 1000, experts: 65536, experts_per_token: 1, expert_ffn: 64}\n"
+        "sequence: 16777216\nbatch: 1125899906842624\ntokens: 1e18\ntorus: 16x18x28\n"
+        "cluster: {machine: p5.48xlarge, max_nodes: 1024}\n";
+
+    (void)state;
+    ends_with(with_document("plan", "job", layouts), &context, HM_E_BUDGET, "job", "time limit");
+    for (size_t i = 0; i < 2; i++) {
+        struct hm_text text = {0};
+        add_traces(&text, columns[i], 60);
+        ends_with(with_document("converge", "traces", text.data), &context, HM_E_BUDGET, "traces",
+                  "time limit");
+        hm__text_release(&text);
+    }
+    /* Without a limit, this must end too. */
+    struct hm_reply *reply = NULL;
+    struct hm_request *request =
+        with_document("plan", "job",
+                      "compute: 1e-320 s / n\ncommunicate: 0.1 s * ln(n)\niterations: 1000000\n"
+                      "cluster: {max_nodes: 8}\n");
+    assert_int_equal(hm_request_run(request, &context, &reply, NULL), 0);
+    hm_reply_free(reply);
+    hm_request_free(request);
+}
+
+/* Lines that a reader of files skips are checked too. */
+static void skipped_lines_are_checked(void **state)
+{
+    enum { LINES = 200000 };
+    const struct hm_context context = {.files = hm_local_files()};
+    struct hm_budget budget = {.checks = 200};
+    struct hm_reply *reply = NULL;
+    char *text = malloc(LINES + 1);
+
+    (void)state;
+    assert_non_null(text);
+    memset(text, '\n', LINES);
+    text[LINES] = '\0';
+    struct hm_request *request = with_document("import", "files", text);
+    set(request, "as", "hf-log");
+    hm__budget_enter(&budget);
+    assert_int_equal(hm_request_run(request, &context, &reply, NULL), HM_E_CANCELLED);
+    hm__budget_leave(&budget);
+    assert_string_equal(budget.field, "files");
+    hm_request_free(request);
+    free(text);
 }
 
 static void memory_is_limited(void **state)
@@ -138,7 +208,19 @@ static const char long_traces_text[] = "algorithm,m,iteration,loss\n"
                                        "2,4,0.6\nsgd,2,6,0.52\nsgd,2,8,0.41\n"
                                        "sgd,2,12,0.33\nsgd,2,16,0.25\n";
 
-enum { SAMPLES = 9 };
+static const char sized_traces_text[] =
+    "algorithm,m,rows,best,iteration,loss\n"
+    "gd,1,100,0.1,1,0.9\ngd,1,100,0.1,2,0.5\ngd,1,100,0.1,4,0.3\ngd,1,100,0.1,8,0.2\n"
+    "gd,1,200,0.1,1,0.9\ngd,1,200,0.1,2,0.6\ngd,1,200,0.1,4,0.4\ngd,1,200,0.1,8,0.25\n"
+    "gd,2,100,0.1,1,0.9\ngd,2,100,0.1,2,0.5\ngd,2,100,0.1,4,0.3\ngd,2,100,0.1,8,0.2\n"
+    "gd,2,200,0.1,1,0.9\ngd,2,200,0.1,2,0.6\ngd,2,200,0.1,4,0.4\ngd,2,200,0.1,8,0.25\n";
+static const char stale_traces_text[] =
+    "algorithm,m,staleness,iteration,loss,best\n"
+    "sgd,4,0,1,0.9,0.1\nsgd,4,0,2,0.7,0.1\nsgd,4,0,4,0.5,0.1\nsgd,4,0,8,0.3,0.1\n"
+    "sgd,4,2,1,0.9,0.1\nsgd,4,2,2,0.75,0.1\nsgd,4,2,4,0.55,0.1\nsgd,4,2,8,0.35,0.1\n"
+    "sgd,4,8,1,0.9,0.1\nsgd,4,8,2,0.8,0.1\nsgd,4,8,4,0.6,0.1\nsgd,4,8,8,0.4,0.1\n";
+
+enum { SAMPLES = 12 };
 
 /* Checks and allocations are tried at growing distances: after number i, the next is i + 1 + i /
  * spacing. */
@@ -189,6 +271,16 @@ static struct hm_request *sample_request(size_t which)
     case 8:
         /* The optimal loss P* is not given, so it is searched. */
         return with_document("converge", "traces", long_traces_text);
+    case 9:
+        request = with_document("plan", "job",
+                                "network: llama-3-8b\nsequence: 8192\nbatch: 256\ntokens: 1T\n"
+                                "cluster: {machine: p5.48xlarge, max_nodes: 2}\n");
+        set(request, "n", "8");
+        return request;
+    case 10: /* Traces on two numbers of rows. */
+        return with_document("converge", "traces", sized_traces_text);
+    case 11:
+        return with_document("converge", "traces", stale_traces_text);
     default:
         return NULL;
     }
@@ -354,6 +446,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(time_is_limited),
+        cmocka_unit_test(long_loops_end_in_time),
+        cmocka_unit_test(skipped_lines_are_checked),
         cmocka_unit_test(memory_is_limited),
         cmocka_unit_test(unwanted_work_ends),
         cmocka_unit_test(fields_are_named),

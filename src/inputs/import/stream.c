@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "budget.h"
 #include "err.h"
 #include "memory.h"
 
@@ -123,12 +124,15 @@ static void drop_line(struct hm_stream *s)
     }
 }
 
+enum { LINES_CHECKED = 512 }; /* Number of lines between two checks of the budget. */
+
 bool hm__stream_line(struct hm_stream *s, struct hm_line *line)
 {
     size_t looked = 0, ready = hm__stream_peek(s, 1);
     const char *end = NULL;
 
-    if (ready == 0)
+    /* A reader may skip many lines without an allocation, which would check the budget. */
+    if (ready == 0 || (++s->lines % LINES_CHECKED == 0 && hm__budget_spent(NULL)))
         return false;
     while (!(end = memchr(s->buffer + s->at + looked, '\n', ready - looked))) {
         looked = ready;

@@ -20,6 +20,7 @@ struct hm_stream {
     /* Position of the next byte to read in the buffer, and number of bytes in the buffer. */
     size_t at, length;
     uint64_t before;    /* Number of bytes in the stream before the bytes in the buffer. */
+    uint64_t lines;     /* Number of lines that were read. */
     bool ended;         /* True if all bytes of the source have been read. */
     bool cut;           /* True if the compressed file is truncated or damaged. */
     int rc;             /* Error code if reading failed; 0 if there is no error. */
