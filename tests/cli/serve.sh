@@ -321,6 +321,9 @@ problem "a request that takes far longer than its time limit" 422 \
 start --memory-limit 1MB --quiet
 problem "a request over its memory limit" 503 \
   '.type == "urn:howmany:problem:budget" and (.detail | contains("limit of 1 MB"))' "${long[@]}" "$url/v1/design"
+start --memory-limit 100kB --quiet
+problem "a limit on a path with a name is not a missing name" 503 '.type == "urn:howmany:problem:budget"' "$url/v1/catalog/networks/vit-l-16"
+problem "a missing name is one" 404 '.type == "urn:howmany:problem:path"' "$url/v1/catalog/networks/nonesuch"
 start --buffer-limit 100kB --quiet
 { printf '{"compute": "10 s / n", "communicate": "0.1 s * n", "name": "'; head -c 300000 /dev/zero | tr '\0' a; printf '"}'; } >"$work/large.json"
 problem "a body that does not fit in the memory for all bodies" 503 '.type == "urn:howmany:problem:memory"' --data-binary @"$work/large.json" -H 'Content-Type: application/json' "$url/v1/plan"

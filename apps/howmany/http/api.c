@@ -608,8 +608,13 @@ enum http_next api_quick(void *context, const struct http_request *r, struct htt
 static void send_error(const struct api_route *route, struct http_response *out,
                        const struct hm_err *err)
 {
-    if (strchr(route->path, '{') && err->code != HM_E_NOMEM && err->code != HM_E_IO &&
-        err->code != HM_E_KEY && err->code != HM_E_UNSUPPORTED)
+    static const int others[] = {HM_E_NOMEM,  HM_E_IO,    HM_E_KEY,      HM_E_UNSUPPORTED,
+                                 HM_E_BUDGET, HM_E_LIMIT, HM_E_CANCELLED};
+    bool unknown = strchr(route->path, '{') != NULL;
+
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+        unknown = unknown && err->code != others[i];
+    if (unknown)
         api_problem(out, 404, "path", "not found", err->message, NULL, err->hint);
     else
         api_problem_err(out, err);

@@ -203,8 +203,10 @@ static bool peer_make_room(struct http_peer *p, size_t more)
         room *= 2;
     if (room == p->kept_room)
         return true;
-    char *larger = http_loop_hold(s, room - p->kept_room) ? realloc(p->kept, room) : NULL;
+    bool held = http_loop_hold(s, room - p->kept_room);
+    char *larger = held ? realloc(p->kept, room) : NULL;
     if (!larger) {
+        http_loop_unhold(s, held ? room - p->kept_room : 0);
         s->user.refused(s->user.context, p->address, HTTP_REFUSAL_MEMORY);
         http_peer_close(p);
         return false;
