@@ -19,7 +19,7 @@ double hm__values_median(double *values, size_t count)
     if (count == 0)
         return NAN;
     qsort(values, count, sizeof(*values), hm__compare_numbers);
-    return (values[(count - 1) / 2] + values[count / 2]) / 2;
+    return values[(count - 1) / 2] / 2 + values[count / 2] / 2;
 }
 
 /*
@@ -29,9 +29,10 @@ double hm__values_median(double *values, size_t count)
  */
 static size_t divide_numbers(double *values, size_t count)
 {
-    double three[3] = {values[0], values[count / 2], values[count - 1]};
+    double a = values[0], b = values[count / 2], c = values[count - 1];
     size_t low = 0, high = count - 1;
-    double middle = hm__values_median(three, 3);
+    /* The pivot must be one of the values: the mean of two large ones could be infinite. */
+    double middle = fmax(fmin(a, b), fmin(fmax(a, b), c));
 
     for (;; low++, high--) {
         while (values[low] < middle)

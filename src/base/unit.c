@@ -109,12 +109,12 @@ const char *hm__dim_example(struct hm_dim dim)
         struct hm_dim dim;
         const char *text;
     } examples[] = {
-        {{1, 0, 0, 0}, "a time such as 20 ms, 90 s or 6 h"},
+        {{1, 0, 0, 0}, "a time such as 20 ms, 90 s, 6 h or 3 days"},
         {{0, 1, 0, 0}, "a size such as 16 GiB or 4 MB"},
         {{-1, 1, 0, 0}, "a rate such as 1 Gbit/s or 125 MB/s"},
         {{0, 0, 1, 0}, "an amount of work such as 24 Mflop"},
         {{-1, 0, 1, 0}, "a speed such as 105.6 Gflop/s"},
-        {{0, 0, 0, 1}, "an amount such as $100"},
+        {{0, 0, 0, 1}, "an amount such as $100 or $5M"},
         {{-1, 0, 0, 1}, "a price such as $3.06/h"},
         {{0, 0, 0, 0}, "a number"},
     };

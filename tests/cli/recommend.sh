@@ -162,7 +162,7 @@ expect "a misspelt command gets a suggestion" 2 "did you mean recommend?" howman
 exactly "a quantity that varies must be given" 2 "howmany: $anwar: the runs differ in latency, so the question must give it
   give it, as in latency 60ms" r $anwar --batch 192
 exactly "a latency without a unit is refused" 2 "howmany: --latency: '20' has no unit
-  write a time such as 20 ms, 90 s or 6 h" r $anwar --batch 192 --latency 20
+  write a time such as 20 ms, 90 s, 6 h or 3 days" r $anwar --batch 192 --latency 20
 exactly "an unknown quantity is refused" 2 "howmany: the runs have no quantity 'latncy'
   did you mean latency?" r $anwar --batch 192 --at latncy=3
 exactly "a label instead of a number is refused" 2 "howmany: machine is a label, not a quantity

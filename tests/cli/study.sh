@@ -37,7 +37,7 @@ refused "a range that falls" "howmany: wrong.yaml:3: m: '4..1' ends before it be
 refused "no loss" "howmany: wrong.yaml:4: loss: '0' is out of range
   it must be more than 0" < <(small | sed 's/^loss.*/loss: 0/')
 refused "a budget without a unit" "howmany: wrong.yaml:5: budget: '60' has no unit
-  write a time such as 20 ms, 90 s or 6 h" < <(small | sed 's/^budget.*/budget: 60/')
+  write a time such as 20 ms, 90 s, 6 h or 3 days" < <(small | sed 's/^budget.*/budget: 60/')
 refused "missing data" "howmany: missing.svm: cannot open: No such file or directory
   a file, a folder with the files of MNIST, or a recipe: dense:1000x20, sparse:10000x1000, digits:5000
   in runs of lbfgs, wrong.yaml:2" < <(small | sed 's/digits:400/missing.svm/')

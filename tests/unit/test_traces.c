@@ -650,9 +650,9 @@ static void mistakes_of_units_are_named(void **state)
     (void)state;
     assert_error("m,iteration,elapsed (MB),loss\n1,1,2,2\n", HM_E_UNIT, 1, "elapsed_s",
                  "the unit in 'elapsed (MB)' does not fit the column",
-                 "write a time such as 20 ms, 90 s or 6 h");
+                 "write a time such as 20 ms, 90 s, 6 h or 3 days");
     assert_error("m,iteration,seconds,loss\n1,1,2 MB,2\n", HM_E_UNIT, 2, "seconds",
-                 "'2 MB' is in byte", "write a time such as 20 ms, 90 s or 6 h");
+                 "'2 MB' is in byte", "write a time such as 20 ms, 90 s, 6 h or 3 days");
     assert_error("m,iteration,seconds,loss\n1,1,2 ms,2\n1,2,2,2\n", HM_E_UNIT, 3, "seconds",
                  "'2' has no unit, but line 2 has one",
                  "give every value of a column a unit, or none");
