@@ -515,6 +515,10 @@ static void catalog_entries_are_shown(void **state)
     set(request, "name", "10gbe");
     set(request, "kind", "machines");
     run_fails(request, NULL, HM_E_NAME, "name", "there is no '10gbe' among the machines");
+    request = new_request("catalog show"); /* An accelerator can be planned on like a machine. */
+    set(request, "name", "t4");
+    set(request, "kind", "machines");
+    run_fails(request, NULL, HM_E_NAME, "name", "there is no 't4' among the machines");
     request = new_request("catalog show");
     set(request, "name", "p4d.24xlarge");
     gives(request, NULL, {"accelerators", 8, NULL});

@@ -366,8 +366,7 @@ int hm__catalog_unknown(const struct hm_catalog *catalog, enum hm_catalog_kind k
     const struct name_list list = {catalog, kind};
 
     /* If the entry exists, it was not found because there was no memory to parse its text. */
-    if (entry_find(catalog, kind, name) ||
-        (kind == HM_CATALOG_MACHINE && entry_find(catalog, HM_CATALOG_ACCELERATOR, name)))
+    if (entry_find(catalog, kind, name))
         return hm__fail_nomem(err);
     hm__fail(err, HM_E_NAME, "no %s '%.80s' in the catalog", singular[kind], name);
     const char *near = hm__suggest(name, entry_name, &list);
@@ -389,6 +388,14 @@ int hm__catalog_unknown(const struct hm_catalog *catalog, enum hm_catalog_kind k
     return HM_E_NAME;
 }
 
+int hm__catalog_unknown_machine(const struct hm_catalog *catalog, const char *name,
+                                struct hm_err *err)
+{
+    if (entry_find(catalog, HM_CATALOG_ACCELERATOR, name))
+        return hm__fail_nomem(err);
+    return hm__catalog_unknown(catalog, HM_CATALOG_MACHINE, name, err);
+}
+
 int hm_catalog_machine(const struct hm_catalog *catalog, const char *name,
                        struct hm_cluster **ret_cluster, struct hm_err *err)
 {
@@ -400,7 +407,7 @@ int hm_catalog_machine(const struct hm_catalog *catalog, const char *name,
     if (!entry)
         entry = hm__catalog_find(catalog, HM_CATALOG_ACCELERATOR, name);
     if (!entry)
-        return hm__catalog_unknown(catalog, HM_CATALOG_MACHINE, name, err);
+        return hm__catalog_unknown_machine(catalog, name, err);
     struct hm_arena *arena = hm__arena_new();
     struct hm_cluster *cluster = arena ? hm__arena_alloc(arena, 1, sizeof(*cluster)) : NULL;
     struct hm_reader reader = {.arena = arena, .catalog = catalog, .err = err};

@@ -330,9 +330,8 @@ static int read_base(struct hm_reader *reader, const struct hm_value *value,
     if (!entry)
         entry = hm__catalog_find(catalog, HM_CATALOG_ACCELERATOR, value->text);
     if (!entry)
-        return hm__reader_place(
-            reader, value,
-            hm__catalog_unknown(catalog, HM_CATALOG_MACHINE, value->text, reader->err));
+        return hm__reader_place(reader, value,
+                                hm__catalog_unknown_machine(catalog, value->text, reader->err));
     rc = hm__read_machine(reader, entry, value->text, cluster);
     /* An accelerator that is not part of a machine has no fabric: it is one node until a fabric is
      * given. */

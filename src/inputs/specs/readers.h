@@ -110,5 +110,8 @@ bool hm__catalog_has_similar(const struct hm_catalog *catalog, enum hm_catalog_k
 /* Reports that the catalog has no such entry, and suggests a similar name. */
 int hm__catalog_unknown(const struct hm_catalog *catalog, enum hm_catalog_kind kind,
                         const char *name, struct hm_err *err);
+/* Reports the same for a machine, whose name may also be that of an accelerator. */
+int hm__catalog_unknown_machine(const struct hm_catalog *catalog, const char *name,
+                                struct hm_err *err);
 
 #endif
