@@ -143,4 +143,12 @@ if [ "${HM_ZLIB:-1}" = 1 ]; then
   expect "a file that is made to fill the memory is refused" 2 "more than 200 times" howmany fit "$work/bomb.csv.gz"
 fi
 expect "an unknown action is refused" 2 "is not list, show" howmany runs lst
+# ---- names from other people
+printf 'n,seconds,machine\n1,2,\033[2J\033]0;x\007\n' >"$work/escape.csv"
+masked() {
+  howmany runs import "$work/escape.csv" --record "$work/escape.db" >/dev/null && howmany runs list --record "$work/escape.db" >"$work/escape.txt" &&
+    grep -F '?[2J?]0;x?' "$work/escape.txt" && ! grep -q "$(printf '\033')" "$work/escape.txt"
+}
+check "escape sequences in names do not reach the terminal" masked
+
 finish

@@ -61,6 +61,24 @@ static bool is_option_source(const char *source)
     return strcmp(source, "set") == 0 || strcmp(source, "on") == 0;
 }
 
+/*
+ * Replaces control characters by '?', because names in tables and stores come from other people,
+ * and escape sequences in them would control the terminal. Line ends, tabs and sequences that set
+ * colours stay.
+ */
+static void mask_controls(char *text)
+{
+    for (; *text; text++) {
+        size_t colour = *text == '\033' && text[1] == '[' ? 2 + strspn(text + 2, "0123456789;") : 0;
+        bool control =
+            ((unsigned char)*text < 32 && *text != '\n' && *text != '\t') || *text == 127;
+        if (colour > 0 && text[colour] == 'm')
+            text += colour;
+        else if (control)
+            *text = '?';
+    }
+}
+
 int cli_report(const struct hm_err *err)
 {
     bool request = strcmp(err->source, "request") == 0;
@@ -78,9 +96,11 @@ int cli_report(const struct hm_err *err)
     else if (err->field[0])
         fprintf(stderr, "%s: ", err->field);
     spell_options(err->message[0] ? err->message : hm_strerror(err->code), text, sizeof(text));
+    mask_controls(text);
     fprintf(stderr, "%s\n", text);
     if (err->hint[0]) {
         spell_options(err->hint, text, sizeof(text));
+        mask_controls(text);
         fputs("  ", stderr);
         cli_put_guides(stderr, text);
         fputc('\n', stderr);
@@ -158,12 +178,17 @@ bool cli_put(const char *text)
 bool cli_put_wrapped(const char *text)
 {
     struct hm_text lines = {0};
+    char *safe = strdup(text);
 
-    if (!cli_is_terminal() || text[0] == '{' || text[0] == '[')
-        return cli_put(text);
-    cli_fold(&lines, text, (size_t)terminal_width());
-    bool done = cli_put(lines.failed || !lines.data ? text : lines.data);
+    if (!safe)
+        return cli_complain("out of memory") == 0;
+    mask_controls(safe);
+    bool fold = cli_is_terminal() && safe[0] != '{' && safe[0] != '[';
+    if (fold)
+        cli_fold(&lines, safe, (size_t)terminal_width());
+    bool done = cli_put(!fold || lines.failed || !lines.data ? safe : lines.data);
     hm__text_release(&lines);
+    free(safe);
     return done;
 }
 

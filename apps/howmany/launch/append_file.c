@@ -57,19 +57,41 @@ static bool file_ends_in_newline(const char *path)
     return ends;
 }
 
+/*
+ * Removes a row that was written only in part, which would make the whole table unreadable, unless
+ * another program has appended to the file meanwhile. `size` was the size before the row.
+ */
+static void remove_part(int file, off_t size, off_t written)
+{
+    struct stat now;
+
+    if (fstat(file, &now) == 0 && now.st_size == size + written && ftruncate(file, size))
+        return; /* The part stays; the caller reports the first error. */
+}
+
 int launch_append(int file, const char *text, size_t length, bool sync)
 {
+    struct stat before;
+    bool regular = fstat(file, &before) == 0 && S_ISREG(before.st_mode);
+    off_t written = 0;
+
     while (length > 0) {
         ssize_t put = write(file, text, length);
         if (put < 0 && errno == EINTR)
             continue;
-        if (put < 0)
-            return cli_complain("--record: cannot write: %s", strerror(errno));
+        if (put < 0) {
+            int number = errno;
+            if (regular)
+                remove_part(file, before.st_size, written);
+            return cli_complain("--record: cannot write: %s", strerror(number));
+        }
         text += put;
         length -= (size_t)put;
+        written += put;
     }
-    if (sync)
-        fsync(file); /* fsync fails for a pipe or a terminal; this is not an error. */
+    /* Pipes and terminals cannot be synced, which is not an error. */
+    if (sync && regular && fsync(file))
+        return cli_complain("--record: cannot write: %s", strerror(errno));
     return 0;
 }
 
