@@ -163,7 +163,7 @@ static int set_network(struct hm_model *m, struct hm_err *err)
     const struct hm_cluster *c = m->cluster;
     double weight = job->precision / 8;
 
-    m->memory_fixed = NAN;
+    m->memory_fixed = m->memory_least = NAN;
     if (!job->network)
         return 0;
     int rc = set_counts(m, err);
@@ -177,7 +177,7 @@ static int set_network(struct hm_model *m, struct hm_err *err)
         return HM_E_RANGE;
     }
     m->gradient_bytes = m->counts->parameters * weight;
-    m->memory_fixed =
+    m->memory_fixed = m->memory_least =
         m->counts->parameters * hm__need_parameter_bytes(job->optimizer, job->precision);
     m->memory_per_sample = m->counts->outputs * weight;
     if (job->compute || m->counts->layer_count == 0)

@@ -113,7 +113,7 @@ static double worker_bytes(const struct hm_model *m)
 {
     double per = hm__need_parameter_bytes(m->job->optimizer, m->job->precision);
 
-    return fmax(0, m->memory_fixed - per * m->counts->parameters);
+    return fmax(0, m->memory_least - per * m->counts->parameters);
 }
 
 /* Returns the number of bytes available for the layers of a worker, at least 1; NaN if unknown. */

@@ -46,6 +46,9 @@ struct hm_model {
     double gradient_bytes;
     /* Memory of a worker in bytes: a fixed number, and a number for each sample; NaN if unknown. */
     double memory_fixed, memory_per_sample;
+    /* Memory of a worker without samples, in bytes, which gradients may make larger than the fixed
+     * number; NaN if unknown. */
+    double memory_least;
     char notes[NOTES_MAX][NOTE_TEXT];
     size_t note_count;
     /*

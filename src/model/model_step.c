@@ -13,6 +13,8 @@
 #include "model_state.h"
 
 static const double BUCKET_BYTES = 25e6;
+/* A number of samples for which activations need more memory than the gradients of any network. */
+static const double MANY_SAMPLES = 1 << 24;
 
 /*
  * Costs of normalisations, activations and copies if only the totals of a network are known. They
@@ -111,6 +113,30 @@ int hm__model_table_faster(const struct hm_job *job, const struct hm_cluster *cl
     return hm__model_table_new(job, &faster, NULL, ret_table, err);
 }
 
+/*
+ * Sets the line that the memory of a step follows. With few samples, gradients need more memory
+ * than activations, and the memory of the step is constant; from some number of samples on, it is
+ * linear. The line is that of many samples.
+ */
+static int set_memory_line(struct hm_model *m, struct hm_err *err)
+{
+    const struct hm_step_parts *parts;
+    int rc = hm__step_table_eval(m->table, MANY_SAMPLES, &parts, err);
+
+    if (rc)
+        return rc;
+    double many = parts->memory_bytes;
+    rc = hm__step_table_eval(m->table, 2 * MANY_SAMPLES, &parts, err);
+    if (rc)
+        return rc;
+    m->memory_per_sample = (parts->memory_bytes - many) / MANY_SAMPLES;
+    m->memory_fixed = many - m->memory_per_sample * MANY_SAMPLES;
+    rc = hm__step_table_eval(m->table, 1, &parts, err);
+    if (rc == 0)
+        m->memory_least = fmax(m->memory_fixed, parts->memory_bytes - m->memory_per_sample);
+    return rc;
+}
+
 int hm__model_set_table(struct hm_model *m, struct hm_err *err)
 {
     m->table = m->variant.table;
@@ -126,17 +152,9 @@ int hm__model_set_table(struct hm_model *m, struct hm_err *err)
         m->overlap = HM_OVERLAP_BUCKETS;
     if (m->job->overlap == HM_OVERLAP_LAYERS)
         m->overlap = HM_OVERLAP_BUCKETS;
-    /* The memory of a step is linear in its number of samples, so two evaluations are enough. */
-    const struct hm_step_parts *parts;
-    int rc = hm__step_table_eval(m->table, 1, &parts, err);
+    int rc = set_memory_line(m, err);
     if (rc)
         return rc;
-    double one = parts->memory_bytes;
-    rc = hm__step_table_eval(m->table, 2, &parts, err);
-    if (rc)
-        return rc;
-    m->memory_per_sample = parts->memory_bytes - one;
-    m->memory_fixed = one - m->memory_per_sample;
     const struct hm_device *d = hm__step_table_device(m->table);
     char text[NOTE_TEXT], how[48];
     if (d->cpu.k)
