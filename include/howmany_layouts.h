@@ -229,7 +229,8 @@ struct hm_layouts {
 
 /*
  * Plans a job that trains a transformer on its cluster, or on each of several clusters. The
- * question may have a goal, a deadline, a budget, a certainty, a slack, and either max_n or one n.
+ * question may have a goal with its weights, a deadline, a budget, a certainty, a slack, and either
+ * max_n or one n.
  */
 HM_API int hm_plan_layouts(const struct hm_job *job, const struct hm_cluster *const *clusters,
                            size_t cluster_count, const struct hm_question *question,

@@ -104,7 +104,8 @@ int hm__advice_leads(struct hm_advising *a, struct hm_err *err)
     out->leads = hm__arena_alloc(a->memory, LEVELS + 1, sizeof(*out->leads));
     if (!out->leads)
         return hm__fail_nomem(err);
-    for (size_t k = 0; isfinite(from) && isfinite(to) && k < LEVELS; k++) {
+    /* If all candidates start below the target, only the last level is left. */
+    for (size_t k = from > to ? 0 : LEVELS - 1; isfinite(from) && isfinite(to) && k < LEVELS; k++) {
         double level = from + (to - from) * (double)k / (LEVELS - 1);
         bool end = k + 1 == LEVELS;
         const struct hm_runner *r = end && a->for_loss ? first : advising_leader(a, level, last);
@@ -112,8 +113,8 @@ int hm__advice_leads(struct hm_advising *a, struct hm_err *err)
             double change = exp(level - (to - from) / (LEVELS - 1) / 2);
             if (out->lead_count > 0)
                 out->leads[out->lead_count - 1].to = change;
-            out->leads[out->lead_count++] = (struct hm_lead){
-                .algorithm = r->name, .m = r->m, .from = k == 0 ? INFINITY : change};
+            out->leads[out->lead_count++] =
+                (struct hm_lead){.algorithm = r->name, .m = r->m, .from = last ? change : INFINITY};
         }
         last = r;
     }

@@ -233,6 +233,19 @@ double hm__search_slack(const struct hm_search *s)
     return isnan(s->question->slack) ? HM_DEFAULT_SLACK : s->question->slack;
 }
 
+/*
+ * Returns whether point i is slower than the best point and costs more, if the goal is the cost:
+ * then it has no advantage but its smaller number of workers, which the cost already contains.
+ */
+static bool curve_is_dominated(const struct hm_search *s, const struct hm_curve *c, size_t i,
+                               size_t best)
+{
+    const struct hm_point *p = &c->points[i], *b = &c->points[best];
+
+    return s->goal == HM_GOAL_COST && p->total_s > b->total_s &&
+           hm__search_value(s, p) > hm__search_value(s, b);
+}
+
 size_t hm__curve_recommended(const struct hm_search *s, const struct hm_curve *c, size_t best)
 {
     if (best == HM_NONE)
@@ -242,7 +255,8 @@ size_t hm__curve_recommended(const struct hm_search *s, const struct hm_curve *c
         (1 + hm__search_slack(s)) * hm__search_value(s, &c->points[best]) * (1 + 1e-12);
 
     for (size_t i = 0; i < best; i++)
-        if (hm__search_allows(s, &c->points[i]) && hm__search_value(s, &c->points[i]) <= limit)
+        if (hm__search_allows(s, &c->points[i]) && hm__search_value(s, &c->points[i]) <= limit &&
+            !curve_is_dominated(s, c, i, best))
             return i;
     return best;
 }

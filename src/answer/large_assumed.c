@@ -104,4 +104,8 @@ void hm__large_note_assumed(const struct hm_large_machines *machines, const stru
         note_catalog(a, name, cluster->assumed);
         note_precision(a, &machines->items[i], name);
     }
+    if (!job->large->software_given)
+        hm__large_note(a,
+                       "tuned software with fused kernels, such as Megatron, is assumed; software "
+                       "can be eager or compiled");
 }

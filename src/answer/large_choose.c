@@ -25,17 +25,14 @@ static double choice_expense(const struct hm_large_choice *c)
     return isnan(c->cost) ? c->nodes * choice_total_s(c) : c->cost;
 }
 
-/*
- * Returns the value that a goal minimises; `least` holds the shortest time and the lowest expense
- * of all points.
- */
-static double choice_value(const struct hm_large_choice *c, enum hm_goal goal,
-                           const double least[2])
+/* Returns the value that a goal minimises. */
+static double choice_value(const struct hm_large_answer *a, const struct hm_large_choice *c,
+                           enum hm_goal goal)
 {
     double time = choice_total_s(c), expense = choice_expense(c);
 
     return goal == HM_GOAL_COST      ? expense
-           : goal == HM_GOAL_BALANCE ? time / least[0] + expense / least[1]
+           : goal == HM_GOAL_BALANCE ? a->alpha * time + a->beta * expense
                                      : time;
 }
 
@@ -63,14 +60,11 @@ double hm__large_bound(const struct hm_large_answer *a, const struct hm_large_ch
     return hm__span_bound(&span, probability);
 }
 
-/*
- * Sets the probability of meeting the deadline and the budget, and the factor by which they are
- * exceeded. If the length of the job is given, time and cost include failures and checkpoints.
- */
-static void choice_judge(const struct hm_large_answer *a, struct hm_large_choice *c,
-                         const struct hm_large_question *q, double certainty)
+void hm__large_judge(const struct hm_large_answer *a, const struct hm_large_question *q,
+                     struct hm_large_choice *c)
 {
     const struct hm_span span = choice_span(a, c);
+    double certainty = hm__certainty_or_default(q->certainty);
     double limit = INFINITY, useful = isnan(c->total_s) ? 1 : fmax(1e-3, c->goodput);
 
     if (q->deadline_s > 0)
@@ -92,34 +86,44 @@ static bool choice_allowed(const struct hm_large_choice *c)
  * Returns the index of the point with the smallest value for a goal, among the points that fit in
  * memory and meet the limits; HM_NONE if there is none.
  */
-static size_t points_best(const struct hm_large_answer *a, enum hm_goal goal, const double least[2])
+static size_t points_best(const struct hm_large_answer *a, enum hm_goal goal)
 {
     size_t best = HM_NONE;
 
     for (size_t i = 0; i < a->point_count; i++)
         if (choice_allowed(&a->points[i]) &&
-            (best == HM_NONE || choice_value(&a->points[i], goal, least) <
-                                    choice_value(&a->points[best], goal, least)))
+            (best == HM_NONE ||
+             choice_value(a, &a->points[i], goal) < choice_value(a, &a->points[best], goal)))
             best = i;
     return best;
+}
+
+/*
+ * Returns whether a point is slower than the best point and costs more, if the goal is the cost:
+ * then it has no advantage but its smaller number of workers, which the cost already contains.
+ */
+static bool choice_is_dominated(const struct hm_large_choice *c, const struct hm_large_choice *best,
+                                enum hm_goal goal)
+{
+    return goal == HM_GOAL_COST && choice_total_s(c) > choice_total_s(best) &&
+           choice_expense(c) > choice_expense(best);
 }
 
 /*
  * Returns the index of the allowed point with the fewest workers whose value is within the slack of
  * the best; if several points have this number of workers, returns the one with the smallest value.
  */
-static size_t points_recommended(const struct hm_large_answer *a, enum hm_goal goal,
-                                 const double least[2], size_t best)
+static size_t points_recommended(const struct hm_large_answer *a, enum hm_goal goal, size_t best)
 {
     size_t found = best;
 
     for (size_t i = 0; best != HM_NONE && i < a->point_count; i++) {
         const struct hm_large_choice *c = &a->points[i], *f = &a->points[found];
-        double value = choice_value(c, goal, least);
-        if (!choice_allowed(c) ||
-            value > (1 + a->slack) * choice_value(&a->points[best], goal, least) * (1 + 1e-12))
+        double value = choice_value(a, c, goal);
+        if (!choice_allowed(c) || choice_is_dominated(c, &a->points[best], goal) ||
+            value > (1 + a->slack) * choice_value(a, &a->points[best], goal) * (1 + 1e-12))
             continue;
-        if (c->n < f->n || (c->n == f->n && value < choice_value(f, goal, least)))
+        if (c->n < f->n || (c->n == f->n && value < choice_value(a, f, goal)))
             found = i;
     }
     return found;
@@ -145,6 +149,14 @@ static size_t points_knee(const struct hm_large_answer *a)
     return knee;
 }
 
+/* Returns whether a point exceeds the limits by a smaller factor. Every cost exceeds a budget of 0
+ * by an infinite factor, so that the cost decides. */
+static bool choice_exceeds_less(const struct hm_large_choice *c, const struct hm_large_choice *than)
+{
+    return c->excess < than->excess ||
+           (isinf(c->excess) && isinf(than->excess) && c->cost < than->cost);
+}
+
 /*
  * If no point is allowed, chooses the one that exceeds the limits by the smallest factor; if no
  * point fits in memory, chooses the one with the most workers, which needs the least memory per
@@ -156,7 +168,7 @@ static void choose_nearest(struct hm_large_answer *a, const struct hm_large_ques
 
     for (size_t i = 0; i < a->point_count; i++) {
         const struct hm_large_choice *c = &a->points[i], *n = &a->points[near];
-        if (c->fits > n->fits || (c->fits == n->fits && (!c->fits || c->excess < n->excess)))
+        if (c->fits > n->fits || (c->fits == n->fits && (!c->fits || choice_exceeds_less(c, n))))
             near = i;
     }
     a->best = a->recommended = near;
@@ -167,44 +179,54 @@ static void choose_nearest(struct hm_large_answer *a, const struct hm_large_ques
 }
 
 /* Sets the three alternatives, if every machine has a price. */
-static void choose_alternatives(struct hm_large_answer *a, const double least[2])
+static void choose_alternatives(struct hm_large_answer *a)
 {
     for (size_t i = 0; i < a->point_count; i++)
         if (!(a->points[i].cost > 0))
             return;
-    a->cheapest = points_best(a, HM_GOAL_COST, least);
-    a->balanced = points_best(a, HM_GOAL_BALANCE, least);
-    a->fastest = points_recommended(a, HM_GOAL_TIME, least, points_best(a, HM_GOAL_TIME, least));
+    a->cheapest = points_best(a, HM_GOAL_COST);
+    a->balanced = points_best(a, HM_GOAL_BALANCE);
+    a->fastest = points_recommended(a, HM_GOAL_TIME, points_best(a, HM_GOAL_TIME));
     if (a->points[a->balanced].machine == a->points[a->fastest].machine &&
         a->points[a->balanced].n > a->points[a->fastest].n)
         a->balanced = a->fastest;
 }
 
+static enum hm_goal layouts_goal(const struct hm_large_question *q)
+{
+    return q->goal != HM_GOAL_AUTO               ? q->goal
+           : !isnan(q->alpha) || !isnan(q->beta) ? HM_GOAL_BALANCE
+           : q->deadline_s > 0                   ? HM_GOAL_COST
+                                                 : HM_GOAL_TIME;
+}
+
 void hm__large_choose(struct hm_large_answer *a, const struct hm_large_question *q)
 {
     bool limited = q->deadline_s > 0 || q->budget >= 0;
-    double certainty = hm__certainty_or_default(q->certainty), least[2] = {INFINITY, INFINITY};
+    double least[2] = {INFINITY, INFINITY};
 
     a->cheapest = a->balanced = a->fastest = a->knee = HM_NONE;
-    a->certainty = limited ? certainty : NAN;
+    a->certainty = limited ? hm__certainty_or_default(q->certainty) : NAN;
     a->deadline_s = q->deadline_s;
     a->budget = q->budget;
-    a->goal = q->goal != HM_GOAL_AUTO ? q->goal : q->deadline_s > 0 ? HM_GOAL_COST : HM_GOAL_TIME;
+    a->goal = layouts_goal(q);
     for (size_t i = 0; i < a->point_count; i++) {
         struct hm_large_choice *c = &a->points[i];
-        choice_judge(a, c, q, certainty);
+        hm__large_judge(a, q, c);
         if (!choice_allowed(c))
             continue;
         least[0] = fmin(least[0], choice_total_s(c));
         least[1] = fmin(least[1], choice_expense(c));
     }
-    a->best = points_best(a, a->goal, least);
+    a->alpha = isnan(q->alpha) ? 1 / least[0] : q->alpha;
+    a->beta = isnan(q->beta) ? 1 / least[1] : q->beta;
+    a->best = points_best(a, a->goal);
     a->feasible = a->best != HM_NONE;
     if (!a->feasible) {
         choose_nearest(a, q);
         return;
     }
-    a->recommended = points_recommended(a, a->goal, least, a->best);
+    a->recommended = points_recommended(a, a->goal, a->best);
     a->knee = points_knee(a);
-    choose_alternatives(a, least);
+    choose_alternatives(a);
 }

@@ -58,6 +58,14 @@ static void note_stages(struct hm_large_answer *a, const struct hm_layout *l,
                        layers, chunks, ceil(layers / chunks));
 }
 
+/* Adds the note about the weights of time and cost. */
+static void note_weights(struct hm_large_answer *a, const struct hm_large_choice *best)
+{
+    if (a->goal == HM_GOAL_BALANCE && a->feasible)
+        hm__large_note(a, "balance: %.3g a second, %.3g a %s", a->alpha, a->beta,
+                       isnan(best->cost) ? "node-second" : "dollar");
+}
+
 void hm__large_note_layout(const struct hm_large_machines *machines, struct hm_large_answer *a)
 {
     const struct hm_large_choice *best = &a->points[a->recommended];
@@ -65,6 +73,7 @@ void hm__large_note_layout(const struct hm_large_machines *machines, struct hm_l
     const struct hm_layout *l = &best->layout;
     const double most = m->device.machine_workers * m->device.max_nodes;
 
+    note_weights(a, best);
     note_whole(a, best);
     note_uneven(a, l, m->work.batch);
     note_stages(a, l, &m->work);

@@ -319,7 +319,7 @@ static int machine_init(struct hm_large_machine *m, const struct hm_large_job *j
  * at most 5 %.
  */
 static void add_runners(struct hm_large_answer *a, const struct hm_large_machine *machines,
-                        const struct hm_large_job *job)
+                        const struct hm_large_job *job, const struct hm_large_question *q)
 {
     const struct hm_large_choice *best = &a->points[a->recommended];
     const struct hm_large_machine *m = &machines[best->machine];
@@ -331,6 +331,7 @@ static void add_runners(struct hm_large_answer *a, const struct hm_large_machine
                 return;
             c.machine = best->machine;
             hm__large_finish(&m->situation, job, &c);
+            hm__large_judge(a, q, &c);
             a->runners[a->runner_count++] = c;
         }
 }
@@ -574,7 +575,7 @@ int hm__large_plan(const struct hm_job *job, const struct hm_cluster *const *clu
         hm__large_choose(a, q);
         hm__large_note_layout(&machines, a);
         hm__large_note_assumed(&machines, job, cluster_count ? clusters : NULL, a);
-        add_runners(a, machines.items, &large);
+        add_runners(a, machines.items, &large, q);
         add_hints(a, machines.items, &large);
         hm__large_growth(&machines, &large, a);
         a->correction_rows = machines.items[0].correction.rows;

@@ -16,6 +16,9 @@ struct hm_large_question {
     double certainty;  /* Required probability of meeting the deadline and the budget. */
     enum hm_goal goal; /* Quantity to minimise; HM_GOAL_AUTO means the cost if there is a deadline,
                           otherwise the time. */
+    /* Weights of one second and of one unit of money for HM_GOAL_BALANCE; NaN: the plan chooses
+     * them so that the shortest time and the lowest cost count equally. */
+    double alpha, beta;
     /* The smallest n whose time exceeds the best by at most this fraction is recommended. */
     double slack;
     double loss; /* Loss to reach; the number of tokens follows from scaling laws. */
@@ -29,8 +32,8 @@ struct hm_large_question {
 /* A question without limits. */
 #define HM_LARGE_QUESTION_INIT                                                                     \
     {                                                                                              \
-        .n = NAN, .max_n = NAN, .deadline_s = NAN, .budget = NAN, .certainty = NAN,                \
-        .slack = HM_DEFAULT_SLACK, .loss = NAN, .parameters = NAN                                  \
+        .n = NAN, .max_n = NAN, .deadline_s = NAN, .budget = NAN, .certainty = NAN, .alpha = NAN,  \
+        .beta = NAN, .slack = HM_DEFAULT_SLACK, .loss = NAN, .parameters = NAN                     \
     }
 
 /*
@@ -43,6 +46,14 @@ int hm__large_plan(const struct hm_job *job, const struct hm_cluster *const *clu
 
 /* Chooses the best, the recommended and the alternative points of an answer (large_choose.c). */
 void hm__large_choose(struct hm_large_answer *answer, const struct hm_large_question *question);
+
+/*
+ * Sets the probability with which a layout meets the deadline and the budget, and the factor by
+ * which it exceeds them. If the length of the job is given, time and cost include failures and
+ * checkpoints.
+ */
+void hm__large_judge(const struct hm_large_answer *answer, const struct hm_large_question *question,
+                     struct hm_large_choice *choice);
 
 /* The best layouts for one number of workers n. */
 enum { HM_LARGE_TOP = 8 };

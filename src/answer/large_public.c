@@ -23,8 +23,6 @@ static const char *unsupported_field(const struct hm_question *q)
            : q->work > 0      ? "work"
            : q->reference > 0 ? "reference"
            : q->n_count > 1   ? "n"
-           : !isnan(q->alpha) ? "alpha"
-           : !isnan(q->beta)  ? "beta"
                               : NULL;
 }
 
@@ -121,6 +119,8 @@ int hm_plan_layouts(const struct hm_job *job, const struct hm_cluster *const *cl
                                          .budget = q->budget,
                                          .certainty = q->certainty > 0 ? q->certainty : NAN,
                                          .goal = q->goal,
+                                         .alpha = q->alpha,
+                                         .beta = q->beta,
                                          .slack = isnan(q->slack) ? HM_DEFAULT_SLACK : q->slack,
                                          .loss = NAN,
                                          .parameters = NAN};

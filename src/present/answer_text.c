@@ -300,7 +300,8 @@ static const char *miss_sentence(const struct hm_answer *a)
     } sentences[] = {
         {"deadline", "No number of workers meets the deadline."},
         {"budget", "No number of workers stays within the budget."},
-        {"memory", "The job does not fit in the memory of any number of workers."},
+        {"memory",
+         "The job does not fit in memory with any number of workers that was considered."},
         {"faster", "No number of workers is that much faster."},
         {"work", "No number of workers does that much work in the same time."},
         {"deadline and budget", "No number of workers meets both the deadline and the budget."},

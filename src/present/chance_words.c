@@ -30,8 +30,11 @@ void hm__say_limits_met(struct hm_text *out, const struct hm_limits_met *l)
         hm__text_add(out, " and");
     if (budget)
         hm__text_addf(out, " the budget of %s", hm__show_money(l->budget, money));
-    hm__text_addf(out, " with %s (asked %g %%)", hm__show_chance(l->meets, chance),
-                  100 * l->certainty);
+    hm__show_chance(l->meets, chance);
+    /* A probability that is too small must not be rounded to the required one. */
+    if (l->meets < l->certainty && round(100 * l->meets) >= 100 * l->certainty)
+        snprintf(chance, sizeof(chance), "%.1f %%", floor(1000 * l->meets) / 10);
+    hm__text_addf(out, " with %s (asked %g %%)", chance, 100 * l->certainty);
 }
 
 /*

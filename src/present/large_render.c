@@ -183,7 +183,7 @@ static void put_nulls(struct hm_json *json, const char *const *keys)
 
 static void put_question(struct hm_json *json, const struct hm_large_answer *a)
 {
-    static const char *const nulls[] = {"alpha", "beta", NULL};
+    bool balance = a->goal == HM_GOAL_BALANCE;
     const struct hm_large_choice *best = &a->points[a->recommended];
 
     hm__json_put_text(json, "status", a->feasible ? "ok" : "unreached");
@@ -196,7 +196,8 @@ static void put_question(struct hm_json *json, const struct hm_large_answer *a)
     hm__json_put_text(json, "total_of", isnan(a->tokens) ? "iteration" : "job");
     hm__json_put_number(json, "reference", hm__large_first_fitting(a)->n);
     hm__json_put_known(json, "iterations", a->tokens / (a->batch * a->sequence));
-    put_nulls(json, nulls);
+    hm__json_put_known(json, "alpha", balance ? a->alpha : NAN);
+    hm__json_put_known(json, "beta", balance ? a->beta : NAN);
 }
 
 static void put_limit(struct hm_json *json, const struct hm_large_answer *a,

@@ -109,7 +109,11 @@ static void add_point_line(struct hm_text *out, const struct hm_large_answer *a,
                            const struct hm_style *style, const char *label, size_t at)
 {
     struct hm_text line = {0};
+    double over = a->feasible ? NAN : a->points[at].excess;
+    char number[HM_SHOWN];
 
+    if (over >= 1.005 && isfinite(over))
+        hm__text_addf(&line, "%sx over: ", hm__show_number(over, number));
     say_machines(&line, a, &a->points[at]);
     hm__text_add(&line, ": ");
     say_needs(&line, &a->points[at]);

@@ -21,6 +21,7 @@ static const char *unsupported_field(const struct hm_plan_request *r)
            : r->layers                  ? "layers"
            : !isnan(r->faster)          ? "faster"
            : !isnan(r->work)            ? "work"
+           : !isnan(r->reference)       ? "reference"
            : r->weak                    ? "weak"
                                         : NULL;
 }
@@ -111,6 +112,8 @@ int hm__plan_large(const struct hm_plan_request *r, struct hm_call *call,
         .budget = r->budget,
         .certainty = r->certainty,
         .goal = r->goal < 0 ? HM_GOAL_AUTO : (enum hm_goal)(HM_GOAL_TIME + r->goal),
+        .alpha = r->alpha,
+        .beta = r->beta,
         .slack = isnan(r->slack) ? HM_DEFAULT_SLACK : r->slack,
         .loss = r->loss,
         .parameters = NAN};

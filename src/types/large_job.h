@@ -26,6 +26,7 @@ struct hm_large_job {
      * both cases.
      */
     bool overlap_given;
+    bool software_given; /* True if the job says which software trains it. */
     /*
      * Lengths of the axes of the torus network that connects the workers; all 0 if there is no
      * torus.
@@ -194,6 +195,7 @@ struct hm_large_answer {
     const char *missed; /* Name of the limit that no point meets, such as "deadline"; NULL if there
                            is none. */
     enum hm_goal goal;  /* Goal that the plan optimises; never HM_GOAL_AUTO. */
+    double alpha, beta; /* Weights of one second and of one unit of money for HM_GOAL_BALANCE. */
     /* Required probability of meeting the limits; NaN if there are no limits. */
     double certainty;
     double deadline_s, budget; /* Deadline and budget of the question; NaN if not given. */

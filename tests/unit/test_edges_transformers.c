@@ -32,7 +32,7 @@ static void notes_name_assumed_nodes(void **state)
 
     (void)state;
     set(request, "n", "8");
-    gives(request, NULL, {"notes", 1, NULL},
+    gives(request, NULL, {"notes", 2, NULL},
           {"notes.0",
            .text = "assumed as usual for llama-3-8b: sequence 8192, batch 4M tokens; h100-sxm "
                    "is an accelerator: nodes of 8 are assumed, as in dgx-h100 (with a "

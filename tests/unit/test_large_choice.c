@@ -90,6 +90,95 @@ static void whole_runs_need_more(void **state)
     hm_job_free(job);
 }
 
+static const char PRICED[] = "network: llama-3-70b\nsequence: 8192\nbatch: 4M tokens\ntokens: 2T\n"
+                             "cluster: {machine: h200-sxm, accelerators: 8, max_nodes: 64, "
+                             "price: $60/h}\n";
+
+static struct hm_large_answer *answer_of(const char *text, const struct hm_large_question *q)
+{
+    struct hm_job *job = large_job(text, "");
+    struct hm_large_answer *a = NULL;
+
+    assert_int_equal(hm__large_plan(job, NULL, 0, q, &a, NULL), 0);
+    hm_job_free(job);
+    return a;
+}
+
+/* If the goal is the cost, no point may be recommended that is slower and dearer than another. */
+static void slower_and_dearer_points_are_not_recommended(void **state)
+{
+    struct hm_large_question q = large_question(NAN);
+    bool near = false; /* Whether a slower and dearer point is within the slack of the best. */
+
+    (void)state;
+    q.goal = HM_GOAL_COST;
+    struct hm_large_answer *a = answer_of(PRICED, &q);
+    const struct hm_large_choice *c = &a->points[a->recommended];
+    for (size_t i = 0; i < a->point_count; i++) {
+        const struct hm_large_choice *p = &a->points[i];
+        assert_false(p->fits && p->cost < c->cost && p->total_s < c->total_s);
+        near |= p->fits && p->cost > c->cost && p->cost < 1.05 * c->cost && p->n < c->n;
+    }
+    assert_true(near);
+    hm__large_answer_free(a);
+}
+
+/* The weights of the question decide between time and cost; weights that are not given make the
+ * shortest time and the lowest cost count equally. */
+static void weights_of_the_balance_count(void **state)
+{
+    struct hm_large_question q = large_question(NAN);
+    double time = INFINITY, cost = INFINITY;
+
+    (void)state;
+    q.slack = 0;
+    for (int i = 0; i < 2; i++) { /* The first weight makes the money count, the second the time. */
+        q.alpha = i ? 1 : 1e-9;
+        q.beta = i ? 1e-9 : 1;
+        struct hm_large_answer *a = answer_of(PRICED, &q);
+        assert_int_equal(a->goal, HM_GOAL_BALANCE);
+        assert_true(a->alpha == q.alpha && a->beta == q.beta);
+        for (size_t k = 0; k < a->point_count; k++)
+            if (a->points[k].fits) {
+                time = fmin(time, a->points[k].total_s);
+                cost = fmin(cost, a->points[k].cost);
+            }
+        assert_true(i ? a->points[a->best].total_s == time : a->points[a->best].cost == cost);
+        hm__large_answer_free(a);
+    }
+    q.goal = HM_GOAL_BALANCE;
+    q.alpha = q.beta = NAN;
+    struct hm_large_answer *a = answer_of(PRICED, &q);
+    assert_near(a->alpha, 1 / time, 1e-12);
+    assert_near(a->beta, 1 / cost, 1e-12);
+    hm__large_answer_free(a);
+}
+
+/* Layouts that are nearly as fast have their own probabilities of meeting the deadline; without a
+ * point that meets the budget, the cheapest one is the nearest. */
+static void every_layout_is_judged(void **state)
+{
+    struct hm_large_question q = large_question(NAN);
+    double cost = INFINITY;
+
+    (void)state;
+    q.deadline_s = 1e8;
+    struct hm_large_answer *a = answer_of(PRICED, &q);
+    assert_true(a->runner_count > 0);
+    for (size_t i = 0; i < a->runner_count; i++)
+        assert_true(a->runners[i].meets > .5 &&
+                    a->runners[i].meets <= a->points[a->recommended].meets);
+    hm__large_answer_free(a);
+    q.deadline_s = NAN;
+    q.budget = 0;
+    a = answer_of(PRICED, &q);
+    for (size_t i = 0; i < a->point_count; i++)
+        cost = a->points[i].fits ? fmin(cost, a->points[i].cost) : cost;
+    assert_false(a->feasible);
+    assert_true(a->points[a->recommended].cost == cost);
+    hm__large_answer_free(a);
+}
+
 /* Half of the layers are recomputed if all of them need not be, which takes less time; HFU counts
  * half of the flop. Eager software recomputes all or nothing. */
 static void half_of_the_layers_may_suffice(void **state)
@@ -399,6 +488,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(uneven_pipelines_are_interleaved),
+        cmocka_unit_test(slower_and_dearer_points_are_not_recommended),
+        cmocka_unit_test(weights_of_the_balance_count),
+        cmocka_unit_test(every_layout_is_judged),
         cmocka_unit_test(whole_runs_need_more),
         cmocka_unit_test(half_of_the_layers_may_suffice),
         cmocka_unit_test(tokens_go_to_few_groups),

@@ -549,6 +549,7 @@ static void assumed_figures_are_named(void **state)
         {"machine: h100, max_nodes: 16", 1, NULL},
         {"machine: h100, fabric: 100gbe, max_nodes: 16", NAN, NULL},
         {"machine: dgx-h100, max_nodes: 2", NAN, NULL},
+        {"machine: dgx-h100, max_nodes: 2", NAN, "tuned software with fused kernels"},
         {"accelerator: a100-80gb-sxm, accelerators: 8, max_nodes: 2", NAN, "fabric 1600 Gbit/s"},
         {"accelerator: v100-16gb-sxm, accelerators: 8, max_nodes: 8", NAN, "fabric 400 Gbit/s"},
         {"flops: {16: 989 Tflop/s}, accelerators: 8, network: 1 Tbit/s, max_nodes: 2", NAN,
@@ -563,7 +564,8 @@ static void assumed_figures_are_named(void **state)
         struct hm_large_answer *a;
         char text[400];
         snprintf(text, sizeof(text),
-                 "network: llama-3-8b\nsequence: 2048\nbatch: 256\ncluster: {%s}\n",
+                 "network: llama-3-8b\nsequence: 2048\nbatch: 256\n%scluster: {%s}\n",
+                 cases[i].note && strstr(cases[i].note, "software") ? "" : "software: tuned\n",
                  cases[i].cluster);
         struct hm_job *job = parse_job(text);
         assert_int_equal(hm__large_plan(job, NULL, 0, &q, &a, NULL), 0);

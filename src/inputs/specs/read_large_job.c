@@ -397,6 +397,7 @@ void hm__large_keys_finish(struct hm_large_keys *keys)
     w->precision = keys->precision < 0 || keys->precision == 5
                        ? HM_FORMAT_BF16
                        : (enum hm_number_format)keys->precision;
+    job->software_given = keys->software >= 0;
     w->software = tuned ? HM_SOFTWARE_TUNED : (enum hm_software)keys->software;
     w->attention = keys->attention == 7 ? HM_ATTENTION_UNFUSED
                    : keys->attention < 0 || keys->attention == 4 || keys->attention == 5
