@@ -54,11 +54,12 @@ double hm__batch_factor(double batch, double critical);
 
 /*
  * Creates traces that follow the laws: one set for each number of workers m, for a network with
- * `parameters` parameters and a batch of `batch` tokens. The traces have no times; free them with
+ * `parameters` parameters and a batch of `batch` tokens. Their spread is that of the laws at
+ * `loss`, the loss to reach; NaN if it is not known. The traces have no times; free them with
  * hm_traces_free.
  */
-int hm__scaling_traces(double parameters, double batch, const double *m, size_t m_count,
-                       struct hm_traces **ret_traces, struct hm_err *err);
+int hm__scaling_traces(double parameters, double batch, double loss, const double *m,
+                       size_t m_count, struct hm_traces **ret_traces, struct hm_err *err);
 /*
  * Creates paces from a table of iteration times in seconds, for numbers of workers in ascending
  * order.

@@ -3,8 +3,9 @@
  * without measured traces like any other job. For each number of workers, there are three traces:
  * the median loss over the laws, which is also what a plan with a loss uses, and the same curve
  * with the tokens divided and multiplied by a factor. The factor is half the distance on a
- * logarithmic scale between the numbers of tokens that the laws predict for a typical training run,
- * so that the spread of the traces becomes the uncertainty of the loss curve g.
+ * logarithmic scale between the numbers of tokens that the laws predict for the loss to reach or,
+ * if none is given, for a typical training run, so that the spread of the traces becomes the
+ * uncertainty of the loss curve g.
  */
 #include <math.h>
 
@@ -34,11 +35,12 @@ static double median_loss(double parameters, double batch, double tokens)
 
 /*
  * Returns how much the laws differ from their median, expressed as a factor in the number of tokens
- * needed to reach the same loss.
+ * needed to reach the same loss; NaN as the loss means that of a typical training run.
  */
-static double law_factor(double parameters)
+static double law_factor(double parameters, double loss)
 {
-    double loss = hm__scaling_loss_range(parameters, USUAL_PER_PARAMETER * parameters).middle;
+    if (isnan(loss))
+        loss = hm__scaling_loss_range(parameters, USUAL_PER_PARAMETER * parameters).middle;
     struct hm_scaling_range tokens = hm__scaling_tokens_range(parameters, loss);
 
     return fmin(sqrt(tokens.high / tokens.low), LARGEST_FACTOR);
@@ -74,12 +76,12 @@ static int fill_trace(struct hm_trace *t, struct hm_arena *arena, double factor,
     return 0;
 }
 
-int hm__scaling_traces(double parameters, double batch, const double *m, size_t m_count,
-                       struct hm_traces **ret_traces, struct hm_err *err)
+int hm__scaling_traces(double parameters, double batch, double loss, const double *m,
+                       size_t m_count, struct hm_traces **ret_traces, struct hm_err *err)
 {
     struct hm_arena *arena = hm__arena_new();
     struct hm_traces *all = arena ? hm__arena_alloc(arena, 1, sizeof(*all)) : NULL;
-    const double apart = law_factor(parameters);
+    const double apart = law_factor(parameters, loss);
     const double factors[HM_SCALING_LAWS] = {1 / apart, 1, apart};
     size_t count = m_count * HM_SCALING_LAWS;
     bool failed = !all || !(all->traces = hm__arena_alloc(arena, count, sizeof(*all->traces)));

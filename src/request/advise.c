@@ -7,6 +7,7 @@
 
 #include "advise_large.h"
 #include "err.h"
+#include "notes.h"
 #include "traces.h"
 
 struct hm_advise_request {
@@ -241,7 +242,7 @@ static int add_times_of_large(const struct hm_advise_request *r, const char *alg
         p->price_per_s = paces.price_per_s;
     if (!p->loaded.convergence) {
         p->large = paces;
-        rc = hm__advise_laws(job, &r->traces, &paces, &p->loaded, err);
+        rc = hm__advise_laws(job, &r->traces, r->reach, &paces, &p->loaded, err);
     }
     return rc;
 }
@@ -404,6 +405,16 @@ static int check_request(const struct hm_advise_request *r, struct hm_err *err)
     return 0;
 }
 
+/* Adds a note that relates a target for the loss to the distances that the answer shows. */
+static int note_distance(struct hm_advice *advice, double reach, struct hm_err *err)
+{
+    const struct hm_notes notes = {advice->memory, &advice->notes, &advice->note_count};
+
+    return hm__notes_add(
+        notes, err, "losses here are distances from the least one, %.6g: %.3g is a loss of %.6g",
+        advice->best, advice->loss, reach);
+}
+
 static int advise_solve(const struct hm_advise_request *r, struct advice_parts *p,
                         struct hm_err *err)
 {
@@ -434,6 +445,8 @@ static int advise_solve(const struct hm_advise_request *r, struct advice_parts *
                        p->pace_count, &q, &p->advice, err);
     if (rc == 0 && p->large.count)
         rc = hm__advise_laws_note(p->advice, err);
+    else if (rc == 0 && isfinite(r->reach))
+        rc = note_distance(p->advice, r->reach, err);
     return rc;
 }
 

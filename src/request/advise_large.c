@@ -46,8 +46,8 @@ int hm__advise_large_paces(const struct hm_loaded_job *job, double max_n, const 
 }
 
 int hm__advise_laws(const struct hm_loaded_job *job, const struct hm_trace_fields *fields,
-                    const struct hm_advise_paces *paces, struct hm_loaded_traces *loaded,
-                    struct hm_err *err)
+                    double reach, const struct hm_advise_paces *paces,
+                    struct hm_loaded_traces *loaded, struct hm_err *err)
 {
     /*
      * The batch is the same for all numbers of workers, so the loss after an iteration does not
@@ -69,7 +69,7 @@ int hm__advise_laws(const struct hm_loaded_job *job, const struct hm_trace_field
                                       .level = isnan(fields->level) ? 0 : fields->level,
                                       .seed = fields->seed};
     int rc = hm__scaling_traces(hm__large_parameters(x), large->work.batch * large->work.sequence,
-                                paces->m, paces->count, &loaded->traces, err);
+                                reach, paces->m, paces->count, &loaded->traces, err);
     return rc ? rc
               : hm_convergence_new(loaded->traces, &loaded->settings, &loaded->convergence, err);
 }

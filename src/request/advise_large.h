@@ -27,11 +27,11 @@ int hm__advise_large_paces(const struct hm_loaded_job *job, double max_n, const 
                            struct hm_advise_paces *ret, struct hm_err *err);
 /*
  * Creates traces from published scaling laws, and fits g(i, m), the loss after i iterations on m
- * workers, to them.
+ * workers, to them. `reach` is the loss to reach; NaN if the question has none.
  */
 int hm__advise_laws(const struct hm_loaded_job *job, const struct hm_trace_fields *fields,
-                    const struct hm_advise_paces *paces, struct hm_loaded_traces *loaded,
-                    struct hm_err *err);
+                    double reach, const struct hm_advise_paces *paces,
+                    struct hm_loaded_traces *loaded, struct hm_err *err);
 /*
  * Adds a note that says that the loss follows scaling laws, and removes the proposed next run,
  * which would have to be a measured trace.

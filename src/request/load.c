@@ -66,6 +66,30 @@ static int job_overrides(struct hm_call *call, const struct hm_job_fields *f, st
     return 0;
 }
 
+/*
+ * If a value from a field of its own, such as `tokens`, is wrong, makes the error name that field
+ * instead of `set`.
+ */
+static void name_short_field(const struct hm_job_fields *f, struct hm_err *err)
+{
+    const struct {
+        const char *key, *value, *field;
+    } shorts[] = {{"batch", f->batch, "batch"},
+                  {"sequence", f->sequence, "sequence"},
+                  {"tokens", f->tokens, "tokens"},
+                  {"epochs", f->epochs, "epochs"},
+                  {"iterations", f->iterations, "iterations"},
+                  {"cluster.fabric", f->on.count == 0 ? f->fabric : NULL, "fabric"}};
+
+    for (size_t i = 0; err && i < sizeof(shorts) / sizeof(shorts[0]); i++)
+        if (shorts[i].value && strcmp(err->source, "set") == 0 &&
+            strcmp(err->field, shorts[i].key) == 0) {
+            snprintf(err->source, sizeof(err->source), "request");
+            snprintf(err->field, sizeof(err->field), "%s", shorts[i].field);
+            err->line = 0;
+        }
+}
+
 /* Creates an empty job, all of whose keys come from the field `set`. */
 static const struct hm_document *empty_job(struct hm_call *call)
 {
@@ -113,6 +137,8 @@ static int load_only_job(struct hm_call *call, const struct hm_job_fields *f, bo
         rc = hm__job_read(catalog, &spec, ret_job, err);
     if (rc == 0)
         (*ret_job)->note = note;
+    else
+        name_short_field(f, err);
     hm_text_free(file);
     return rc;
 }

@@ -218,6 +218,8 @@ static const char *field_name(const void *context, size_t i)
     return i < list->count ? list->fields[i].name : NULL;
 }
 
+enum { KEYS_SHOWN = 230 }; /* Size of a list of keys, which must fit into a hint. */
+
 static int fail_unknown_key(struct hm_reader *reader, const struct hm_value *map, size_t at,
                             const struct field_list *list)
 {
@@ -228,11 +230,17 @@ static int fail_unknown_key(struct hm_reader *reader, const struct hm_value *map
     if (near) {
         hm__err_hint(reader->err, "did you mean %s?", near);
     } else {
-        struct hm_text all = {0};
-        for (size_t i = 0; i < list->count; i++)
-            hm__text_addf(&all, "%s%s", i ? ", " : "", list->fields[i].name);
-        hm__err_hint(reader->err, "known keys: %s", all.failed ? "" : all.data);
-        hm__text_release(&all);
+        char all[KEYS_SHOWN] = "";
+        size_t length = 0;
+        for (size_t i = 0; i < list->count && length < sizeof(all); i++) {
+            size_t more = strlen(list->fields[i].name) + 2;
+            bool fits = length + more + sizeof(", and others") < sizeof(all);
+            length += (size_t)snprintf(all + length, sizeof(all) - length, "%s%s", i ? ", " : "",
+                                       fits ? list->fields[i].name : "and others");
+            if (!fits)
+                break;
+        }
+        hm__err_hint(reader->err, "known keys: %s", all);
     }
     hm__reader_leave(reader, mark);
     return HM_E_KEY;
