@@ -123,8 +123,10 @@ static void render_job(const struct hm_catalog *catalog, const struct first_job 
         add_key(out, "dataset", dataset, "samples of the data set");
     add_work(out, job);
     hm__text_addf(out, "\n# Remove the # in front of a key to set it.\n");
-    add_key(out, "# precision", "bf16", "fp32, tf32, bf16, fp16 or fp8");
-    add_key(out, "# optimizer", layouts ? "adamw" : "momentum", "sgd, momentum, adam");
+    add_key(out, "# precision", "bf16",
+            layouts ? "bf16, fp16 or fp8" : "fp32, tf32, bf16, fp16 or fp8");
+    add_key(out, "# optimizer", layouts ? "adamw" : "momentum",
+            layouts ? "sgd, momentum or adamw" : "sgd, momentum or adam");
     add_key(out, "# software", "compiled", "eager, compiled (torch.compile) or tuned");
     if (layouts)
         add_key(out, "# parallel", "{tensor: 8, zero: 1}", "what is left out is chosen");
