@@ -33,17 +33,25 @@ static double median_loss(double parameters, double batch, double tokens)
     return hm__scaling_loss_range(parameters, useful).middle;
 }
 
-/*
- * Returns how much the laws differ from their median, expressed as a factor in the number of tokens
- * needed to reach the same loss; NaN as the loss means that of a typical training run.
- */
-static double law_factor(double parameters, double loss)
+/* Returns how much the laws differ at a loss, as a factor in the number of tokens. */
+static double factor_at(double parameters, double loss)
 {
-    if (isnan(loss))
-        loss = hm__scaling_loss_range(parameters, USUAL_PER_PARAMETER * parameters).middle;
     struct hm_scaling_range tokens = hm__scaling_tokens_range(parameters, loss);
 
     return fmin(sqrt(tokens.high / tokens.low), LARGEST_FACTOR);
+}
+
+/*
+ * Returns how much the laws differ from their median, expressed as a factor in the number of tokens
+ * needed to reach the same loss: the smaller of that of a typical training run and that at the loss
+ * to reach, if it is given. Near the lowest loss of one law, the laws differ without bound.
+ */
+static double law_factor(double parameters, double loss)
+{
+    double usual = hm__scaling_loss_range(parameters, USUAL_PER_PARAMETER * parameters).middle;
+    double factor = factor_at(parameters, usual);
+
+    return isnan(loss) ? factor : fmin(factor, factor_at(parameters, loss));
 }
 
 /* Returns the median over the laws of the loss after infinitely many tokens. */

@@ -40,7 +40,10 @@ enum { TYPE_BOOL = 16, TYPE_INT8 = 20, TYPE_INT4 = 23, TYPE_TEXT = 25, TYPE_FLOA
 enum {
     SILENT_S = 10,
     SILENT_SCHEMA_S = 600,
-    SLICE_MS = 50 /* Longest time between two checks of the budget, in milliseconds. */
+    SLICE_MS = 50, /* Longest time between two checks of the budget, in milliseconds. */
+    /* The server ends a statement this many milliseconds after the budget, so that the client,
+     * whose clock advances every few milliseconds, has found it spent before. */
+    LATER_MS = 20
 };
 /* Time in seconds that the server has to end a statement after the budget is spent. */
 static const double GRACE_S = 0.1;
@@ -224,6 +227,17 @@ static bool is_too_late(struct postgres *c)
     return true;
 }
 
+/* Sets the error of a closed connection. A server that did not end a statement in time hangs; one
+ * whose client has gone did not know it. */
+static int fail_late(struct hm_err *err)
+{
+    const struct hm_budget *budget = hm__budget_current();
+
+    if (budget && budget->cause == HM_BUDGET_TIME)
+        return hm__fail(err, HM_E_IO, "PostgreSQL has not answered in time");
+    return hm__budget_check("runs", err);
+}
+
 /* Waits until the next result can be fetched without blocking. */
 static int wait_result(struct postgres *c, int silent_s, struct hm_err *err)
 {
@@ -240,7 +254,7 @@ static int wait_result(struct postgres *c, int silent_s, struct hm_err *err)
         if (ready > 0 && !c->pq.PQconsumeInput(c->link))
             return postgres_fail(c, NULL, err);
         if (is_too_late(c))
-            return hm__budget_check("runs", err);
+            return fail_late(err);
         if (ready == 0 && hm__budget_now() > silent_since + silent_s)
             give_up(c);
         unsent = c->link ? c->pq.PQflush(c->link) : 0;
@@ -372,7 +386,7 @@ static int begin_transaction(struct postgres *c, const char *sql, struct hm_err 
     hm__text_add_n(&text, sql, first);
     if (left_s > 0)
         hm__text_addf(&text, "; SET LOCAL statement_timeout = %d",
-                      (int)fmin(left_s * 1e3 + 1, 1e9));
+                      (int)fmin(left_s * 1e3 + LATER_MS, 1e9));
     hm__text_add(&text, sql + first);
     int rc = text.failed ? hm__fail_nomem(err) : exec_text(c, text.data, err);
     if (rc && !text.failed && !c->hung)

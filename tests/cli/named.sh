@@ -31,7 +31,7 @@ json "tokens of a network whose samples are sequences" ".iterations == $(((29296
 printf 'network: llama-3-8b\nsequence: 8192\nbatch: 4M tokens\ntokens: 1T\n' >"$work/job.yaml"
 common=(--on p5.48xlarge --max-n 64)
 same "a named transformer is planned by layouts" llama-3-8b --tokens 1T
-json "a note lists the values assumed for a transformer" '.notes == ["assumed as usual for llama-3-8b: sequence 8192, batch 4M tokens"]' \
+json "a note lists the values assumed for a transformer" '.notes[0] == "assumed as usual for llama-3-8b: sequence 8192, batch 4M tokens" and (.notes[1] | contains("tuned software")) and (.notes | length) == 2' \
   howmany plan llama-3-8b --tokens 1T "${common[@]}" --json
 expect "the note is in the text" 0 "assumed as usual for llama-3-8b: sequence 8192" howmany plan llama-3-8b --tokens 1T "${common[@]}"
 

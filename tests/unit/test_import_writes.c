@@ -2,9 +2,9 @@
  * Counts the bytes that an import of runs writes, for each byte of the final file. An earlier
  * version changed the indexes row by row and wrote 107 GB for 5 million rows, because each commit
  * wrote a page of every index for almost every row: the ratio grew with the number of rows. Bytes
- * are counted by the kernel (wchar in /proc/self/io): the file, its log and temporary files. The log
- * and the file have each page about once; tables whose indexes are sorted in temporary files add at
- * most another time.
+ * are counted by the kernel (wchar in /proc/self/io): the file, its log and temporary files. The
+ * log and the file have each page about once; tables whose indexes are sorted in temporary files
+ * add at most another time.
  */
 #include "store_testing.h"
 
