@@ -297,6 +297,8 @@ static int recover_run(const void *values, struct hm_call *call, struct hm_err *
 
     if (!r->to)
         return hm__request_fail(err, "to", HM_E_MISSING, "no store for the copy is given");
+    if (r->record && strcmp(r->to, r->record) == 0)
+        return hm__request_fail(err, "to", HM_E_CONFLICT, "this is the store that is copied");
     int rc = hm__call_store_open(call, r->record, &copy.store, &why);
     if (rc == HM_E_IO && strcmp(why.field, HM_STORE_LOG) == 0)
         rc = copy_damaged(&copy, r->record, &why, err);

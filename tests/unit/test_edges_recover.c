@@ -215,6 +215,9 @@ static void sound_stores_are_copied(void **state)
     set(request, "yes", "true");
     text_is(request, &with_store, "10 deleted\n");
     text_is(new_request("runs check"), &with_store, "2490 runs, no damage found\n");
+    request = verb_with("runs recover", "to", "same.db");
+    set(request, "record", "same.db");
+    run_fails(request, &with_store, HM_E_CONFLICT, "to", "this is the store that is copied");
     run_fails(new_request("runs recover"), &with_store, HM_E_MISSING, "to",
               "no store for the copy");
     char nowhere[100];
