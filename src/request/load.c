@@ -28,37 +28,48 @@ static int read_named(struct hm_call *call, const char *field, const char *name,
 /* ---- the job -----------------------------------------------------------------------------------
  */
 
+/* A field that sets one key of the job. */
+struct short_field {
+    const char *field, *key, *value;
+};
+enum { FABRIC_SHORT = 5, SHORTS };
+
+/* Lists the fields that set one key each; their values are NULL if they are not given. The field
+ * `fabric` is one of them if the cluster of the job is used. */
+static void list_short_fields(const struct hm_job_fields *f, struct short_field ret[SHORTS])
+{
+    const struct short_field list[SHORTS] = {
+        {"batch", "batch", f->batch},
+        {"sequence", "sequence", f->sequence},
+        {"tokens", "tokens", f->tokens},
+        {"epochs", "epochs", f->epochs},
+        {"iterations", "iterations", f->iterations},
+        {"fabric", "cluster.fabric", f->on.count == 0 ? f->fabric : NULL}};
+
+    memcpy(ret, list, sizeof(list));
+}
+
 /*
- * Collects the assignments that change the job: the field `set` and, if the cluster of the job is
- * used, the field `fabric`.
+ * Collects the assignments that change the job: short fields and the field `set`, which may replace
+ * the cluster and therefore comes before the fabric.
  */
 static int job_overrides(struct hm_call *call, const struct hm_job_fields *f, struct hm_spec *spec,
                          struct hm_err *err)
 {
-    const struct {
-        const char *key, *value;
-    } shorts[] = {{"batch", f->batch},
-                  {"sequence", f->sequence},
-                  {"tokens", f->tokens},
-                  {"epochs", f->epochs},
-                  {"iterations", f->iterations}};
-    enum { SHORTS = sizeof(shorts) / sizeof(shorts[0]) };
+    struct short_field shorts[SHORTS];
     struct hm_override *overrides =
-        hm__arena_alloc(call->arena, f->set.count + SHORTS + 1, sizeof(*overrides));
+        hm__arena_alloc(call->arena, f->set.count + SHORTS, sizeof(*overrides));
     size_t count = 0;
 
     if (!overrides)
         return hm__fail_nomem(err);
-    for (size_t i = 0; i < SHORTS; i++)
+    list_short_fields(f, shorts);
+    for (size_t i = 0; i < SHORTS; i++) {
+        for (size_t k = 0; i == FABRIC_SHORT && k < f->set.count; k++)
+            if (!hm__is_fact(f->set.items[k]))
+                overrides[count++].text = f->set.items[k];
         if (shorts[i].value && !(overrides[count++].text = hm__arena_printf(
                                      call->arena, "%s=%s", shorts[i].key, shorts[i].value)))
-            return hm__fail_nomem(err);
-    for (size_t i = 0; i < f->set.count; i++)
-        if (!hm__is_fact(f->set.items[i]))
-            overrides[count++].text = f->set.items[i];
-    if (f->fabric && f->on.count == 0) {
-        overrides[count].text = hm__arena_printf(call->arena, "cluster.fabric=%s", f->fabric);
-        if (!overrides[count++].text)
             return hm__fail_nomem(err);
     }
     spec->overrides = overrides;
@@ -72,16 +83,10 @@ static int job_overrides(struct hm_call *call, const struct hm_job_fields *f, st
  */
 static void name_short_field(const struct hm_job_fields *f, struct hm_err *err)
 {
-    const struct {
-        const char *key, *value, *field;
-    } shorts[] = {{"batch", f->batch, "batch"},
-                  {"sequence", f->sequence, "sequence"},
-                  {"tokens", f->tokens, "tokens"},
-                  {"epochs", f->epochs, "epochs"},
-                  {"iterations", f->iterations, "iterations"},
-                  {"cluster.fabric", f->on.count == 0 ? f->fabric : NULL, "fabric"}};
+    struct short_field shorts[SHORTS];
 
-    for (size_t i = 0; err && i < sizeof(shorts) / sizeof(shorts[0]); i++)
+    list_short_fields(f, shorts);
+    for (size_t i = 0; err && i < SHORTS; i++)
         if (shorts[i].value && strcmp(err->source, "set") == 0 &&
             strcmp(err->field, shorts[i].key) == 0) {
             snprintf(err->source, sizeof(err->source), "request");

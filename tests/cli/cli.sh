@@ -77,6 +77,8 @@ json "max_n 1 is the accelerator itself" '.best.n == 1' howmany plan gpt-2 --on 
 json "an accelerator that no server holds is one" '.best.n == 1 and any(.notes[]; test("nothing connects several of these"))' howmany plan gpt-2 --on rtx-4090 --json
 json "a card for PCIe is not in servers of modules" '.machine == "a100-pcie"' howmany plan gpt-2 --on a100-pcie --json
 json "an assignment that makes a node of several is kept" '.best.n <= 2' howmany plan gpt-2 --on h100 --set cluster.accelerators=2 --json
+expect "an error of a short option names it" 2 "howmany: --tokens: '2t' is not a number of tokens" howmany plan llama-3-8b --on dgx-h100 --tokens 2t
+expect "an error of a fabric names it" 2 "howmany: --fabric: no fabric 'infinband'" howmany plan examples/llama-3-70b.yaml --fabric infinband
 expect "too little memory exits 1" 1 "does not fit in memory with any number" howmany plan examples/gpt2.yaml --set cluster.memory='1 GB'
 json "the JSON of a missed deadline has all members" '.status == "unreached" and .best == null and .missed == "deadline" and .nearest.n > 0 and .nearest_gap > 1' howmany plan examples/gpt2.yaml --deadline 1min --json
 
