@@ -54,9 +54,9 @@ double hm__batch_factor(double batch, double critical);
 
 /*
  * Creates traces that follow the laws: one set for each number of workers m, for a network with
- * `parameters` parameters and a batch of `batch` tokens. Their spread is that of the laws at
- * `loss`, the loss to reach; NaN if it is not known. The traces have no times; free them with
- * hm_traces_free.
+ * `parameters` parameters and a batch of `batch` tokens. Their spread is at most that of
+ * the laws at `loss`, the loss to reach; NaN if it is not known. The traces have no times; free
+ * them with hm_traces_free.
  */
 int hm__scaling_traces(double parameters, double batch, double loss, const double *m,
                        size_t m_count, struct hm_traces **ret_traces, struct hm_err *err);

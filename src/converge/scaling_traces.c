@@ -3,9 +3,8 @@
  * without measured traces like any other job. For each number of workers, there are three traces:
  * the median loss over the laws, which is also what a plan with a loss uses, and the same curve
  * with the tokens divided and multiplied by a factor. The factor is half the distance on a
- * logarithmic scale between the numbers of tokens that the laws predict for the loss to reach or,
- * if none is given, for a typical training run, so that the spread of the traces becomes the
- * uncertainty of the loss curve g.
+ * logarithmic scale between the numbers of tokens that the laws predict (law_factor), so that the
+ * spread of the traces becomes the uncertainty of the loss curve g.
  */
 #include <math.h>
 

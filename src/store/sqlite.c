@@ -426,7 +426,7 @@ static void watch_budget(struct sqlite *c, bool watch)
  * Ends a transaction, which must also work if memory has run out or the budget is spent; otherwise,
  * the connection would keep its lock and could not be used again. Therefore the statement was
  * compiled when the file was opened, and the budget is not checked: SQLite counts the instructions
- * of all executions of a compiled statement, so that every few hundredth rollback checks it.
+ * of all executions of a compiled statement, so that about one in 1,300 rollbacks checks it.
  */
 static int roll_back(struct sqlite *c)
 {
