@@ -528,6 +528,7 @@ static void close_late(struct http_loop *l)
     if (l->now < l->next_check)
         return;
     l->next_check = l->now + 1e-3 * CHECK_MS;
+    s->user.checked(s->user.context);
     for (int phase = 0; phase < HTTP_PHASES; phase++)
         for (struct http_peer *p = l->phases[phase].first, *next; p; p = next) {
             next = p->next;

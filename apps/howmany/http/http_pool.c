@@ -1,22 +1,34 @@
 /*
  * Implements a thread pool whose queue is a ring buffer. The pool starts with one thread; others
- * are started when a task finds no idle thread, up to the limit, and then stay. If a task declares
- * that it takes a long time, its thread starts another thread as a replacement, continues with a
- * lower priority, and ends with the task. The thread is not used again, because a process without
- * privileges cannot raise a priority.
+ * are started when a task finds no idle thread, up to the limit, and then stay. If a task takes a
+ * long time, http_pool_watch starts another thread as a replacement for its thread, which continues
+ * with a lower priority and ends with the task. The thread is not used again, because a process
+ * without privileges cannot raise a priority.
  */
 #include "http_pool.h"
 
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/resource.h>
+#include <unistd.h>
+
+#include "http_connections.h"
 
 /* Number that is added to the nice value of a thread whose task takes a long time. */
 enum { SLOW_NICE = 10 };
 
+/* A thread of a pool. */
+struct worker {
+    struct worker *next;  /* Next thread of the pool. */
+    pid_t thread;         /* Number of the thread in the system. */
+    double since;         /* Time at which its tasks began, in seconds; 0 if it has none. */
+    bool slow;            /* True if its tasks take a long time and the thread was replaced. */
+    atomic_bool unwanted; /* True if its tasks should end. */
+};
+
 struct http_pool {
     pthread_mutex_t lock;
+    struct worker *workers; /* All threads of the pool. */
     /* Condition that is signalled when there is a task, when a thread may run, or when the pool
      * ends. */
     pthread_cond_t more;
@@ -29,10 +41,10 @@ struct http_pool {
     /* Number of tasks that have a reserved place in the queue, wait in it, or run. */
     atomic_size_t taken;
     bool ending;
-    int slow, slow_max; /* Number of running tasks that were declared as long-running, and the limit
-                           on this number. */
-    size_t group;       /* Largest number of tasks that a thread takes from the queue at once. */
-    bool (*run)(void **tasks, size_t count);
+    int slow, slow_max; /* Number of replaced threads, and the limit on this number. */
+    double long_s;
+    size_t group; /* Largest number of tasks that a thread takes from the queue at once. */
+    http_pool_run *run;
 };
 
 /* Takes tasks from the queue. The caller holds the lock. Returns their number. */
@@ -47,14 +59,28 @@ static size_t take_tasks(struct http_pool *w, void **tasks)
     return count;
 }
 
+static void remove_worker(struct http_pool *w, const struct worker *worker)
+{
+    struct worker **at = &w->workers;
+
+    while (*at != worker)
+        at = &(*at)->next;
+    *at = worker->next;
+    w->slow -= worker->slow;
+    if (--w->threads == 0)
+        pthread_cond_broadcast(&w->gone);
+}
+
 static void *worker_run(void *context)
 {
     struct http_pool *w = context;
+    struct worker worker = {.thread = gettid()};
     void *tasks[HTTP_GROUP_MAX];
-    bool slow = false;
 
     pthread_mutex_lock(&w->lock);
-    while (!slow) {
+    worker.next = w->workers;
+    w->workers = &worker;
+    while (!worker.slow) {
         w->idle++;
         while (w->waiting == 0 && !w->ending)
             pthread_cond_wait(&w->more, &w->lock);
@@ -62,14 +88,15 @@ static void *worker_run(void *context)
         if (w->waiting == 0)
             break;
         size_t count = take_tasks(w, tasks);
+        worker.since = http_now();
+        atomic_store(&worker.unwanted, false);
         pthread_mutex_unlock(&w->lock);
-        slow = w->run(tasks, count);
+        w->run(tasks, count, &worker.unwanted);
         atomic_fetch_sub(&w->taken, count);
         pthread_mutex_lock(&w->lock);
+        worker.since = 0;
     }
-    w->slow -= slow;
-    if (--w->threads == 0)
-        pthread_cond_broadcast(&w->gone);
+    remove_worker(w, &worker);
     pthread_mutex_unlock(&w->lock);
     return NULL;
 }
@@ -88,8 +115,7 @@ static bool add_thread(struct http_pool *w)
     return true;
 }
 
-struct http_pool *http_pool_new(const struct http_pool_size *size,
-                                bool (*run)(void **tasks, size_t count))
+struct http_pool *http_pool_new(const struct http_pool_size *size, http_pool_run *run)
 {
     struct http_pool *w = calloc(1, sizeof(*w));
 
@@ -101,6 +127,7 @@ struct http_pool *http_pool_new(const struct http_pool_size *size,
     w->run = run;
     w->quick = (size_t)size->quick;
     w->slow_max = size->slow;
+    w->long_s = size->long_s;
     w->group = size->group;
     w->room = size->queue + (size_t)(size->quick + size->slow);
     w->ring = calloc(w->room, sizeof(*w->ring));
@@ -113,15 +140,25 @@ struct http_pool *http_pool_new(const struct http_pool_size *size,
     return NULL;
 }
 
-bool http_pool_slow(struct http_pool *w)
+void http_pool_watch(struct http_pool *w)
 {
+    double begun = http_now() - w->long_s;
+
     pthread_mutex_lock(&w->lock);
-    bool may = w->slow < w->slow_max && add_thread(w);
-    w->slow += may;
+    for (struct worker *at = w->workers; at; at = at->next) {
+        if (at->since == 0 || at->since > begun || at->slow)
+            continue;
+        if (w->slow < w->slow_max && add_thread(w)) {
+            at->slow = true;
+            w->slow++;
+            /* On Linux, a priority belongs to a thread, and PRIO_PROCESS selects a thread. */
+            setpriority(PRIO_PROCESS, (id_t)at->thread,
+                        getpriority(PRIO_PROCESS, (id_t)at->thread) + SLOW_NICE);
+        } else {
+            atomic_store(&at->unwanted, true);
+        }
+    }
     pthread_mutex_unlock(&w->lock);
-    if (may) /* On Linux, setpriority sets the priority of the calling thread only. */
-        setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + SLOW_NICE);
-    return may;
 }
 
 bool http_pool_reserve(struct http_pool *w)

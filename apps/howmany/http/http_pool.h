@@ -2,6 +2,7 @@
 #ifndef HM_HTTP_POOL_H
 #define HM_HTTP_POOL_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -9,10 +10,12 @@ struct http_pool;
 
 /*
  * Numbers of threads of a pool. At most `quick` tasks run at the same time, and in addition at most
- * `slow` tasks that were declared as long-running, so that long tasks do not block other tasks.
+ * `slow` tasks that have been running for more than `long_s` seconds, so that these do not block
+ * other tasks. If `slow` is 0, tasks may take any time.
  */
 struct http_pool_size {
     int quick, slow;
+    double long_s;
     size_t queue; /* Number of tasks that may wait for a thread. */
     size_t group; /* Largest number of tasks that a thread takes from the queue at once. */
 };
@@ -20,18 +23,22 @@ struct http_pool_size {
 enum { HTTP_GROUP_MAX = 256 }; /* Largest value of `group`. */
 
 /*
- * Starts a pool whose threads call run(tasks, count) with tasks from the queue; `run` returns true
- * if a task has successfully called http_pool_slow. Returns NULL if no thread can be started. The
- * pool has one thread at first, and more when tasks would have to wait.
+ * Runs tasks. When `*unwanted` becomes true, the tasks should end: they take a long time, and so do
+ * too many others.
  */
-struct http_pool *http_pool_new(const struct http_pool_size *size,
-                                bool (*run)(void **tasks, size_t count));
+typedef void http_pool_run(void **tasks, size_t count, const atomic_bool *unwanted);
+
 /*
- * Declares that the running task takes a long time; each task may call this once. The task then
- * continues with a lower priority. Returns false if too many such tasks are running; the task
- * should then end.
+ * Starts a pool whose threads call `run` with tasks from the queue. Returns NULL if no thread can
+ * be started. The pool has one thread at first, and more when tasks would have to wait.
  */
-bool http_pool_slow(struct http_pool *pool);
+struct http_pool *http_pool_new(const struct http_pool_size *size, http_pool_run *run);
+/*
+ * Looks for tasks that have been running for a long time: each continues with a lower priority, in
+ * addition to `quick` others, or must end (`unwanted`) if too many such tasks are running. Any
+ * thread may call this function, also a task; a task that takes long need not.
+ */
+void http_pool_watch(struct http_pool *pool);
 /*
  * Reserves a place in the queue for a task, which must then be pushed. Returns false if the queue
  * is full.

@@ -65,13 +65,13 @@ struct exchange {
     bool close;    /* True if the connection is closed after this exchange. */
     bool unread;   /* True if the client may still be sending when the connection is closed. */
     struct http_pool *pool; /* Pool whose thread works on the request; NULL if there is none. */
-    double work_s; /* Time at which a thread of a pool began to work on the request, in seconds. */
-    bool slow;     /* True if the request was declared as long-running to its pool
-                      (http_pool_slow). */
-    bool crowded;  /* True if the request takes a long time and must end, because too many long
-                      requests are running. */
-    char head[HTTP_WRITE_ROOM]; /* Head of the response. */
-    char text[];                /* Head of the request, followed by the decoded path. */
+    double watch_s; /* Time after which the pool must be asked whether the request may continue, in
+                       seconds. */
+    const atomic_bool *unwanted; /* True if the request takes a long time and should end, because
+                                    too many long requests are running. */
+    bool crowded;                /* True if work on the request was stopped for this reason. */
+    char head[HTTP_WRITE_ROOM];  /* Head of the response. */
+    char text[];                 /* Head of the request, followed by the decoded path. */
 };
 
 /* ---- memory --------------------------------------------------------------------------------- */
@@ -235,21 +235,24 @@ static bool exchange_is_over(void *data)
 
     if (now - x->started_s > LONG_S && atomic_load_explicit(&x->peer->gone, memory_order_relaxed))
         return true;
-    if (x->pool != x->server->work || x->slow || now - x->work_s <= LONG_S)
+    if (x->pool != x->server->work)
         return false;
-    x->slow = http_pool_slow(x->pool);
-    x->crowded = !x->slow;
+    if (now > x->watch_s) { /* The event loops watch the pool, too, but less often. */
+        http_pool_watch(x->pool);
+        x->watch_s = now + LONG_S;
+    }
+    x->crowded = x->crowded || atomic_load_explicit(x->unwanted, memory_order_relaxed);
     return x->crowded;
 }
 
-static bool run_exchange(void **tasks, size_t count)
+static void run_exchange(void **tasks, size_t count, const atomic_bool *unwanted)
 {
     struct exchange *x = tasks[0];
     struct http_handler *h = &x->server->handler;
-    bool slow;
 
     (void)count; /* Threads that run this function take one task at a time. */
-    x->work_s = http_now();
+    x->watch_s = http_now() + LONG_S;
+    x->unwanted = unwanted;
     h->work(h->context, &x->request, &x->response);
     if (x->crowded) {
         if (x->response.release)
@@ -257,12 +260,10 @@ static bool run_exchange(void **tasks, size_t count)
         x->response = (struct http_response){0};
         h->refuse(h->context, &x->request, &too_many_long, &x->response);
     }
-    slow = x->slow;
     http_peer_resume(x->peer); /* After this call, the exchange may be freed. */
-    return slow;
 }
 
-static bool run_exchanges(void **tasks, size_t count)
+static void run_exchanges(void **tasks, size_t count, const atomic_bool *unwanted)
 {
     struct exchange **exchanges = (struct exchange **)tasks;
     const struct http_request *requests[HTTP_GROUP_MAX] = {0};
@@ -271,8 +272,8 @@ static bool run_exchanges(void **tasks, size_t count)
     /* The server is freed after all its exchanges, so it can still be used here. */
     struct http_handler *h = &exchanges[0]->server->handler;
 
+    (void)unwanted; /* Tasks of this pool may take any time. */
     for (size_t i = 0; i < count; i++) {
-        exchanges[i]->work_s = http_now();
         requests[i] = &exchanges[i]->request;
         responses[i] = &exchanges[i]->response;
     }
@@ -284,7 +285,6 @@ static bool run_exchanges(void **tasks, size_t count)
         http_loop_wake(loops[i]);
     if (h->after_group)
         h->after_group(h->context);
-    return false;
 }
 
 /* Handles a request that has arrived completely. */
@@ -551,6 +551,13 @@ static void loop_refused(void *context, const char *address, enum http_refusal r
     s->handler.closed(s->handler.context, address, refusal);
 }
 
+static void loop_checked(void *context)
+{
+    const struct http_server *s = context;
+
+    http_pool_watch(s->work);
+}
+
 /* ---- starting and stopping ------------------------------------------------------------------- */
 
 /*
@@ -605,9 +612,9 @@ static int start_loops(struct http_server *s, struct hm_err *err)
 static int start_pools(struct http_server *s, struct hm_err *err)
 {
     const struct http_settings *t = &s->settings;
-    const struct http_pool_size work = {t->workers, t->slow, t->queue, 1},
-                                wait = {t->waiters, 0, t->queue, 1},
-                                group = {1, 0, t->queue + (size_t)t->waiters, HTTP_GROUP_MAX};
+    const struct http_pool_size work = {t->workers, t->slow, LONG_S, t->queue, 1},
+                                wait = {t->waiters, 0, 0, t->queue, 1},
+                                group = {1, 0, 0, t->queue + (size_t)t->waiters, HTTP_GROUP_MAX};
 
     s->work = http_pool_new(&work, run_exchange);
     s->wait = s->work ? http_pool_new(&wait, run_exchange) : NULL;
@@ -636,7 +643,8 @@ static struct http_server *server_new(const struct http_settings *t,
                                              .sent = loop_sent,
                                              .resumed = loop_resumed,
                                              .closed = loop_closed,
-                                             .refused = loop_refused};
+                                             .refused = loop_refused,
+                                             .checked = loop_checked};
     if (getrandom(&s->id_prefix, sizeof(s->id_prefix), 0) < 0)
         s->id_prefix = (unsigned)time(NULL);
     s->shared.connections = http_connections_new(t->connections, t->address_connections);
