@@ -161,6 +161,22 @@ static bool is_log_damaged(const struct sqlite *c, int code)
     return damaged;
 }
 
+/* Returns whether the write-ahead log was removed or replaced after it was opened. */
+static bool is_log_lost(const struct sqlite *c)
+{
+    bool lost = false;
+
+    if (c->db)
+        sqlite3_file_control(c->db, "main", HM_SUMS_LOG_LOST, &lost);
+    return lost;
+}
+
+static int fail_lost_log(struct hm_err *err)
+{
+    return hm__fail(err, HM_E_IO,
+                    "cannot use the store: its write-ahead log was removed or replaced");
+}
+
 static int fail_full(struct hm_err *err)
 {
     hm__fail(err, HM_E_IO, "cannot use the store: the disk is full");
@@ -210,6 +226,8 @@ static int sqlite_fail(struct sqlite *c, int code, struct hm_err *err)
         hm__err_field(err, HM_STORE_LOG);
         return HM_E_IO;
     }
+    if ((code & 0xff) == SQLITE_IOERR && is_log_lost(c))
+        return fail_lost_log(err);
     if ((code & 0xff) == SQLITE_NOMEM)
         return hm__fail_nomem(err);
     if ((code & 0xff) == SQLITE_CONSTRAINT)
@@ -364,16 +382,36 @@ static int step_rows(struct sqlite *c, struct statement *s, hm_sql_row *row, voi
 }
 
 /*
- * Fails if the file was removed or replaced after it was opened, because reads would return old
- * data, and writes would be lost. The server then opens the file again.
+ * Copies a log that was removed or replaced into the file, because it will be lost with the last
+ * connection that has it open. Then new connections can begin the log again. If other connections
+ * just read, only a part is copied; these connections will try it again.
+ */
+static void rescue_log(struct sqlite *c)
+{
+    bool rescues = true;
+
+    sqlite3_busy_timeout(c->db, 0);
+    sqlite3_file_control(c->db, "main", HM_SUMS_RESCUE, &rescues);
+    sqlite3_wal_checkpoint_v2(c->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
+    rescues = false;
+    sqlite3_file_control(c->db, "main", HM_SUMS_RESCUE, &rescues);
+    sqlite3_busy_timeout(c->db, WAIT_MS);
+}
+
+/*
+ * Fails if the file or its log was removed or replaced after it was opened, because reads would
+ * return old data, and writes would be lost. The server then opens the file again.
  */
 static int check_place(struct sqlite *c, struct hm_err *err)
 {
     int moved = 0;
 
-    if (sqlite3_file_control(c->db, "main", SQLITE_FCNTL_HAS_MOVED, &moved) || !moved)
+    if (sqlite3_file_control(c->db, "main", SQLITE_FCNTL_HAS_MOVED, &moved) == SQLITE_OK && moved)
+        return hm__fail(err, HM_E_IO, "cannot use the store: its file was removed or replaced");
+    if (!is_log_lost(c))
         return 0;
-    return hm__fail(err, HM_E_IO, "cannot use the store: its file was removed or replaced");
+    rescue_log(c);
+    return fail_lost_log(err);
 }
 
 static int sqlite_query(void *connection, const char *sql, const struct hm_sql_value *parameters,
@@ -442,12 +480,17 @@ static int roll_back(struct sqlite *c)
 static int sqlite_exec(void *connection, const char *sql, struct hm_err *err)
 {
     struct sqlite *c = connection;
+    bool begins = strncmp(sql, "BEGIN", 5) == 0;
+    int rc = begins ? check_place(c, err) : 0;
+
+    if (rc)
+        return rc;
     int code =
         strcmp(sql, "ROLLBACK") == 0 ? roll_back(c) : sqlite3_exec(c->db, sql, NULL, NULL, NULL);
-
     if (code)
         return sqlite_fail(c, code, err);
-    int rc = strncmp(sql, "BEGIN", 5) == 0 ? check_place(c, err) : 0;
+    /* The file may have been replaced while the transaction waited for its lock. */
+    rc = begins ? check_place(c, err) : 0;
     if (rc)
         roll_back(c);
     return rc;

@@ -18,6 +18,8 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
 
 #include "sqlite_log.h"
 
@@ -29,9 +31,18 @@ enum {
     AT_RESERVED = 20,  /* application id in the header. */
     AT_APPLICATION = 68,
     APPLICATION = 0x686d7331,
+    WRITE_LOCK = 0, /* The lock that SQLite holds while it writes to the log. */
     /* The lock that SQLite holds while it reads the log after a crash, together with that for
      * writing. */
-    RECOVER_LOCK = 2
+    RECOVER_LOCK = 2,
+    /*
+     * Size of the header of the index, which is at the start of the shared memory and which a copy
+     * follows, and the places of the page size and of the number of frames in it
+     * (https://sqlite.org/walformat.html#the_wal_index_file_format).
+     */
+    INDEX_HEAD = 48,
+    AT_INDEX_PAGE_SIZE = 14,
+    AT_INDEX_FRAMES = 16
 };
 
 enum sums_state {
@@ -48,7 +59,18 @@ struct summed_file {
     const char *log;           /* The database: name of its log, borrowed from SQLite. */
     bool log_damaged;          /* The database: true if damage was found in the log. */
     bool keep_log;             /* The database: true if the log must not be changed. */
+    bool rescues;              /* The database: true if a lost log is copied into the file. */
     struct hm_log_pages pages; /* The database: pages that are read from a damaged log instead. */
+    const volatile unsigned char
+        *index;                   /* The database: start of the log's index; NULL: unknown. */
+    struct summed_file *log_file; /* The database: its open log. The log: NULL. */
+    struct summed_file *owner;    /* The log: the database whose member log_file points to it. */
+    const char *name;             /* The log: its name, borrowed from SQLite. */
+    struct stat place; /* The log: the file when it was opened; st_ino is 0 if unknown. */
+    /* The log: its index when it was mapped, the same way, and the last time at which the log was
+     * seen in its place. */
+    struct stat index_place;
+    struct timespec seen;
     /*
      * The log: header of the frame that was written last, its place, and the end of the frames that
      * were written since the last sync; 0 if there are none.
@@ -206,7 +228,13 @@ static int sums_truncate(sqlite3_file *file, sqlite3_int64 size)
 
 static int sums_close(sqlite3_file *file)
 {
-    hm__log_pages_release(&((struct summed_file *)file)->pages);
+    struct summed_file *f = (struct summed_file *)file;
+
+    hm__log_pages_release(&f->pages);
+    if (f->owner)
+        f->owner->log_file = NULL;
+    if (f->log_file)
+        f->log_file->owner = NULL;
     return real_file(file)->pMethods->xClose(real_file(file));
 }
 
@@ -220,12 +248,111 @@ static int sums_size(sqlite3_file *file, sqlite3_int64 *ret_size)
     return SQLITE_OK;
 }
 
+/*
+ * Returns the number of bytes that the log must have according to its index; 0 if that is not
+ * known. The caller must hold the lock for writing.
+ */
+static sqlite3_int64 indexed_size(const struct summed_file *f)
+{
+    unsigned char head[2 * INDEX_HEAD];
+    uint16_t page_size;
+    uint32_t frames;
+
+    if (!f->index)
+        return 0;
+    for (size_t i = 0; i < sizeof(head); i++)
+        head[i] = f->index[i];
+    if (memcmp(head, head + INDEX_HEAD, INDEX_HEAD) != 0)
+        return 0; /* A program was killed while it wrote the header; SQLite makes a new index. */
+    memcpy(&page_size, head + AT_INDEX_PAGE_SIZE, sizeof(page_size));
+    memcpy(&frames, head + AT_INDEX_FRAMES, sizeof(frames));
+    if (frames == 0)
+        return 0;
+    return HM_LOG_HEAD +
+           (sqlite3_int64)frames * (HM_LOG_FRAME_HEAD + (page_size == 1 ? 65536 : page_size));
+}
+
+/* Finds the file of the log's index, which is next to the log. Returns false if there is none. */
+static bool find_index(const struct summed_file *log, struct stat *ret_index)
+{
+    const size_t length = strlen(log->name) - strlen("-wal");
+    char name[1100];
+
+    return length + sizeof("-shm") <= sizeof(name) &&
+           snprintf(name, sizeof(name), "%.*s-shm", (int)length, log->name) > 0 &&
+           stat(name, ret_index) == 0;
+}
+
+static bool is_same_file(const struct stat *a, const struct stat *b)
+{
+    return a->st_ino != 0 && a->st_ino == b->st_ino && a->st_dev == b->st_dev;
+}
+
+/* Returns whether the open log is no longer the file with its name. */
+static bool is_log_replaced(const struct summed_file *f)
+{
+    struct summed_file *log = f->log_file;
+    struct stat now;
+
+    if (!log || log->place.st_ino == 0)
+        return false;
+    bool replaced = stat(log->name, &now) != 0 || !is_same_file(&log->place, &now);
+    if (!replaced)
+        clock_gettime(CLOCK_REALTIME, &log->seen);
+    return replaced;
+}
+
+/*
+ * Returns whether a log that was removed or replaced may be copied into the file. If its index is
+ * still there, programs exclude each other by the locks in it. Otherwise, another program must
+ * neither use the file now, nor have written to it since the log was seen.
+ */
+static bool may_rescue(const struct summed_file *f)
+{
+    const struct summed_file *log = f->log_file;
+    struct stat now;
+
+    if (find_index(log, &now))
+        return is_same_file(&log->index_place, &now);
+    if (stat(log->name, &now) == 0 && now.st_size > 0)
+        return false;
+    return stat(sqlite3_filename_database(log->name), &now) == 0 &&
+           (now.st_mtim.tv_sec < log->seen.tv_sec ||
+            (now.st_mtim.tv_sec == log->seen.tv_sec && now.st_mtim.tv_nsec <= log->seen.tv_nsec));
+}
+
+/*
+ * Returns whether the log may be written: it must be the file with its name, and have the frames
+ * that are in the index. If the log is removed while connections use it, a new connection makes an
+ * empty one. The caller must hold the lock for writing.
+ */
+static bool may_write_log(const struct summed_file *f)
+{
+    sqlite3_int64 size = 0;
+
+    if (!f->log_file)
+        return true;
+    if (f->rescues)
+        return may_rescue(f);
+    sqlite3_file *log = real_file(&f->log_file->base);
+    return !is_log_replaced(f) && log->pMethods->xFileSize(log, &size) == SQLITE_OK &&
+           size >= indexed_size(f);
+}
+
 static int sums_control(sqlite3_file *file, int what, void *argument)
 {
     struct summed_file *f = (struct summed_file *)file;
 
     if (what == HM_SUMS_KEEP_LOG) {
         f->keep_log = true;
+        return SQLITE_OK;
+    }
+    if (what == HM_SUMS_RESCUE) {
+        f->rescues = *(const bool *)argument;
+        return SQLITE_OK;
+    }
+    if (what == HM_SUMS_LOG_LOST) {
+        *(bool *)argument = is_log_replaced(f);
         return SQLITE_OK;
     }
     if (what == HM_SUMS_LOG_DAMAGED || what == HM_SUMS_PRESENT) {
@@ -237,7 +364,8 @@ static int sums_control(sqlite3_file *file, int what, void *argument)
 
 /*
  * Locks or unlocks the shared memory of the log. When SQLite gets the lock under which it reads the
- * log after a crash, no other program can write, and the log is checked first.
+ * log after a crash, no other program can write, and the log is checked first. When it gets the
+ * lock for writing, the log must still be there.
  */
 static int sums_shared_lock(sqlite3_file *file, int offset, int count, int flags)
 {
@@ -245,11 +373,14 @@ static int sums_shared_lock(sqlite3_file *file, int offset, int count, int flags
     sqlite3_file *real = real_file(file);
     int code = real->pMethods->xShmLock(real, offset, count, flags);
 
-    if (code || flags != (SQLITE_SHM_LOCK | SQLITE_SHM_EXCLUSIVE) || offset > RECOVER_LOCK ||
-        offset + count <= RECOVER_LOCK)
+    if (code || flags != (SQLITE_SHM_LOCK | SQLITE_SHM_EXCLUSIVE))
         return code;
-    code = hm__log_check(real_vfs, f->log, real);
-    f->log_damaged = code == SQLITE_CORRUPT;
+    if (offset == WRITE_LOCK && !may_write_log(f))
+        code = SQLITE_IOERR_SHMLOCK;
+    if (code == SQLITE_OK && offset <= RECOVER_LOCK && offset + count > RECOVER_LOCK) {
+        code = hm__log_check(real_vfs, f->log, real);
+        f->log_damaged = code == SQLITE_CORRUPT;
+    }
     if (code)
         real->pMethods->xShmLock(real, offset, count, SQLITE_SHM_UNLOCK | SQLITE_SHM_EXCLUSIVE);
     return code;
@@ -258,13 +389,14 @@ static int sums_shared_lock(sqlite3_file *file, int offset, int count, int flags
 /*
  * Locks the database. SQLite takes the exclusive lock when it closes a database with a log, and
  * then copies the log without the lock that sums_shared_lock watches and deletes it. A damaged log
- * must stay as it is.
+ * must stay as it is, and a lost one must not overwrite what another program wrote.
  */
 static int sums_lock(sqlite3_file *file, int lock)
 {
     const struct summed_file *f = (const struct summed_file *)file;
 
-    if (lock == SQLITE_LOCK_EXCLUSIVE && (f->log_damaged || f->keep_log))
+    if (lock == SQLITE_LOCK_EXCLUSIVE &&
+        (f->log_damaged || f->keep_log || (is_log_replaced(f) && !may_rescue(f))))
         return SQLITE_BUSY;
     return real_file(file)->pMethods->xLock(real_file(file), lock);
 }
@@ -346,7 +478,16 @@ static int sums_properties(sqlite3_file *file)
 static int sums_map(sqlite3_file *file, int region, int size, int extend,
                     void volatile **ret_memory)
 {
-    return real_file(file)->pMethods->xShmMap(real_file(file), region, size, extend, ret_memory);
+    struct summed_file *f = (struct summed_file *)file;
+    int code =
+        real_file(file)->pMethods->xShmMap(real_file(file), region, size, extend, ret_memory);
+
+    if (region != 0 || code || !*ret_memory)
+        return code;
+    f->index = *ret_memory;
+    if (f->log_file && !find_index(f->log_file, &f->log_file->index_place))
+        f->log_file->index_place.st_ino = 0;
+    return code;
 }
 
 static void sums_barrier(sqlite3_file *file)
@@ -356,6 +497,7 @@ static void sums_barrier(sqlite3_file *file)
 
 static int sums_unmap(sqlite3_file *file, int remove)
 {
+    ((struct summed_file *)file)->index = NULL;
     return real_file(file)->pMethods->xShmUnmap(real_file(file), remove);
 }
 
@@ -398,6 +540,21 @@ static const sqlite3_io_methods log_methods = {
     .xDeviceCharacteristics = sums_properties,
 };
 
+/* Connects a log that was opened with its database. */
+static void join_log(struct summed_file *log, const char *name)
+{
+    struct summed_file *database = (struct summed_file *)sqlite3_database_file_object(name);
+
+    if (database->base.pMethods != &sums_methods)
+        return;
+    log->name = name;
+    if (stat(name, &log->place) != 0)
+        log->place.st_ino = 0; /* The default file system has no such names, as in some tests. */
+    clock_gettime(CLOCK_REALTIME, &log->seen);
+    log->owner = database;
+    database->log_file = log;
+}
+
 static int sums_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, int flags,
                      int *ret_flags)
 {
@@ -413,6 +570,8 @@ static int sums_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, int
     if (!real->pMethods)
         return code;
     f->base.pMethods = flags & SQLITE_OPEN_WAL ? &log_methods : &sums_methods;
+    if (code == SQLITE_OK && flags & SQLITE_OPEN_WAL)
+        join_log(f, name);
     if (code || flags & SQLITE_OPEN_WAL)
         return code;
     f->log = name ? sqlite3_filename_wal(name) : NULL;

@@ -25,6 +25,17 @@ enum { HM_SUMS_PRESENT = 0x686d02 };
  * is full, it would delete a log that it has not copied into the file.
  */
 enum { HM_SUMS_KEEP_LOG = 0x686d03 };
+/*
+ * Code of sqlite3_file_control that sets a bool to true if the log of this connection was removed
+ * or replaced, so that runs that are written to it would be lost, or cannot be the one that the
+ * connections use. Such a connection cannot write.
+ */
+enum { HM_SUMS_LOG_LOST = 0x686d04 };
+/*
+ * The same as a code that allows the connection to write nevertheless, if the bool is true: only to
+ * copy the log into the file.
+ */
+enum { HM_SUMS_RESCUE = 0x686d05 };
 
 /*
  * Parameter of a URI (file:NAME?immutable=1&log=VALUE) that opens a file with a damaged log for

@@ -245,6 +245,23 @@ lists_new() { [ "$(get "$url/v1/runs" | jq -c '[.runs[].n]')" = '[2]' ]; }
 check "the server lists the runs of the new file" wait_for 20 lists_new
 stop
 
+# A write-ahead log that is removed while it is used: no run that was acknowledged before or afterwards is lost when the server
+# is killed. The first request that needs the log copies it into the file.
+for removed in "-wal" "-wal -shm"; do
+  name="log removed (${removed//-/})"
+  start --record "$work/unlogged.db"
+  answers "$name: a run is added before" '.added == 1' -d '{"n":1,"seconds":1}' -H 'Content-Type: application/json' "$url/v1/runs"
+  for ending in $removed; do rm "$work/unlogged.db$ending"; done
+  added_again() { [ "$(get -o /dev/null -w '%{http_code}' -d '{"n":2,"seconds":2}' -H 'Content-Type: application/json' -H 'Idempotency-Key: two' "$url/v1/runs")" = 200 ]; }
+  check "$name: a run is added afterwards" wait_for 20 added_again
+  kill -9 "$pid"
+  wait "$pid" 2>/dev/null
+  pid=
+  check "$name: both are there after a kill" test "$(howmany runs list --record "$work/unlogged.db" --json | jq -c '[.runs[].n] | sort')" = '[1,2]'
+  expect "$name: the store is sound" 0 "2 runs, no damage found" howmany runs check --record "$work/unlogged.db"
+  rm -f "$work"/unlogged.db*
+done
+
 # A copy of a store while a server adds runs to it: all runs that were acknowledged before are in the copy.
 start --record "$work/live.db"
 add_one() { get -d "{\"n\":$1,\"seconds\":1}" -H 'Content-Type: application/json' "$url/v1/runs" >/dev/null; }
