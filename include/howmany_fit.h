@@ -26,12 +26,18 @@ extern "C" {
 
 /* ---- runs ------------------------------------------------------------------------------------ */
 
+/*
+ * Largest absolute value in a table of runs and in a trace. With larger ones, sums of squares and
+ * products in fits and answers would not be finite.
+ */
+#define HM_RUN_MOST 1e50
+
 /* A column of a table of runs. Either `values` or `labels` is set, with one element per row. */
 struct hm_column {
     const char *name;    /* Name of the column: n, size, batch, latency, bandwidth, seconds, or any
                             other name. */
-    double *values;      /* Values in SI units, NaN for an empty cell; NULL if the column has
-                            labels. */
+    double *values;      /* Values in SI units, -HM_RUN_MOST to HM_RUN_MOST, NaN for an empty cell;
+                            NULL if the column has labels. */
     const char **labels; /* Labels, NULL for an empty cell; NULL if the column has numbers. */
 };
 

@@ -9,6 +9,7 @@
 #include "load_import.h"
 #include "readers.h"
 #include "row_values.h"
+#include "store.h"
 
 /* ---- the store ---------------------------------------------------------------------------------
  */
@@ -32,6 +33,18 @@ int hm__call_store_open(struct hm_call *call, const char *record, struct hm_stor
     }
     call->from_store = true;
     return access->open(access->data, record, ret_store, err);
+}
+
+int hm__call_store_read(struct hm_call *call, const char *record, struct hm_store **ret_store,
+                        struct hm_err *err)
+{
+    if (record && call->context->files && !hm__store_exists(record)) {
+        hm__fail(err, HM_E_IO, "there is no such store");
+        hm__err_hint(err, "the first run that is added makes it");
+        hm__err_at(err, record, 0);
+        return HM_E_IO;
+    }
+    return hm__call_store_open(call, record, ret_store, err);
 }
 
 void hm__call_store_close(struct hm_call *call, struct hm_store *store, int rc, struct hm_err *err)
@@ -84,7 +97,7 @@ static int load_stored_runs(struct hm_call *call, const char *record, const stru
                             struct hm_runs **ret_runs, struct hm_err *err)
 {
     struct hm_store *store = NULL;
-    int rc = hm__call_store_open(call, record, &store, err);
+    int rc = hm__call_store_read(call, record, &store, err);
 
     if (rc == 0)
         rc = read_stored_runs(call, store, where, ret_runs, err);
@@ -188,7 +201,7 @@ static int load_stored_traces(struct hm_call *call, const struct hm_trace_fields
     if (f->measure || f->epochs)
         return hm__request_fail(err, f->measure ? "measure" : "epochs", HM_E_CONFLICT,
                                 "a store keeps one loss for each iteration");
-    int rc = hm__call_store_open(call, record, &store, err);
+    int rc = hm__call_store_read(call, record, &store, err);
     if (rc == 0)
         rc = hm_store_traces(store, &filter, ret_traces, err);
     if (rc == HM_E_MISSING)

@@ -146,7 +146,7 @@ static int list_run(const void *values, struct hm_call *call, struct hm_err *err
     if (format == HM_FORMAT_JSON)
         filter.seconds = call->context->limits.page_seconds * (r->limit > 100 ? r->limit / 100 : 1);
     if (rc == 0)
-        rc = hm__call_store_open(call, r->record, &store, err);
+        rc = hm__call_store_read(call, r->record, &store, err);
     if (rc == 0)
         rc = hm_store_list(store, &filter, &page, err);
     if (rc == 0 && format == HM_FORMAT_JSON)
@@ -237,7 +237,7 @@ static int show_run(const void *values, struct hm_call *call, struct hm_err *err
         hm__err_hint(err, "`howmany runs list` shows ids");
         return HM_E_MISSING;
     }
-    int rc = hm__call_store_open(call, r->record, &store, err);
+    int rc = hm__call_store_read(call, r->record, &store, err);
     for (size_t k = 0; rc == 0 && k < r->id.count; k++) {
         rc = show_one(call, store, r->id.values[k], r->json, err);
         hm__text_add(&call->out, r->json || k + 1 < r->id.count ? "\n" : "");
@@ -483,7 +483,7 @@ static int export_run(const void *values, struct hm_call *call, struct hm_err *e
     if (!filter.sort)
         filter.sort = "id";
     if (rc == 0)
-        rc = hm__call_store_open(call, r->record, &store, err);
+        rc = hm__call_store_read(call, r->record, &store, err);
     if (rc == 0)
         rc = form == EXPORT_CSV ? export_csv(&e, store, filter, err)
              : form == EXPORT_MLLOG || form == EXPORT_OSU
@@ -549,7 +549,7 @@ static int delete_run(const void *values, struct hm_call *call, struct hm_err *e
         hm__err_hint(err, "give ids, or conditions together with yes");
         return HM_E_MISSING;
     }
-    int rc = hm__call_store_open(call, r->record, &store, err);
+    int rc = hm__call_store_read(call, r->record, &store, err);
     if (rc == 0 && r->id.count == 0)
         rc = delete_matching(call, store, &filter, err);
     for (size_t k = 0; rc == 0 && !call->no_answer && k < r->id.count; k++) {

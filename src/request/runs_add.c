@@ -408,7 +408,7 @@ static int get_run(const void *values, struct hm_call *call, struct hm_err *err)
         hm__err_hint(err, "`howmany runs documents` lists them");
         return HM_E_MISSING;
     }
-    int rc = hm__call_store_open(call, r->record, &store, err);
+    int rc = hm__call_store_read(call, r->record, &store, err);
     if (rc == 0)
         rc = hm_store_get(store, r->kind, r->name, &text, err);
     if (rc == 0 && !text)
@@ -451,7 +451,7 @@ static int documents_run(const void *values, struct hm_call *call, struct hm_err
     struct document_list list = {
         .out = &call->out, .json = {.out = &call->out}, .as_json = r->json};
     struct hm_store *store = NULL;
-    int rc = hm__call_store_open(call, r->record, &store, err);
+    int rc = hm__call_store_read(call, r->record, &store, err);
 
     if (r->json)
         hm__json_open(&list.json, NULL, HM_JSON_LIST | HM_JSON_LINES);

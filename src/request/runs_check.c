@@ -34,7 +34,7 @@ static int check_run(const void *values, struct hm_call *call, struct hm_err *er
     const struct hm_runs_check_request *r = values;
     struct hm_store *store = NULL;
     int64_t runs = 0;
-    int rc = hm__call_store_open(call, r->record, &store, err);
+    int rc = hm__call_store_read(call, r->record, &store, err);
 
     if (rc == 0)
         rc = hm__store_verify(store, false, &runs, err);
@@ -299,7 +299,7 @@ static int recover_run(const void *values, struct hm_call *call, struct hm_err *
         return hm__request_fail(err, "to", HM_E_MISSING, "no store for the copy is given");
     if (r->record && strcmp(r->to, r->record) == 0)
         return hm__request_fail(err, "to", HM_E_CONFLICT, "this is the store that is copied");
-    int rc = hm__call_store_open(call, r->record, &copy.store, &why);
+    int rc = hm__call_store_read(call, r->record, &copy.store, &why);
     if (rc == HM_E_IO && strcmp(why.field, HM_STORE_LOG) == 0)
         rc = copy_damaged(&copy, r->record, &why, err);
     else if (rc == 0) {

@@ -128,8 +128,8 @@ static int check_texts(const struct hm_stored *run, struct hm_err *err)
 static int fail_number(const char *field, double value, double min, bool above, bool whole,
                        struct hm_err *err)
 {
-    if (isinf(min) || isinf(value))
-        hm__fail(err, HM_E_RANGE, "%g is not a finite number", value);
+    if (isinf(min) || !(fabs(value) <= HM_RUN_MOST))
+        hm__fail(err, HM_E_RANGE, "%g is not a number of at most %g", value, HM_RUN_MOST);
     else
         hm__fail(err, HM_E_RANGE, "%.15g must be %s%s %g", value, whole ? "a whole number, " : "",
                  above ? "more than" : "at least", min);
@@ -146,7 +146,7 @@ static int check_number(const struct hm_store_column *c, double value, bool ok, 
         hm__fail(err, HM_E_MISSING, "the number of workers is missing");
         return fail_field(err, c->name, HM_E_MISSING);
     }
-    if (isfinite(value) && (above ? value > c->min : value >= c->min) &&
+    if (fabs(value) <= HM_RUN_MOST && (above ? value > c->min : value >= c->min) &&
         (!c->whole || floor(value) == value))
         return 0;
     return fail_number(c->name, value, c->min, above, c->whole, err);
@@ -166,7 +166,7 @@ static int check_samples(const struct hm_stored *run, struct hm_err *err)
         for (size_t k = 0; k < 4; k++) {
             double min = k < 3 ? 0 : -INFINITY;
             char field[64];
-            if (isnan(values[k]) || (isfinite(values[k]) && values[k] >= min))
+            if (isnan(values[k]) || (fabs(values[k]) <= HM_RUN_MOST && values[k] >= min))
                 continue;
             snprintf(field, sizeof(field), "samples.%zu.%s", i, names[k]);
             return fail_number(field, values[k], min, false, false, err);
@@ -225,7 +225,7 @@ int hm__store_check_more_number(const char *key, const struct hm_known_column *k
         snprintf(value, sizeof(value), "%.15g", number);
         return fail_more_kind(key, known, value, err);
     }
-    if (isfinite(number) &&
+    if (fabs(number) <= HM_RUN_MOST &&
         (!known || number > known->min || (!known->above && number == known->min)))
         return 0;
     fail_number("", number, known ? known->min : 0, known && known->above, false, err);
@@ -253,6 +253,11 @@ static int check_more_value(const char *key, const struct hm_known_column *known
         return hm__store_check_more_text(key, known, item->text, err);
     if (!hm__run_bare_number(item->text, &number) || (known && known->label))
         return fail_more_kind(key, known, item->text, err);
+    if (isfinite(number) && !hm__run_is_exact(item->text, number)) {
+        hm__fail(err, HM_E_RANGE, "'%.60s' cannot be stored as a number without loss", item->text);
+        hm__err_hint(err, "write it as a text, in quotes");
+        return fail_more(key, HM_E_RANGE, err);
+    }
     return hm__store_check_more_number(key, known, number, err);
 }
 

@@ -119,7 +119,8 @@ static void read_more(const struct condition_parts *c, struct hm_condition *to)
 
     to->key = c->name;
     to->text = c->value;
-    if (hm__run_number(c->value, &number, &has_unit, &dim) && isfinite(number))
+    if (hm__run_number(c->value, &number, &has_unit, &dim) && isfinite(number) &&
+        hm__run_is_exact(c->value, number))
         to->value = hm__sql_real(number);
 }
 

@@ -1,7 +1,9 @@
 /* Opens a store and runs statements on it. */
 #include "store.h"
 
+#include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "checks.h"
 #include "err.h"
@@ -46,6 +48,13 @@ static int open_with_mode(const char *where, enum open_mode mode, struct hm_stor
     else
         *ret_store = store;
     return rc;
+}
+
+bool hm__store_exists(const char *where)
+{
+    struct stat file;
+
+    return is_address(where) || stat(where, &file) == 0 || errno != ENOENT;
 }
 
 int hm_store_open(const char *where, struct hm_store **ret_store, struct hm_err *err)

@@ -36,7 +36,8 @@ const struct hm_column *hm_runs_column(const struct hm_runs *runs, const char *n
 
 /* ---- checks ---------------------------------------------------------------------------------- */
 
-/* The allowed range of a numeric column. Columns that are not listed may have any finite value. */
+/* The allowed range of a numeric column, up to HM_RUN_MOST. Columns that are not listed may have any
+ * value from -HM_RUN_MOST on. */
 struct column_range {
     const char *name;
     double min;
@@ -56,10 +57,11 @@ static int fail_cell(const struct hm_runs *runs, size_t row, const struct hm_col
     snprintf(field, sizeof(field), "%.80s[%zu]", column->name, row);
     hm__fail(err, HM_E_RANGE, "%g is out of range", column->values[row]);
     if (range)
-        hm__err_hint(err, "%s must be %s %g, and finite", column->name,
-                     range->above ? "above" : "at least", range->min);
+        hm__err_hint(err, "%s must be %s %g, and at most %g", column->name,
+                     range->above ? "above" : "at least", range->min, HM_RUN_MOST);
     else
-        hm__err_hint(err, "it must be finite, or NaN where it is unknown");
+        hm__err_hint(err, "it must be from %g to %g, or NaN where it is unknown", -HM_RUN_MOST,
+                     HM_RUN_MOST);
     hm__err_field(err, field);
     hm__err_at(err, runs->source, hm__runs_line(runs, row));
     return HM_E_RANGE;
@@ -78,7 +80,7 @@ static int check_values(const struct hm_runs *runs, const struct hm_column *colu
         double x = column->values[i];
         bool known = !isnan(x);
         bool good = !range || (range->above ? x > range->min : x >= range->min);
-        if (known ? !good || isinf(x) : is_n)
+        if (known ? !good || fabs(x) > HM_RUN_MOST : is_n)
             return fail_cell(runs, i, column, range, err);
     }
     return 0;

@@ -29,15 +29,15 @@ static int check_points(const struct hm_trace *t, bool need_loss, struct hm_err 
 {
     for (size_t i = 0; i < t->count; i++) {
         double before = i > 0 ? t->iteration[i - 1] : 0;
-        if (!(t->iteration[i] > before) || isinf(t->iteration[i]))
+        if (!(t->iteration[i] > before) || t->iteration[i] > HM_RUN_MOST)
             return fail_point("iteration", i, t->iteration[i],
                               "iterations must be above 0 and in ascending order", err);
-        if (need_loss && !isfinite(t->loss[i]))
+        if (need_loss && !(fabs(t->loss[i]) <= HM_RUN_MOST))
             return fail_point("loss", i, t->loss[i], "it must be finite", err);
-        if (t->seconds[i] < 0 || isinf(t->seconds[i]))
+        if (t->seconds[i] < 0 || t->seconds[i] > HM_RUN_MOST)
             return fail_point("seconds", i, t->seconds[i],
                               "it must be 0 or more, or NaN where it is unknown", err);
-        if (t->elapsed_s[i] < 0 || isinf(t->elapsed_s[i]))
+        if (t->elapsed_s[i] < 0 || t->elapsed_s[i] > HM_RUN_MOST)
             return fail_point("elapsed_s", i, t->elapsed_s[i],
                               "it must be 0 or more, or NaN where it is unknown", err);
     }

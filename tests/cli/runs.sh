@@ -116,6 +116,11 @@ printf 'n,seconds\n1,8\n2,5\n4,3\n' >"$work/piped.csv"
 expect "a table from a pipe is imported" 0 "3 runs, 3 new" sh -c "cat '$work/piped.csv' | howmany runs import - --record '$work/piped.db'"
 expect "a table from a named pipe is imported" 0 "3 runs, 3 new" bash -c "howmany runs import <(cat '$work/piped.csv') --record '$work/named.db'"
 expect "a table of traces from a pipe is imported" 0 "traces" sh -c "zcat examples/mnist-traces.csv.gz | howmany runs import - --record '$work/piped.db'"
+for command in check list "show 1" export "delete 1" documents "recover $work/new.db"; do
+  expect "runs ${command%% *} of a store that does not exist" 2 "there is no such store" howmany runs $command --record "$work/missing.db"
+done
+expect "fit of a store that does not exist" 2 "there is no such store" howmany fit "$work/missing.db"
+check "no store was made" test ! -e "$work/missing.db" -a ! -e "$work/new.db"
 expect "a sound store has no damage" 0 "no damage found" howmany runs check --record "$work/piped.db"
 howmany runs list --limit 2000 --json --record "$work/piped.db" >"$work/before"
 howmany runs recover "$work/copy.db" --record "$work/piped.db" >/dev/null

@@ -198,6 +198,26 @@ static void test_numbers_become_labels(void **state)
     hm_runs_free(runs);
 }
 
+/* A whole number that no double equals is an identifier, whose digits must all stay. */
+static void test_long_identifiers(void **state)
+{
+    static const char *const wanted[] = {"9007199254740991", "9007199254740993",
+                                         "-12345678901234567890", "1e-400", "1e60"};
+    struct hm_runs *runs =
+        parse("n,seconds,job,large\n1,1,9007199254740991,9007199254740992\n"
+              "2,1,9007199254740993,18446744073709551616\n"
+              "3,1,-12345678901234567890,1e22\n4,1,1e-400,0.0\n5,1,1e60,1e-300\n");
+    const struct hm_column *job = hm_runs_column(runs, "job");
+
+    (void)state;
+    assert_non_null(job->labels);
+    for (size_t i = 0; i < runs->count; i++)
+        assert_string_equal(job->labels[i], wanted[i]);
+    assert_near(at(runs, "large", 1), 18446744073709551616.0, 0);
+    assert_near(at(runs, "large", 4), 1e-300, 0);
+    hm_runs_free(runs);
+}
+
 static void test_many_rows(void **state)
 {
     const size_t rows = 3000;
@@ -371,6 +391,7 @@ int main(void)
         cmocka_unit_test(test_samples_refused),
         cmocka_unit_test(test_other_times),
         cmocka_unit_test(test_numbers_become_labels),
+        cmocka_unit_test(test_long_identifiers),
         cmocka_unit_test(test_many_rows),
         cmocka_unit_test(test_where),
         cmocka_unit_test(test_cross),

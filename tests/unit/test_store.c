@@ -26,16 +26,16 @@ static struct hm_stored whole_run(void)
         .n = 9007199254740991,
         .batch = 0.1,
         .latency = 5e-324,
-        .bandwidth = 1.7976931348623157e308,
+        .bandwidth = 9.9876543210987654e49,
         .size = 2.2250738585072014e-308,
         .seconds = 1.0 / 3,
         .total = 123456789.123456789,
         .iterations = 1e22,
         .loss = -1e-17,
-        .best = -1.7976931348623157e308,
+        .best = -9.9876543210987654e49,
         .cost = 0.1 + 0.2,
         .seed = -3,
-        .more = "{\"rate\": 0.1, \"gpu\": \"a\\u0301100\", \"d\xc3\xa9j\xc3\xa0\": 1e300}",
+        .more = "{\"rate\": 0.1, \"gpu\": \"a\\u0301100\", \"d\xc3\xa9j\xc3\xa0\": 1e50}",
         .samples = samples,
         .sample_count = 3,
     };
@@ -127,7 +127,7 @@ static void random_doubles_are_read_back(void **state)
         do {
             bits ^= bits << 13, bits ^= bits >> 7, bits ^= bits << 17;
             memcpy(&samples[i].loss, &bits, sizeof(bits));
-        } while (!isfinite(samples[i].loss));
+        } while (!(fabs(samples[i].loss) <= HM_RUN_MOST));
         samples[i].iteration = (double)i;
         samples[i].seconds = samples[i].elapsed_s = NAN;
     }
@@ -310,7 +310,9 @@ static void checks_name_what_is_wrong(void **state)
     REFUSED(run.seconds = 0, HM_E_RANGE, "seconds", "0 must be more than 0");
     REFUSED((run.status = "timeout", run.seconds = -1), HM_E_RANGE, "seconds",
             "-1 must be at least 0");
-    REFUSED(run.loss = INFINITY, HM_E_RANGE, "loss", "inf is not a finite number");
+    REFUSED(run.loss = INFINITY, HM_E_RANGE, "loss", "inf is not a number of at most 1e+50");
+    REFUSED(run.loss = -1.1e50, HM_E_RANGE, "loss", "-1.1e+50 is not a number of at most 1e+50");
+    REFUSED(run.seconds = 1e308, HM_E_RANGE, "seconds", "1e+308 is not a number of at most 1e+50");
     REFUSED(run.cost = -2, HM_E_RANGE, "cost", "-2 must be at least 0");
     REFUSED(run.key = "", HM_E_RANGE, "key", "is empty");
     REFUSED(run.key = key, HM_E_LIMIT, "key",
@@ -343,7 +345,12 @@ static void checks_name_what_is_wrong(void **state)
     REFUSED(run.more = "{\"wait (ms)\": 1}", HM_E_RANGE, "more.wait (ms)",
             "'wait (ms)' cannot be the name of a column");
     REFUSED(run.more = "{\"nodes\": 0.5}", HM_E_RANGE, "more.nodes", "0.5 must be at least 1");
-    REFUSED(run.more = "{\"a\": 1e999}", HM_E_RANGE, "more.a", "inf is not a finite number");
+    REFUSED(run.more = "{\"a\": 1e999}", HM_E_RANGE, "more.a",
+            "inf is not a number of at most 1e+50");
+    REFUSED(run.more = "{\"a\": 1e-400}", HM_E_RANGE, "more.a",
+            "'1e-400' cannot be stored as a number without loss");
+    REFUSED(run.more = "{\"a\": 9007199254740993}", HM_E_RANGE, "more.a",
+            "'9007199254740993' cannot be stored as a number without loss");
 #undef REFUSED
     run = good;
     run.status = "exit 3";

@@ -133,6 +133,11 @@ static int ensure_values(struct run_table *t, struct run_column *c)
     return c->values ? 0 : hm__fail_nomem(t->err);
 }
 
+static bool is_whole(double value)
+{
+    return fabs(value) <= 0x1p53 && value == floor(value);
+}
+
 /* Converts a column of numbers to labels: the numbers read so far become strings again. */
 static int convert_to_labels(struct run_table *t, struct run_column *c)
 {
@@ -141,7 +146,8 @@ static int convert_to_labels(struct run_table *t, struct run_column *c)
     for (size_t i = 0; c->values && i < t->count; i++) {
         if (isnan(c->values[i]))
             continue;
-        c->labels[i] = hm__arena_printf(t->arena, "%.15g", c->values[i]);
+        c->labels[i] =
+            hm__arena_printf(t->arena, is_whole(c->values[i]) ? "%.0f" : "%.15g", c->values[i]);
         if (!c->labels[i])
             return hm__fail_nomem(t->err);
     }
@@ -205,9 +211,9 @@ static int check_range(struct run_table *t, const struct run_column *c, double v
 {
     const struct hm_known_column *k = c->known;
 
-    if (isfinite(value) && (!k || (k->above ? value > k->min : value >= k->min)))
+    if (fabs(value) <= HM_RUN_MOST && (!k || (k->above ? value > k->min : value >= k->min)))
         return 0;
-    if (!isfinite(value))
+    if (!(fabs(value) <= HM_RUN_MOST))
         hm__fail(t->err, HM_E_RANGE, "'%.60s' is too large", text);
     else
         hm__fail(t->err, HM_E_RANGE, "'%.60s' must be %s %g", text,
@@ -228,8 +234,9 @@ static int put_number(struct run_table *t, struct run_column *c, size_t row, con
         hm__fail(t->err, HM_E_TYPE, "'%.60s' is not a number", text);
         return fail_cell(t, c, line, HM_E_TYPE);
     }
-    if (!c->known && !isfinite(value)) /* A label can look like a number that is too large, such as
-                                          12e45678. */
+    /* A label can look like a number that a double cannot hold, such as 12e45678 or a long
+     * identifier. */
+    if (!c->known && (fabs(value) > HM_RUN_MOST || !hm__run_is_exact(text, value)))
         return put_label(t, c, row, text);
     int rc = check_unit(t, c, text, has_unit, dim, line);
     if (rc)

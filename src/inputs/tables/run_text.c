@@ -1,6 +1,7 @@
 /* Parses cells, comments and JSON lines for the readers of runs and of traces. */
 #include "run_text.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -18,6 +19,21 @@ bool hm__run_bare_number(const char *text, double *ret_value)
         return false;
     *ret_value = minus ? -*ret_value : *ret_value;
     return text[minus + used] == '\0';
+}
+
+bool hm__run_is_exact(const char *text, double value)
+{
+    enum { DIGITS_MOST = 320 }; /* More than the digits of the largest double. */
+    char digits[DIGITS_MOST];
+
+    text += *text == '-';
+    const char first = text[strspn(text, "0._")];
+    if (value == 0)
+        return !(first >= '1' && first <= '9');
+    if (fabs(value) < 0x1p53 || !isfinite(value) || text[strspn(text, "0123456789")] != '\0')
+        return true;
+    snprintf(digits, sizeof(digits), "%.0f", fabs(value));
+    return strcmp(text + strspn(text, "0"), digits) == 0;
 }
 
 bool hm__run_number(const char *text, double *ret_value, bool *ret_has_unit, struct hm_dim *ret_dim)

@@ -11,6 +11,12 @@
 
 /* Reads a number without a unit, of any sign; returns false if the text contains anything else. */
 bool hm__run_bare_number(const char *text, double *ret_value);
+/*
+ * Returns whether a number with this text keeps its meaning as the double `value` that was read
+ * from it: false for whole numbers that no double equals, such as long identifiers, and for numbers
+ * so small that they became 0.
+ */
+bool hm__run_is_exact(const char *text, double value);
 /* Reads a number with or without a unit and converts it to SI; *ret_dim is the dimension of the
  * unit. */
 bool hm__run_number(const char *text, double *ret_value, bool *ret_has_unit,

@@ -215,18 +215,25 @@ static int read_number(const struct cell_place *p, struct hm_trace_units *units,
                 "the number of clocks by which a worker may be ahead of the slowest, or async");
         return fail_cell(p, HM_E_TYPE);
     }
+    if (role == HM_ROLE_SEED && !hm__run_is_exact(p->text, value)) {
+        hm__fail(p->t->err, HM_E_RANGE, "'%.60s' is too large for a seed: the largest is 2^53 - 1",
+                 p->text);
+        hm__err_hint(p->t->err, "other seeds could not be distinguished from it");
+        return fail_cell(p, HM_E_RANGE);
+    }
     int rc = check_unit(p, units, has_unit, dim);
     if (rc)
         return rc;
     value *= p->name->factor > 0 ? p->name->factor : 1;
-    if ((!isfinite(value) && (counts || is_time(role))) ||
+    const bool large = fabs(value) > HM_RUN_MOST;
+    if ((large && (counts || is_time(role) || role == HM_ROLE_SEED)) ||
         ((role == HM_ROLE_M || stale) && value > HM_M_MOST)) {
         hm__fail(p->t->err, HM_E_RANGE, "'%.60s' is too large", p->text);
         return fail_cell(p, HM_E_RANGE);
     }
     if ((rc = check_range(p, value)))
         return rc;
-    *ret_value = isfinite(value) ? value : INFINITY;
+    *ret_value = large ? INFINITY : value; /* A loss like that has diverged. */
     return 0;
 }
 
