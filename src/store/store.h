@@ -69,8 +69,8 @@ enum { HM_STORE_WAITING = 1024 };
 #define HM_RUNS_WAITING "waiting = 1"
 
 /*
- * Adds the waiting runs to the indexes if there are at least HM_STORE_WAITING; `added` is the
- * number of runs that were committed since the last call. Errors are not reported: if the function
+ * Adds the waiting runs to the indexes if there are at least HM_STORE_WAITING, and at most 20,000 of
+ * them; `added` is the number of runs that were committed since the last call. Errors are not reported: if the function
  * fails, the next call adds the runs.
  */
 void hm__store_place(struct hm_store *store, size_t added);

@@ -14,6 +14,12 @@
  */
 enum { REBUILD = 5 };
 
+/*
+ * If more runs are waiting, because earlier attempts failed, this many are added in one
+ * transaction, which takes about a second; the next call adds more.
+ */
+enum { PLACED_AT_ONCE = 20000 };
+
 static int count_waiting(struct hm_store *store, int64_t *ret_count)
 {
     return hm__store_number(store, "SELECT count(*) FROM runs WHERE waiting = 1", NULL, 0,
@@ -41,6 +47,17 @@ int hm__store_place_all(struct hm_store *store, bool rebuild, struct hm_err *err
     return rc;
 }
 
+/* Adds PLACED_AT_ONCE waiting runs to the indexes, inside a transaction. */
+static int place_some(struct hm_store *store)
+{
+    struct hm_sql_value most = hm__sql_integer(PLACED_AT_ONCE);
+
+    return hm__store_query(store,
+                           "UPDATE runs SET waiting = NULL WHERE id IN "
+                           "(SELECT id FROM runs WHERE waiting = 1 ORDER BY id LIMIT $1)",
+                           &most, 1, NULL, NULL, NULL, NULL);
+}
+
 /* Adds the waiting runs to the indexes unless another program has just done so. */
 static int place_if_many(struct hm_store *store)
 {
@@ -55,6 +72,8 @@ static int place_if_many(struct hm_store *store)
         rc = hm__store_largest_id(store, &last, NULL);
     if (rc || waiting < HM_STORE_WAITING)
         return rc;
+    if (waiting > PLACED_AT_ONCE)
+        return place_some(store);
     return hm__store_place_all(store, hm__store_is_rebuild_faster(waiting, last), NULL);
 }
 

@@ -166,12 +166,40 @@ static void many_runs_are_placed(void **state)
     hm_store_close(store);
 }
 
+/* If very many runs are waiting, each call adds a part of them to the indexes. */
+static void very_many_runs_are_placed_in_parts(void **state)
+{
+    enum { MANY = 25000 };
+    struct hm_store *store = fresh_store();
+    struct hm_stored run = made_run(0);
+    int64_t runs = 0;
+
+    (void)state;
+    assert_done(hm_store_add(store, &run, 1, NULL, NULL, err));
+    assert_done(hm__store_exec(
+        store,
+        "INSERT INTO runs (\"key\", made_at, status, n, seconds, waiting) "
+        "WITH RECURSIVE k(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM k WHERE i < 25000) "
+        "SELECT 'many-' || i, '2026-11-18T00:00:00Z', 'ok', 1, i, 1 FROM k",
+        err));
+    assert_int_equal(waiting_runs(store), MANY + 1);
+    hm__store_place(store, MANY);
+    assert_int_equal(waiting_runs(store), MANY + 1 - 20000);
+    hm__store_place(store, 0);
+    assert_int_equal(waiting_runs(store), 0);
+    assert_done(hm__store_verify(store, false, &runs, err));
+    assert_int_equal(runs, MANY + 1);
+    assert_int_equal(count_where(store, "seconds>=24001"), 1000);
+    hm_store_close(store);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(orders_do_not_depend_on_waiting),
         cmocka_unit_test(waiting_runs_are_deleted_too),
         cmocka_unit_test(many_runs_are_placed),
+        cmocka_unit_test(very_many_runs_are_placed_in_parts),
     };
 
     return cmocka_run_group_tests_name("store_place", tests, make_folder, remove_folder);
