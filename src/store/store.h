@@ -40,8 +40,8 @@ enum { HM_STORE_VERSION = 2 };
 int hm__store_open_damaged(const char *where, bool before, struct hm_store **ret_store,
                            struct hm_err *err);
 
-/* Returns whether a store exists at an address. A database server is assumed to have one, and a file
- * that cannot be looked at may be one. */
+/* Returns whether a store exists at an address. A database server is assumed to have one, and a
+ * file that cannot be looked at may be one. */
 bool hm__store_exists(const char *where);
 
 /* Migrates the schema to HM_STORE_VERSION. */
@@ -69,9 +69,9 @@ enum { HM_STORE_WAITING = 1024 };
 #define HM_RUNS_WAITING "waiting = 1"
 
 /*
- * Adds the waiting runs to the indexes if there are at least HM_STORE_WAITING, and at most 20,000 of
- * them; `added` is the number of runs that were committed since the last call. Errors are not reported: if the function
- * fails, the next call adds the runs.
+ * Adds the waiting runs to the indexes if there are at least HM_STORE_WAITING, and at most 20,000
+ * of them; `added` is the number of runs that were committed since the last call. Errors are not
+ * reported: if the function fails, the next call adds the runs.
  */
 void hm__store_place(struct hm_store *store, size_t added);
 /*

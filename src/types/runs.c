@@ -36,8 +36,8 @@ const struct hm_column *hm_runs_column(const struct hm_runs *runs, const char *n
 
 /* ---- checks ---------------------------------------------------------------------------------- */
 
-/* The allowed range of a numeric column, up to HM_RUN_MOST. Columns that are not listed may have any
- * value from -HM_RUN_MOST on. */
+/* The allowed range of a numeric column, up to HM_RUN_MOST. Columns that are not listed may also
+ * have values from -HM_RUN_MOST on. */
 struct column_range {
     const char *name;
     double min;

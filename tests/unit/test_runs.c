@@ -218,6 +218,29 @@ static void test_long_identifiers(void **state)
     hm_runs_free(runs);
 }
 
+/* Seeds that become the same double would merge two traces into one. */
+static void test_long_seeds(void **state)
+{
+    static const struct {
+        const char *text, *field, *message;
+    } cases[] = {
+        {"m,iteration,loss,seed\n1,1,2,9007199254740993\n", "seed",
+         "'9007199254740993' is too large for a seed: the largest is 2^53 - 1"},
+        {"m,iteration,loss,seconds\n1,1,2,1e51\n", "seconds", "'1e51' is too large"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        struct hm_traces *traces = NULL;
+        struct hm_err err = {0};
+        assert_int_equal(
+            hm_traces_parse(cases[i].text, strlen(cases[i].text), "t.csv", NULL, &traces, &err),
+            HM_E_RANGE);
+        assert_string_equal(err.field, cases[i].field);
+        assert_string_equal(err.message, cases[i].message);
+    }
+}
+
 static void test_many_rows(void **state)
 {
     const size_t rows = 3000;
@@ -391,6 +414,7 @@ int main(void)
         cmocka_unit_test(test_samples_refused),
         cmocka_unit_test(test_other_times),
         cmocka_unit_test(test_numbers_become_labels),
+        cmocka_unit_test(test_long_seeds),
         cmocka_unit_test(test_long_identifiers),
         cmocka_unit_test(test_many_rows),
         cmocka_unit_test(test_where),

@@ -134,6 +134,7 @@ static void set_head(struct hf_count *c, const char *name)
     for (size_t i = 0; i < sizeof(classifiers) / sizeof(classifiers[0]); i++)
         if (strstr(name, classifiers[i]))
             c->head = HF_HEAD_CLASSIFIER;
+    c->each_token = strstr(name, "ForTokenClassification") || strstr(name, "ForQuestionAnswering");
     size_t length = strlen(name);
     bool body = length > 5 && strcmp(name + length - 5, "Model") == 0 && !strstr(name, "LMHead");
     if (body && c->head == HF_HEAD_LM && strcmp(c->model_type, "chatglm") != 0)
@@ -250,6 +251,10 @@ static void write_document(struct hm_imported *im, const struct hf_count *c)
             hm__text_addf(out, " # %.0f of them active for a token",
                           c->parameters - c->routed + c->routed_active);
         hm__text_add(out, "\n");
+    } else if (hm__hf_write_layers(out, c)) {
+        hm__text_addf(out, "  published: {parameters: %.0f}\n", c->parameters);
+        hm__import_note(im, "a sample is %s of %.0f tokens",
+                        c->layout == HF_LAYERS_VIT ? "an image" : "a sequence", c->sequence);
     } else {
         write_totals(im, c);
     }

@@ -21,12 +21,16 @@ enum hf_head {
     HF_HEAD_CLASSIFIER /* The head classifies sequences or images. */
 };
 
+/* How the layers of a network follow one another, if it can be written as a list of layers. */
+enum hf_layout { HF_LAYERS_NONE, HF_LAYERS_BERT, HF_LAYERS_VIT };
+
 struct hf_count {
     /* The caller sets the following members before the count. */
     /* Configuration whose parameters are counted, as the tree of config.json; borrowed. */
     const struct hm_value *config;
     const char *model_type;
     enum hf_head head;
+    bool each_token;   /* True if the head classifies every token instead of a sequence. */
     bool decoder_only; /* True if only the decoder of an encoder-decoder family is counted. */
     /* The functions below set the following members. */
     double parameters, tensors;
@@ -61,6 +65,14 @@ struct hf_count {
     bool gated, tied, plain; /* `gated` is true if the feed-forward layer is gated, `tied` if input
                                 and output share one embedding, and `plain` if the members above
                                 describe the decoder completely. */
+    /*
+     * Sizes of an encoder that is written as a list of layers: tokens of a sample, rows of the
+     * embedding of token types, classes, whether the head begins with a pooler, and for images the
+     * side, the side of a patch and the channels.
+     */
+    enum hf_layout layout;
+    double sequence, types, labels, image, patch, channels;
+    bool pooler;
     /* Name of a required key that the configuration lacks; NULL if none is missing. */
     const char *missing;
 };
@@ -92,6 +104,11 @@ void hm__hf_words(struct hf_count *c, double rows, double width);
  */
 bool hm__hf_count_decoder(struct hf_count *c);
 bool hm__hf_count_other(struct hf_count *c);
+/*
+ * Writes the input and the layers of a network as YAML. Returns false, and writes nothing, if the
+ * network cannot be written as a list of layers.
+ */
+bool hm__hf_write_layers(struct hm_text *out, const struct hf_count *c);
 /* Appends the names of the model families that a function handles, separated by ", ". */
 void hm__hf_decoder_names(struct hm_text *out);
 void hm__hf_other_names(struct hm_text *out);

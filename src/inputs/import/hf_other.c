@@ -14,6 +14,13 @@ static bool is_one_of(const struct hf_count *c, const char *name)
     return strcmp(c->model_type, name) == 0;
 }
 
+static double label_count(const struct hf_count *c)
+{
+    const struct hm_value *labels = hm__value_get(c->config, "id2label");
+
+    return labels && labels->count > 0 ? (double)labels->count : hm__hf_number(c, "num_labels", 2);
+}
+
 /* ---- encoders like BERT ---------------------------------------------------------------------- */
 
 /*
@@ -47,13 +54,13 @@ static void read_bert(struct hf_count *c)
  */
 static void add_bert_embeddings(struct hf_count *c, double width)
 {
-    double types = is_one_of(c, "distilbert") ? 0 : hm__hf_number(c, "type_vocab_size", 2);
-    double rest = (c->context + types) * width;
+    c->types = is_one_of(c, "distilbert") ? 0 : hm__hf_number(c, "type_vocab_size", 2);
+    double rest = (c->context + c->types) * width;
 
     hm__hf_words(c, c->vocabulary, width);
     hm__hf_tensor(c, c->context * width, 1);
-    if (types > 0)
-        hm__hf_tensor(c, types * width, 1);
+    if (c->types > 0)
+        hm__hf_tensor(c, c->types * width, 1);
     c->positions = c->context * width;
     c->embedding += rest;
     hm__hf_norm(c, width, true, 1);
@@ -75,15 +82,28 @@ static void add_bert_head(struct hf_count *c, double width, bool pooler)
             hm__hf_linear(c, width, c->vocabulary, false, 1);
         return;
     }
-    if (pooler && c->head != HF_HEAD_NONE)
+    c->pooler = pooler && c->head != HF_HEAD_NONE && !c->each_token;
+    if (c->pooler)
         hm__hf_linear(c, c->hidden, c->hidden, true, 1);
+    c->labels = label_count(c);
     if (c->head == HF_HEAD_CLASSIFIER)
-        hm__hf_linear(c, c->hidden, hm__hf_number(c, "num_labels", 2), true, 1);
+        hm__hf_linear(c, c->hidden, c->labels, true, 1);
+}
+
+/* RoBERTa does not use the first two rows of its position table for tokens. */
+static void set_text_layers(struct hf_count *c)
+{
+    const bool shifted =
+        is_one_of(c, "roberta") || is_one_of(c, "xlm-roberta") || is_one_of(c, "camembert");
+
+    c->layout = HF_LAYERS_BERT;
+    c->sequence = shifted && c->context > 2 ? c->context - 2 : c->context;
 }
 
 static void count_bert(struct hf_count *c)
 {
     read_bert(c);
+    set_text_layers(c);
     add_bert_embeddings(c, c->hidden);
     add_bert_layers(c, c->layers);
     add_bert_head(c, c->hidden, !is_one_of(c, "distilbert") || c->head == HF_HEAD_CLASSIFIER);
@@ -96,6 +116,8 @@ static void count_electra(struct hf_count *c)
     add_bert_embeddings(c, width);
     if (width != c->hidden)
         hm__hf_linear(c, width, c->hidden, true, 1);
+    else
+        set_text_layers(c);
     add_bert_layers(c, c->layers);
     add_bert_head(c, width, false);
 }
@@ -402,13 +424,6 @@ static double square_size(struct hf_count *c, const char *name)
     return hm__hf_need(c, name);
 }
 
-static double label_count(const struct hf_count *c)
-{
-    const struct hm_value *labels = hm__value_get(c->config, "id2label");
-
-    return labels && labels->count > 0 ? (double)labels->count : hm__hf_number(c, "num_labels", 2);
-}
-
 /*
  * Counts the parameters of ViT and DINOv2: an embedding of patches, a class token, and layers like
  * the layers of BERT.
@@ -424,11 +439,17 @@ static void count_vit(struct hf_count *c)
     c->head_dim = c->hidden / c->heads;
     c->ffn = hm__hf_number(c, "intermediate_size", c->hidden * hm__hf_number(c, "mlp_ratio", 4));
     double patches = floor(image / patch) * floor(image / patch), n = c->layers;
+    c->layout = HF_LAYERS_VIT;
+    c->image = image;
+    c->patch = patch;
+    c->channels = hm__hf_number(c, "num_channels", 3);
+    c->sequence = patches + 1;
+    c->labels = label_count(c);
     bool bias = hm__hf_flag(c, "qkv_bias", true);
 
     hm__hf_tensor(c, c->hidden, 1 + (dino && hm__hf_flag(c, "use_mask_token", true) ? 1 : 0));
     add_positions(c, patches + 1);
-    hm__hf_linear(c, hm__hf_number(c, "num_channels", 3) * patch * patch, c->hidden, true, 1);
+    hm__hf_linear(c, c->channels * patch * patch, c->hidden, true, 1);
     hm__hf_linear(c, c->hidden, c->hidden, bias, 3 * n);
     hm__hf_linear(c, c->hidden, c->hidden, true, n);
     hm__hf_linear(c, c->hidden, c->ffn, true, n);
@@ -443,7 +464,7 @@ static void count_vit(struct hf_count *c)
     c->key_width = 2 * c->hidden;
     c->context = patches + 1;
     if (c->head == HF_HEAD_CLASSIFIER || c->head == HF_HEAD_LM)
-        hm__hf_linear(c, (dino ? 2 : 1) * c->hidden, label_count(c), true, 1);
+        hm__hf_linear(c, (dino ? 2 : 1) * c->hidden, c->labels, true, 1);
 }
 
 /* Counts the parameters of Hiera, whose hidden width is doubled at each stage. */
