@@ -71,6 +71,9 @@ echo '{"hidden_size":4096,"num_hidden_layers":32,"num_attention_heads":32,"num_k
 printf 'network: config.json\nsequence: 8192\nbatch: 64\ncluster: p5.48xlarge\n' >"$work/config/job.yaml"
 json "the network of a job may be a config.json beside it" '.parameters == 8030261248' howmany plan "$work/config/job.yaml" --n 8 --json
 json "a cluster in an assignment may have a network" '.best.n > 8' howmany plan resnet-50 --epochs 90 --set 'cluster={machine: h100-sxm, accelerators: 8, network: 3200 Gbit/s, max_nodes: 4}' --json
+for pair in gaudi2=gaudi2-8 tpu-v5p=tpu-v5p-8 h800=hgx-h800; do # The first two have no rate for fp16.
+  json "${pair%=*} without a fabric is planned in ${pair#*=}" ".machine == \"${pair#*=}\"" howmany plan llama-3-8b --tokens 1B --on "${pair%=*}" --max-n 16 --json
+done
 json "an accelerator without a fabric is planned in the servers that hold it" '.machine == "dgx-h100" and .best.n > 8 and any(.notes[]; test("h100 is an accelerator: nodes of 8 are assumed, as in dgx-h100 .with a price: p5.48xlarge"))' howmany plan gpt-2 --on h100 --json
 json "with the same answer as the server" '.best.time_s == '"$(howmany plan gpt-2 --on dgx-h100 --json | jq .best.time_s)" howmany plan gpt-2 --on h100 --json
 json "max_n 1 is the accelerator itself" '.best.n == 1' howmany plan gpt-2 --on h100 --max-n 1 --json

@@ -3,10 +3,17 @@
 #include "servers.h"
 
 #include <ctype.h>
+#include <math.h>
 #include <string.h>
 #include <strings.h>
 
 #include "readers.h"
+
+/* Returns whether two figures are equal, or both unknown. */
+static bool same_figure(double a, double b)
+{
+    return a == b || (isnan(a) && isnan(b));
+}
 
 /*
  * Returns whether two machines have the same accelerator, based on its rates and memory. PCIe cards
@@ -15,9 +22,10 @@
  */
 static bool same_accelerator(const struct hm_node *a, const struct hm_node *b)
 {
-    return a->flops_16 == b->flops_16 && a->memory_bytes == b->memory_bytes &&
-           a->matrix_efficiency == b->matrix_efficiency &&
-           a->memory_bandwidth_bytes_per_s == b->memory_bandwidth_bytes_per_s;
+    return same_figure(a->flops_16, b->flops_16) && same_figure(a->flops_bf16, b->flops_bf16) &&
+           same_figure(a->memory_bytes, b->memory_bytes) &&
+           same_figure(a->matrix_efficiency, b->matrix_efficiency) &&
+           same_figure(a->memory_bandwidth_bytes_per_s, b->memory_bandwidth_bytes_per_s);
 }
 
 bool hm__cluster_is_alone(const struct hm_cluster *c)
