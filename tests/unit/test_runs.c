@@ -55,6 +55,42 @@ static void test_ernest(void **state)
     hm_runs_free(runs);
 }
 
+/* Names of the number of workers as logs and scripts write them. */
+static void test_names_of_n(void **state)
+{
+    static const char *const names[] = {"num_gpus",  "n_gpus",  "ngpus",     "Number of GPUs",
+                                        "GPU count", "devices", "num ranks", "world_size",
+                                        "# GPUs",    "nproc",   "chips",     "num_nodes",
+                                        "nnodes",    "nodes",   "gpu_count"};
+    static const char *const others[] = {"num_workers", "gpu",      "device",     "rank",
+                                         "gpu type",    "num_gpus", "total_cores"};
+    char text[100];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        snprintf(text, sizeof(text), "%s,seconds\n4,2\n8,1\n", names[i]);
+        struct hm_runs *runs = parse(text);
+        assert_near(at(runs, "n", 1), 8, 0);
+        hm_runs_free(runs);
+    }
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+        snprintf(text, sizeof(text), "%s,n,seconds\n4,2,1\n", others[i]);
+        struct hm_runs *runs = parse(text);
+        assert_near(at(runs, "n", 0), 2, 0);
+        assert_near(at(runs, others[i], 0), 4, 0);
+        hm_runs_free(runs);
+    }
+    struct hm_runs *runs = parse("num_nodes,gpus_per_node,seconds\n1,8,4\n2,4,3\n");
+    assert_near(at(runs, "n", 0), 8, 0);
+    assert_near(at(runs, "n", 1), 8, 0);
+    assert_near(at(runs, "nodes", 1), 2, 0);
+    hm_runs_free(runs);
+    struct hm_err err = {0};
+    assert_int_equal(hm_runs_parse("num_gpus,seconds\n0.5,2\n", 22, "t.csv", &runs, &err),
+                     HM_E_RANGE);
+    assert_string_equal(err.field, "n");
+}
+
 static void test_units(void **state)
 {
     struct hm_runs *runs = parse("n,latency,bandwidth,time (ms),batch\n"
@@ -407,6 +443,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_named_columns),
         cmocka_unit_test(test_ernest),
+        cmocka_unit_test(test_names_of_n),
         cmocka_unit_test(test_units),
         cmocka_unit_test(test_json_lines),
         cmocka_unit_test(test_samples),

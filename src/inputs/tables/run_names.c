@@ -334,3 +334,31 @@ struct hm_run_name hm__run_name_resolve(const char *written)
         copy_name(n.name, n.known->name);
     return n;
 }
+
+const char *hm__run_name_counts(const char *name)
+{
+    static const char *const number = "|num|number|n|no|nr|count|total|";
+    struct name_words w;
+    const char *of = NULL;
+
+    if (!words_split(name, &w) || w.count == 0)
+        return NULL;
+    if (w.count == 1) /* A single "gpu" is the name of a device, "rank" that of a process. */
+        return word_in(w.words[0],
+                       "|ngpu|ngpus|devices|accelerators|chips|tpus|nranks|nproc|nprocs|")
+                   ? "n"
+               : word_in(w.words[0], "|nnodes|") ? "nodes"
+                                                 : NULL;
+    if (w.count == 2 && strcmp(w.words[0], "world") == 0 && strcmp(w.words[1], "size") == 0)
+        return "n";
+    if (w.count == 2 && word_in(w.words[0], number))
+        of = w.words[1];
+    else if (w.count == 2 && strcmp(w.words[1], "count") == 0)
+        of = w.words[0];
+    else if (w.count == 3 && word_in(w.words[0], number) && strcmp(w.words[1], "of") == 0)
+        of = w.words[2];
+    if (of && word_in(of, "|gpu|gpus|device|devices|accelerator|accelerators|chip|chips|tpu|tpus|"
+                          "rank|ranks|cores|machines|processes|"))
+        return "n";
+    return of && word_in(of, "|node|nodes|host|hosts|") ? "nodes" : NULL;
+}

@@ -29,5 +29,11 @@ struct hm_run_name {
 };
 
 struct hm_run_name hm__run_name_resolve(const char *written);
+/*
+ * Returns "n" or "nodes" if a column that is not known seems to be a number of workers or nodes,
+ * such as "num_gpus", "number of nodes" or "GPU count"; NULL otherwise. "num_workers" is left out,
+ * because it often counts processes that load data.
+ */
+const char *hm__run_name_counts(const char *name);
 
 #endif

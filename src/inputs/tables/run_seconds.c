@@ -25,6 +25,7 @@
 #include "checks.h"
 #include "err.h"
 #include "memory.h"
+#include "run_names.h"
 
 /* The columns from which the times are derived; each may be NULL. */
 struct time_columns {
@@ -266,6 +267,50 @@ static int times_derive(struct hm_runs *runs, const struct time_columns *c, doub
     return 0;
 }
 
+/*
+ * If the table has no column with the name `name`, gives this name to the first column whose own
+ * name says that it has these numbers. Columns that are named `from` count, too.
+ */
+static void column_adopt(struct hm_runs *runs, const char *name, const char *from)
+{
+    for (size_t i = 0; !hm_runs_column(runs, name) && i < runs->column_count; i++) {
+        struct hm_column *c = &runs->columns[i];
+        const char *counts = hm__run_name_counts(c->name);
+        if (c->values && ((counts && strcmp(counts, name) == 0) || strcmp(c->name, from) == 0))
+            c->name = name;
+    }
+}
+
+/*
+ * Finds n in a table that has no column of this name, such as one with `num_gpus`. From a number of
+ * nodes it follows with `workers_per_node`; otherwise each node is a worker.
+ */
+static int workers_derive(struct hm_runs *runs, struct hm_err *err)
+{
+    if (hm_runs_column(runs, "n"))
+        return 0;
+    const double *each = values_of(runs, "workers_per_node");
+    column_adopt(runs, "n", "");
+    column_adopt(runs, "nodes", "");
+    const double *nodes = values_of(runs, "nodes");
+    if (!each)
+        column_adopt(runs, "n", "nodes");
+    else if (!hm_runs_column(runs, "n") && nodes) {
+        double *n = hm__arena_alloc(runs->memory, runs->count, sizeof(*n));
+        if (!n)
+            return hm__fail_nomem(err);
+        for (size_t i = 0; i < runs->count; i++)
+            n[i] = nodes[i] * each[i];
+        runs->columns[runs->column_count++] = (struct hm_column){.name = "n", .values = n};
+    }
+    const double *n = values_of(runs, "n");
+    for (size_t i = 0; n && i < runs->count; i++)
+        if (n[i] < 1)
+            return fail_row(runs, i, "n", HM_E_RANGE, "the number of workers must be at least 1",
+                            err);
+    return 0;
+}
+
 static int check_columns(const struct hm_runs *runs, struct hm_err *err)
 {
     struct time_columns c = columns_find(runs);
@@ -291,8 +336,10 @@ static int check_columns(const struct hm_runs *runs, struct hm_err *err)
 int hm__run_seconds(struct hm_runs *runs, struct hm_err *err)
 {
     struct hm_column *have = NULL;
-    int rc = check_columns(runs, err);
+    int rc = workers_derive(runs, err);
 
+    if (rc == 0)
+        rc = check_columns(runs, err);
     if (rc == 0)
         rc = scaling_read(runs, err);
     if (rc == 0 && values_of(runs, "n"))

@@ -12,12 +12,12 @@
  * Number of columns that hm__run_seconds may add to the table; the caller must reserve room for
  * them.
  */
-enum { HM_RUN_ADDED = 2 };
+enum { HM_RUN_ADDED = 3 };
 
 /*
- * Adds the columns `seconds` and, if only batch_per_worker is given, `batch` to a table that has
- * been read, and sets its unit, its scaling and the number of failed runs. The error names the row
- * and the column.
+ * Adds the columns `seconds`, `n` if only the nodes are given, and `batch` if only batch_per_worker
+ * is given, to a table that has been read, and sets its unit, its scaling and the number of failed
+ * runs. The error names the row and the column.
  */
 int hm__run_seconds(struct hm_runs *runs, struct hm_err *err);
 
