@@ -88,6 +88,8 @@ static int keep_import(struct importing *all, struct hm_imported *im, struct hm_
 {
     int rc = hm__import_machine(all->call, im, err);
 
+    if (rc == 0)
+        rc = hm__import_network(all->call, im, err);
     if (rc) {
         hm__import_free(im);
         return rc;

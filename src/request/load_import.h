@@ -41,6 +41,11 @@ int hm__load_foreign_cluster(struct hm_call *call, const struct hm_document *doc
  */
 int hm__import_machine(struct hm_call *call, struct hm_imported *im, struct hm_err *err);
 /*
+ * Adds the network that the user gave with network=NAME, and its usual values, to the document of a
+ * launcher's configuration, which does not name it.
+ */
+int hm__import_network(struct hm_call *call, struct hm_imported *im, struct hm_err *err);
+/*
  * Completes the tree of a job that was read from a launcher's configuration: adds the network that
  * the user sets, and the usual values of that network, which *ret_note lists. `title` is the name
  * of the configuration in messages.

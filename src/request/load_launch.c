@@ -84,6 +84,60 @@ static int complete_tree(struct hm_call *call, struct hm_spec *spec, bool large,
     return rc;
 }
 
+/* Returns whether a YAML document has a line that begins with a key. */
+static bool document_has(const struct hm_text *document, const char *key)
+{
+    const size_t length = strlen(key);
+
+    for (const char *line = document->data; line; line = strchr(line, '\n')) {
+        line += *line == '\n';
+        if (strncmp(line, key, length) == 0 && line[length] == ':')
+            return true;
+    }
+    return false;
+}
+
+/* Removes the layout from a YAML document, because only jobs of transformers have this key. */
+static void document_drop_layout(struct hm_text *document)
+{
+    char *line = document->data ? strstr(document->data, "parallel: {") : NULL;
+    const char *end = line ? strchr(line, '\n') : NULL;
+
+    if (!end || (line > document->data && line[-1] != '\n'))
+        return;
+    memmove(line, end + 1, strlen(end + 1) + 1);
+    document->length = strlen(document->data);
+}
+
+int hm__import_network(struct hm_call *call, struct hm_imported *im, struct hm_err *err)
+{
+    const char *name = im->needs_network ? hm__import_given_text(im, "network") : NULL;
+    struct hm_reader reader = {.arena = call->arena, .err = err};
+    struct hm_value probe = {.kind = HM_VALUE_MAP, .source = im->name};
+    int rc = name ? hm__call_catalog(call, &reader.catalog, err) : 0;
+
+    if (rc || !name)
+        return rc;
+    /* The pair begins with the key, before its value. */
+    if ((rc = hm__value_override(call->arena, &probe, name - strlen("network="), err)))
+        return rc;
+    if (!hm__is_large_job(&reader, &probe)) {
+        hm__import_note(im, "the layout of the file is used only for transformers");
+        document_drop_layout(&im->document);
+    }
+    const struct hm_value *usual =
+        hm__value_get(hm__catalog_find(reader.catalog, HM_CATALOG_NETWORK, name), "usual");
+    hm__text_add(&im->document, "network: ");
+    hm__json_text(&im->document, name);
+    hm__text_add(&im->document, "\n");
+    for (size_t i = 0; usual && usual->kind == HM_VALUE_MAP && i < usual->count; i++)
+        if (usual->items[i].kind == HM_VALUE_SCALAR && !document_has(&im->document, usual->keys[i]))
+            hm__text_addf(&im->document, "%s: %s # as usual for %s\n", usual->keys[i],
+                          usual->items[i].text, name);
+    im->needs_network = false;
+    return im->document.failed ? hm__fail_nomem(err) : 0;
+}
+
 int hm__complete_launch(struct hm_call *call, const char *title, struct hm_spec *spec,
                         const char **ret_note, struct hm_err *err)
 {

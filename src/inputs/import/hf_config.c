@@ -114,9 +114,10 @@ static const char *class_name(const struct hm_imported *im, const struct hm_valu
 {
     const struct hm_value *list = hm__value_get(config, "architectures");
 
-    for (size_t i = 0; i < im->set_count; i++)
-        if (strncmp(im->set[i], "architecture=", 13) == 0)
-            return im->set[i] + 13;
+    const char *given = hm__import_given_text(im, "architecture");
+
+    if (given)
+        return given;
     if (list && list->kind == HM_VALUE_LIST && list->count > 0 && list->items[0].quoted)
         return list->items[0].text;
     return NULL;

@@ -100,19 +100,23 @@ void hm__import_cut(struct hm_imported *im)
     im->partial = true;
 }
 
-double hm__import_given(const struct hm_imported *im, const char *name)
+const char *hm__import_given_text(const struct hm_imported *im, const char *name)
 {
     size_t length = strlen(name);
-    double value;
 
-    for (size_t i = im->set_count; i-- > 0;) {
-        const char *pair = im->set[i];
-        if (strncmp(pair, name, length) != 0 || pair[length] != '=')
-            continue;
-        size_t used = hm__number_read(pair + length + 1, &value);
-        return used > 0 && pair[length + 1 + used] == '\0' ? value : NAN;
-    }
-    return NAN;
+    for (size_t i = im->set_count; i-- > 0;)
+        if (strncmp(im->set[i], name, length) == 0 && im->set[i][length] == '=')
+            return im->set[i] + length + 1;
+    return NULL;
+}
+
+double hm__import_given(const struct hm_imported *im, const char *name)
+{
+    const char *text = hm__import_given_text(im, name);
+    double value;
+    size_t used = text ? hm__number_read(text, &value) : 0;
+
+    return used > 0 && text[used] == '\0' ? value : NAN;
 }
 
 /* Finds a number of workers in a file name such as "run_n8.log", "64gpu.out" or "np=16/x". */

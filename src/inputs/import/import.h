@@ -249,9 +249,11 @@ void hm__import_assume(struct hm_imported *im, const char *key, const char *form
 /* Marks the result as partial, because the file is truncated. */
 void hm__import_cut(struct hm_imported *im);
 /*
- * Returns a property of the imported file that the user gave, as a number; NaN if it was not given.
+ * Returns a property of the imported file that the user gave, as a number or as a text; NaN or NULL
+ * if it was not given.
  */
 double hm__import_given(const struct hm_imported *im, const char *name);
+const char *hm__import_given_text(const struct hm_imported *im, const char *name);
 /*
  * Returns the number of workers: the number that the user gave, else `found`, else a number in the
  * file's name. If none of them is known, returns NaN and sets needs_n.
