@@ -237,9 +237,9 @@ expect "a folder without a job is an error" 2 "no file of the folder gives a net
 echo '{"train_batch_size": 256, "zero_optimization": {"stage": 2}, "bf16": {"enabled": true}}' >"$work/ds.json"
 printf 'distributed_type: FSDP\nfsdp_config: {fsdp_sharding_strategy: FULL_SHARD}\nnum_machines: 2\nnum_processes: 8\n' >"$work/launch.yaml"
 expect "a configuration of DeepSpeed needs a network" 2 "ds.json: network: a configuration of DeepSpeed does not name the network" howmany plan "$work/ds.json" --on h100
-json "with a network it is a job" '.best.layout.zero == 2 and .best.layout.tensor == 1 and .best.layout.pipeline == 1 and .batch == 256' howmany plan "$work/launcher.json" --on h100 --set network=llama-3-8b --json
-json "the usual sequence of the network is noted" '.notes[0] | test("assumed as usual for llama-3-8b: sequence 8192")' howmany plan "$work/launcher.json" --on h100 --set network=llama-3-8b --json
-json "its layout is left out for other networks" 'any(.notes[]; test("layout of the file is used only for transformers"))' howmany plan "$work/launcher.json" --on h100 --set network=resnet-50 --json
+json "with a network it is a job" '.best.layout.zero == 2 and .best.layout.tensor == 1 and .best.layout.pipeline == 1 and .batch == 256' howmany plan "$work/ds.json" --on h100 --set network=llama-3-8b --json
+json "the usual sequence of the network is noted" '.notes[0] | test("assumed as usual for llama-3-8b: sequence 8192")' howmany plan "$work/ds.json" --on h100 --set network=llama-3-8b --json
+json "its layout is left out for other networks" 'any(.notes[]; test("layout of the file is used only for transformers"))' howmany plan "$work/ds.json" --on h100 --set network=resnet-50 --json
 expect "hints name options" 2 "name one with --as, or see" howmany import README.md
 json "a configuration of accelerate has its cluster" '.machine == "h100" and .best.n <= 8 and .best.layout.zero == 3' howmany plan "$work/launch.yaml" --on h100 --set network=llama-3-8b --json
 json "with a machine of the catalog too" '.machine == "h100" and .best.n <= 8' howmany plan "$work/launch.yaml" --set cluster.machine=h100 --set network=llama-3-8b --json
