@@ -146,6 +146,6 @@ export function machineSpec(ranking: Rank[], whole: boolean): Spec | null {
     yTick: moneyTick,
     lines: [{ label: 'the best number of each machine', values: sorted.map((r) => r.cost), colour: 1, points: true }],
     marks: sorted.map((r) => ({ x: at(r), y: r.cost as number, label: `${r.machine} × ${plain(r.n ?? 0, 6)}`, colour: r === fastest ? 2 : r === cheapest ? 3 : 1 })),
-    summary: cheapest === fastest ? `${fastest.machine} is both the fastest and the cheapest.` : `${fastest.machine} is the fastest, ${cheapest.machine} the cheapest.`,
+    summary: `Each machine with its best number of workers: ${cheapest === fastest ? `${fastest.machine} is both the fastest and the cheapest` : `${fastest.machine} is the fastest, ${cheapest.machine} the cheapest`}.`,
   };
 }

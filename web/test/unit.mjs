@@ -149,7 +149,7 @@ test('the curve of one machine, and the machines compared', () => {
   assert.deepEqual(ofOneMachine(mixed).curve.map((p) => [p.n, p.time_s]), [[1, 10], [4, 2.5]]);
   const rank = (machine, total_s, cost, more) => ({ machine, scheme: null, feasible: true, n: 8, time_s: 1, speedup: 1, total_s, cost, why: null, ...more });
   const spec = machineSpec([rank('slow', 7200, 1), rank('fast', 3600, 9), rank('none', null, null, { feasible: false })], true);
-  assert.deepEqual([spec.x, spec.marks.map((m) => m.label), spec.summary], [[1, 2], ['fast × 8', 'slow × 8'], 'fast is the fastest, slow the cheapest.']);
+  assert.deepEqual([spec.x, spec.marks.map((m) => m.label), spec.summary], [[1, 2], ['fast × 8', 'slow × 8'], 'Each machine with its best number of workers: fast is the fastest, slow the cheapest.']);
   assert.equal(machineSpec([rank('one', 1, 1)], true), null);
   const machine = { name: 'p5', title: 'AWS p5.48xlarge, 8x H100 80 GB, EFA v2' };
   assert.deepEqual([providerOf(machine), acceleratorOf(machine), providerOf({ title: 'laptop, 4 cores' }), acceleratorOf({ title: null })], ['AWS', '8x H100 80 GB', 'own', 'CPU']);
