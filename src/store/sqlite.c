@@ -3,19 +3,18 @@
  * the transaction has been synced to disk (synchronous=FULL). Compiled statements are cached,
  * because the same few statements are used many times.
  */
-#include <errno.h>
 #include <math.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "budget.h"
 #include "err.h"
 #include "memory.h"
 #include "sql.h"
+#include "sqlite_errors.h"
 #include "sqlite_sums.h"
 #include "text.h"
 
@@ -65,188 +64,9 @@ struct sqlite {
     bool read_only;     /* True if there is no permission to write the file or its folder. */
 };
 
-/* ---- errors --------------------------------------------------------------------------------- */
-
-static const char *error_reason(int code)
+static int sqlite_fail(const struct sqlite *c, int code, struct hm_err *err)
 {
-    switch (code & 0xff) {
-    case SQLITE_NOTADB:
-        return "it is not a database";
-    case SQLITE_CORRUPT:
-        return "it is damaged";
-    case SQLITE_READONLY:
-    case SQLITE_PERM:
-    case SQLITE_AUTH:
-        return "no permission to write";
-    case SQLITE_BUSY:
-    case SQLITE_LOCKED:
-        return "another program has kept it locked for 5 seconds";
-    default:
-        return NULL;
-    }
-}
-
-/* Returns the system error that prevents creating a new file next to the store, or 0. If SQLite
- * cannot create a file, it opens the file for reading and keeps only the error of this second
- * attempt. */
-static int find_refusal(const char *where)
-{
-    struct hm_text name = {0};
-
-    hm__text_addf(&name, "%s-XXXXXX", where);
-    if (name.failed)
-        return ENOMEM;
-    int file = mkstemp(name.data), number = file < 0 ? errno : 0;
-    if (file >= 0) {
-        if (write(file, "", 1) != 1)
-            number = errno;
-        close(file);
-        unlink(name.data);
-    }
-    hm__text_release(&name);
-    return number;
-}
-
-/* Returns the name of the store's file; NULL if it is not known. */
-static const char *file_name(const struct sqlite *c)
-{
-    const char *name = c->where ? c->where : c->db ? sqlite3_db_filename(c->db, "main") : NULL;
-
-    return name && *name ? name : NULL;
-}
-
-/* Returns the last system error that concerns the store's file or its log. */
-static int file_error(sqlite3 *db, int which)
-{
-    sqlite3_file *file = NULL;
-    int number = 0;
-
-    sqlite3_file_control(db, "main", which, &file);
-    if (file && file->pMethods)
-        file->pMethods->xFileControl(file, SQLITE_FCNTL_LAST_ERRNO, &number);
-    return number;
-}
-
-/* An unknown system error: a file could not be created. */
-enum { NOT_MADE = -1 };
-
-/* Returns the system error that SQLite encountered; 0 if there is none. SQLite reports the error
- * EIO on a read as damage. */
-static int error_number(const struct sqlite *c, int code)
-{
-    int number = c->db ? sqlite3_system_errno(c->db) : 0;
-
-    if (c->db && (code & 0xff) == SQLITE_CORRUPT)
-        return file_error(c->db, SQLITE_FCNTL_FILE_POINTER) == EIO ||
-                       file_error(c->db, SQLITE_FCNTL_JOURNAL_POINTER) == EIO
-                   ? EIO
-                   : 0;
-    if ((code & 0xff) == SQLITE_IOERR && !number)
-        return EIO;
-
-    if ((code & 0xff) != SQLITE_CANTOPEN || number != ENOENT)
-        return number;
-    const char *where = file_name(c);
-    int refusal = where ? find_refusal(where) : 0;
-    return refusal ? refusal : NOT_MADE;
-}
-
-/* Returns whether damage of the write-ahead log is the reason why the file cannot be opened. */
-static bool is_log_damaged(const struct sqlite *c, int code)
-{
-    bool damaged = false;
-
-    if (c->db && (code & 0xff) == SQLITE_CORRUPT)
-        sqlite3_file_control(c->db, "main", HM_SUMS_LOG_DAMAGED, &damaged);
-    return damaged;
-}
-
-/* Returns whether the write-ahead log was removed or replaced after it was opened. */
-static bool is_log_lost(const struct sqlite *c)
-{
-    bool lost = false;
-
-    if (c->db)
-        sqlite3_file_control(c->db, "main", HM_SUMS_LOG_LOST, &lost);
-    return lost;
-}
-
-static int fail_lost_log(struct hm_err *err)
-{
-    return hm__fail(err, HM_E_IO,
-                    "cannot use the store: its write-ahead log was removed or replaced");
-}
-
-static int fail_full(struct hm_err *err)
-{
-    hm__fail(err, HM_E_IO, "cannot use the store: the disk is full");
-    /* If the disk is full, the error code makes the HTTP server answer with status 507. */
-    hm__err_field(err, "disk");
-    return HM_E_IO;
-}
-
-/* Returns whether a file can be read, but the file or its folder cannot be written. */
-static bool is_write_protected(const char *where)
-{
-    const char *slash = strrchr(where, '/');
-    struct hm_text folder = {0};
-
-    if (slash)
-        hm__text_add_n(&folder, where, (size_t)(slash - where) + 1);
-    /* If there is no memory for the name of the folder, the error of opening the file is kept. */
-    bool writable = folder.failed || (access(where, W_OK) == 0 &&
-                                      access(folder.data ? folder.data : ".", W_OK) == 0);
-    hm__text_release(&folder);
-    return !writable && access(where, R_OK) == 0;
-}
-
-/* If the file or its log can be opened for reading only although they may be written, SQLite keeps
- * no reason. */
-static int fail_read_only(const char *where, struct hm_err *err)
-{
-    int number = find_refusal(where);
-
-    if (number == ENOSPC || number == EDQUOT)
-        return fail_full(err);
-    return hm__fail(err, HM_E_IO,
-                    "cannot use the store: it could be opened for reading only, although its "
-                    "permissions allow writing (an error of the disk?)");
-}
-
-static int sqlite_fail(struct sqlite *c, int code, struct hm_err *err)
-{
-    const char *known = error_reason(code), *where = file_name(c);
-    int number = error_number(c, code);
-
-    if (is_log_damaged(c, code)) {
-        hm__fail(err, HM_E_IO,
-                 "cannot use the store: its write-ahead log is damaged, and runs that were "
-                 "acknowledged would be lost");
-        hm__err_hint(err, "copy what can be read: howmany runs recover NEW.db");
-        hm__err_field(err, HM_STORE_LOG);
-        return HM_E_IO;
-    }
-    if ((code & 0xff) == SQLITE_IOERR && is_log_lost(c))
-        return fail_lost_log(err);
-    if ((code & 0xff) == SQLITE_NOMEM)
-        return hm__fail_nomem(err);
-    if ((code & 0xff) == SQLITE_CONSTRAINT)
-        return hm__fail(err, HM_E_CONFLICT, "SQLite: %.200s", sqlite3_errmsg(c->db));
-    if ((code & 0xff) == SQLITE_TOOBIG)
-        return hm__fail(err, HM_E_LIMIT, "SQLite: too large");
-    if ((code & 0xff) == SQLITE_INTERRUPT && hm__budget_spent("runs"))
-        return hm__budget_check("runs", err);
-    if ((code & 0xff) == SQLITE_FULL || number == ENOSPC || number == EDQUOT)
-        return fail_full(err);
-    if ((code & 0xff) == SQLITE_READONLY && !c->read_only && where && !is_write_protected(where))
-        return fail_read_only(where, err);
-    if (known && number != EIO)
-        return hm__fail(err, HM_E_IO, "cannot use the store: %s", known);
-    if (number && (known || (code & 0xff) == SQLITE_CANTOPEN || (code & 0xff) == SQLITE_IOERR))
-        return hm__fail(err, HM_E_IO, "cannot use the store: %s",
-                        number == NOT_MADE ? "the file could not be made" : strerror(number));
-    return hm__fail(err, HM_E_IO, "SQLite: %.200s",
-                    c->db ? sqlite3_errmsg(c->db) : sqlite3_errstr(code));
+    return hm__sqlite_fail(c->db, c->where, c->read_only, code, err);
 }
 
 /* ---- statements ----------------------------------------------------------------------------- */
@@ -408,10 +228,10 @@ static int check_place(struct sqlite *c, struct hm_err *err)
 
     if (sqlite3_file_control(c->db, "main", SQLITE_FCNTL_HAS_MOVED, &moved) == SQLITE_OK && moved)
         return hm__fail(err, HM_E_IO, "cannot use the store: its file was removed or replaced");
-    if (!is_log_lost(c))
+    if (!hm__sqlite_log_is_lost(c->db))
         return 0;
     rescue_log(c);
-    return fail_lost_log(err);
+    return hm__sqlite_fail_lost_log(err);
 }
 
 static int sqlite_query(void *connection, const char *sql, const struct hm_sql_value *parameters,
@@ -618,10 +438,10 @@ static int configure_file(struct sqlite *c, const char *where, struct hm_err *er
      */
     struct hm_err why = {0};
     int rc = sqlite_exec(c, "SELECT count(*) FROM sqlite_master", &why);
-    if ((rc || sqlite3_db_readonly(c->db, "main") == 1) && is_write_protected(where))
+    if ((rc || sqlite3_db_readonly(c->db, "main") == 1) && hm__sqlite_is_protected(where))
         return open_read_only(c, where, err);
     if (rc == 0 && sqlite3_db_readonly(c->db, "main") == 1)
-        return fail_read_only(where, err);
+        return hm__sqlite_fail_read_only(where, err);
     if (rc && err)
         *err = why;
     if (rc == 0) {
