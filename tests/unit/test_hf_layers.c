@@ -59,6 +59,8 @@ static const struct encoder {
     {VIT("ViTForImageClassification", "vit", 1024, 24, 16, 16,
          ",\"intermediate_size\":4096,\"image_size\":224,\"num_labels\":1000"),
      304326632, 1024, 4096, 24, 197, 196 * 768.0 * 1024 + 1024.0 * 1000},
+    {VIT("ViTModel", "vit", 768, 12, 12, 16, ",\"intermediate_size\":3072,\"image_size\":224"),
+     86389248, 768, 3072, 12, 197, 196 * 768.0 * 768 + 768.0 * 768},
     {VIT("Dinov2Model", "dinov2", 768, 12, 12, 14, ",\"mlp_ratio\":4,\"image_size\":518"), 86580480,
      768, 3072, 12, 1370, 1369 * 588.0 * 768},
 };

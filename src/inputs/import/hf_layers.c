@@ -41,6 +41,14 @@ static void write_blocks(struct hm_text *out, const struct hf_count *c, bool sca
     hm__text_release(&scale);
 }
 
+/* Writes the layers that read the first token of a sequence only. */
+static void write_pooler(struct hm_text *out, const struct hf_count *c)
+{
+    hm__text_addf(out, "    - view: %.0f\n", c->hidden);
+    if (c->pooler)
+        hm__text_addf(out, "    - dense: %.0f\n    - tanh\n", c->hidden);
+}
+
 /* Writes the output layers of an encoder of texts. */
 static void write_text_head(struct hm_text *out, const struct hf_count *c)
 {
@@ -51,9 +59,7 @@ static void write_text_head(struct hm_text *out, const struct hf_count *c)
         return;
     }
     if (!c->each_token)
-        hm__text_addf(out, "    - view: %.0f\n", c->hidden); /* The first token of a sequence. */
-    if (c->pooler)
-        hm__text_addf(out, "    - dense: %.0f\n    - tanh\n", c->hidden);
+        write_pooler(out, c);
     if (c->head == HF_HEAD_CLASSIFIER)
         hm__text_addf(out, "    - dense: %.0f\n", c->labels);
 }
@@ -90,6 +96,8 @@ static void write_image_encoder(struct hm_text *out, const struct hf_count *c)
                   c->hidden, tokens + c->positions);
     write_blocks(out, c, dino);
     hm__text_add(out, "    - norm: layer\n");
+    if (c->pooler)
+        write_pooler(out, c);
     if (c->head == HF_HEAD_CLASSIFIER || c->head == HF_HEAD_LM)
         hm__text_addf(out, "    - view: %.0f\n    - dense: %.0f\n", (dino ? 2 : 1) * c->hidden,
                       c->labels);

@@ -463,6 +463,9 @@ static void count_vit(struct hf_count *c)
         hm__hf_tensor(c, c->hidden, 2 * n);
     c->key_width = 2 * c->hidden;
     c->context = patches + 1;
+    c->pooler = !dino && c->head == HF_HEAD_POOLER;
+    if (c->pooler)
+        hm__hf_linear(c, c->hidden, c->hidden, true, 1);
     if (c->head == HF_HEAD_CLASSIFIER || c->head == HF_HEAD_LM)
         hm__hf_linear(c, (dino ? 2 : 1) * c->hidden, c->labels, true, 1);
 }
