@@ -53,8 +53,10 @@ static void run_task(void **tasks, size_t count, const atomic_bool *unwanted)
     assert_int_equal(count, 1);
     if (strcmp(task, "stuck") == 0)
         wait_for_release();
-    while (strcmp(task, "obeys") == 0 && !atomic_load(unwanted))
+    while (strcmp(task, "waits") == 0 && !atomic_load(unwanted))
         usleep(1000);
+    while (strcmp(task, "computes") == 0 && !atomic_load(unwanted))
+        continue;
     sem_post(&ended);
 }
 
@@ -79,13 +81,48 @@ static void test_a_stuck_task_is_replaced_and_others_must_end(void **state)
     http_pool_watch(pool);
     wait_for_end();
     /* There is no place for a second task that takes long: it must end, and only it. */
-    push(pool, "obeys");
+    push(pool, "waits");
     for (int i = 0; i < 1000 && http_pool_count(pool) > 1; i++) {
         usleep(20000);
         http_pool_watch(pool);
     }
     wait_for_end();
     push(pool, "quick");
+    wait_for_end();
+    sem_post(&release);
+    wait_for_end();
+    http_pool_free(pool);
+}
+
+/* A task that waits for a processor is not like one that computes: both have taken a long time, and
+ * there is no place for them, but only the second one must end at once. */
+static void test_a_waiting_task_has_more_time(void **state)
+{
+    const struct http_pool_size size = {
+        .quick = 2, .slow = 1, .long_s = 0.2, .queue = 8, .group = 1};
+    struct http_pool *pool = http_pool_new(&size, run_task);
+
+    (void)state;
+    assert_non_null(pool);
+    push(pool, "stuck");
+    while (http_pool_count(pool) != 1)
+        usleep(1000);
+    usleep(250000);
+    http_pool_watch(pool); /* The stuck task takes the only place for long ones. */
+    double begun = http_now();
+    push(pool, "waits");
+    push(pool, "computes");
+    for (int i = 0; i < 3000 && http_pool_count(pool) > 2; i++) {
+        usleep(20000);
+        http_pool_watch(pool);
+    }
+    wait_for_end();
+    if (http_now() - begun < 1.5) /* The machine may have stood still. */
+        assert_int_equal(http_pool_count(pool), 2);
+    for (int i = 0; i < 3000 && http_pool_count(pool) > 1; i++) {
+        usleep(20000);
+        http_pool_watch(pool);
+    }
     wait_for_end();
     sem_post(&release);
     wait_for_end();
@@ -230,6 +267,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_a_stuck_task_is_replaced_and_others_must_end, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(test_a_waiting_task_has_more_time, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_replaced_thread_makes_room_for_the_next, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(test_stuck_requests_do_not_block_the_server, set_up,

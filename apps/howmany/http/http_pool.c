@@ -10,18 +10,27 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "http_connections.h"
 
-/* Number that is added to the nice value of a thread whose task takes a long time. */
-enum { SLOW_NICE = 10 };
+enum {
+    SLOW_NICE = 10, /* Number that is added to the nice value of a thread whose task takes a long
+                       time. */
+    /* On a busy machine, a short task can take long because its thread waits for a processor. It
+     * must end only if it has computed for half of the long time, or takes this many times as long.
+     */
+    PATIENCE = 10
+};
 
 /* A thread of a pool. */
 struct worker {
     struct worker *next;  /* Next thread of the pool. */
     pid_t thread;         /* Number of the thread in the system. */
     double since;         /* Time at which its tasks began, in seconds; 0 if it has none. */
+    clockid_t clock;      /* Clock of the thread's processor time. */
+    double worked;        /* Reading of this clock when its tasks began, in seconds. */
     bool slow;            /* True if its tasks take a long time and the thread was replaced. */
     atomic_bool unwanted; /* True if its tasks should end. */
 };
@@ -46,6 +55,22 @@ struct http_pool {
     size_t group; /* Largest number of tasks that a thread takes from the queue at once. */
     http_pool_run *run;
 };
+
+/* Returns the processor time of a thread in seconds. */
+static double worker_time(const struct worker *worker)
+{
+    struct timespec t;
+
+    return clock_gettime(worker->clock, &t) == 0 ? (double)t.tv_sec + 1e-9 * (double)t.tv_nsec : 0;
+}
+
+/* Returns whether the tasks of a worker, which take a long time, must end if there is no room for
+ * them. */
+static bool is_unwanted(const struct http_pool *w, const struct worker *worker, double now)
+{
+    return now - worker->since > PATIENCE * w->long_s ||
+           worker_time(worker) - worker->worked > w->long_s / 2;
+}
 
 /* Takes tasks from the queue. The caller holds the lock. Returns their number. */
 static size_t take_tasks(struct http_pool *w, void **tasks)
@@ -77,6 +102,8 @@ static void *worker_run(void *context)
     struct worker worker = {.thread = gettid()};
     void *tasks[HTTP_GROUP_MAX];
 
+    if (pthread_getcpuclockid(pthread_self(), &worker.clock) != 0)
+        worker.clock = CLOCK_MONOTONIC; /* Then all time counts as processor time. */
     pthread_mutex_lock(&w->lock);
     worker.next = w->workers;
     w->workers = &worker;
@@ -89,6 +116,7 @@ static void *worker_run(void *context)
             break;
         size_t count = take_tasks(w, tasks);
         worker.since = http_now();
+        worker.worked = worker_time(&worker);
         atomic_store(&worker.unwanted, false);
         pthread_mutex_unlock(&w->lock);
         w->run(tasks, count, &worker.unwanted);
@@ -142,11 +170,11 @@ struct http_pool *http_pool_new(const struct http_pool_size *size, http_pool_run
 
 void http_pool_watch(struct http_pool *w)
 {
-    double begun = http_now() - w->long_s;
+    double now = http_now();
 
     pthread_mutex_lock(&w->lock);
     for (struct worker *at = w->workers; at; at = at->next) {
-        if (at->since == 0 || at->since > begun || at->slow)
+        if (at->since == 0 || now - at->since <= w->long_s || at->slow)
             continue;
         if (w->slow < w->slow_max && add_thread(w)) {
             at->slow = true;
@@ -154,7 +182,7 @@ void http_pool_watch(struct http_pool *w)
             /* On Linux, a priority belongs to a thread, and PRIO_PROCESS selects a thread. */
             setpriority(PRIO_PROCESS, (id_t)at->thread,
                         getpriority(PRIO_PROCESS, (id_t)at->thread) + SLOW_NICE);
-        } else {
+        } else if (is_unwanted(w, at, now)) {
             atomic_store(&at->unwanted, true);
         }
     }

@@ -35,8 +35,10 @@ typedef void http_pool_run(void **tasks, size_t count, const atomic_bool *unwant
 struct http_pool *http_pool_new(const struct http_pool_size *size, http_pool_run *run);
 /*
  * Looks for tasks that have been running for a long time: each continues with a lower priority, in
- * addition to `quick` others, or must end (`unwanted`) if too many such tasks are running. Any
- * thread may call this function, also a task; a task that takes long need not.
+ * addition to `quick` others, or must end (`unwanted`) if too many such tasks are running. Tasks
+ * that have hardly computed, because the machine is busy or they wait, may take ten times as long
+ * before they must end. Any thread may call this function, also a task; a task that takes long need
+ * not.
  */
 void http_pool_watch(struct http_pool *pool);
 /*
