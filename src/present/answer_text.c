@@ -243,19 +243,13 @@ static void answer_say_point(struct hm_text *out, const struct hm_answer *a,
     hm__render_taken_line(out, style, label, &line);
 }
 
-/*
- * Appends a line for each limit in the question, with the point that meets it: the deadline, the
- * budget, the speedup `faster`, or the increase of work `work`.
- */
-static void answer_say_asked(struct hm_text *out, const struct hm_answer *a,
-                             const struct hm_style *style)
+/* Appends the points that have the speedup `faster` and do the increased work `work`, if the
+ * question asks for them. */
+static void answer_say_factors(struct hm_text *out, const struct hm_answer *a,
+                               const struct hm_style *style)
 {
     char lead[64], number[HM_SHOWN];
 
-    if (a->in_deadline < a->point_count && a->in_deadline != a->recommended)
-        answer_say_point(out, a, style, "in time", &a->points[a->in_deadline], "cheapest: ");
-    if (a->in_budget < a->point_count && a->in_budget != a->recommended)
-        answer_say_point(out, a, style, "in budget", &a->points[a->in_budget], "fastest: ");
     if (a->faster < a->point_count) {
         snprintf(lead, sizeof(lead),
                  "to be %sx faster: ", hm__show_number(a->question.faster, number));
@@ -266,6 +260,17 @@ static void answer_say_asked(struct hm_text *out, const struct hm_answer *a,
                  hm__show_number(a->question.work, number), a->reference);
         answer_say_point(out, a, style, "more work", &a->work_points[a->work], lead);
     }
+}
+
+/* Appends a line for the deadline and one for the budget in the question, with the point that meets
+ * it. */
+static void answer_say_asked(struct hm_text *out, const struct hm_answer *a,
+                             const struct hm_style *style)
+{
+    if (a->in_deadline < a->point_count && a->in_deadline != a->recommended)
+        answer_say_point(out, a, style, "in time", &a->points[a->in_deadline], "cheapest: ");
+    if (a->in_budget < a->point_count && a->in_budget != a->recommended)
+        answer_say_point(out, a, style, "in budget", &a->points[a->in_budget], "fastest: ");
 }
 
 static void answer_say_miss(struct hm_text *out, const struct hm_answer *a,
@@ -490,6 +495,7 @@ void hm__render_text(struct hm_text *out, const struct hm_answer *a, const struc
         hm__say_one_node(&line, a->one_node);
         hm__render_taken(out, style, &line, 2);
     }
+    answer_say_factors(out, a, style);
     answer_say_subject(out, a, style);
     answer_say_platform(out, a, style);
     if (a->status == HM_STATUS_UNREACHED) {

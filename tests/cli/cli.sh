@@ -71,6 +71,8 @@ echo '{"hidden_size":4096,"num_hidden_layers":32,"num_attention_heads":32,"num_k
 printf 'network: config.json\nsequence: 8192\nbatch: 64\ncluster: p5.48xlarge\n' >"$work/config/job.yaml"
 json "the network of a job may be a config.json beside it" '.parameters == 8030261248' howmany plan "$work/config/job.yaml" --n 8 --json
 json "a cluster in an assignment may have a network" '.best.n > 8' howmany plan resnet-50 --epochs 90 --set 'cluster={machine: h100-sxm, accelerators: 8, network: 3200 Gbit/s, max_nodes: 4}' --json
+check "the answer to --faster follows the first line" sh -c "howmany plan examples/fig1.yaml --faster 3 | sed -n 2p | grep -q '^  faster *to be 3.00x faster: '"
+check "the answer to --work too" sh -c "howmany plan examples/fig1.yaml --work 2 | sed -n 2p | grep -q '^  more work *for 2.00x the work'"
 for pair in gaudi2=gaudi2-8 tpu-v5p=tpu-v5p-8 h800=hgx-h800; do # The first two have no rate for fp16.
   json "${pair%=*} without a fabric is planned in ${pair#*=}" ".machine == \"${pair#*=}\"" howmany plan llama-3-8b --tokens 1B --on "${pair%=*}" --max-n 16 --json
 done
